@@ -139,7 +139,7 @@ class QueryService:
         #: plans of pull queries
         self.plans = PlanCache()
         self._known_catalog = _Catalog(services.published, services.config)
-        self._feeds = Feeds(services.admin)
+        self._feeds = Feeds(services.admin, services.config["ksql.query.push.memory.max.bytes"])
         self._shared = SharedQueries(services.admin, services.queries)
         self._limits = PullLimits(lambda name: services.config[name])
         self._push_limit = PushLimit(lambda: (q.id for q in services.queries.all() if q.is_transient))

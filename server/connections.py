@@ -1,4 +1,4 @@
-"""Limits of connections: how many there are, and how long each may take for a header, or be idle.
+"""Limits of connections: how many there are, and how long each may take for a header, to read, or be idle.
 
 A client that sends a header byte by byte, or nothing, costs no more than its connection; so these run out.
 Once there is a request, other limits apply (server.guards).
@@ -7,10 +7,13 @@ Once there is a request, other limits apply (server.guards).
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable
 from typing import Any, NamedTuple, cast
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOG = logging.getLogger(__name__)
 
 #: how long a connection that is refused may take to send something, after which it is told why
 REFUSAL_S = 1.0
@@ -28,11 +31,13 @@ class Limits(NamedTuple):
         header_s: how long a header may take (ksql.server.header.timeout.ms).
         most: how many there may be (ksql.server.max.connections).
         idle_s: for how long nothing may go over one (ksql.idle.connection.timeout.seconds); 0: for ever.
+        send_s: how long output may wait for a client that reads too little (ksql.server.send.timeout.ms).
     """
 
     header_s: float = 10.0
     most: int = 1_000
     idle_s: float = 86_400.0
+    send_s: float = 60.0
 
 
 DEFAULT_LIMITS = Limits()
@@ -92,9 +97,10 @@ class LimitedProtocol(asyncio.Protocol):
 
 
 class IdleProtocol(asyncio.Protocol):
-    """Closes a connection over which nothing has gone for too long, in either direction.
+    """Closes a connection over which nothing has gone for too long, or whose client reads too slowly.
 
-    To be mixed into a protocol of uvicorn's. An answer that has not begun is waited for.
+    To be mixed into a protocol of uvicorn's. An answer that has not begun is waited for. A client is too slow
+    if output waits for it (more than the transport's limit) for as long as ``limits.send_s``.
     """
 
     limits: Limits
@@ -104,6 +110,7 @@ class IdleProtocol(asyncio.Protocol):
     #: when something went over it
     active_at: float
     _idle_timer: asyncio.TimerHandle | None = None
+    _send_timer: asyncio.TimerHandle | None = None
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
@@ -122,10 +129,35 @@ class IdleProtocol(asyncio.Protocol):
         self.active_at = self.loop.time()
         super().data_received(data)
 
+    def pause_writing(self) -> None:
+        """Output waits for the client."""
+        super().pause_writing()
+        self._send_timer = self.loop.call_later(self.limits.send_s, self.close_slow)
+
+    def resume_writing(self) -> None:
+        """The client has read what waited."""
+        self._stop_send_timer()
+        super().resume_writing()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
         self.stop_watching()
+        self._stop_send_timer()
         super().connection_lost(exc)
+
+    def _stop_send_timer(self) -> None:
+        if self._send_timer is not None:
+            self._send_timer.cancel()
+            self._send_timer = None
+
+    def close_slow(self) -> None:
+        """Close the connection: its client reads too slowly."""
+        LOG.warning(
+            "a client that did not read what it was sent within %g s (ksql.server.send.timeout.ms) was "
+            "disconnected",
+            self.limits.send_s,
+        )
+        self.transport.abort()  # which waits for nothing that the client does
 
     def stop_watching(self) -> None:
         """Leave the connection to another protocol, or to nobody."""

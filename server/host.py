@@ -21,6 +21,7 @@ from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt
 from ksql_spark.entities.servers import HealthCheckResponse, ServerInfo
 from server.errors import TOO_MANY, RequestError
+from server.memory import give_back
 from server.wakeups import Wakeups
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ STATEMENT_THREADS = 16
 PULL_THREADS = 64
 #: concurrent health checks
 CHECK_THREADS = 2
+#: push queries that read the past at once: more threads that compute would hold up everything else
+CATCH_UP_THREADS = 2
+#: how long such a read waits for records, and how long until the next one where none came, seconds
+CATCH_UP_WAIT_S, CATCH_UP_PAUSE_S = 0.02, 0.05
 #: query streams that are closed at once
 CLOSE_THREADS = 16
 
@@ -143,7 +148,8 @@ class Host:
         self._most_statements = most_statements
         self._open_statements = 0
         self._statements = ThreadPoolExecutor(STATEMENT_THREADS, thread_name_prefix="statement")
-        # a stream that waits for rows blocks its thread, so each needs one
+        self._catch_ups = ThreadPoolExecutor(CATCH_UP_THREADS, thread_name_prefix="catch-up")
+        # other streams that wait for rows block their threads, so each needs one
         self._reads = ThreadPoolExecutor(max_push_queries + PULL_THREADS, thread_name_prefix="query-read")
         # statements that wait for Kafka or Spark must not delay health checks
         self._checks = ThreadPoolExecutor(CHECK_THREADS, thread_name_prefix="health-check")
@@ -235,6 +241,25 @@ class Host:
         """Run one blocking read of a query stream in a thread for reads."""
         return await asyncio.get_running_loop().run_in_executor(self._reads, copy_context().run, step)
 
+    async def read_rows(self, stream: QueryStream, read: Callable[[float], T], timeout_s: float) -> T:
+        """Read rows of a query stream, without a thread where that does not block.
+
+        Args:
+            stream: has the rows.
+            read: reads them, within a number of seconds.
+            timeout_s: how long it may wait.
+        """
+        if getattr(stream, "is_live", False):
+            await self.wakeups.until_called(stream.when_arrived, timeout_s)  # type: ignore[attr-defined]
+            return read(0.0)
+        if stream.kind != "PUSH":
+            return await self.read(lambda: read(timeout_s))
+        loop, context = asyncio.get_running_loop(), copy_context()
+        found = await loop.run_in_executor(self._catch_ups, context.run, read, CATCH_UP_WAIT_S)
+        if not found and found is not None:
+            await asyncio.sleep(CATCH_UP_PAUSE_S)
+        return found
+
     def opened(self, stream: QueryStream) -> None:
         """Register an open stream, so that close_streams() can end it."""
         self._streams.add(stream)
@@ -242,10 +267,13 @@ class Host:
     async def close(self, stream: QueryStream) -> None:
         """Close a stream; errors are only logged."""
         self._streams.discard(stream)
+        loop = asyncio.get_running_loop()
         try:
-            await asyncio.get_running_loop().run_in_executor(self._closes, copy_context().run, stream.close)
+            await loop.run_in_executor(self._closes, copy_context().run, stream.close)
         except Exception:
             LOG.exception("closing query %s failed", stream.query_id, extra={"query": stream.query_id})
+        if not self._streams:
+            await loop.run_in_executor(self._closes, give_back)
 
     async def close_streams(self) -> None:
         """End every open query stream; their responses end with the error that the server is stopping."""
@@ -258,6 +286,7 @@ class Host:
         self._reads.shutdown(wait=False, cancel_futures=True)
         self._checks.shutdown(wait=False, cancel_futures=True)
         self._closes.shutdown(wait=False, cancel_futures=True)
+        self._catch_ups.shutdown(wait=False, cancel_futures=True)
 
 
 async def _cancel_when_gone(http: HttpRequest, request: Request) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import zttp
 
 #: how many bytes of one response may wait for a client that does not read
-MOST_WAITING_BYTES = 256 * 1024
+MAX_WAITING_BYTES = 256 * 1024
 #: the code with which a WebSocket is closed that was idle for too long
 GOING_AWAY = 1001
 
@@ -304,13 +304,17 @@ def _http2(limits: Limits) -> Any:
         async def _serve(self, stream: zttp.Stream, scope: Scope, receive: Receive, send: Send) -> None:
             async def send_and_wait(message: Message) -> None:
                 await send(message)
-                while (
-                    message.get("more_body")
-                    and (stream.pending_bytes or 0) > MOST_WAITING_BYTES
-                    and stream.stream_id in self.cycles
-                    and not self.transport.is_closing()
-                ):
-                    await self._moved.wait()
+                try:
+                    async with asyncio.timeout(limits.send_s):
+                        while (
+                            message.get("more_body")
+                            and (stream.pending_bytes or 0) > MAX_WAITING_BYTES
+                            and stream.stream_id in self.cycles
+                            and not self.transport.is_closing()
+                        ):
+                            await self._moved.wait()
+                except TimeoutError:
+                    self.close_slow()
 
             await self._served(scope, receive, send_and_wait)
 

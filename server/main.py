@@ -24,7 +24,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.services import early_broker
 from ksql_spark.services.early_broker import EarlyBroker
 from server.http import close_unread, tls_settings
-from server.memory import share_arenas
+from server.memory import limit_heap
 from server.queries_file import QueriesFileProblem, queries_of
 from server.terminal import fail
 
@@ -64,7 +64,7 @@ def main(argv: Sequence[str], make_engine: Callable[[Config], StartableEngine] |
             except OSError as error:
                 return fail(_bind_problem(error, *listener))
             sockets.append(stack.enter_context(sock))
-        share_arenas()
+        limit_heap()
         make = make_engine
         if make is None:
             early = early_broker.begun(config)

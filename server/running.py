@@ -155,6 +155,7 @@ class Running:
             config["ksql.server.header.timeout.ms"] / 1000,
             config["ksql.server.max.connections"],
             config[IDLE],
+            config["ksql.server.send.timeout.ms"] / 1000,
         )
         self._web = Web(
             uvicorn.Config(

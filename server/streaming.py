@@ -441,16 +441,16 @@ class QueryResponse(Response):
             await self._host.close(self._stream)
 
     async def _next(self) -> list[bytes] | None:
-        """The next pieces; without a thread, if reading does not block."""
-        if not getattr(self._stream, "is_live", False):
-            self._timeout_s = READ_TIMEOUT_S
-            return await self._host.read(lambda: next(self._pieces, None))
-        if self._reads_next:
-            await self._host.wakeups.until_called(self._stream.when_arrived, READ_TIMEOUT_S)  # type: ignore[attr-defined]
-        else:
-            await asyncio.sleep(0)  # others go on between the pieces of a large read
-        self._timeout_s = 0.0
-        return next(self._pieces, None)
+        """The next pieces."""
+
+        def step(timeout_s: float) -> list[bytes] | None:
+            self._timeout_s = timeout_s
+            return next(self._pieces, None)
+
+        if self._reads_next or not getattr(self._stream, "is_live", False):
+            return await self._host.read_rows(self._stream, step, READ_TIMEOUT_S)
+        await asyncio.sleep(0)  # others go on between the pieces of a large read
+        return step(0.0)
 
     async def _watch(self, receive: Receive) -> None:
         """Wait until the client has gone, then close the stream, which ends a waiting read."""

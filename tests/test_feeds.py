@@ -14,6 +14,7 @@ from ksql_spark.runtime.feeds import Batch, Feeds, Subscription
 from tests.kafka.mock_cluster import PARTITIONS, MockAdmin, MockCluster
 
 SOON_S = 20.0
+BUDGET = 256 * 1024 * 1024
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,7 @@ def cluster() -> MockCluster:
 @pytest.fixture
 def feeds(cluster: MockCluster) -> Iterator[Feeds]:
     admin = MockAdmin(cluster)
-    feeds = Feeds(admin)
+    feeds = Feeds(admin, BUDGET)
     yield feeds
     feeds.close()
     admin.close()
@@ -110,7 +111,7 @@ def test_who_starts_in_the_past_reads_by_itself_and_then_joins(feeds: Feeds, clu
     write(cluster, "past", 3000, 3010)
     found += values(past, 3010 - len(found))
     assert found == list(range(3010))
-    assert past._own is None
+    assert len(feeds.readers) == 0
 
 
 def test_who_is_alone_in_the_past_makes_the_feed_once_it_has_caught_up(
@@ -130,7 +131,7 @@ def test_who_is_alone_in_the_past_makes_the_feed_once_it_has_caught_up(
 def test_who_does_not_read_holds_up_nobody_and_loses_nothing(
     feeds: Feeds, cluster: MockCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MOST_WAITING", 50)
+    monkeypatch.setattr(module, "MAX_WAITING", 50)
     monkeypatch.setattr(module, "_REMEMBERED", 20)
     cluster.create("slow")
     starts = ends(cluster, "slow")
@@ -138,10 +139,72 @@ def test_who_does_not_read_holds_up_nobody_and_loses_nothing(
     for first in range(0, 200, 10):
         write(cluster, "slow", first, first + 10)
         assert values(fast, 10) == list(range(first, first + 10))
-    assert not slow.is_live and slow._given - slow._read <= 50
+    assert not slow.is_live and feeds.memory.waiting == 0  # it reads them again
     assert values(slow, 200) == list(range(200))
     write(cluster, "slow", 200, 205)
     assert values(slow, 5) == list(range(200, 205))
+
+
+def test_batches_that_wait_are_counted_once_and_bounded(cluster: MockCluster) -> None:
+    """Clients that do not read give up what waits when memory is full, and miss nothing later."""
+    admin = MockAdmin(cluster)
+    feeds = Feeds(admin, 2 * 30_000)  # one half is for what waits
+    try:
+        cluster.create("full")
+        starts = ends(cluster, "full")
+        slow = [subscribe(feeds, "full", starts, from_now=True) for _ in range(3)]
+        fast = subscribe(feeds, "full", starts, from_now=True)
+        large = b"%d" % 7 + b" " * 3_000
+        cluster.write("full", *((None, large) for _ in range(3)))
+        assert values(fast, 3) == [7] * 3
+        assert 27_000 < feeds.memory.waiting < 30_000  # once, although three have them
+        for _ in range(3):
+            cluster.write("full", (None, large), (None, large))
+            assert values(fast, 2) == [7] * 2
+        assert feeds.memory.waiting == 0 and not any(s.is_live for s in slow)
+        assert [values(s, 9) for s in slow] == [[7] * 9] * 3
+    finally:
+        feeds.close()
+        admin.close()
+
+
+def test_few_readers_serve_many_that_catch_up(cluster: MockCluster) -> None:
+    """Who does not read gives its reader to others, and has one again when it reads on."""
+    admin = MockAdmin(cluster)
+    feeds = Feeds(admin, 1)
+    assert feeds.memory.max_readers == 1
+    try:
+        write(cluster, "many", 0, 2_000)
+        write(cluster, "many", 2_000, 2_001)
+        some = [subscribe(feeds, "many", EARLIEST) for _ in range(3)]
+        found: list[list[int]] = [[] for _ in some]
+        deadline = time.monotonic() + SOON_S
+        while any(len(numbers) < 2_001 for numbers in found):
+            assert time.monotonic() < deadline
+            for s, numbers in zip(some, found, strict=True):
+                numbers += [int(r.value or b"") for batch in s.read(0.05) for r in batch.records]
+                assert len(feeds.readers) <= 1
+        assert found == [list(range(2_001))] * 3
+        for s in some:
+            s.close()
+            s.free()
+        assert len(feeds.readers) == 0
+    finally:
+        feeds.close()
+        admin.close()
+
+
+def test_pieces_are_small_while_a_client_catches_up(feeds: Feeds, cluster: MockCluster) -> None:
+    cluster.write("large", *((None, b"1" + b" " * 50_000) for _ in range(100)))
+    past = subscribe(feeds, "large", EARLIEST)
+    sizes = []
+    deadline = time.monotonic() + SOON_S
+    while sum(sizes) < 100 * 50_000:
+        assert time.monotonic() < deadline
+        sizes += [batch.size for batch in past.read(0.1)]
+    assert max(sizes) < 4 * 1024 * 1024
+    past.close()
+    past.free()
 
 
 def test_it_is_told_when_something_arrives_and_at_the_end(feeds: Feeds, cluster: MockCluster) -> None:

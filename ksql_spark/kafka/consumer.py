@@ -16,8 +16,12 @@ from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection, is_moving
 
 #: as a time: the end, see Kafka's ListOffsets
 _LATEST = -1
-#: how much a reader may prefetch
-_QUEUE_KIB = 32 * 1024
+#: how much a reader prefetches if nothing else is said
+PREFETCH_BYTES = 32 * 1024 * 1024
+#: the smallest limit that librdkafka takes for an answer of a broker
+_MIN_FETCH_BYTES = 1_000_000
+#: the most that a broker gives of one partition at once, as by default
+_MAX_PARTITION_FETCH_BYTES = 1024 * 1024
 #: how often a reader looks for new partitions of its topic, and how long it waits for the answer, seconds
 PARTITIONS_EVERY_S, _PARTITIONS_TIMEOUT_S = 5.0, 1.0
 
@@ -46,6 +50,7 @@ class TopicReader:
             where other partitions start at the earliest.
         read_committed: skip records of transactions that are open or aborted.
         settings: more settings, under librdkafka's names.
+        prefetch_bytes: how much may be fetched before it is asked for; a record may be larger.
 
     Raises:
         KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
@@ -58,6 +63,7 @@ class TopicReader:
         offsets: Mapping[int, int] | Literal["earliest", "latest"] = "earliest",
         read_committed: bool = True,
         settings: Mapping[str, Any] | None = None,
+        prefetch_bytes: int = PREFETCH_BYTES,
     ) -> None:
         self.topic = topic
         self._connection = Connection(servers, settings)
@@ -76,7 +82,9 @@ class TopicReader:
                 # by default the client pauses for a second whenever its queue is full
                 fetch_queue_backoff_ms=2,
                 queued_min_messages=1_000_000,
-                queued_max_messages_kbytes=_QUEUE_KIB,
+                queued_max_messages_kbytes=prefetch_bytes // 1024,
+                fetch_max_bytes=max(prefetch_bytes, _MIN_FETCH_BYTES),
+                max_partition_fetch_bytes=min(prefetch_bytes, _MAX_PARTITION_FETCH_BYTES),
                 # the broker answers a waiting fetch as soon as a record comes, so this adds no delay
                 fetch_wait_max_ms=500,
             )
@@ -128,8 +136,13 @@ class TopicReader:
         """Whether all records that were there at the last fetch have been read."""
         return len(self._at_end) == len(self._positions)
 
-    def poll_batch(self, timeout_s: float, limit: int = 10_000) -> list[Record]:
+    def poll_batch(self, timeout_s: float, limit: int = 10_000, max_bytes: int | None = None) -> list[Record]:
         """The next records, at most ``limit``; [] if none comes within ``timeout_s`` seconds.
+
+        Args:
+            timeout_s: how long to wait for the first one.
+            limit: how many records.
+            max_bytes: after so many bytes of keys and values no more records are taken.
 
         Raises:
             KsqlError: TOPIC_UNKNOWN if the topic was deleted, BROKER_UNREACHABLE, KAFKA_REFUSED.
@@ -140,8 +153,19 @@ class TopicReader:
             first = self._consumer.poll(max(0.0, deadline - time.monotonic()))
             if first is None:
                 return []
-            rest = self._consumer.consume(limit - 1, 0) if limit > 1 else []
-            if records := self._records([first, *rest]):
+            messages = [first]
+            if max_bytes is None:
+                messages += self._consumer.consume(limit - 1, 0) if limit > 1 else []
+            else:
+                size = _bytes_of(messages)
+                while size < max_bytes and len(messages) < limit:
+                    fitting = (max_bytes - size) * len(messages) // max(size, 1)  # if all are as large
+                    more = self._consumer.consume(max(1, min(fitting, limit - len(messages))), 0)
+                    if not more:
+                        break
+                    messages += more
+                    size += _bytes_of(more)
+            if records := self._records(messages):
                 return records
 
     def read_to_end(self) -> Iterator[list[Record]]:
@@ -253,6 +277,10 @@ class TopicReader:
             elif error.code() not in (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT):
                 raise self._connection.failure(error, f"read topic '{self.topic}'", self.topic)
         return records
+
+
+def _bytes_of(messages: Iterable[Any]) -> int:
+    return sum(len(message) + len(message.key() or b"") for message in messages)
 
 
 class EndOffsets:

@@ -2,7 +2,11 @@
 
 A feed reads what is new and hands each batch to all its subscriptions, which share it. A subscription that
 starts in the past, or whose client reads too slowly, reads the topic by itself until it has caught up: Kafka
-keeps the records, so memory is bounded and no client waits for another.
+keeps the records, so no client waits for another.
+
+Memory is bounded for the whole server (PushMemory). One half is for batches that wait for clients: when it is
+full, those that have not read what they have give it up, and read it again later. The other half is for the
+readers of subscriptions that catch up: there are only so many, and one whose client does not read is closed.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ksql_spark.errors import KsqlError
@@ -21,14 +25,63 @@ from ksql_spark.kafka.consumer import Record, TopicReader
 
 log = logging.getLogger(__name__)
 
+_MIB = 1024 * 1024
 #: how many records may wait for one client before it has to read by itself
-MOST_WAITING = 10_000
+MAX_WAITING = 10_000
 #: how many records a feed remembers, so that new subscriptions need no reader of their own
 _REMEMBERED = 5_000
-_REMEMBERED_BYTES = 4 * 1024 * 1024
+_REMEMBERED_BYTES = _MIB
+#: what a feed fetches ahead, and how large its batches are
+_FEED_PREFETCH_BYTES, _FEED_BATCH_BYTES = 4 * _MIB, _MIB
+#: the same for a subscription that catches up, and what its reader needs in all, with its threads
+_PREFETCH_BYTES, _PIECE_BYTES, _READER_BYTES = 256 * 1024, 64 * 1024, 4 * _MIB
+#: about how much of what waits one read takes
+_READ_BYTES = _MIB
+#: how long a reader is its subscription's before another one may have its place
+_READER_KEPT_S = 0.5
 #: how long batches wait for more: so long for each subscription, and at most
 _PAUSE_EACH_S, _MOST_PAUSE_S = 0.00005, 0.025
 _POLL_S = 0.2
+
+
+class PushMemory:
+    """What push queries may hold of records that wait for their clients. Thread-safe.
+
+    Args:
+        max_bytes: the limit for all of them.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_waiting = max_bytes // 2
+        #: how many subscriptions may have a reader of their own at once
+        self.max_readers = max(1, max_bytes // 2 // _READER_BYTES)
+        self._lock = threading.Lock()
+        self._holders: dict[Batch, int] = {}
+        #: bytes of the batches that wait, each counted once
+        self.waiting = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more batches should wait."""
+        return self.waiting >= self._max_waiting
+
+    def hold(self, batch: Batch) -> None:
+        """A batch waits for one more client."""
+        with self._lock:
+            holders = self._holders.get(batch, 0)
+            self._holders[batch] = holders + 1
+            if not holders:
+                self.waiting += batch.size
+
+    def let_go(self, batch: Batch) -> None:
+        """A batch waits for one client less."""
+        with self._lock:
+            holders = self._holders[batch] - 1
+            if holders:
+                self._holders[batch] = holders
+            else:
+                del self._holders[batch]
+                self.waiting -= batch.size
 
 
 class Batch:
@@ -36,6 +89,8 @@ class Batch:
 
     def __init__(self, records: list[Record]) -> None:
         self.records = records
+        #: bytes that it may take: of the records, of the rows made of them, and of these as text
+        self.size = 3 * sum(map(_size, records))
         #: partition -> the offset of its first record, and the one after its last
         self.first: dict[int, int] = {}
         self.next: dict[int, int] = {}
@@ -74,7 +129,12 @@ class Feed:
         self._has_from: dict[int, int] = {}
         self._closing = threading.Event()
         self._reader = TopicReader(
-            admin.servers, topic, starts, read_committed=read_committed, settings=admin.settings
+            admin.servers,
+            topic,
+            starts,
+            read_committed=read_committed,
+            settings=admin.settings,
+            prefetch_bytes=_FEED_PREFETCH_BYTES,
         )
         self._has_from = self._reader.starts
         self._thread = threading.Thread(target=self._run, name=f"feed-{topic}", daemon=True)
@@ -109,7 +169,7 @@ class Feed:
         try:
             with contextlib.closing(self._reader):
                 while not self._closing.is_set():
-                    records = self._reader.poll_batch(_POLL_S)
+                    records = self._reader.poll_batch(_POLL_S, max_bytes=_FEED_BATCH_BYTES)
                     if len(self._reader.starts) > len(self._has_from):
                         self._note_partitions()
                     if records:
@@ -169,10 +229,11 @@ class Subscription:
         #: whether reading does not block: records come from a feed
         self.is_live = False
         self._feeds = feeds
+        #: guards the batches: a feed gives them, the query's thread takes them
+        self._lock = threading.Lock()
         self._batches: deque[Batch] = deque()
-        #: how many records it has been given, and how many of them were read
-        self._given, self._read = 0, 0
-        self._own: TopicReader | None = None
+        #: how many records wait in the batches
+        self._waiting = 0
         #: what a thread waits for in read(); most have none, as the event loop waits for all
         self._arrived: threading.Event | None = None
         self._on_arrival: Callable[[], None] | None = None
@@ -188,19 +249,30 @@ class Subscription:
 
     def take(self, batch: Batch) -> bool:
         """Take a batch; False if too much waits already, after which it gets none."""
-        waiting = self._given - self._read
-        if waiting and waiting + len(batch.records) > MOST_WAITING:
-            self.detached()
-            return False
-        self._given += len(batch.records)
-        self._batches.append(batch)
+        memory = self._feeds.memory
+        with self._lock:
+            waiting = self._waiting
+            if waiting and (memory.is_full or waiting + len(batch.records) > MAX_WAITING):
+                self._drop()
+                self.is_live = False
+            elif not self._closed:
+                self._waiting += len(batch.records)
+                self._batches.append(batch)
+                memory.hold(batch)
         self._arrive()
-        return True
+        return self.is_live
 
     def detached(self) -> None:
         """It gets no more; what has arrived is still read."""
         self.is_live = False
         self._arrive()
+
+    def _drop(self) -> None:
+        """Give up what waits: it is read again from ``next``. The caller has the lock."""
+        for batch in self._batches:
+            self._feeds.memory.let_go(batch)
+        self._batches.clear()
+        self._waiting = 0
 
     def _arrive(self) -> None:
         if (arrived := self._arrived) is not None:
@@ -227,14 +299,20 @@ class Subscription:
             if not self.is_live:
                 return self._catch_up(timeout_s)
             self._wait(timeout_s)
-        found = []
-        while self._batches:
-            batch = self._batches.popleft()
-            self._read += len(batch.records)
-            wanted = self._wanted(batch)
-            if wanted is not None:
-                found.append(wanted)
-        return found
+        return [wanted for wanted in map(self._wanted, self._taken()) if wanted is not None]
+
+    def _taken(self) -> list[Batch]:
+        """The next batches that wait: no more than a client should hold while its output waits."""
+        taken: list[Batch] = []
+        size = 0
+        with self._lock:
+            while self._batches and size < _READ_BYTES:
+                batch = self._batches.popleft()
+                self._waiting -= len(batch.records)
+                self._feeds.memory.let_go(batch)
+                size += batch.size
+                taken.append(batch)
+        return taken
 
     def _wait(self, timeout_s: float) -> None:
         arrived = self._arrived = threading.Event()
@@ -259,36 +337,130 @@ class Subscription:
         return batch
 
     def _catch_up(self, timeout_s: float) -> list[Batch]:
-        """Read by itself, until a feed has all that is missing."""
-        if self._own is None:
-            if self._feeds.attach(self, makes_one=False):
+        """Read by itself, until a feed has all that is missing; [] while others have all the readers."""
+        if self._feeds.attach(self, makes_one=False):
+            self._feeds.readers.give_back(self)
+            return []
+        with self._feeds.readers.lent(self, timeout_s) as reader:
+            if reader is None:
                 return []
-            self._own = self._feeds.reader(self)
-        records = self._own.poll_batch(timeout_s)
-        self.next = self._own.positions
-        if self._feeds.attach(self, makes_one=self._own.at_end or not records):
-            own, self._own = self._own, None
-            own.close()
+            records = reader.poll_batch(timeout_s, max_bytes=_PIECE_BYTES)
+            self.next = reader.positions
+            is_near = reader.at_end or not records
+        if is_near and self._feeds.attach(self, makes_one=True):
+            self._feeds.readers.give_back(self)
         return [Batch(records)] if records else []
 
     def close(self) -> None:
         """Read no more; callable from any thread."""
         self._closed = True
         self._feeds.leave(self)
+        with self._lock:
+            self._drop()
         self._arrive()
 
     def free(self) -> None:
         """Close its own reader, if it has one; in the thread that reads."""
-        own, self._own = self._own, None
-        if own is not None:
-            own.close()
+        self._feeds.readers.give_back(self)
+
+
+class Readers:
+    """The readers of subscriptions that catch up: a bounded number. Thread-safe.
+
+    Args:
+        admin: of the cluster.
+        max_readers: how many there may be at once.
+    """
+
+    def __init__(self, admin: KafkaAdmin, max_readers: int) -> None:
+        self._admin = admin
+        self._max = max_readers
+        self._lock = threading.Lock()
+        #: by subscription, in the order of their last use; None: it is being opened
+        self._readers: dict[Subscription, TopicReader | None] = {}
+        #: when each was used last; None: it is in use
+        self._used_at: dict[Subscription, float | None] = {}
+
+    def __len__(self) -> int:
+        return len(self._readers)
+
+    @contextlib.contextmanager
+    def lent(self, subscription: Subscription, timeout_s: float) -> Iterator[TopicReader | None]:
+        """A block with the reader of a subscription, at its place; None if there is none to be had yet.
+
+        Raises:
+            KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
+        """
+        if not self._take_place(subscription):
+            time.sleep(min(timeout_s, _READER_KEPT_S))
+            yield None
+            return
+        try:
+            reader = self._readers[subscription]
+            if reader is None:
+                reader = self._readers[subscription] = self._open(subscription)
+            yield reader
+        except BaseException:
+            self.give_back(subscription)
+            raise
+        with self._lock:
+            self._readers[subscription] = self._readers.pop(subscription)  # to the end
+            self._used_at[subscription] = time.monotonic()
+
+    def _take_place(self, subscription: Subscription) -> bool:
+        """Whether a subscription may read now; perhaps in the place of one whose client does not."""
+        unused: TopicReader | None = None
+        with self._lock:
+            if subscription not in self._readers:
+                if len(self._readers) >= self._max:
+                    idle = next((s for s in self._readers if self._is_idle(s)), None)
+                    if idle is None:
+                        return False
+                    unused = self._remove(idle)
+                self._readers[subscription] = None
+            self._used_at[subscription] = None
+        if unused is not None:
+            unused.close()
+        return True
+
+    def _is_idle(self, subscription: Subscription) -> bool:
+        used_at = self._used_at[subscription]
+        return used_at is not None and time.monotonic() - used_at > _READER_KEPT_S
+
+    def _open(self, subscription: Subscription) -> TopicReader:
+        return TopicReader(
+            self._admin.servers,
+            subscription.topic,
+            subscription.next,
+            read_committed=subscription.read_committed,
+            settings=self._admin.settings,
+            prefetch_bytes=_PREFETCH_BYTES,
+        )
+
+    def _remove(self, subscription: Subscription) -> TopicReader | None:
+        self._used_at.pop(subscription, None)
+        return self._readers.pop(subscription, None)
+
+    def give_back(self, subscription: Subscription) -> None:
+        """Close the reader of a subscription, if it has one."""
+        with self._lock:
+            reader = self._remove(subscription)
+        if reader is not None:
+            reader.close()
 
 
 class Feeds:
-    """The feeds of a server, each for as long as somebody reads it. Thread-safe."""
+    """The feeds of a server, each for as long as somebody reads it. Thread-safe.
 
-    def __init__(self, admin: KafkaAdmin) -> None:
+    Args:
+        admin: of the cluster.
+        max_bytes: what all push queries may hold of records that wait for their clients.
+    """
+
+    def __init__(self, admin: KafkaAdmin, max_bytes: int) -> None:
         self._admin = admin
+        self.memory = PushMemory(max_bytes)
+        self.readers = Readers(admin, self.memory.max_readers)
         self._lock = threading.Lock()
         self._feeds: dict[tuple[str, bool], Feed] = {}
 
@@ -333,20 +505,6 @@ class Feeds:
                 )
                 self._feeds[name] = feed
             return feed.attach(subscription)
-
-    def reader(self, subscription: Subscription) -> TopicReader:
-        """A reader of its own for a subscription that is behind.
-
-        Raises:
-            KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
-        """
-        return TopicReader(
-            self._admin.servers,
-            subscription.topic,
-            subscription.next,
-            read_committed=subscription.read_committed,
-            settings=self._admin.settings,
-        )
 
     def leave(self, subscription: Subscription) -> None:
         """Forget a subscription, and the feed that nobody reads any more."""

@@ -17,6 +17,8 @@ from ksql_spark.runtime.results import ResultColumn, Row
 from ksql_spark.schema_registry import SchemaRegistry
 
 _numbers = itertools.count(1)
+#: what is fetched ahead of a client
+_PREFETCH_BYTES = 1024 * 1024
 
 
 class PrintResult:
@@ -46,7 +48,9 @@ class PrintResult:
         self.columns = [ResultColumn("line", "STRING")]
         self.final_message: str | None = None
         start: Literal["earliest", "latest"] = "earliest" if from_beginning else "latest"
-        self._reader = TopicReader(admin.servers, topic, start, settings=admin.settings)
+        self._reader = TopicReader(
+            admin.servers, topic, start, settings=admin.settings, prefetch_bytes=_PREFETCH_BYTES
+        )
         self._lock = threading.Lock()
         self._closed = False
         self._every = max(every, 1)
@@ -62,7 +66,7 @@ class PrintResult:
             self.close()
             return None
         with self._lock:
-            records = [] if self._closed else self._reader.poll_batch(timeout_s)
+            records = [] if self._closed else self._reader.poll_batch(timeout_s, max_bytes=_PREFETCH_BYTES)
         rows = []
         for record in records:
             if self._left is not None and self._left <= 0:

@@ -19,7 +19,7 @@ from server.models import StatementsBody, parsed_body
 from server.streaming import READ_TIMEOUT_S, encode, row_text
 
 if TYPE_CHECKING:
-    from ksql_spark.engine import QueryStream, Row
+    from ksql_spark.engine import QueryStream
 
 router = APIRouter()
 
@@ -69,7 +69,7 @@ async def _send_rows(socket: WebSocket, host: Host, stream: QueryStream) -> None
         columns = (FieldInfo(c.name, c.schema, "KEY" if c.is_key else None) for c in stream.columns)
         fields = [to_json(column) for column in columns]
         await socket.send_text(encode(fields).decode())
-    while (rows := await _read(host, stream)) is not None:
+    while (rows := await host.read_rows(stream, stream.read, READ_TIMEOUT_S)) is not None:
         for number, row in enumerate(rows, 1):
             if number % TURN_ROWS == 0:
                 await asyncio.sleep(0)  # sending does not let others go on, unless the client is slow
@@ -78,14 +78,6 @@ async def _send_rows(socket: WebSocket, host: Host, stream: QueryStream) -> None
                 continue
             tombstone = b',"tombstone":true' if row.tombstone else b""
             await socket.send_text((b'{"row":{"columns":%b%b}}' % (row_text(row), tombstone)).decode())
-
-
-async def _read(host: Host, stream: QueryStream) -> list[Row] | None:
-    """The rows that have arrived; without a thread, if reading does not block."""
-    if not getattr(stream, "is_live", False):
-        return await host.read(lambda: stream.read(READ_TIMEOUT_S))
-    await host.wakeups.until_called(stream.when_arrived, READ_TIMEOUT_S)  # type: ignore[attr-defined]
-    return stream.read(0.0)
 
 
 async def _watch(socket: WebSocket, host: Host, stream: QueryStream) -> None:

@@ -103,7 +103,7 @@ def test_a_view_has_their_rows(kafka_admin: KafkaAdmin, topic: GrowingTopic, tmp
 
 
 def test_push_queries_get_their_records(kafka_admin: KafkaAdmin, topic: GrowingTopic) -> None:
-    feeds = Feeds(kafka_admin)
+    feeds = Feeds(kafka_admin, 256 * 1024 * 1024)
 
     def subscribed(starts: dict[int, int]) -> Subscription:
         return feeds.subscribe(topic.name, starts, read_committed=True, from_now=True)

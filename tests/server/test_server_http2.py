@@ -14,7 +14,7 @@ from live_server import LiveServer
 
 from ksql_spark.engine import ResultColumn, Row
 from server import http
-from server.http import MOST_WAITING_BYTES, has_http2
+from server.http import MAX_WAITING_BYTES, has_http2
 
 needs_http2 = pytest.mark.skipif(not has_http2(), reason="zttp is not installed")
 SOON_S = 20.0
@@ -129,7 +129,7 @@ def test_what_waits_for_a_client_that_does_not_read_is_limited(live: LiveServer,
         while stream.read_bytes != before:
             before = stream.read_bytes
             stream.closed.wait(0.5)
-        assert 65_535 < before < 65_535 + MOST_WAITING_BYTES + 50_000
+        assert 65_535 < before < 65_535 + MAX_WAITING_BYTES + 50_000
         # room for more
         h2_client.increment_flow_control_window(1_000_000)
         h2_client.increment_flow_control_window(1_000_000, 1)

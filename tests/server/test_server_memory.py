@@ -14,9 +14,9 @@ from server.memory import ARENAS, settle
 #: allocates in many threads at once; prints how many arenas there are then
 PROGRAM = """
 import ctypes, threading
-from server.memory import share_arenas
+from server.memory import limit_heap
 
-share_arenas()
+limit_heap()
 together = threading.Barrier(40)
 
 def use():
@@ -42,7 +42,7 @@ print(text.value.decode().count("<heap nr="))
 @pytest.mark.skipif(
     sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "malloc_info"), reason="has no arenas"
 )
-def test_threads_share_arenas() -> None:
+def test_threads_limit_heap() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     assert int(done.stdout) <= ARENAS
 

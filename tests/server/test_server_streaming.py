@@ -18,10 +18,11 @@ from live_server import LiveServer
 
 from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.kafka.consumer import Record
-from ksql_spark.runtime.feeds import Batch, Subscription
+from ksql_spark.runtime.feeds import Batch, PushMemory, Subscription
 from ksql_spark.runtime.push import PushResult
 from ksql_spark.runtime.results import SharedRows
 from server import streaming
+from server.connections import Limits
 from server.streaming import Delimited, Frames, JsonArray, rows_text
 
 COLUMNS = [ResultColumn("K", "STRING")]
@@ -55,7 +56,11 @@ class LiveEngine(FakeEngine):
 
     def query(self, request: Any) -> Any:
         """As Engine.query."""
-        feeds = SimpleNamespace(leave=lambda subscription: None)
+        feeds = SimpleNamespace(
+            leave=lambda subscription: None,
+            memory=PushMemory(1_000_000),
+            readers=SimpleNamespace(give_back=lambda subscription: None),
+        )
         subscription = Subscription(feeds, "s", {0: 0}, read_committed=False)  # type: ignore[arg-type]
         subscription.is_live = True
         self.subscriptions.append(subscription)
@@ -138,6 +143,36 @@ def test_a_client_that_reads_nothing_is_closed(engine: FakeEngine) -> None:
             assert time.monotonic() < deadline
             if stream.rows.qsize() < 10:  # until the system's buffers are full
                 stream.rows.put(row)
+
+
+@pytest.mark.usefixtures("both")
+@pytest.mark.parametrize("path", ["/query-stream", "/ws/query"])
+def test_a_client_that_reads_too_slowly_is_closed(
+    engine: FakeEngine, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It takes a few bytes now and then, so that its system never says that it takes none."""
+    stream = engine.next_stream = push_stream()
+    body = b'{"sql": "S"}'
+    heads = {
+        "/query-stream": f"POST /query-stream HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n",
+        "/ws/query": "GET /ws/query?request=%7B%22ksql%22%3A%22S%22%7D HTTP/1.1\r\nHost: x\r\n"
+        "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+    }
+    with (
+        LiveServer(engine, limits=Limits(send_s=0.3)) as live,
+        socket.create_connection(("127.0.0.1", live.port)) as connection,
+    ):
+        connection.sendall(heads[path].encode() + (body if path == "/query-stream" else b""))
+        row = Row(["x" * 1_000_000])
+        deadline = time.monotonic() + SOON_S
+        while not stream.closed.wait(0.01):
+            assert time.monotonic() < deadline
+            with contextlib.suppress(ConnectionError):
+                connection.recv(10)
+            if stream.rows.qsize() < 10:  # until the system's buffers are full
+                stream.rows.put(row)
+    assert "ksql.server.send.timeout.ms" in caplog.text
 
 
 def test_close_query_ends_the_response(live: LiveServer, engine: FakeEngine) -> None:

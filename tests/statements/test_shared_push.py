@@ -14,11 +14,12 @@ import grammar
 from ksql_spark import analyzer
 from ksql_spark.engine import Request
 from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.logical.nodes import keeps_places
 from ksql_spark.query_service import QueryService
 from ksql_spark.runtime import leftovers
-from ksql_spark.runtime.feeds import Batch, Feeds, Subscription
+from ksql_spark.runtime.feeds import Batch, Feeds, PushMemory, Readers, Subscription
 from ksql_spark.runtime.push import PushResult
 from ksql_spark.runtime.query_errors import QueryError
 from ksql_spark.runtime.query_state import Event
@@ -35,6 +36,8 @@ class FakeFeeds:
 
     def __init__(self) -> None:
         self.given: dict[Subscription, bool] = {}
+        self.memory = PushMemory(1_000_000)
+        self.readers = Readers(cast(KafkaAdmin, None), 1)
         self._offsets: dict[str, Iterator[int]] = {}
 
     def subscribe(self, topic: str, starts: Mapping[int, int], **_: Any) -> Subscription:
