@@ -54,6 +54,7 @@ from ksql_spark.services.data_dir import folder_id, locked_data_dir
 from ksql_spark.services.early_broker import EarlyBroker, folder
 from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.services.registry import EmbeddedRegistry, RegistryOnDemand
+from ksql_spark.services.supervisor import ServiceSupervisor
 from ksql_spark.spark import master, sinks
 from ksql_spark.spark.evaluate import evaluate
 from ksql_spark.spark.hadoop_folder import HadoopFolder
@@ -359,6 +360,9 @@ class Bootstrap:
             broker.start()
         else:
             early.wait(report)
+        supervisor = ServiceSupervisor(broker)
+        self._stack.callback(supervisor.close)
+        supervisor.start()
         report(f"Kafka runs at {broker.bootstrap_servers}, data in {broker.data_dir}")
         return broker.bootstrap_servers
 
@@ -415,7 +419,13 @@ class Bootstrap:
             placement=placement,
             scratch=self._scratch,
         )
-        self._stack.callback(queries.shut_down)
+
+        def shut_down() -> None:
+            if not queries.shut_down() and self._given_spark is None:
+                log.warning("Spark is ended at once: some queries wait for Kafka")
+                spark.kill()
+
+        self._stack.callback(shut_down)
         if lease is not None:
             lease.when_lost(lambda: queries.fence(KsqlError("SERVICE_ID_TAKEN", id=service_id).message))
         if placement is not None:

@@ -59,7 +59,9 @@ CONDITIONS: dict[str, Condition] = {
     "BAD_REQUEST": Condition(40000, "{reason}"),
     "BROKER_FAILED": Condition(50000, "The embedded Kafka broker did not start: {reason}. Its log is {log}."),
     "BROKER_UNREACHABLE": Condition(
-        50000, "Kafka at {servers} does not answer: {reason}. Is the broker running?"
+        50000,
+        "Kafka at {servers} does not answer: {reason}. Check that the broker runs; an embedded one is "
+        "restarted automatically.",
     ),
     "CAST_UNSUPPORTED": Condition(40001, "{problem}Cast of {source} to {target} is not supported."),
     "CHECKPOINT_DAMAGED": Condition(

@@ -32,6 +32,9 @@ from ksql_spark.spark.traffic import Traffic
 
 log = logging.getLogger(__name__)
 
+#: how long Spark may take at the end to stop queries that have done what they had read, seconds
+END_S = 1.5
+
 
 class QueryManager:
     """All queries of this server. Thread-safe.
@@ -574,8 +577,12 @@ class QueryManager:
                 self._runs.end(query)
                 self.halt(query, message)
 
-    def shut_down(self) -> None:
-        """Stop all queries in parallel; their state stays."""
+    def shut_down(self) -> bool:
+        """Stop all queries in parallel; their state stays.
+
+        Returns:
+            whether all have ended. Those that wait for a Kafka that is away end with Spark's JVM.
+        """
         self._closing.set()
         self._watcher.close()
         self._runs.close()
@@ -583,12 +590,14 @@ class QueryManager:
             queries = list(self._queries.values())
             self._queries.clear()
             self._writers.clear()
-        deadline = time.monotonic() + self._runs.stop_timeout_s()
+        limit_s = self._runs.stop_timeout_s()
+        deadline = time.monotonic() + limit_s
         for query in queries:  # one that is being started has to be there before it can be stopped
             if query.control.acquire(timeout=max(0.0, deadline - time.monotonic())):
                 query.control.release()
-        self._runs.drain_and_end(*queries)
-        self._watcher.join(5)
+        have_ended = self._runs.drain_and_end(*queries, within_s=limit_s + END_S)
+        self._watcher.join(1)
+        return have_ended
 
     def failed(self, query: ManagedQuery, cause: BaseException | None) -> None:
         """Record a failure, and when to retry (Retries.failed). The caller has the query's control.

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -30,6 +30,8 @@ from ksql_spark.spark.processing_log import ProcessingLog
 
 log = logging.getLogger(__name__)
 
+#: how many queries are ended at once
+STOP_THREADS = 32
 #: a value of ksql.on.data.loss
 SKIP_AND_RECORD = "skip-and-record"
 #: a value of ksql.on.partitions.change
@@ -242,16 +244,33 @@ class QueryRuns:
 
     # ---- end -----------------------------------------------------------------------------------------
 
-    def drain_and_end(self, *queries: ManagedQuery) -> None:
-        """End queries once what they have read is committed, so that no work is repeated."""
+    def drain_and_end(self, *queries: ManagedQuery, within_s: float | None = None) -> bool:
+        """End queries once what they have read is committed, so that no work is repeated.
+
+        Args:
+            queries: which ones.
+            within_s: after how many seconds to return even if Spark has not ended all of them, as it does
+                not while it waits for Kafka; None: wait.
+
+        Returns:
+            whether all have ended.
+        """
+        began = time.monotonic()
         for query in queries:
             self._drain(query)
+        deadline = began + self.stop_timeout_s()
 
         def end(query: ManagedQuery) -> None:
-            self.end(query, 0.0 if query.is_transient else self.stop_timeout_s())
+            self.end(query, 0.0 if query.is_transient else max(0.0, deadline - time.monotonic()))
 
-        with ThreadPoolExecutor(max_workers=8, thread_name_prefix="query-stop") as pool:
-            list(pool.map(end, queries))
+        pool = ThreadPoolExecutor(max_workers=STOP_THREADS, thread_name_prefix="query-stop")
+        ends = [pool.submit(end, query) for query in queries]
+        left_s = None if within_s is None else max(0.0, began + within_s - time.monotonic())
+        done, late = wait(ends, left_s)
+        pool.shutdown(wait=False, cancel_futures=True)
+        for ended in done:
+            ended.result()
+        return not late
 
     def end(self, query: ManagedQuery, timeout_s: float = 0.0) -> None:
         """End a query, once it is drained or after ``timeout_s`` seconds."""

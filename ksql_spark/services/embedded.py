@@ -62,6 +62,8 @@ class EmbeddedService(abc.ABC):
         self._log_start = 0
         self._fetching = False
         self._stopped = False
+        #: whether it must not move to another port
+        self._keeps_port = False
         self._mutex = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -87,6 +89,24 @@ class EmbeddedService(abc.ABC):
         """Whether it runs: from start() until it ends, by stop() or by itself."""
         return self._child is not None and self._child.is_running()
 
+    @property
+    def why_ended(self) -> str:
+        """Why its process has ended, a clause without a full stop."""
+        child = self._child
+        return reason_of(self._said(), child.exit_code if child is not None else None, self.start_timeout_s)
+
+    def restart(self) -> None:
+        """Start it again after its process has ended by itself, at the port that its clients know.
+
+        Raises:
+            KsqlError: as start(), also where another process has taken the port.
+        """
+        self._keeps_port = True
+        try:
+            self.start()
+        finally:
+            self._keeps_port = False
+
     def start(self) -> None:
         """Start it and return once it answers; if that fails, stop it.
 
@@ -104,7 +124,7 @@ class EmbeddedService(abc.ABC):
             self._fetching = False
             self._prepare_folder()
             self._report(f"starting {self.title}")
-            if self._may_move:
+            if self._may_move and not self._keeps_port:
                 self.port = kept_port(self._port_file, self.port)
             self._launch_somewhere()
         except BaseException as error:
@@ -223,7 +243,7 @@ class EmbeddedService(abc.ABC):
         if self._stopped:
             raise self._interrupted()
         lines = self._said()
-        if self._may_move and any(self.port_taken in line for line in lines):
+        if self._may_move and not self._keeps_port and any(self.port_taken in line for line in lines):
             return False
         raise self._failure(lines, code)
 

@@ -19,6 +19,7 @@ import pytest
 import server.main
 import server.running
 from ksql_spark.config import Config
+from ksql_spark.errors import KsqlError
 from server.main import _bind, main
 from server.running import StartableEngine, between_requests_s
 
@@ -121,7 +122,7 @@ def test_stops_with_the_program_that_started_it(run) -> None:
 
 def test_start_that_fails_is_one_line(run) -> None:
     code, _, err = run("--listen", "127.0.0.1:0", engine="FailingEngine").end()
-    message = "Kafka at kafka:9092 does not answer: connection refused. Is the broker running?"
+    message = KsqlError("BROKER_UNREACHABLE", servers="kafka:9092", reason="connection refused").message
     assert (code, err) == (1, f"ksql-spark server: {message}\n")
 
 

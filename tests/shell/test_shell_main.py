@@ -17,6 +17,7 @@ import pytest
 from fake_engine import FakeEngine
 from live_server import LiveServer
 
+from ksql_spark.errors import KsqlError
 from shell import embedded
 from shell.client import Client
 from shell.embedded import EmbeddedServer, StartFailed
@@ -281,9 +282,8 @@ def test_embedded_engine_stopped_while_starting(tmp_path: Path) -> None:
 def test_embedded_engine_that_cannot_start(tmp_path: Path) -> None:
     with fake(tmp_path, "FailingEngine") as server, pytest.raises(StartFailed) as caught:
         server.wait_ready(lambda progress: None)
-    assert (
-        str(caught.value) == "Kafka at kafka:9092 does not answer: connection refused. Is the broker running?"
-    )
+    said = KsqlError("BROKER_UNREACHABLE", servers="kafka:9092", reason="connection refused").message
+    assert str(caught.value) == said
 
 
 def test_embedded_engine_goes_with_a_killed_shell(tmp_path: Path) -> None:
