@@ -194,13 +194,16 @@ def task_numbers(session: SparkSession, parts: int, tasks: int) -> tuple[int, ..
 def exploded(frame: DataFrame, functions: Sequence[str], names: Sequence[str]) -> DataFrame:
     """Apply table functions: one row for each element of the longest array, NULL where another has ended.
 
+    A NULL is as an empty array: a function that fails for one row leaves the rows of the others as they are.
+
     Args:
         frame: the rows.
         functions: texts of the arrays, each ``AS`` its name in ``names``.
         names: names of the columns that are added, one per array.
     """
     kept = [quoted(c) for c in frame.columns]
-    zipped = frame.selectExpr(*kept, *functions)
+    made = frame.selectExpr(*kept, *functions)
+    zipped = made.selectExpr(*kept, *(named(f"coalesce({quoted(name)}, array())", name) for name in names))
     rows = zipped.selectExpr(*kept, f"explode(arrays_zip({', '.join(map(quoted, names))})) AS __row")
     return rows.selectExpr(*kept, *(named(f"__row.{quoted(name)}", name) for name in names))
 
