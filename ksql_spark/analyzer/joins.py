@@ -105,6 +105,14 @@ class Joined:
         return self.synthetic or next(iter(self.candidates or self.keys), "")
 
     @property
+    def key_expressions(self) -> frozenset[Expression]:
+        """The operands of ON, here and below, that have the value of the key where their side has a row."""
+        below: frozenset[Expression] = frozenset()
+        if isinstance(self.left, Joined) and self.left_key in self.left.key_expressions:
+            below = self.left.key_expressions
+        return below | {self.left_key, self.right_key}
+
+    @property
     def keeps_keys(self) -> bool:
         """Whether the key columns are those of the leftmost relation."""
         is_below = isinstance(self.left, BoundRelation) or self.left.keeps_keys
@@ -154,8 +162,16 @@ def bind_join(
     within = _within(node, rule, left.kind, right.kind)
     _check_windows(node, left, right, left_key, right_key)
     candidates = [e.name for e in (left_key, right_key) if isinstance(e, ColumnRef)]
-    if isinstance(left, Joined) and isinstance(left_key, ColumnRef) and left_key.name in left.candidates:
-        candidates[:1] = left.candidates
+    if isinstance(left, Joined):
+        if left_key in left.key_expressions:
+            candidates = [*left.candidates, *(n for n in candidates if n not in left.candidates)]
+        if (
+            join_type == TABLE_TABLE
+            and isinstance(left_key, ColumnRef)
+            and left_key.name not in left.candidates
+        ):
+            # a FULL join below: the key is not in this column where its side has no row
+            left_key = ColumnRef(left.default_key, left_key.type)
     keys: tuple[str, ...] = ()
     if join_type == REPLICATED and isinstance(left, Joined):
         return Joined(
@@ -251,6 +267,15 @@ def _is_key(node: Expression, relation: BoundRelation) -> bool:
     return len(key) == 1 and isinstance(node, ColumnRef) and node.name == relation.internal(key[0].name)
 
 
+def _primary_keys(side: Joined | BoundRelation) -> frozenset[str]:
+    """The columns with the primary key of a table, or of a join of tables, where these have a row."""
+    if isinstance(side, BoundRelation):
+        key = side.schema.key
+        return frozenset({side.internal(key[0].name)} if len(key) == 1 else ())
+    right = frozenset() if side.type == FOREIGN_KEY else _primary_keys(side.right)
+    return _primary_keys(side.left) | right
+
+
 def _check_types(node: nodes.Join, left: Expression, right: Expression, scope: Scope) -> None:
     if left.type != right.type:
         got = f"{show(left, scope)}{{{left.type}}} = {show(right, scope)}{{{right.type}}}"
@@ -272,7 +297,7 @@ def _table_join(
             reason="table-table joins require to join on the primary key of the right input table. "
             f"Got {shown}.",
         )  # fmt: skip
-    if any(_is_key(left_key, relation) for relation in relations_of(left)):
+    if isinstance(left_key, ColumnRef) and left_key.name in _primary_keys(left):
         return TABLE_TABLE
     if isinstance(left, Joined):
         raise failure(

@@ -7,6 +7,7 @@ CREATE TABLE v (id INT PRIMARY KEY, f STRING) WITH (KAFKA_TOPIC='v', VALUE_FORMA
 CREATE STREAM w (id INT KEY, g INT) WITH (KAFKA_TOPIC='w', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='1 MINUTE');
 CREATE STREAM w2 (id INT KEY, h INT) WITH (KAFKA_TOPIC='w2', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='1 MINUTE');
 CREATE STREAM raw (id INT KEY, k INT) WITH (KAFKA_TOPIC='raw', VALUE_FORMAT='KAFKA');
+CREATE STREAM l3 (id INT KEY, k INT) WITH (KAFKA_TOPIC='l3', VALUE_FORMAT='JSON', PARTITIONS=2);
 CREATE TABLE rep (id INT PRIMARY KEY, p STRING) WITH (KAFKA_TOPIC='rep', VALUE_FORMAT='JSON', PARTITIONS=7, REPLICATED=true);
 ----
 CREATE STREAM o AS SELECT * FROM l JOIN r WITHIN 10 SECONDS ON l.id = r.id;
@@ -327,3 +328,14 @@ CREATE TABLE o WITH (REPLICATED = true) AS SELECT id, COUNT(*) AS n FROM l WINDO
     line 1:22
       CREATE TABLE o WITH (REPLICATED = true) AS SELECT id, COUNT(*) AS n FROM l WINDOW TUMBLING (SIZE 1 DAY) GROUP BY id
                            ^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT l.id AS id, l.a, r.c, l3.k FROM l JOIN r WITHIN 1 DAY ON l.id = ABS(r.id) JOIN l3 WITHIN 1 DAY ON ABS(r.id) = ABS(l3.id);
+    STREAM O SINK
+      columns `ID` INTEGER KEY, `A` INTEGER, `C` INTEGER, `K` INTEGER
+      topic O, key KAFKA, value JSON
+    Project key [L_ID AS ID] value [L_A AS A, R_C AS C, L3_K AS K]
+      Join INNER STREAM_STREAM on ABS(R_ID) = ABS(L3_ID) as L_ID WithinSpec(before_ms=86400000, after_ms=86400000, grace_ms=None)
+        Join INNER STREAM_STREAM on L_ID = ABS(R_ID) as L_ID WithinSpec(before_ms=86400000, after_ms=86400000, grace_ms=None)
+          Source L prefixed
+          Source R prefixed
+        Source L3 prefixed
