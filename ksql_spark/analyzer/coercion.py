@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal as PythonDecimal
-from decimal import InvalidOperation
 from typing import Any
 
 from ksql_spark.analyzer.failures import Placed, failure, invalid
 from ksql_spark.expressions import Call, Cast, Expression, Lambda, Literal, MakeStruct, Members
-from ksql_spark.functions.signatures import common_type, implicit_cost
+from ksql_spark.functions.signatures import boolean_of, common_type, implicit_cost, with_text
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
-    BYTES,
     EXACT,
     INTEGER,
     NULL,
@@ -31,7 +29,6 @@ from ksql_spark.types import (
     SqlType,
     Struct,
     is_numeric,
-    is_temporal,
 )
 
 
@@ -50,8 +47,6 @@ def is_implicit(source: SqlType, target: SqlType) -> bool:
 
 
 # ---- lists: ARRAY, MAP, IN, CASE ----------------------------------------------------------------------
-
-_BOOLEAN_WORDS = ("true", "yes", "false", "no")
 
 
 def unify(
@@ -140,9 +135,10 @@ def _merge(wanted: SqlType, member: Expression) -> SqlType:
     if wanted == STRING and is_scalar_literal(member):
         return STRING
     if given == STRING and isinstance(member, Literal) and wanted != STRING:
-        if not literal_fits(str(member.value), wanted):
+        widened = with_text(wanted, str(member.value))
+        if widened is None:
             raise _Mismatch(wanted, str(member.value))
-        return wanted
+        return widened
     merged = common_type(wanted, given)
     if merged is None or (STRING in (wanted, given) and merged != STRING):
         raise _Mismatch(wanted)
@@ -191,40 +187,13 @@ def _fit(member: Expression, wanted: SqlType) -> Expression:
             parts_by_name = ((f.name, _fit(given.get(f.name, Literal(None, NULL)), f.type)) for f in fields)
             return MakeStruct(tuple(parts_by_name), wanted)
     if wanted == BOOLEAN and isinstance(member, Literal) and isinstance(member.value, str):
-        return Literal(_boolean(member.value), BOOLEAN)
+        return Literal(boolean_of(member.value), BOOLEAN)
     if isinstance(member, Literal) and member.type == STRING and is_numeric(wanted):
-        text = member.value.strip()
-        if wanted in (INTEGER, BIGINT):
-            text = str(int(PythonDecimal(text)))  # CAST does not accept exponents
+        number = PythonDecimal(member.value.strip())
+        # CAST to a whole number does not accept exponents
+        text = str(int(number)) if wanted in (INTEGER, BIGINT) else f"{number:f}"
         return Cast(Literal(text, STRING), wanted)
     return coerce(member, wanted)
-
-
-def _boolean(text: str) -> bool | None:
-    """The boolean for a prefix of true, yes, false or no; None for other texts."""
-    folded = text.strip().lower()
-    word = next((w for w in _BOOLEAN_WORDS if folded and w.startswith(folded)), None)
-    return None if word is None else word in ("true", "yes")
-
-
-def literal_fits(text: str, wanted: SqlType) -> bool:
-    """Whether the STRING literal ``text`` is exactly a value of ``wanted`` (reference §3.4)."""
-    if wanted == BOOLEAN:
-        return _boolean(text) is not None
-    if is_temporal(wanted) or wanted == BYTES:
-        return True
-    if not is_numeric(wanted):
-        return False
-    try:
-        number = PythonDecimal(text.strip())
-    except InvalidOperation:
-        return False
-    if not number.is_finite():
-        return False
-    if wanted in (INTEGER, BIGINT):
-        most = 2**31 if wanted == INTEGER else 2**63
-        return -most <= number < most and number == number.to_integral_value() and "." not in text
-    return True
 
 
 # ---- INSERT VALUES ------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from grammar import nodes
 from grammar.statements.inserts import InsertSelect
 from grammar.statements.sources import CreateAsSelect
 from ksql_spark.analyzer import settings
-from ksql_spark.analyzer.coercion import is_implicit
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.inference import with_schema_ids
 from ksql_spark.analyzer.properties import (
@@ -31,6 +30,7 @@ from ksql_spark.analyzer.sources import (
     effective_wrapping,
 )
 from ksql_spark.errors import KsqlError
+from ksql_spark.functions.signatures import is_assignable
 from ksql_spark.logical.nodes import Node, PersistentQuery, Source, UnionAll
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.metastore.store import MetaStore
@@ -263,7 +263,7 @@ def _bind_insert(statement: InsertSelect, metastore: MetaStore, config: Mapping[
     fits = (
         len(columns.key) == len(wanted.key)
         and len(columns.value) == len(wanted.value)
-        and all(is_implicit(c.type, w.type) for c, w in zip(columns.columns, wanted.columns, strict=True))
+        and all(is_assignable(c.type, w.type) for c, w in zip(columns.columns, wanted.columns, strict=True))
     )
     if not fits:
         raise invalid(

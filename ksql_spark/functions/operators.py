@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal as PythonDecimal
-from decimal import InvalidOperation
 from typing import Any
 
 from ksql_spark.expressions import Call, Literal
-from ksql_spark.functions.signatures import common_type, signature
+from ksql_spark.functions.signatures import common_type, signature, with_text
 from ksql_spark.functions.spark_text import (
     has_own_order,
     let,
@@ -252,8 +251,6 @@ def _is_distinct(types: Types, _: Literals) -> Resolved | None:
 
 # ---- IN, lists of values ------------------------------------------------------------------------------
 
-_BOOLEAN_WORDS = ("true", "yes", "false", "no")
-
 
 def list_type(types: Types, literals: Literals = ()) -> SqlType | None:
     """The common type of the members of an ARRAY, MAP, IN or CASE list, or None (reference §3.4).
@@ -279,20 +276,7 @@ def _literal_type(wanted: SqlType, type_: SqlType, value: Any) -> SqlType | None
         return None
     if wanted == STRING:
         return STRING if isinstance(type_, (Primitive, Decimal)) else None
-    if type_ != STRING or not isinstance(value, str):
-        return None
-    if wanted == BOOLEAN:
-        folded = value.strip().lower()
-        return BOOLEAN if folded and any(w.startswith(folded) for w in _BOOLEAN_WORDS) else None
-    if is_numeric(wanted):
-        try:
-            number = PythonDecimal(value.strip())
-        except InvalidOperation:
-            return None
-        if wanted in (INTEGER, BIGINT) and number != number.to_integral_value():
-            return None
-        return wanted if number.is_finite() else None
-    return None
+    return with_text(wanted, value) if type_ == STRING and isinstance(value, str) else None
 
 
 def _in(types: Types, literals: Literals) -> Resolved | None:

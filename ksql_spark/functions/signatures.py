@@ -10,10 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal as PythonDecimal
+from decimal import InvalidOperation
 from typing import Union
 
 from ksql_spark.types import (
     BIGINT,
+    BOOLEAN,
     BYTES,
     DOUBLE,
     INTEGER,
@@ -277,6 +280,68 @@ def _total(costs: Sequence[int | None]) -> int | None:
             return None
         total += cost
     return total
+
+
+def is_assignable(source: SqlType, target: SqlType) -> bool:
+    """Whether INSERT INTO … SELECT writes values of ``source`` to a column of ``target`` (reference §3.4).
+
+    As implicit coercion. Besides, whole numbers go into any DECIMAL: one with too many digits is an error of
+    its row, as in ksqlDB.
+    """
+    match source, target:
+        case Array(a), Array(b):
+            return is_assignable(a, b)
+        case Map(k, v), Map(k2, v2):
+            return is_assignable(k, k2) and is_assignable(v, v2)
+        case Struct(fields), Struct():
+            others = [(f.type, target.field(f.name)) for f in fields]
+            return all(other is not None and is_assignable(type_, other.type) for type_, other in others)
+    is_whole = source in (INTEGER, BIGINT) and isinstance(target, Decimal)
+    return is_whole or implicit_cost(source, target) is not None
+
+
+_BOOLEAN_WORDS = {"true": True, "yes": True, "false": False, "no": False}
+
+
+def boolean_of(text: str) -> bool | None:
+    """The boolean for a prefix of true, yes, false or no; None for other texts."""
+    folded = text.strip().lower()
+    return next((value for word, value in _BOOLEAN_WORDS.items() if folded and word.startswith(folded)), None)
+
+
+def number_type(text: str) -> SqlType | None:
+    """The narrowest type of the number that ``text`` is; None if it is none.
+
+    >>> print(number_type("5"), number_type("2147483648"), number_type("2e1"), number_type("1.50"))
+    INTEGER BIGINT DECIMAL(2, 0) DECIMAL(3, 2)
+    """
+    try:
+        number = PythonDecimal(text.strip())
+    except InvalidOperation:
+        return None
+    if not number.is_finite():
+        return None
+    _, digits, exponent = number.as_tuple()
+    assert isinstance(exponent, int)
+    if exponent == 0 and "e" not in text.lower():
+        for type_, limit in ((INTEGER, 2**31), (BIGINT, 2**63)):
+            if -limit <= number < limit:
+                return type_
+    scale = max(0, -exponent)
+    precision = max(len(digits) + max(0, exponent), scale)
+    return Decimal(precision, scale) if precision <= 38 else DOUBLE
+
+
+def with_text(wanted: SqlType, text: str) -> SqlType | None:
+    """The type of a list of ``wanted`` that gets a STRING literal, too; None if that does not fit (§3.4)."""
+    if wanted == BOOLEAN:
+        return None if boolean_of(text) is None else wanted
+    if is_temporal(wanted) or wanted == BYTES:
+        return wanted
+    if not is_numeric(wanted) or (wanted in (INTEGER, BIGINT) and "." in text):
+        return None
+    number = number_type(text)
+    return None if number is None else common_type(wanted, number)
 
 
 def common_type(left: SqlType, right: SqlType) -> SqlType | None:

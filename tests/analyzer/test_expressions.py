@@ -87,6 +87,11 @@ def bind(text: str) -> tuple[str, str]:
         ("NOT s LIKE 'a!%' ESCAPE '!'", "(NOT (S LIKE 'a!%' ESCAPE '!'))", "BOOLEAN"),
         # lists: the first member leads, literals give way
         ("i IN (1, '2')", "(I IN (1, CAST('2' AS INTEGER)))", "BOOLEAN"),
+        (
+            "i IN (1, '2147483648')",
+            "(CAST(I AS BIGINT) IN (CAST(1 AS BIGINT), CAST('2147483648' AS BIGINT)))",
+            "BOOLEAN",
+        ),
         ("s IN ('a', 1, NULL)", "(S IN ('a', CAST(1 AS STRING), CAST(NULL AS STRING)))", "BOOLEAN"),
         ("b IN ('t', 'no')", "(B IN (TRUE, FALSE))", "BOOLEAN"),
         ("m IN (MAP('a' := 1))", "(M = MAP('a':=CAST(1 AS BIGINT)))", "BOOLEAN"),
