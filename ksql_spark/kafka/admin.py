@@ -36,6 +36,9 @@ NO_COORDINATOR = frozenset(
     }
 )
 
+#: lets a topic take records of any time: event times may be years ago, or ahead
+ANY_TIME = {f"message.timestamp.{side}.max.ms": str(2**63 - 1) for side in ("before", "after")}
+
 Partition = tuple[str, int]
 """A topic's name and a partition number."""
 
@@ -189,10 +192,24 @@ class KafkaAdmin:
         Raises:
             KsqlError: TOPIC_EXISTS.
         """
-        new = NewTopic(name, partitions, replicas, config={k: str(v) for k, v in (config or {}).items()})
-        future = self._client.create_topics([new], request_timeout=self._timeout_s)[name]
-        self._wait(future, f"create topic '{name}'", name)
+        given = {k: str(v) for k, v in (config or {}).items()}
+        try:
+            self._create(NewTopic(name, partitions, replicas, config={**ANY_TIME, **given}))
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.INVALID_CONFIG:
+                raise self._failure(error, f"create topic '{name}'", name) from None
+            try:
+                self._create(NewTopic(name, partitions, replicas, config=given))  # Kafka before 3.6
+            except KafkaException as refused:
+                raise self._failure(refused, f"create topic '{name}'", name) from None
         self._until(lambda: self._is_led(name, partitions), f"create topic '{name}'")
+
+    def _create(self, topic: NewTopic) -> None:
+        future = self._client.create_topics([topic], request_timeout=self._timeout_s)[topic.topic]
+        try:
+            future.result(timeout=self._timeout_s + 1)
+        except FutureTimeout as error:
+            raise self._failure(error, f"create topic '{topic.topic}'", topic.topic) from None
 
     def delete_topics(self, names: Iterable[str]) -> None:
         """Delete the topics and return once they are gone; names that do not exist are ignored."""

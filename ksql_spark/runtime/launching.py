@@ -192,6 +192,8 @@ class Launcher:
             slots=needed,
             is_exactly_once=is_exactly_once,
             collected=master.most_results(session) if is_collected else None,
+            topic_config=self._admin.config(stage.sink.topic) if is_last and not query.is_transient else None,
+            fails_on_refusal=bool(self._setting_of(query, "ksql.fail.on.production.error")),
         )
 
     def _interval_ms(self, query: ManagedQuery, stage: PhysicalPlan) -> int:

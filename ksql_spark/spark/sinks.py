@@ -170,6 +170,8 @@ def start(
     slots: int = 1,
     is_exactly_once: bool = False,
     collected: int | None = None,
+    topic_config: Mapping[str, str] | None = None,
+    fails_on_refusal: bool = False,
 ) -> SparkQuery:
     """Start the query that writes ``records`` to ``topic``.
 
@@ -190,6 +192,8 @@ def start(
         is_exactly_once: the run has transactions (spark/transactions.py).
         collected: where tasks are not in the JVM of the run's transactions: the most bytes of a batch that
             they hand back to it, 0 for any number; None: they write themselves.
+        topic_config: the topic's, where records come that it may refuse; None: it takes all.
+        fails_on_refusal: a record that the topic refuses stops the query; else it is left out.
     """
     session = records.sparkSession
     linger_ms = linger_ms if mode == REALTIME else max(linger_ms, BATCH_LINGER_MS)
@@ -208,6 +212,8 @@ def start(
         .option("checkpointLocation", checkpoint.uri)
         .outputMode("update")
     )
+    if topic_config is not None:
+        writer = writer.options(**_rules(topic_config, fails_on_refusal))
     if collected is not None:
         writer = writer.option("ksql.collected", str(collected))
     if mode == REALTIME:
@@ -223,3 +229,15 @@ def start(
     # the next batches take over the first one's optimized plan (KeptPlan.java)
     java_class(session._jvm, "org.ksqlspark.task.KeptPlan").keep(query._jsq)
     return SparkQuery(session, query, run, mode, checkpoint, feeds, slots)
+
+
+def _rules(config: Mapping[str, str], fails_on_refusal: bool) -> dict[str, str]:
+    """The options that say which records a topic refuses (TopicRules.java)."""
+    rules = {
+        "ksql.needs.key": str("compact" in config.get("cleanup.policy", "")).lower(),
+        "ksql.fails.on.refusal": str(fails_on_refusal).lower(),
+    }
+    if config.get("message.timestamp.type") != "LogAppendTime":
+        limits = {"ahead": "message.timestamp.after.max.ms", "behind": "message.timestamp.before.max.ms"}
+        rules |= {f"ksql.max.{side}.ms": config[name] for side, name in limits.items() if name in config}
+    return rules

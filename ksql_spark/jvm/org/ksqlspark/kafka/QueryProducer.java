@@ -165,13 +165,16 @@ public class QueryProducer {
 
     /** Reports a record that is not written. */
     protected final void leaveOut(ProducerRecord<byte[], byte[]> record, String reason) {
+        leaveOut(log, query, record.topic(), reason);
+    }
+
+    /** Reports a record of a query that is not written to a topic. */
+    static void leaveOut(String log, String query, String topic, String reason) {
         ProcessingLog.of(log)
                 .failed(
                         query,
                         "KsqlTopic.Sink",
-                        "A record was left out, since topic "
-                                + record.topic()
-                                + " does not take it.",
+                        "A record was left out, since topic " + topic + " does not take it.",
                         reason,
                         null);
     }

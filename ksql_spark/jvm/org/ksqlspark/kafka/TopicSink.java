@@ -44,10 +44,10 @@ import java.util.Set;
  *
  * <p>Options: "topic"; "ksql.run", the id of the run, for {@link DrainableSource#release};
  * "ksql.feeds", if the next sub-topology reads the topic; "ksql.log" and "ksql.query" for the
- * processing log; "kafka." and a setting of Kafka's producers; "ksql.exactly.once", whether the run
- * has been given a producer with transactions; "ksql.collected", where that producer is not in the
- * JVM of the tasks: the most bytes of a batch that they hand back to it, 0 for any number ({@link
- * CollectedRecords}).
+ * processing log; "kafka." and a setting of Kafka's producers; {@link TopicRules};
+ * "ksql.exactly.once", whether the run has been given a producer with transactions;
+ * "ksql.collected", where that producer is not in the JVM of the tasks: the most bytes of a batch
+ * that they hand back to it, 0 for any number ({@link CollectedRecords}).
  */
 public final class TopicSink implements TableProvider {
     private static final String SETTING = "kafka.";
@@ -116,6 +116,7 @@ public final class TopicSink implements TableProvider {
                             options.getBoolean("ksql.exactly.once", false),
                             options.getLong("ksql.collected", NOT_COLLECTED),
                             settings,
+                            TopicRules.of(options),
                             info.schema().fieldNames());
             return new Write() {
                 @Override
@@ -197,6 +198,7 @@ public final class TopicSink implements TableProvider {
             boolean isExactlyOnce,
             long collected,
             Map<String, String> settings,
+            TopicRules rules,
             String[] names)
             implements StreamingDataWriterFactory, DataWriterFactory {
         boolean isCollected() {
@@ -218,7 +220,7 @@ public final class TopicSink implements TableProvider {
         public DataWriter<InternalRow> createWriter(int partition, long task) {
             Output output =
                     isCollected() ? new CollectedRecords.Collector(collected) : sent(producer());
-            return new Writer(topic, output, log, query, Arrays.asList(names));
+            return new Writer(topic, output, log, query, rules, Arrays.asList(names));
         }
 
         private static Output sent(QueryProducer producer) {
@@ -244,17 +246,25 @@ public final class TopicSink implements TableProvider {
         private final Output output;
         private final String log;
         private final String query;
+        private final TopicRules rules;
         private final int key;
         private final int value;
         private final int time;
         private final int headers;
         private final int partition;
 
-        Writer(String topic, Output output, String log, String query, List<String> names) {
+        Writer(
+                String topic,
+                Output output,
+                String log,
+                String query,
+                TopicRules rules,
+                List<String> names) {
             this.topic = topic;
             this.output = output;
             this.log = log;
             this.query = query;
+            this.rules = rules;
             key = names.indexOf("key");
             value = names.indexOf("value");
             time = names.indexOf("time");
@@ -271,7 +281,7 @@ public final class TopicSink implements TableProvider {
             }
             Long at = row.isNullAt(time) || row.getLong(time) < 0 ? null : row.getLong(time);
             Integer to = partition < 0 || row.isNullAt(partition) ? null : row.getInt(partition);
-            output.send(
+            ProducerRecord<byte[], byte[]> record =
                     new ProducerRecord<>(
                             topic,
                             to,
@@ -280,7 +290,15 @@ public final class TopicSink implements TableProvider {
                             valueBytes,
                             headers < 0 || row.isNullAt(headers)
                                     ? null
-                                    : headers(row.getArray(headers))));
+                                    : headers(row.getArray(headers)));
+            String refusal = rules.refusal(record, System.currentTimeMillis());
+            if (refusal == null) {
+                output.send(record);
+            } else if (rules.failsOnRefusal() || log.isEmpty()) {
+                throw new IllegalStateException("a record could not be written: " + refusal);
+            } else {
+                QueryProducer.leaveOut(log, query, topic, refusal);
+            }
         }
 
         /**

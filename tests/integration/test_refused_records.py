@@ -1,0 +1,83 @@
+"""Records that a topic refuses are left out and reported; those around them are written, once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ksql_spark.engine import Engine
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import TopicReader
+from ksql_spark.kafka.producer import RecordProducer
+
+pytestmark = pytest.mark.kafka
+
+TIMEOUT_S = 120.0
+#: as brokers with Kafka 4 have it by default
+HOUR = {"message.timestamp.after.max.ms": "3600000"}
+#: microseconds that are taken for milliseconds
+FAR = 1_700_000_000_000_000
+
+
+def keys_in(admin: KafkaAdmin, topic: str, wanted: int) -> list[bytes | None]:
+    """The keys in a topic, in any order, once it has so many records."""
+    keys: list[bytes | None] = []
+    deadline = time.monotonic() + TIMEOUT_S
+    with TopicReader(admin.servers, topic) as reader:
+        while len(keys) < wanted:
+            assert time.monotonic() < deadline, keys
+            keys += [record.key for record in reader.poll_batch(0.1)]
+        for batch in reader.read_to_end():
+            keys += [record.key for record in batch]
+    return sorted(keys, key=str)
+
+
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_times_that_the_sink_does_not_take(
+    execute: Callable[[str], Any],
+    post: Callable[..., Any],
+    engine: Engine,
+    kafka_admin: KafkaAdmin,
+    topic_names: Callable[[str], str],
+    guarantee: str,
+    partitions: int,
+) -> None:
+    source, sink, made = (topic_names(name) for name in ("in", "out", "made"))
+    kafka_admin.create_topic(sink, partitions, config=HOUR)
+    execute(
+        f"CREATE STREAM timed (k STRING KEY, t BIGINT) WITH (KAFKA_TOPIC = '{source}', "
+        f"VALUE_FORMAT = 'JSON', PARTITIONS = {partitions}, TIMESTAMP = 't');"
+    )
+    with_ = f"WITH (KAFKA_TOPIC = '{{}}', PARTITIONS = {partitions}) AS SELECT * FROM timed EMIT CHANGES;"
+    text = f"CREATE STREAM limited {with_.format(sink)} CREATE STREAM free {with_.format(made)}"
+    assert post(text, **{"processing.guarantee": guarantee}).status_code == 200
+    now = int(time.time() * 1000)
+    producer = RecordProducer(kafka_admin.servers)
+    for key, at in (("a", now), ("far", FAR), ("b", now), ("c", now)):
+        producer.send(source, key.encode(), b'{"T": %d}' % at, now, partition=0)
+    producer.close()
+    assert keys_in(kafka_admin, sink, 3) == [b"a", b"b", b"c"]
+    assert keys_in(kafka_admin, made, 4) == [b"a", b"b", b"c", b"far"]  # topics of ours take any time
+    queries = {query.plan.sink.topic: query for query in engine.services.queries.all()}
+    assert queries[sink].state == "RUNNING" and not queries[sink].errors
+    assert sum(engine.services.queries.counts(queries[sink].id)[:4]) == 1
+
+
+def test_a_compacted_sink_takes_no_record_without_a_key(
+    execute: Callable[[str], Any], kafka_admin: KafkaAdmin, topic_names: Callable[[str], str]
+) -> None:
+    source, sink = topic_names("in"), topic_names("out")
+    kafka_admin.create_topic(sink, 1, config={"cleanup.policy": "compact"})
+    execute(f"""
+        CREATE STREAM keyed (k STRING KEY, v INT)
+          WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+        CREATE STREAM compacted WITH (KAFKA_TOPIC = '{sink}') AS SELECT * FROM keyed EMIT CHANGES;""")
+    producer = RecordProducer(kafka_admin.servers)
+    for key in (b"a", None, b"b"):
+        producer.send(source, key, b'{"V": 1}')
+    producer.close()
+    assert keys_in(kafka_admin, sink, 2) == [b"a", b"b"]
