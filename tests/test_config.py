@@ -178,7 +178,7 @@ def test_what_is_not_in_force_cannot_be_read(entry):
         ("auto.offset.reset", "earliest", False),
         ("ksql.streams.num.standby.replicas", "8", True),
         ("num.standby.replicas", "0", False),  # the default
-        ("ksql.fail.on.production.error", False, True),
+        ("ksql.fail.on.production.error", False, False),
         ("max.poll.records", "10", False),
         ("consumer.isolation.level", "read_committed", False),
         ("producer.isolation.level", "read_committed", True),

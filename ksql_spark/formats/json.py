@@ -269,6 +269,9 @@ def _read_scalar(value: Any, type_: SqlType, path: str) -> Any:
         return value
     if type_ in (INTEGER, BIGINT) and is_text:
         return parse_integer(value.strip(SPACE), type_)
+    if type_ in NUMBER_OF and is_text:
+        number = parse_integer(value.strip(SPACE), BIGINT)
+        return in_range(_whole(number, type_), type_)
     if (type_ in (INTEGER, BIGINT) or type_ in NUMBER_OF) and is_number:
         return in_range(_whole(value, type_), type_)
     if type_ == DOUBLE and is_number:

@@ -11,7 +11,7 @@ import pytest
 from ksql_spark.formats import CAPABILITIES, FORMATS, BadRecord
 from ksql_spark.functions.spark_text import constant, spark_type
 from ksql_spark.spark.session import set_registry
-from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING, Decimal
+from ksql_spark.types import BIGINT, DATE, DOUBLE, INTEGER, STRING, TIME, TIMESTAMP, Array, Decimal, SqlType
 from tests.statements.json_server import JsonServer
 
 from .samples import NESTED, REGISTRY, SAMPLES, carried, column, read_back, serde
@@ -150,3 +150,27 @@ def test_types_match(local_spark: Any) -> None:
     columns = [f"typeof({constant(None, t)}) as c{i}" for i, t in enumerate(every)]
     row = local_spark.range(1).selectExpr(*columns).collect()[0]
     assert list(row) == [spark_type(t).replace("`", "") for t in every]
+
+
+@pytest.mark.parametrize(
+    ("json", "type_"),
+    [
+        ('{"A": " 1623067935 "}', TIMESTAMP),
+        ('{"A": ["-1", 2]}', Array(TIMESTAMP)),
+        ('{"A": "19000"}', DATE),
+        ('{"A": "1000"}', TIME),
+        ('{"A": "9223372036854776"}', TIMESTAMP),
+        ('{"A": "1.5"}', TIMESTAMP),
+    ],
+)
+def test_digits_as_text_are_read_as_by_python(local_spark: Any, json: str, type_: SqlType) -> None:
+    bound = serde("JSON", [column(type_)], True)
+    try:
+        (wanted,) = bound.decode(json.encode()) or [None]
+    except BadRecord:
+        wanted = None
+    text = bound.decode_sql(f"X'{json.encode().hex()}'") + ".A"
+    shown = {TIMESTAMP: f"unix_millis({text})", DATE: f"unix_date({text})"}
+    if isinstance(type_, Array):
+        shown[type_] = f"transform({text}, t -> unix_millis(t))"
+    assert local_spark.range(1).selectExpr(shown.get(type_, text)).collect()[0][0] == wanted

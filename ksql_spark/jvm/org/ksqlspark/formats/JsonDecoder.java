@@ -287,10 +287,10 @@ public final class JsonDecoder extends BytesToRow {
                     return Boolean.valueOf(token == JsonToken.VALUE_TRUE);
                 };
             case "date":
-                return (parser, token) -> Integer.valueOf(Math.toIntExact(number(parser, token)));
+                return (parser, token) -> Integer.valueOf(Math.toIntExact(integral(parser, token)));
             case "timestamp":
                 return (parser, token) ->
-                        Long.valueOf(Math.multiplyExact(number(parser, token), 1000L));
+                        Long.valueOf(Math.multiplyExact(integral(parser, token), 1000L));
             case "binary":
                 return (parser, token) -> {
                     expect(token, JsonToken.VALUE_STRING);
