@@ -45,7 +45,7 @@ class AsyncConnection:
     ) -> None:
         self._servers = Servers(urls)
         self._http = http
-        self._properties = dict(properties)
+        self._settings = protocol.Settings(properties)
         self._reads_own_writes = reads_own_writes
         self._token: str | None = None
         self._sequence: int | None = None
@@ -68,7 +68,10 @@ class AsyncConnection:
 
     async def stream(self, text: str, parameters: Parameters = None) -> AsyncIterator[tuple[Any, ...]]:
         """The rows of a SELECT as they arrive; leaving the loop ends the query."""
-        body = protocol.query_body(text, parameters, self._properties, self._token)
+        settings = self._settings
+        body = protocol.query_body(
+            text, parameters, settings.properties, self._token, variables=settings.variables
+        )
         answer, url = await self._send("/query-stream", json=body, headers={"Accept": protocol.DELIMITED})
         async with contextlib.aclosing(answer):
             await _check(answer, url)
@@ -82,7 +85,10 @@ class AsyncConnection:
 
     async def run(self, text: str, parameters: Parameters = None) -> list[dict[str, Any]]:
         """Run statements that are no queries; what each answers, as the REST API has it."""
-        body = protocol.statement_body(text, parameters, self._properties, self._sequence)
+        settings = self._settings
+        body = protocol.statement_body(
+            text, parameters, settings.properties, self._sequence, settings.variables
+        )
         answer, url = await self._send("/ksql", json=body)
         async with contextlib.aclosing(answer):
             await _check(answer, url)
@@ -93,6 +99,7 @@ class AsyncConnection:
                 self._token = answer.headers[protocol.TOKEN_HEADER]
         self._sequence = protocol.last_sequence(entities) or self._sequence
         protocol.check_carried_out(entities)
+        self._settings.note(text)
         return entities
 
     async def insert(self, target: str, rows: Iterable[Mapping[str, Any]]) -> int:
@@ -134,10 +141,10 @@ async def _check(answer: httpx.Response, url: str) -> None:
 
 async def _rows(lines: AsyncIterator[str]) -> AsyncIterator[tuple[Any, ...]]:
     """The rows of a result. Raises ValueError for other text, DatabaseError for an error in it."""
-    protocol.columns_of(await anext(lines, ""))
+    columns = protocol.columns_of(await anext(lines, ""))
     async for line in lines:
         if line and protocol.token_of(line) is None:
-            yield protocol.row_of(line)
+            yield columns.row(line)
 
 
 async def _again(lines: Iterable[bytes]) -> AsyncIterator[bytes]:

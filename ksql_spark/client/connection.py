@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from ksql_spark.client import protocol
+from ksql_spark.client import protocol, values
 from ksql_spark.client.errors import (
     InterfaceError,
     NotConnectedError,
@@ -85,7 +85,7 @@ class Connection:
     ) -> None:
         self._http = http
         self._servers = Servers(urls)
-        self._properties = dict(properties)
+        self._settings = protocol.Settings(properties)
         self._reads_own_writes = reads_own_writes
         #: what the next query has to know of
         self._token: str | None = None
@@ -137,8 +137,15 @@ class Connection:
         Raises:
             DatabaseError: the statement is refused, or the server does not answer.
         """
+        settings = self._settings
         body = protocol.query_body(
-            text, parameters, self._properties, self._token, resumable=resumable, after=after
+            text,
+            parameters,
+            settings.properties,
+            self._token,
+            resumable=resumable,
+            after=after,
+            variables=settings.variables,
         )
         answer, url = self._started("/query-stream", body, protocol.DELIMITED)
         return Stream(self, answer, url, after)
@@ -164,7 +171,7 @@ class Connection:
         Raises:
             DatabaseError: the statement is refused, or the server does not answer.
         """
-        given = {**self._properties, **(properties or {})}
+        given, variables = self._settings.with_(properties, variables)
         body = protocol.query_body(text, parameters, given, self._token, variables=variables)
         answer, url = self._started("/query-stream", body, protocol.FRAMES)
         return FrameStream(answer, partial(self._close_query_at, url))
@@ -178,7 +185,7 @@ class Connection:
         waits: bool = True,
     ) -> FrameStream:
         """Start a PRINT; its lines come as ``{"line": text}``. Arguments and errors as for run()."""
-        given = {**self._properties, **(properties or {})}
+        given, variables = self._settings.with_(properties, variables)
         body = protocol.statement_body(text, None, given, self._sequence if waits else None, variables)
         answer, _ = self._started("/query", body, None)
         return LineStream(answer)
@@ -204,7 +211,7 @@ class Connection:
         Raises:
             DatabaseError: a statement is refused, what it has made does not run, or no server answers.
         """
-        given = {**self._properties, **(properties or {})}
+        given, variables = self._settings.with_(properties, variables)
         sequence = self._sequence if waits else None
         body = protocol.statement_body(text, parameters, given, sequence, variables)
         answer = self._whole("/ksql", json=body)
@@ -212,6 +219,7 @@ class Connection:
         entities: list[dict[str, Any]] = answer.json(list)
         self._sequence = protocol.last_sequence(entities) or self._sequence
         protocol.check_carried_out(entities)
+        self._settings.note(text)
         return entities
 
     def info(self) -> dict[str, Any]:
@@ -363,7 +371,7 @@ class Stream:
                     if (token := protocol.token_of(line)) is not None:
                         self.position = token
                     elif line:
-                        return protocol.row_of(line)
+                        return self.columns.row(line)
         except UnreachableError:
             if not self._closed:
                 raise
@@ -436,15 +444,22 @@ class Cursor:
         """All rows that are left as a pyarrow.Table; pyarrow has to be installed."""
         import pyarrow
 
-        rows, names = self.fetchall(), [name for name, *_ in self.description or ()]
-        columns = [pyarrow.array([row[i] for row in rows]) for i in range(len(names))]
-        return pyarrow.Table.from_arrays(columns, names)
+        rows, columns = self.fetchall(), self._rows().columns
+        types = map(values.type_of, columns.types)
+        arrays = [values.arrow_array([row[i] for row in rows], type_) for i, type_ in enumerate(types)]
+        return pyarrow.Table.from_arrays(arrays, list(columns.names))
 
     def df(self) -> Any:
         """All rows that are left as a pandas.DataFrame; pandas has to be installed."""
         import pandas
 
-        return pandas.DataFrame(self.fetchall(), columns=[name for name, *_ in self.description or ()])
+        rows, columns = self.fetchall(), self._rows().columns
+        types = [values.PANDAS.get(values.type_of(text).name, "object") for text in columns.types]
+        series = {
+            name: pandas.Series([row[i] for row in rows], dtype=type_)
+            for i, (name, type_) in enumerate(zip(columns.names, types, strict=True))
+        }
+        return pandas.DataFrame(series, columns=list(columns.names))
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return self._rows()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import httpx
 
+from ksql_spark.client import values
 from ksql_spark.client.errors import (
     DatabaseError,
     InterfaceError,
@@ -40,8 +43,54 @@ Description = tuple[str, str, None, None, None, None, None]
 _LEADING = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*.*?\*/|\()*", re.DOTALL)
 
 
-class Columns(NamedTuple):
-    """The metadata of a result."""
+_SPACE = r"(?:\s+|--[^\n]*(?:\n|$)|/\*.*?\*/)*"
+#: SET 'name' = 'value', UNSET 'name', DEFINE name = 'value', UNDEFINE name; alone in its text
+_SETTING = re.compile(
+    rf"{_SPACE}(?P<verb>SET|UNSET|DEFINE|UNDEFINE)\s+(?:'(?P<quoted>[^']+)'|(?P<name>\w+))\s*"
+    rf"(?:=\s*'(?P<value>(?:[^']|'')*)'\s*)?;?{_SPACE}",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+class Settings:
+    """The properties and variables of a connection.
+
+    Args:
+        properties: those that it begins with.
+    """
+
+    def __init__(self, properties: Mapping[str, Any]) -> None:
+        self.properties: dict[str, Any] = dict(properties)
+        self.variables: dict[str, str] = {}
+
+    def note(self, text: str) -> None:
+        """Take over what a SET, UNSET, DEFINE or UNDEFINE, alone in ``text``, changes; the server took it.
+
+        >>> settings = Settings({})
+        >>> settings.note("SET 'auto.offset.reset' = 'earliest';")
+        >>> settings.properties
+        {'auto.offset.reset': 'earliest'}
+        """
+        found = _SETTING.fullmatch(text)
+        if found is None:
+            return
+        name, value = found["quoted"] or found["name"], found["value"]
+        changed = self.properties if found["verb"].upper() in ("SET", "UNSET") else self.variables
+        if value is None:
+            changed.pop(name, None)
+        else:
+            changed[name] = value.replace("''", "'")
+
+    def with_(
+        self, properties: Mapping[str, Any] | None, variables: Mapping[str, str] | None
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """Properties and variables of one request, which has some of its own."""
+        return {**self.properties, **(properties or {})}, {**self.variables, **(variables or {})}
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The metadata of a result; ``types`` are SQL text."""
 
     query_id: str
     names: tuple[str, ...]
@@ -50,7 +99,22 @@ class Columns(NamedTuple):
     @property
     def description(self) -> list[Description]:
         """As DB-API has it."""
-        return [(name, type_, None, None, None, None, None) for name, type_ in zip(*self[1:], strict=True)]
+        pairs = zip(self.names, self.types, strict=True)
+        return [(name, type_, None, None, None, None, None) for name, type_ in pairs]
+
+    @functools.cached_property
+    def _converters(self) -> list[tuple[int, values.Convert]]:
+        found = enumerate(values.converters(self.types))
+        return [(place, convert) for place, convert in found if convert is not None]
+
+    def row(self, line: str) -> tuple[Any, ...]:
+        """A row, from its line, with the types of values.py. Raises DatabaseError if the line is an error."""
+        found = json.loads(line, parse_float=Decimal)
+        if isinstance(found, dict):
+            raise of_answer(int(found.get("error_code", 50000)) // 100, found)
+        for place, convert in self._converters:
+            found[place] = convert(found[place])
+        return tuple(found)
 
 
 def is_query(text: str) -> bool:
@@ -157,20 +221,6 @@ def token_of(line: str) -> str | None:
     if not line.startswith('{"continuationToken"'):
         return None
     return str(json.loads(line)["continuationToken"])
-
-
-def row_of(line: str) -> tuple[Any, ...]:
-    """Any other line of a result. Raises DatabaseError if it is an error."""
-    found = json.loads(line, parse_float=_number)
-    if isinstance(found, dict):
-        raise of_answer(int(found.get("error_code", 50000)) // 100, found)
-    return tuple(found)
-
-
-def _number(text: str) -> float | Decimal:
-    """A DECIMAL keeps its digits where a float would lose them."""
-    number = float(text)
-    return number if Decimal(text) == Decimal(repr(number)) else Decimal(text)
 
 
 def failure(status: int, content: bytes, url: str) -> DatabaseError:

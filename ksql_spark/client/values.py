@@ -1,0 +1,201 @@
+"""Values of results as Python's types, pyarrow's and pandas': the type of a column decides, not the value.
+
+| SQL | Python | pyarrow | pandas |
+|---|---|---|---|
+| INTEGER, BIGINT | int | int32, int64 | Int32, Int64 |
+| DOUBLE | float | float64 | float64 |
+| DECIMAL(p, s) | decimal.Decimal | decimal128(p, s) | object |
+| BOOLEAN | bool | bool | boolean |
+| STRING | str | string | object |
+| BYTES | bytes | binary | object |
+| DATE, TIME | datetime.date, datetime.time | date32, time32[ms] | object |
+| TIMESTAMP | datetime.datetime in UTC | timestamp[ms, UTC] | datetime64[ms, UTC] |
+| ARRAY, MAP, STRUCT | list, dict, dict | list, map, struct | object |
+
+Dates and times that Python's types do not reach (after the year 9999) stay text.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import datetime
+import functools
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+_TOKEN = re.compile(r"`(?:[^`]|``)*`|\w+|[<>(),]")
+
+
+class Type(NamedTuple):
+    """A type of a column.
+
+    Args:
+        name: ``DECIMAL``, ``ARRAY`` …
+        sizes: precision and scale of a DECIMAL.
+        parts: names and types of what it is made of; elements have the name "".
+    """
+
+    name: str
+    sizes: tuple[int, ...] = ()
+    parts: tuple[tuple[str, Type], ...] = ()
+
+
+@functools.lru_cache(1000)
+def type_of(text: str) -> Type:
+    """A type from its text.
+
+    >>> type_of("ARRAY<STRUCT<`a` DECIMAL(4, 2)>>").parts[0][1].parts
+    (('a', Type(name='DECIMAL', sizes=(4, 2), parts=())),)
+    """
+    tokens = _TOKEN.findall(text)
+    found = _read(tokens)
+    if tokens:
+        raise ValueError(f"unknown type {text}")
+    return found
+
+
+def _read(tokens: list[str]) -> Type:
+    name = tokens.pop(0).upper()
+    if tokens[:1] == ["("]:
+        end = tokens.index(")")
+        sizes = tuple(int(size) for size in tokens[1:end] if size != ",")
+        del tokens[: end + 1]
+        return Type(name, sizes)
+    parts: list[tuple[str, Type]] = []
+    if tokens[:1] == ["<"]:
+        while tokens.pop(0) != ">":  # and the commas
+            if tokens[0] == ">":
+                continue
+            label = tokens.pop(0)[1:-1].replace("``", "`") if name == "STRUCT" else ""
+            parts.append((label, _read(tokens)))
+    return Type(name, parts=tuple(parts))
+
+
+Convert = Callable[[Any], Any]
+
+
+def converter(type_: Type) -> Convert | None:
+    """What makes a Python value of one in JSON, read with ``parse_float=Decimal``; None: it stays."""
+    convert = _CONVERT.get(type_.name)
+    match type_.name:
+        case "ARRAY":
+            element = converter(type_.parts[0][1])
+            convert = None if element is None else _list_of(element)
+        case "MAP":
+            member = converter(type_.parts[1][1])
+            convert = None if member is None else _map_of(member)
+        case "STRUCT":
+            fields = {name: found for name, part in type_.parts if (found := converter(part)) is not None}
+            convert = _struct_of(fields) if fields else None
+    return None if convert is None else _or_none(convert)
+
+
+def _or_none(convert: Convert) -> Convert:
+    return lambda value: None if value is None else convert(value)
+
+
+def _list_of(element: Convert) -> Convert:
+    return lambda values: [element(value) for value in values]
+
+
+def _map_of(member: Convert) -> Convert:
+    return lambda values: {key: member(value) for key, value in values.items()}
+
+
+def _struct_of(fields: dict[str, Convert]) -> Convert:
+    return lambda values: {k: fields[k](v) if k in fields else v for k, v in values.items()}
+
+
+def _timestamp(text: str) -> datetime.datetime | str:
+    with contextlib.suppress(ValueError):
+        return datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC)
+    return text
+
+
+def _date(text: str) -> datetime.date | str:
+    with contextlib.suppress(ValueError):
+        return datetime.date.fromisoformat(text)
+    return text
+
+
+def _time(text: str) -> datetime.time | str:
+    with contextlib.suppress(ValueError):
+        return datetime.time.fromisoformat(text)
+    return text
+
+
+_CONVERT: dict[str, Convert] = {
+    "DOUBLE": float,  # a number, or the text NaN, Infinity, -Infinity
+    "DECIMAL": Decimal,
+    "BYTES": base64.b64decode,
+    "DATE": _date,
+    "TIME": _time,
+    "TIMESTAMP": _timestamp,
+}
+
+
+def converters(types: Sequence[str]) -> list[Convert | None]:
+    """The converter of each column."""
+    return [converter(type_of(text)) for text in types]
+
+
+def arrow_type(type_: Type) -> Any:
+    """The type of pyarrow."""
+    import pyarrow as pa
+
+    match type_.name:
+        case "ARRAY":
+            return pa.list_(arrow_type(type_.parts[0][1]))
+        case "MAP":
+            return pa.map_(pa.string(), arrow_type(type_.parts[1][1]))
+        case "STRUCT":
+            return pa.struct([(name, arrow_type(part)) for name, part in type_.parts])
+        case "DECIMAL":
+            return pa.decimal128(*type_.sizes) if type_.sizes[0] <= 38 else pa.decimal256(*type_.sizes)
+    return {
+        "INTEGER": pa.int32(),
+        "BIGINT": pa.int64(),
+        "DOUBLE": pa.float64(),
+        "BOOLEAN": pa.bool_(),
+        "BYTES": pa.binary(),
+        "DATE": pa.date32(),
+        "TIME": pa.time32("ms"),
+        "TIMESTAMP": pa.timestamp("ms", "UTC"),
+    }.get(type_.name, pa.string())
+
+
+def arrow_array(values: Sequence[Any], type_: Type) -> Any:
+    """A column as a pyarrow.Array."""
+    import pyarrow as pa
+
+    return pa.array([_pairs(value, type_) for value in values], arrow_type(type_))
+
+
+def _pairs(value: Any, type_: Type) -> Any:
+    """A value with its MAPs as pairs, as pyarrow takes them."""
+    if value is None:
+        return None
+    match type_.name:
+        case "MAP":
+            return [(key, _pairs(member, type_.parts[1][1])) for key, member in value.items()]
+        case "ARRAY":
+            return [_pairs(element, type_.parts[0][1]) for element in value]
+        case "STRUCT":
+            return {name: _pairs(value.get(name), part) for name, part in type_.parts}
+    return value
+
+
+#: names of pandas' types; others are objects
+PANDAS = {
+    "INTEGER": "Int32",
+    "BIGINT": "Int64",
+    "DOUBLE": "float64",
+    "BOOLEAN": "boolean",
+    "TIMESTAMP": "datetime64[ms, UTC]",
+}
+
+
+__all__ = ["PANDAS", "arrow_array", "arrow_type", "converters", "type_of"]
