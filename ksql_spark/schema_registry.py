@@ -52,6 +52,10 @@ class SchemaRegistry(Protocol):
     def url(self) -> str:
         """Its address; where it is started only when it is needed, valid once it runs."""
 
+    @property
+    def address(self) -> str | None:
+        """Where it answers now; None: it is started only when it is needed, and was not yet."""
+
     def require(self) -> None:
         """Make sure that it is there for records to come, if it is started only when it is needed.
 

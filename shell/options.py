@@ -217,6 +217,12 @@ def connect(url: str | None, options: argparse.Namespace, console: Console) -> I
     server = None
     if url is None and not embedded.is_running():
         server = embedded.start(options.data_dir and options.data_dir.expanduser())
+    elif options.data_dir is not None:
+        raise OptionProblem(
+            "--data-dir is for an engine that is started here, but the server at "
+            f"{url or embedded.DEFAULT_URL} would be used. Leave --data-dir out to use that server, or "
+            "stop it first to start an engine of your own."
+        )
     console.form = Form(options.output)
     session = Session(
         client,

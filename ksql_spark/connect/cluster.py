@@ -21,6 +21,9 @@ class ConnectCluster(Protocol):
                 and is being started again.
         """
 
+    def address(self) -> str | None:
+        """Where it answers now; None: there is none, or a worker of ours is not started."""
+
     def is_in_use(self) -> bool:
         """Whether there may be connectors; asking starts nothing."""
 
@@ -54,6 +57,10 @@ class ConfiguredConnect:
         """See ConnectCluster."""
         return self.connect
 
+    def address(self) -> str | None:
+        """See ConnectCluster."""
+        return self.connect.url
+
     def is_in_use(self) -> bool:
         """See ConnectCluster."""
         return True
@@ -85,6 +92,10 @@ class NoConnect:
     def client(self) -> ConnectClient:
         """See ConnectCluster."""
         raise KsqlError("CONNECT_MISSING")
+
+    def address(self) -> str | None:
+        """See ConnectCluster."""
+        return None
 
     def is_in_use(self) -> bool:
         """See ConnectCluster."""

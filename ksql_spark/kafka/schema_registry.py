@@ -80,6 +80,11 @@ class ConfluentRegistry:
         except (ValueError, TypeError, OSError) as error:
             raise KsqlError("PROPERTY_INVALID", name=PROPERTY, value=url, reason=str(error)) from None
 
+    @property
+    def address(self) -> str | None:
+        """See SchemaRegistry."""
+        return self.url
+
     def require(self) -> None:
         """See SchemaRegistry: somebody else runs it."""
 

@@ -159,6 +159,10 @@ class ConnectOnDemand:
             raise trouble.again()
         return self.worker.client
 
+    def address(self) -> str | None:
+        """See ConnectCluster."""
+        return self.worker.client.url if self.worker.is_running() else None
+
     def is_in_use(self) -> bool:
         """See ConnectCluster."""
         return self._watcher is not None or bool(self._known)

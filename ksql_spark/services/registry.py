@@ -173,6 +173,11 @@ class RegistryOnDemand:
         """See SchemaRegistry."""
         return self._embedded.url
 
+    @property
+    def address(self) -> str | None:
+        """See SchemaRegistry."""
+        return self._embedded.url if self._embedded.is_running() else None
+
     def require(self) -> None:
         """See SchemaRegistry."""
         self._started()

@@ -108,20 +108,25 @@ def _queries(statement: Show, context: StatementContext) -> Entity:
 
 
 def _properties(statement: Show, context: StatementContext) -> Entity:
-    config = context.config
+    config, services = context.config, context.services
+    # what this server has started itself, since nobody could find it
+    started = {
+        "ksql.schema.registry.url": services.registry.address if services.registry is not None else None,
+        "ksql.connect.url": services.connect.address(),
+    }
     rows = []
     for name in config:
-        entry = find(name)
+        entry, value = find(name), config.text(name)
         rows.append(
             Property(
                 name=name,
                 scope="KSQL",
-                value=config.text(name),
+                value=started.get(name) if value is None else value,
                 editable=entry.editable,
                 level="QUERY" if entry.level == "query" else "SERVER",
             )
         )
-    for name, value in sorted(context.services.connect.worker_properties().items()):
+    for name, value in sorted(services.connect.worker_properties().items()):
         rows.append(
             Property(
                 name=name,

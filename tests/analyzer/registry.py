@@ -39,6 +39,10 @@ class FakeRegistry:
         self._latest[subject] = self._by_id[found.id] = found
         return found.id
 
+    @property
+    def address(self) -> str | None:
+        return None
+
     def require(self) -> None:
         """It is always there."""
 

@@ -91,6 +91,10 @@ class CaseRegistry:
                 schema = RegisteredSchema(schema_id, kind, _schema_text(text, kind), references)
                 self._latest[subject_of(topic["name"], side == "key")] = schema
 
+    @property
+    def address(self) -> str | None:
+        return None
+
     def require(self) -> None:
         """It is always there."""
 

@@ -312,3 +312,9 @@ def test_the_state_of_a_query_is_rebuilt(server: LiveServer) -> None:
     done = ksql("state", "rebuild", "nothing", "--server", server.url)
     assert done.returncode == 1 and "Unknown queryId: nothing" in done.stderr
     assert ksql("state", "mend", "x").returncode == 2
+
+
+def test_a_data_folder_is_refused_where_a_server_is_used() -> None:
+    done = ksql("127.0.0.1:1", "--data-dir", "/tmp/mine", "-e", "SHOW TOPICS;")
+    assert done.returncode == 2
+    assert "--data-dir is for an engine that is started here, but the server at 127.0.0.1:1" in done.stderr
