@@ -60,6 +60,13 @@ def decode(token: str) -> Offsets:
         version, body = json.loads(text)
         if version != _VERSION:
             raise ValueError
-        return {str(t): {int(p): int(end) for p, end in ends.items()} for t, ends in body.items()}
+        return {str(t): {int(p): _offset(end) for p, end in ends.items()} for t, ends in body.items()}
     except (ValueError, TypeError, AttributeError, RecursionError, binascii.Error):
         raise KsqlError("BAD_REQUEST", reason="The consistency token is none of this service.") from None
+
+
+def _offset(end: object) -> int:
+    """An offset as Kafka has them. Raises ValueError."""
+    if type(end) is not int or not 0 <= end < 2**63:
+        raise ValueError
+    return end

@@ -26,6 +26,8 @@ from server.begun import Begun
 from server.errors import FORBIDDEN, TIMEOUT, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, RequestError
 
 ANY = "*"
+#: of a length; Python refuses to read some thousands
+MOST_DIGITS = 20
 
 
 def header_of(scope: Scope, name: bytes) -> bytes | None:
@@ -207,7 +209,9 @@ class BodyGuard:
     async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
         """The body; None if the client leaves."""
         length = header_of(scope, b"content-length") or b"0"
-        if length.isdigit() and int(length) > self._most:  # before the client is told to go on
+        if length.isdigit() and (
+            len(length) > MOST_DIGITS or int(length) > self._most
+        ):  # before the client is told to go on
             raise self._too_large()
         pending = Begun(receive())
         first: Message | None = pending.result if pending.is_done else None

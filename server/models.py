@@ -7,7 +7,7 @@ before (server/guards.py).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import pydantic
 from fastapi import Request as HttpRequest
@@ -20,6 +20,9 @@ from server.errors import RequestError
 
 if TYPE_CHECKING:
     from ksql_spark.engine import Request
+
+
+Long = Annotated[int, pydantic.Field(ge=-(2**63), lt=2**63)]
 
 
 class Body(pydantic.BaseModel):
@@ -36,7 +39,7 @@ class StatementsBody(Body):
     sessionVariables: dict[str, Any] | None = None
     requestProperties: dict[str, Any] | None = None
     parameters: list[Any] | dict[str, Any] | None = None
-    commandSequenceNumber: int | None = None
+    commandSequenceNumber: Long | None = None
 
     def request(self, rights: Rights) -> Request:
         """The request for the engine, of a client with these rights."""
@@ -95,7 +98,7 @@ class HeartbeatBody(Body):
     """The body of POST /heartbeat."""
 
     hostInfo: HostInfo
-    timestamp: int
+    timestamp: Long
 
 
 class LagBody(Body):

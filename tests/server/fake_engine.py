@@ -178,13 +178,19 @@ class FakeCluster:
     def __init__(self) -> None:
         self.has_heartbeats = self.has_lags = False
         self.heard: dict[str, Any] = {}
+        self.lags: dict[str, Any] = {}
 
     def status(self) -> dict[str, HostStatus]:
         """As Cluster.status."""
-        status = HostStatus(
-            host_alive=True, last_status_update_ms=1, active_standby_per_query={}, host_store_lags={}
-        )
-        return dict.fromkeys(self.heard, status)
+        return {
+            server: HostStatus(
+                host_alive=True,
+                last_status_update_ms=at,
+                active_standby_per_query={},
+                host_store_lags=self.lags.get(server, {}),
+            )
+            for server, at in self.heard.items()
+        }
 
     def metadata_for_key(self, table: str, key: Any) -> KeyQueryMetadata:
         """As Cluster.metadata_for_key."""
@@ -210,7 +216,8 @@ class FakeCluster:
 
     def report(self, server: str, lags: Any) -> None:
         """As Cluster.report."""
-        self.heard[server] = lags
+        self.heard.setdefault(server, 0)
+        self.lags[server] = lags
 
 
 class FakeEngine:

@@ -18,7 +18,7 @@ def test_servers_that_report(client: AppClient, engine: FakeEngine) -> None:
     (other,) = client.get("/clusterStatus").json()["clusterStatus"].items()
     assert other[0] == "b:8088" and other[1]["hostAlive"] and "drained" not in other[1]
     assert client.post("/lag", json=LAG).json() == {"ok": True}
-    assert engine.cluster.heard == {"b:8088": LAG["hostStoreLags"]}
+    assert engine.cluster.lags == {"b:8088": LAG["hostStoreLags"]}
 
 
 @pytest.mark.parametrize(
