@@ -5,6 +5,7 @@ Reference §9. Nothing else reads properties files or KSQL_* variables; all othe
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -75,10 +76,7 @@ class Property:
             case "int" | "long":
                 return self._number(value, text)
             case "double":
-                try:
-                    return float(text)
-                except ValueError:
-                    raise self._invalid(value, "it must be a number") from None
+                return self._double(value, text)
             case "list":
                 items = value if isinstance(value, list) else text.split(",")
                 return [str(item).strip() for item in items if str(item).strip()]
@@ -96,9 +94,22 @@ class Property:
         number = int(text) if len(text) <= _MOST_DIGITS else None
         if number is None or not -bound - 1 <= number <= bound:
             raise self._invalid(value, f"it must be between {-bound - 1} and {bound}")
+        self._check_minimum(value, number)
+        return number
+
+    def _double(self, value: Any, text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise self._invalid(value, "it must be a number")
+        self._check_minimum(value, number)
+        return number
+
+    def _check_minimum(self, value: Any, number: float) -> None:
         if self.minimum is not None and number < self.minimum:
             raise self._invalid(value, f"it must be at least {self.minimum:g}")
-        return number
 
     def _invalid(self, value: Any, reason: str) -> KsqlError:
         shown = _json_text(value)
@@ -142,12 +153,13 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.server.max.connections", "int", 1_000, "How many connections clients may have open at once; one more is answered with 429 and closed.", minimum=1),
     _server("ksql.server.max.concurrent.statements", "int", 256, "How many requests with statements (POST /ksql) may run or wait at once; more are answered with 429.", minimum=1),
     _server("ksql.server.send.timeout.ms", "int", 60_000, "For how many milliseconds a client may leave what it is sent untaken, or most of it; then its connection is closed, which ends its query.", minimum=1),
-    _server("ksql.server.max.requests.per.second", "double", 0.0, "How many requests a user, or an address without authentication, may send a second; more are answered with 429. 0 for no limit."),
+    _server("ksql.server.max.requests.per.second", "double", 0.0, "How many requests a user, or an address without authentication, may send a second; more are answered with 429. 0 for no limit.", minimum=0),
+    _server("ksql.server.trusted.proxies", "list", [], "Addresses and networks (10.0.0.0/8) of proxies and load balancers whose headers X-Forwarded-For and X-Forwarded-Proto are believed. The client is then the last address in X-Forwarded-For that is none of them; limits of requests and of failed log-ins count by it."),
     _server("ksql.server.tls.certificate", "string", None, "A PEM file with the server's certificate and those above it, for listeners with https."),
     _server("ksql.server.tls.key", "string", None, "A PEM file with the key of that certificate."),
     _server("ksql.server.tls.key.password", "password", None, "The password of that file."),
     _server("ksql.server.tls.client.authorities", "string", None, "A PEM file with authorities: clients have to have a certificate of one of them (mutual TLS)."),
-    _server("ksql.server.auth.users.file", "string", None, "A file of users, name:hash:roles on each line, for basic authentication; python -m server.passwords writes such lines. A role may be followed by a pattern of names: reader:orders_*."),
+    _server("ksql.server.auth.users.file", "string", None, "A file of users, name:hash:roles on each line, for basic authentication; ksql-spark password writes such lines. A role may be followed by a pattern of names: reader:orders_*."),
     _server("ksql.server.auth.jwks", "string", None, "A file, or an https URL, with the public keys (JWKS) whose JSON Web Tokens are accepted as bearer tokens."),
     _server("ksql.server.auth.jwt.issuer", "string", None, "The issuer that a token has to name (iss)."),
     _server("ksql.server.auth.jwt.audience", "string", None, "The audience that a token has to name (aud)."),

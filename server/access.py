@@ -7,7 +7,7 @@ import logging
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Hashable, Iterable
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -32,8 +32,8 @@ AUDIT = logging.getLogger("audit")
 UNAUTHENTICATED = 40100
 #: paths that anybody may ask, besides authentication.skip.paths
 ALWAYS = ("/chc/live", "/chc/ready")
-#: how often an address may fail to authenticate a second
-MOST_REFUSED = 5.0
+#: how often a user may fail to log in from one address a second, and all users from one address together
+MOST_REFUSED, MOST_REFUSED_OF_ADDRESS = 5.0, 20.0
 #: how many credentials are checked at once: each hash takes 32 MB and a core
 MOST_CHECKS = 2
 #: how many characters of statements are written down
@@ -73,7 +73,7 @@ class AccessGuard:
         self._app = app
         self._authenticator = authenticator
         self._skipped = (*ALWAYS, *skipped)
-        self._refused = Buckets(MOST_REFUSED)
+        self._refused, self._refused_of_address = Buckets(MOST_REFUSED), Buckets(MOST_REFUSED_OF_ADDRESS)
         self._checks = asyncio.Semaphore(MOST_CHECKS)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
@@ -94,7 +94,7 @@ class AccessGuard:
             check_endpoint(principal.rights, path)
         except Refused as refused:
             LOG.warning("refused %s of %s: %s", path, _client(scope), refused)
-            answer = errors.response(RequestError("Say who you are: authenticate.", UNAUTHENTICATED))
+            answer = errors.response(RequestError(refused.message, UNAUTHENTICATED))
             answer.headers["WWW-Authenticate"] = self._authenticator.challenge
             await errors.refuse(answer, scope, receive, send)
             return
@@ -115,27 +115,37 @@ class AccessGuard:
             Refused: it is nobody that is known.
             RequestError: 429, it has tried too often.
         """
-        client = _client(scope)
-        self._check_attempts(client)
+        address = _client(scope)
+        self._check_attempts(address, header)
         async with self._checks:
-            self._check_attempts(client)  # others of the client may have failed while this one waited
+            # others may have failed while this one waited
+            self._check_attempts(address, header)
             if (principal := self._authenticator.remembered(header)) is not None:  # or have logged in
                 return principal
             try:
                 # in a thread: a hash takes long on purpose, and keys come from elsewhere
                 return await asyncio.to_thread(self._authenticator.principal, header)
             except Refused:
-                self._refused.wait_s(client)
+                self._refused.wait_s((address, self._authenticator.claimed(header)))
+                if header is not None:  # without credentials, nothing was tried
+                    self._refused_of_address.wait_s(address)
                 raise
 
-    def _check_attempts(self, client: str) -> None:
-        """Whether ``client`` may try once more.
+    def _check_attempts(self, address: str, header: str | None) -> None:
+        """Whether ``address`` may try these credentials. Those that were right before always may: behind a
+        proxy, many users have one address.
 
         Raises:
-            RequestError: 429, it has failed too often.
+            RequestError: 429, too many attempts have failed.
         """
-        if self._refused.wait_s(client, take=0.0) > 0:
-            raise RequestError("Too many attempts to authenticate.", TOO_MANY)
+        if self._authenticator.was_right(header):
+            return
+        key = (address, self._authenticator.claimed(header))
+        if (
+            self._refused.wait_s(key, take=0.0) > 0
+            or (header is not None and self._refused_of_address.wait_s(address, take=0.0) > 0)
+        ):  # fmt: skip
+            raise RequestError("Too many attempts to log in have failed. Try again in a second.", TOO_MANY)
 
 
 class Buckets:
@@ -149,9 +159,9 @@ class Buckets:
         self._rate = most
         self._full = max(1.0, most)
         #: client -> requests left, and when that was so; those that came last are last
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
 
-    def wait_s(self, client: str, take: float = 1.0) -> float:
+    def wait_s(self, client: Hashable, take: float = 1.0) -> float:
         """Take a request from the bucket; 0, or in how many seconds there will be one."""
         now = time.monotonic()
         left, at = self._left.pop(client, (self._full, now))

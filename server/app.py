@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
@@ -20,6 +20,7 @@ from server.access import AccessGuard, RateGuard
 from server.authentication import Authenticator
 from server.guards import BODY, BodyGuard, HostGuard, MediaTypeGuard, OriginGuard
 from server.host import Host
+from server.http import trusted_proxies
 from server.logs import RequestIds
 from server.lookups import LookUps
 from server.metrics import CountingMiddleware, Metrics, has_metrics
@@ -86,7 +87,16 @@ def create_app(
     app = RequestIds(app)
     if api.state.metrics is not None:
         app = CountingMiddleware(app, api.state.metrics)
-    return PathMiddleware(app)
+    app = PathMiddleware(app)
+    proxies = trusted_proxies(properties)
+    return _behind(proxies, app) if proxies else app
+
+
+def _behind(proxies: list[str], app: ASGIApp) -> ASGIApp:
+    """``app`` with the client and the scheme that these proxies tell of."""
+    from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+    return cast(ASGIApp, ProxyHeadersMiddleware(cast(Any, app), proxies))
 
 
 def _metrics(host: Host) -> Metrics:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import hashlib
 import json
 import logging
@@ -37,7 +38,22 @@ LEEWAY_S = 30
 
 
 class Refused(Exception):
-    """The client did not say, or could not prove, who it is."""
+    """The client did not say, or could not prove, who it is.
+
+    Args:
+        message: what the client is told.
+        reason: what the log says.
+    """
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(reason)
+        self.message = message
+
+
+_WRONG_PASSWORD = "The user name or the password is wrong."
+_WRONG_TOKEN = (
+    "The token is not accepted: it has expired, or is not meant for this server. The server's log says why."
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +78,8 @@ class Authenticator:
     def __init__(self, config: Config) -> None:
         self._users = Users(_file(config, "ksql.server.auth.users.file"))
         self._tokens = Tokens(config) if config["ksql.server.auth.jwks"] else None
-        self.is_on = bool(config["ksql.server.auth.users.file"]) or self._tokens is not None
+        self._has_users = bool(config["ksql.server.auth.users.file"])
+        self.is_on = self._has_users or self._tokens is not None
         self._secret = os.urandom(32)
         #: keyed digests of credentials that were right -> who that is, and until when
         self._remembered: dict[bytes, tuple[Principal, float]] = {}
@@ -72,6 +89,19 @@ class Authenticator:
         found = self._remembered.get(self._digest(header or ""))
         return found[0] if found is not None and found[1] > time.monotonic() else None
 
+    def was_right(self, header: str | None) -> bool:
+        """Whether these credentials were right before, though they may have to be checked again."""
+        return self._digest(header or "") in self._remembered
+
+    def claimed(self, header: str | None) -> bytes:
+        """What stands for the user that credentials name, true or not; for a token, it stands for that."""
+        scheme, credentials = _parts(header)
+        if scheme == "basic":
+            with contextlib.suppress(binascii.Error):
+                name = base64.b64decode(credentials, validate=True).partition(b":")[0]
+                return self._digest(f"basic {name.decode('latin-1')}")
+        return self._digest(header or "")
+
     def _digest(self, header: str) -> bytes:
         """What stands for ``header`` in memory. Nobody can tell its password from it."""
         return hashlib.blake2b(header.encode("latin-1", errors="replace"), key=self._secret).digest()
@@ -80,9 +110,15 @@ class Authenticator:
     def challenge(self) -> str:
         """What a client may prove itself with (the header WWW-Authenticate)."""
         return ", ".join(
-            ['Basic realm="ksql-spark", charset="UTF-8"'] * bool(self._users.known)
+            ['Basic realm="ksql-spark", charset="UTF-8"'] * self._has_users
             + ['Bearer realm="ksql-spark"'] * (self._tokens is not None)
         )
+
+    @property
+    def _takes(self) -> str:
+        """What a client may prove itself with, in words."""
+        kinds = ["a user name and a password"] * self._has_users
+        return " or ".join(kinds + ["a bearer token"] * (self._tokens is not None))
 
     def principal(self, header: str | None) -> Principal:
         """Who the client is.
@@ -90,20 +126,29 @@ class Authenticator:
         Raises:
             Refused: it is nobody that is known.
         """
-        scheme, _, rest = (header or "").strip().partition(" ")
+        scheme, credentials = _parts(header)
         until = time.monotonic() + REMEMBERED_S
-        match scheme.lower():
-            case "basic":
-                principal = self._users.principal(rest.strip())
+        match scheme:
+            case "basic" if self._has_users:
+                principal = self._users.principal(credentials)
             case "bearer" if self._tokens is not None:
-                principal, expires = self._tokens.principal(rest.strip())
+                principal, expires = self._tokens.principal(credentials)
                 until = min(until, time.monotonic() + expires - time.time())
+            case "":
+                takes = self._takes
+                raise Refused(f"This server wants to know who you are: send {takes}.", "no credentials")
             case _:
-                raise Refused("no credentials that this server takes")
+                raise Refused(f"This server takes only {self._takes}.", f"credentials of the kind {scheme!r}")
         if len(self._remembered) >= MOST_REMEMBERED:
             self._remembered = {}
         self._remembered[self._digest(header or "")] = (principal, until)
         return principal
+
+
+def _parts(header: str | None) -> tuple[str, str]:
+    """The scheme of an ``Authorization`` header, in lower case, and its credentials."""
+    scheme, _, credentials = (header or "").strip().partition(" ")
+    return scheme.lower(), credentials.strip()
 
 
 def _file(config: Config, name: str) -> Path | None:
@@ -148,10 +193,10 @@ class Users:
         try:
             name, colon, password = base64.b64decode(credentials, validate=True).decode().partition(":")
         except (binascii.Error, UnicodeDecodeError):
-            raise Refused("credentials that are no base64") from None
+            raise Refused(_WRONG_PASSWORD, "credentials that are no base64") from None
         text, rights = self.known.get(name, (self._nobody, Rights(None)))
         if not colon or not text or not is_password(password, text) or name not in self.known:
-            raise Refused(f"user {name!r}: unknown, or another password")
+            raise Refused(_WRONG_PASSWORD, f"user {name!r}: unknown, or another password")
         return Principal(name, rights)
 
 
@@ -192,7 +237,6 @@ class Tokens:
             Refused: it is not signed by one of the keys, has expired, or names no role.
         """
         from joserfc import jwt
-        from joserfc.errors import JoseError
 
         registry = jwt.JWTClaimsRegistry(leeway=LEEWAY_S, **self._expected)
         for is_last in (False, True):
@@ -200,11 +244,11 @@ class Tokens:
                 claims = jwt.decode(token, self._current(ask_again=is_last), algorithms=ALGORITHMS).claims
                 registry.validate(claims)
                 return self._named(claims), float(claims["exp"])
-            except (JoseError, ValueError, KeyError, TypeError) as error:
+            except Exception as error:  # whatever the token holds
                 problem = f"a token that is not accepted: {type(error).__name__} {error}".strip()
                 if not self._is_url:
                     break  # another key may have come to a URL, not to the file
-        raise Refused(problem)
+        raise Refused(_WRONG_TOKEN, problem)
 
     def _named(self, claims: Mapping[str, Any]) -> Principal:
         name = claims.get(self._user_claim)

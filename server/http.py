@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import importlib.util
+import ipaddress
 import socket
 import ssl
 import sys
@@ -19,6 +20,7 @@ from urllib.parse import urlsplit
 from starlette.types import Message, Receive, Scope, Send
 
 from ksql_spark.config import Config
+from ksql_spark.errors import KsqlError
 from server.connections import (
     DEFAULT_LIMITS,
     Http2Position,
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 #: how many bytes of one response may wait for a client that does not read
 MAX_WAITING_BYTES = 256 * 1024
+PROXIES = "ksql.server.trusted.proxies"
+IPV4 = 4
 #: the code with which a WebSocket is closed that was idle for too long
 GOING_AWAY = 1001
 
@@ -51,10 +55,12 @@ def close_unread(listener: socket.socket, timeout_ms: int) -> None:
 
 
 class HttpSettings(TypedDict, total=False):
-    """The arguments of uvicorn.Config that choose the protocol."""
+    """Arguments of uvicorn.Config."""
 
     http: Any
     ws: Any
+    #: of uvicorn's own, which believes any program on this machine; see trusted_proxies()
+    proxy_headers: bool
 
 
 class TlsSettings(TypedDict, total=False):
@@ -93,6 +99,25 @@ def tls_settings(config: Config) -> TlsSettings:
     return settings
 
 
+def trusted_proxies(config: Config) -> list[str]:
+    """The proxies of ksql.server.trusted.proxies, as uvicorn's middleware takes them.
+
+    Raises:
+        KsqlError: PROPERTY_INVALID, one is no address or network.
+    """
+    found = []
+    for text in config[PROXIES]:
+        try:
+            network = ipaddress.ip_network(text)
+        except ValueError as error:
+            reason = f"an address or a network, such as 10.0.0.7 or 10.0.0.0/8, is needed ({error})"
+            raise KsqlError("PROPERTY_INVALID", name=PROXIES, value=text, reason=reason) from None
+        found.append(str(network))
+        if network.version == IPV4:  # a listener at [::] shows such clients so
+            found.append(f"::ffff:{network.network_address}/{network.prefixlen + 96}")
+    return found
+
+
 def _check(settings: TlsSettings) -> None:
     """Whether the files can be used, asked before anything is started. Raises ValueError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -115,10 +140,10 @@ def http_settings(limits: Limits = DEFAULT_LIMITS) -> HttpSettings:
     """Both versions where zttp is installed, else HTTP/1.1; ``limits`` are those of connections."""
     websockets = _websockets(limits)
     if has_http2():
-        return {"http": _both(limits), "ws": websockets}
+        return {"http": _both(limits), "ws": websockets, "proxy_headers": False}
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-    return {"http": _http1(AutoHTTPProtocol, limits), "ws": websockets}
+    return {"http": _http1(AutoHTTPProtocol, limits), "ws": websockets, "proxy_headers": False}
 
 
 def _both(limits: Limits) -> type[asyncio.Protocol]:

@@ -23,7 +23,7 @@ from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.services import early_broker
 from ksql_spark.services.early_broker import EarlyBroker
-from server.http import close_unread, tls_settings
+from server.http import close_unread, tls_settings, trusted_proxies
 from server.memory import limit_heap
 from server.queries_file import QueriesFileProblem, queries_of
 from server.terminal import fail
@@ -53,6 +53,7 @@ def main(argv: Sequence[str], make_engine: Callable[[Config], StartableEngine] |
         config = Config.load(options.properties, os.environ, _overrides(options))
         listeners = _listeners(config)
         tls = tls_settings(config)
+        trusted_proxies(config)
         queries = queries_of(config["ksql.queries.file"])
     except (KsqlError, OSError, ValueError, QueriesFileProblem) as error:
         return fail(str(error))

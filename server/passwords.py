@@ -1,4 +1,4 @@
-"""Passwords as they are kept: ``python -m server.passwords NAME ROLE…`` writes a line of the users' file.
+"""Passwords as they are kept: ``ksql-spark password NAME ROLE…`` writes a line of the users' file.
 
 A line is ``name:hash:roles``, with blanks between roles; ``reader:orders_*`` is one for what a pattern names
 (ksql_spark.authorization). The hash is scrypt's, with its parameters and salt.
@@ -6,6 +6,7 @@ A line is ``name:hash:roles``, with blanks between roles; ``reader:orders_*`` is
 
 from __future__ import annotations
 
+import argparse
 import base64
 import getpass
 import hashlib
@@ -58,22 +59,32 @@ def _text(data: bytes) -> str:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Ask for a password, and write the line of its user."""
+    """``ksql-spark password``: ask for a password, and write the line of its user."""
+    parser = argparse.ArgumentParser(
+        prog="ksql-spark password",
+        description="Ask for a password, or read it from standard input, and write its user's line for the "
+        "file of ksql.server.auth.users.file: name, hash and roles.",
+    )
+    parser.add_argument("name", metavar="NAME", help="the user's name, without a colon")
+    parser.add_argument(
+        "roles",
+        metavar="ROLE",
+        nargs="+",
+        help="reader, developer or admin; reader:PATTERN and developer:PATTERN are for the "
+        "streams, tables and topics of these names",
+    )
+    options = parser.parse_args(argv)
     try:
-        name, *roles = argv
-        if ":" in name or not name:
+        if ":" in options.name or not options.name:
             raise ValueError("a name has at least one letter and no colon")
-        Rights.of(roles)
+        Rights.of(options.roles)
     except ValueError as error:
-        usage = (
-            "usage: python -m server.passwords NAME reader|developer|admin|reader:PATTERN|developer:PATTERN …"
-        )
-        print(f"{usage} ({error})", file=sys.stderr)
-        return 2
-    password = getpass.getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
-    print(f"{name}:{hash_password(password)}:{' '.join(roles)}")
+        parser.error(str(error))
+    if sys.stdin.isatty():
+        password = getpass.getpass()
+        if getpass.getpass("Again: ") != password:
+            parser.error("the two passwords are not the same")
+    else:
+        password = sys.stdin.readline().rstrip("\r\n")
+    print(f"{options.name}:{hash_password(password)}:{' '.join(options.roles)}")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -80,6 +80,9 @@ def test_values_are_typed(name, value, expected):
         ("ksql.max.push.queries", True, "it must be a whole number"),
         ("ksql.max.push.queries", str(2**31), "it must be between"),
         ("ksql.max.push.queries", "9" * 5000, "Invalid value 9{100}… for .*it must be between"),
+        ("ksql.server.max.requests.per.second", "1e309", "it must be a number"),
+        ("ksql.server.max.requests.per.second", float("nan"), "it must be a number"),
+        ("ksql.server.max.requests.per.second", "-1", "it must be at least 0"),
         ("ksql.checkpoint.interval.ms", "4999", "it must be at least 5000"),
     ],
 )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import io
 import json
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from fake_engine import FakeEngine, FakeStream
 from fastapi.routing import APIRoute
 from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet, OctKey
+from live_server import LiveServer
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
@@ -40,6 +40,8 @@ from server.access import Buckets
 from server.app import MODULES, create_app
 from server.authentication import Authenticator, Principal, Refused, Tokens
 from server.host import Host
+from server.http import trusted_proxies
+from shell.main import main as ksql_spark
 
 PASSWORDS = {"rita": "reads", "dora": "develops", "ada": "admin:with:colons"}
 ROLES = {"rita": Role.READER, "dora": Role.DEVELOPER, "ada": Role.ADMIN}
@@ -65,6 +67,12 @@ def users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def client(host: Host, users: Path) -> AppClient:
     return AppClient(host, **{"ksql.server.auth.users.file": str(users)})
+
+
+@pytest.fixture
+def once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One wrong password of each user is too many."""
+    monkeypatch.setattr(access, "MOST_REFUSED", 0.001)
 
 
 def endpoints() -> Iterator[tuple[str, str]]:
@@ -216,20 +224,48 @@ def test_a_users_file_that_is_wrong_is_refused(tmp_path: Path, line: str) -> Non
         Authenticator(Config({"ksql.server.auth.users.file": str(tmp_path / "none")}))
 
 
-def test_the_command_writes_a_line(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "server.passwords", "zoe", "reader"]
-    line = subprocess.run(command, input="secret\n", capture_output=True, text=True, check=True).stdout
+def test_the_command_writes_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("secret\r\n"))
+    assert ksql_spark(["password", "zoe", "reader", "developer:zoe_*"]) == 0
+    line = capsys.readouterr().out
     assert "secret" not in line
     file = tmp_path / "users"
     file.write_text(line)
     authenticator = Authenticator(Config({"ksql.server.auth.users.file": str(file)}))
     header = basic("zoe", "secret")["Authorization"]
     assert authenticator.remembered(header) is None
-    assert authenticator.principal(header).rights == Rights(Role.READER)
+    assert authenticator.principal(header).rights == Rights.of(["reader", "developer:zoe_*"])
     assert authenticator.remembered(header) == authenticator.principal(header)
     with pytest.raises(Refused):
         authenticator.principal(basic("zoe", "secret ")["Authorization"])
-    assert subprocess.run([*command[:-1], "king"], capture_output=True).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["zoe", "king"], "king"),
+        (["zoe"], "ROLE"),
+        (["z:oe", "reader"], "a name has at least one letter and no colon"),
+        ([], "NAME"),
+    ],
+)
+def test_the_command_says_what_is_wrong(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], reason: str
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        ksql_spark(["password", *arguments])
+    assert reason in capsys.readouterr().err
+
+
+def test_the_command_asks_twice(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    typed = iter(["secret", "secrte"])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("getpass.getpass", lambda prompt="": next(typed))
+    with pytest.raises(SystemExit, match="2"):
+        ksql_spark(["password", "zoe", "reader"])
+    assert "not the same" in capsys.readouterr().err
 
 
 # ---- tokens ----------------------------------------------------------------------------------------------
@@ -278,11 +314,33 @@ def test_a_token_names_a_user_and_a_role(tokens: Tokens, key: ECKey) -> None:
     [
         {"exp": 1}, {"exp": None}, {"iss": "them"}, {"iss": None}, {"aud": "other"}, {"aud": None},
         {"roles": ["king"]}, {"roles": None}, {"sub": None}, {"sub": 5}, {"nbf": 32503680000},
+        *({"exp": number} for number in (-1, True, "1", [1], 10**309, float("nan"), float("inf"))),
+        *({"nbf": number} for number in (10**309, float("nan"), float("inf"), "1")),
+        *({"iat": number} for number in (10**309, float("nan"), float("inf"), "1")),
     ],
 )  # fmt: skip
 def test_claims_that_are_refused(tokens: Tokens, key: ECKey, claims: dict[str, Any]) -> None:
     with pytest.raises(Refused):
         tokens.principal(token(key, **claims))
+
+
+def nested(depth: int) -> str:
+    """A part of a token, in base64: JSON within JSON."""
+    return base64.urlsafe_b64encode(b'{"alg":' + b"[" * depth).decode().rstrip("=")
+
+
+def test_tokens_that_cannot_be_read_are_answered_with_401_and_counted(
+    once: None, host: Host, key: ECKey, tmp_path: Path
+) -> None:
+    file = tmp_path / "keys.json"
+    file.write_text(json.dumps(KeySet([key]).as_dict(private=False)))
+    client = AppClient(host, **{"ksql.server.auth.jwks": str(file)})
+    good = token(key)
+    for bad in (token(key, exp=10**309), f"{nested(100_000)}.{good.split('.', 1)[1]}"):
+        answers = [client.get("/info", headers={"Authorization": f"Bearer {bad}"}) for _ in range(2)]
+        assert [answer.status_code for answer in answers] == [401, 429]
+        assert "not accepted" in answers[0].json()["message"]
+        assert client.get("/info", headers={"Authorization": f"Bearer {good}"}).status_code == 200
 
 
 def test_signatures_that_are_refused(tokens: Tokens, key: ECKey) -> None:
@@ -338,6 +396,110 @@ def test_guessing_passwords_is_slow(client: AppClient, engine: FakeEngine) -> No
     codes = [client.get("/info", headers=basic("ada", f"guess {n}")).status_code for n in range(12)]
     assert codes[:5] == [401] * 5 and 429 in codes
     assert client.get("/info", headers=basic("ada")).status_code == 429
+
+
+def test_guesses_of_one_user_refuse_no_other(once: None, client: AppClient) -> None:
+    for headers in [basic("ada", "guess"), basic("nobody", "guess"), {"Authorization": "Basic %%%"}] * 3:
+        client.get("/info", headers=headers)
+    assert client.get("/info", headers=basic("ada")).status_code == 429
+    assert client.get("/info", headers=basic("rita")).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["ada", "rita"])
+def test_a_password_that_was_right_is_never_refused_for_what_others_try(
+    once: None, host: Host, users: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Even if it has to be checked again."""
+    monkeypatch.setattr("server.authentication.REMEMBERED_S", -1.0)
+    monkeypatch.setattr(access, "MOST_REFUSED_OF_ADDRESS", 0.001)
+    client = AppClient(host, **{"ksql.server.auth.users.file": str(users)})
+    assert client.get("/info", headers=basic(name)).status_code == 200
+    assert [client.get("/info", headers=basic("ada", "guess")).status_code for _ in range(2)] == [401, 429]
+    assert client.get("/info", headers=basic(name)).status_code == 200
+
+
+def test_one_address_may_not_guess_for_many_users(
+    host: Host, users: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "MOST_REFUSED_OF_ADDRESS", 3.0)
+    client = AppClient(host, **{"ksql.server.auth.users.file": str(users)})
+    codes = [client.get("/info", headers=basic(f"user {n}", "x")).status_code for n in range(12)]
+    assert codes[:3] == [401] * 3 and codes[-1] == 429
+
+
+def test_without_credentials_nothing_is_guessed(client: AppClient) -> None:
+    for _ in range(50):
+        client.get("/info")
+    assert client.get("/info", headers=basic("ada")).status_code == 200
+
+
+def test_a_wrong_password_is_told_from_none(client: AppClient) -> None:
+    def message(headers: dict[str, str]) -> str:
+        answer = client.get("/info", headers=headers)
+        assert answer.status_code == 401
+        return str(answer.json()["message"])
+
+    assert message({}) == "This server wants to know who you are: send a user name and a password."
+    wrong = "The user name or the password is wrong."
+    assert message(basic("ada", "x")) == message(basic("nobody", "x")) == wrong
+    assert message({"Authorization": "Bearer x"}) == "This server takes only a user name and a password."
+
+
+# ---- proxies ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("proxies", "guesses", "then", "expected"),
+    [
+        # nobody is believed by default, not even a proxy on this machine
+        ([], "203.0.113.1", "203.0.113.2", 429),
+        (["192.0.2.1"], "203.0.113.1", "203.0.113.2", 429),
+        # who comes by a proxy is told apart from others
+        (["127.0.0.1"], "203.0.113.1", "203.0.113.2", 200),
+        (["127.0.0.0/8"], "203.0.113.1", "203.0.113.1", 429),
+        # what a client says itself is left of what the proxy adds
+        (["127.0.0.1"], "198.51.100.1, 203.0.113.1", "198.51.100.2, 203.0.113.1", 429),
+        (["127.0.0.1"], "203.0.113.2, 203.0.113.1", "203.0.113.1, 203.0.113.2", 200),
+        # one proxy behind another
+        (["127.0.0.1", "10.0.0.0/8"], "203.0.113.1, 10.1.2.3", "203.0.113.1", 429),
+        (["127.0.0.1", "10.0.0.0/8"], "203.0.113.1, 10.1.2.3", "203.0.113.2, 10.3.2.1", 200),
+        (["127.0.0.1", "2001:db8::/32"], "203.0.113.1, 2001:db8::7", "203.0.113.1", 429),
+        # as a listener at [::] shows it
+        (["127.0.0.1", "10.0.0.0/8"], "203.0.113.1, ::ffff:10.1.2.3", "203.0.113.1", 429),
+    ],
+)
+def test_the_client_is_the_last_address_that_no_trusted_proxy_has(
+    once: None, host: Host, users: Path, proxies: list[str], guesses: str, then: str, expected: int
+) -> None:
+    config = {"ksql.server.auth.users.file": str(users), "ksql.server.trusted.proxies": proxies}
+    client = AppClient(host, **config)
+    client.get("/info", headers={**basic("ada", "guess"), "X-Forwarded-For": guesses})
+    answer = client.get("/info", headers={**basic("ada"), "X-Forwarded-For": then})
+    assert answer.status_code == expected
+
+
+def test_by_default_not_even_this_machine_is_a_proxy(engine: FakeEngine) -> None:
+    """uvicorn's own default is another."""
+    with LiveServer(engine, config=Config({"ksql.server.max.requests.per.second": 0.001})) as server:
+        codes = [
+            httpx.get(f"{server.url}/info", headers={"X-Forwarded-For": f"203.0.113.{n}"}).status_code
+            for n in range(2)
+        ]
+    assert codes == [200, 429]
+
+
+def test_a_trusted_proxy_says_that_it_was_https(host: Host) -> None:
+    """Else a page of the server itself would be one of another origin."""
+    headers = {"Origin": "https://server", "X-Forwarded-Proto": "https"}
+    assert AppClient(host).get("/info", headers=headers).status_code == 403
+    behind = AppClient(host, **{"ksql.server.trusted.proxies": "127.0.0.1"})
+    assert behind.get("/info", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("proxy", ["*", "proxy.example", "10.0.0.1/8", "10.0.0.0/33", "1", "::g"])
+def test_proxies_are_addresses_or_networks(proxy: str) -> None:
+    with pytest.raises(KsqlError, match=r"ksql\.server\.trusted\.proxies.*such as 10\.0\.0\.7"):
+        trusted_proxies(Config({"ksql.server.trusted.proxies": proxy}))
 
 
 def test_guesses_that_come_at_once_are_not_all_tried(
