@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import shutil
@@ -13,8 +14,11 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
+import psutil
+from confluent_kafka.admin import AdminClient, NewPartitions
 
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
@@ -24,6 +28,8 @@ from tests.integration.server_process import TIMEOUT_S, ServerProcess
 
 #: how long a process is frozen, seconds
 FROZEN_S = 20.0
+#: how many clients read nothing, and how much memory the server may need for them, bytes
+SLOW_CLIENTS, MAX_SLOW_BYTES = 50, 300_000_000
 #: how long it may take until a fault is noticed, seconds
 NOTICE_S = 30.0
 
@@ -430,6 +436,38 @@ def views_damaged(run: Run) -> None:
     run.start_server()
 
 
+def partitions_added(run: Run) -> None:
+    """Partitions are added to all topics that are sent to; queries that stop for that are rebuilt."""
+    run.scene.flush()
+    admin = AdminClient({"bootstrap.servers": run.broker.bootstrap_servers, "log_level": 0})
+    there = admin.list_topics(timeout=TIMEOUT_S).topics
+    wanted = [
+        NewPartitions(name, len(there[name].partitions) + run.numbers.randint(1, 3))
+        for name in run.scene.inputs_of_all
+    ]
+    for done in admin.create_partitions(wanted).values():
+        done.result(TIMEOUT_S)
+    run.scene.reconnect()  # so that keys move at once
+    run.damaged = "partitions"
+
+
+def slow_clients(run: Run) -> None:
+    """50 clients of push queries from the beginning that read nothing, for 5 s."""
+    place = urlsplit(run.server.url)
+    process = psutil.Process(run.server.process.pid)
+    before = process.memory_info().rss
+    with contextlib.ExitStack() as clients:
+        for number in range(SLOW_CLIENTS):
+            text = f"SELECT * FROM s{run.scene.partitions[number % len(run.scene.partitions)]} EMIT CHANGES;"
+            body = json.dumps({"sql": text, "properties": {"auto.offset.reset": "earliest"}}).encode()
+            sock = clients.enter_context(socket.create_connection((place.hostname, place.port)))
+            head = f"POST /query-stream HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+            sock.sendall(head.encode() + body)
+        run.scene.send(100)
+        time.sleep(5)
+        assert process.memory_info().rss - before < MAX_SLOW_BYTES
+
+
 FAULTS: dict[str, Callable[[Run], None]] = {
     function.__name__: function
     for function in (
@@ -437,7 +475,7 @@ FAULTS: dict[str, Callable[[Run], None]] = {
         broker_killed, broker_restarted, broker_frozen, network_cut, disk_full, clock_jumped,
         worker_killed, registry_killed, queries_paused, garbage, tombstones,
         big_statement, connections, slow_loris, command_log_garbage, state_flipped, state_truncated,
-        offsets_truncated, offsets_flipped, views_damaged,
+        offsets_truncated, offsets_flipped, views_damaged, partitions_added, slow_clients,
     )
 }  # fmt: skip
 #: faults that this user may not cause

@@ -90,7 +90,7 @@ class Scene:
         self._further = further
         self._streams = (*STREAMS, *(FURTHER_STREAMS[each] for each in further))
         # what is not taken at once must be taken later: else the truth would not be what was sent
-        self._producer = RecordProducer(servers, {"message.timeout.ms": "300000"}, linger_ms=5)
+        self._producer = self._connected()
         self._refused: list[KsqlError] = []
         #: how many records each set of queries has been sent
         self.sent = 0
@@ -103,6 +103,20 @@ class Scene:
         self._inputs: dict[str, Counter[int]] = {}
         #: how many rows of streams came again before the fault that is tried now
         self._known_repeats = 0
+
+    def _connected(self) -> RecordProducer:
+        return RecordProducer(self.servers, {"message.timeout.ms": "300000"}, linger_ms=5)
+
+    def reconnect(self) -> None:
+        """Send with another producer, which knows the partitions that there are now."""
+        self.flush()
+        self._producer.close()
+        self._producer = self._connected()
+
+    @property
+    def inputs_of_all(self) -> list[str]:
+        """The topics that are sent to."""
+        return [f"{name}{n}" for n in self.partitions for name in ("s", "a", "b", "names")]
 
     def make(self, execute: Callable[[str], Any]) -> None:
         """Create everything."""
