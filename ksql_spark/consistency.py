@@ -66,7 +66,7 @@ def decode(token: str) -> Offsets:
 
 
 def _offset(end: object) -> int:
-    """An offset as Kafka has them. Raises ValueError."""
-    if type(end) is not int or not 0 <= end < 2**63:
+    """An offset, a 64-bit integer in Kafka. Raises ValueError for another."""
+    if type(end) is not int or not -(2**63) <= end < 2**63:
         raise ValueError
     return end
