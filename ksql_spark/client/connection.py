@@ -211,6 +211,7 @@ class Connection:
         Raises:
             DatabaseError: a statement is refused, what it has made does not run, or no server answers.
         """
+        keeps_own = properties is not None or variables is not None
         given, variables = self._settings.with_(properties, variables)
         sequence = self._sequence if waits else None
         body = protocol.statement_body(text, parameters, given, sequence, variables)
@@ -219,7 +220,8 @@ class Connection:
         entities: list[dict[str, Any]] = answer.json(list)
         self._sequence = protocol.last_sequence(entities) or self._sequence
         protocol.check_carried_out(entities)
-        self._settings.note(text)
+        if not keeps_own:  # else the caller keeps its settings itself, as the shell does
+            self._settings.note(text)
         return entities
 
     def info(self) -> dict[str, Any]:
