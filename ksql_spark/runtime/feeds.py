@@ -34,7 +34,7 @@ _REMEMBERED_BYTES = _MIB
 #: what a feed fetches ahead, and how large its batches are
 _FEED_PREFETCH_BYTES, _FEED_BATCH_BYTES = 4 * _MIB, _MIB
 #: the same for a subscription that catches up, and what its reader needs in all, with its threads
-_PREFETCH_BYTES, _PIECE_BYTES, _READER_BYTES = 256 * 1024, 64 * 1024, 4 * _MIB
+_PREFETCH_BYTES, _PIECE_BYTES, _READER_BYTES = 256 * 1024, 64 * 1024, 8 * _MIB
 #: about how much of what waits one read takes
 _READ_BYTES = _MIB
 #: how long a reader is its subscription's before another one may have its place
