@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import base64
-import csv
-import io
+import functools
 import re
 import string as string_constants
 from collections.abc import Sequence
@@ -36,9 +35,6 @@ NAMED_DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 
 #: delimiters that may occur in fields of types other than STRING
 _IN_PLAIN_FIELDS = frozenset("0123456789+-.=/") | frozenset(string_constants.ascii_letters)
-
-
-csv.field_size_limit(2**31 - 1)  # as large as records are
 
 
 class DelimitedSerde(Serde):
@@ -76,17 +72,41 @@ class DelimitedSerde(Serde):
 
     def decode(self, data: bytes) -> list[Any] | None:
         """One value for each field; as many fields as columns."""
-        text = data.decode(errors="replace")
-        try:
-            lines = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter, strict=True)
-            fields = next((line for line in lines if line), [])
-        except csv.Error as error:
-            raise BadRecord(str(error)) from None
+        fields = self._fields(data.decode(errors="replace").lstrip("\r\n"))
         if len(fields) != len(self.columns):
             raise BadRecord(
                 f"Unexpected field count, csv line has {len(fields)}, schema has {len(self.columns)}"
             )
         return [_read(f, c) for f, c in zip(fields, self.columns, strict=True)]
+
+    def _fields(self, line: str) -> list[str]:
+        """The fields of a line, up to its end, as DelimitedDecoder.java finds them.
+
+        Raises:
+            BadRecord: there are none; a quote is not closed, or something stands behind a closing one.
+        """
+        if not line:
+            raise BadRecord("there are no fields in it")
+        fields: list[str] = []
+        at = 0
+        while True:
+            found = self._field.match(line, at)
+            if found is None:
+                raise BadRecord("a quoted field has no end")
+            quoted, at = found["quoted"], found.end()
+            fields.append(found["plain"] if quoted is None else quoted.replace('""', '"'))
+            if at == len(line) or line[at] in "\r\n":
+                return fields
+            if line[at] != self.delimiter:
+                raise BadRecord("something stands behind a quoted field")
+            at += 1
+
+    @functools.cached_property
+    def _field(self) -> re.Pattern[str]:
+        """A field: in quotes, perhaps with blanks after them, or up to the next delimiter."""
+        blank = re.escape(" \t".replace(self.delimiter, ""))
+        plain = rf'(?P<plain>(?!")[^{re.escape(self.delimiter)}\r\n]*)'
+        return re.compile(rf'"(?P<quoted>[^"]*(?:""[^"]*)*)"[{blank}]*|{plain}')
 
     # ---- in Spark SQL --------------------------------------------------------------------------------
 

@@ -173,6 +173,29 @@ def test_delimited_says_what_is_bad(line: str, reason: str) -> None:
         serde("DELIMITED", [column(INTEGER), column(STRING, "B")], True).decode(line.encode())
 
 
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        ('"x" ,1,y', ["x", 1, "y"]),
+        ('x,1,"y" \t', ["x", 1, "y"]),
+        ('"a ""b""\t",1,', ['a "b"\t', 1, None]),
+        ('\r\n"x\ny",1,z\r\nrest', ["x\ny", 1, "z"]),
+        ('"",1,a"b', [None, 1, 'a"b']),
+        ('"x" y,1,z', None),
+        ('"x,1,z', None),
+        ("", None),
+        ("\n", None),
+    ],
+)
+def test_delimited_fields(line: str, values: list[Any] | None) -> None:
+    bound = serde("DELIMITED", [column(STRING), column(INTEGER, "B"), column(STRING, "C")], True)
+    if values is None:
+        with pytest.raises(BadRecord):
+            bound.decode(line.encode())
+    else:
+        assert bound.decode(line.encode()) == values
+
+
 def test_delimited_writes_commons_csv() -> None:
     columns = [column(STRING, n) for n in "ABCD"]
     line = serde("DELIMITED", columns, True).encode(["", "x y", 'a"b', None])
