@@ -278,6 +278,8 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.on.data.loss", "string", "skip-and-record", "What a query does whose records are lost, because a topic that it reads or writes was deleted, made again, or shortened by its retention before the query had read it. skip-and-record: goes on with what there is, makes a topic again that it writes, and says so in the processing log; fail: stays in ERROR until RESUME.", choices=("fail", "skip-and-record")),
     Property("ksql.on.partitions.change", "string", "fail", "What a query does that finds the state of a key by the partition of its records, when a topic that it reads has got more partitions. fail: stops in ERROR until its state is rebuilt (ksql-spark state rebuild); rebuild: does that by itself, so a stream that it writes repeats its rows.", choices=("fail", "rebuild")),
     Property("ksql.sink.linger.ms", "long", 0, "How long a result may wait to be written together with others: more throughput, but more latency.", minimum=0),
+    Property("ksql.sink.partitions", "int", None, "An old name of ksqlDB's: how many partitions new topics have. Write PARTITIONS in WITH.", in_force=False),
+    Property("ksql.sink.replicas", "int", None, "An old name of ksqlDB's: how many replicas new topics have. Write REPLICAS in WITH.", in_force=False),
     # ---- pull and push queries
     _server("ksql.pull.queries.enable", "boolean", True, "Whether pull queries are allowed."),
     _server("ksql.pull.views", "string", "on-demand", "When a table gets the view that answers its pull queries: when it is first queried, or when it is created.", choices=("on-demand", "eager")),

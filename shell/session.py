@@ -16,7 +16,6 @@ from shell import statements
 from shell.client import Client, ClientError, FrameStream, ServerError, Settings
 from shell.output import entities, rows
 from shell.output.console import Console, Form
-from shell.output.table import Table, draw
 from shell.statements import Kind, StatementProblem
 
 TICK_S = 0.1
@@ -244,10 +243,6 @@ class Session:
         """SHOW VARIABLES."""
         listed = [{"name": name, "value": value} for name, value in sorted(self.variables.items())]
         entities.show([{"@type": "variables", "variables": listed}], self.console)
-
-    def show_table(self, headers: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
-        """Print a table of the client's own data."""
-        self.console.line(draw(Table(tuple(headers), cells), self.console))
 
     def _ready(self) -> None:
         if self.before_request is not None:

@@ -187,6 +187,8 @@ def test_what_is_not_in_force_cannot_be_read(entry):
         ("producer.isolation.level", "read_committed", True),
         ("rocksdb.config.setter", "x", True),
         ("topic.retention.ms", "1", True),
+        ("ksql.sink.partitions", "4", True),
+        ("ksql.sink.replicas", "1", True),
     ],
 )
 def test_warnings_of_what_changes_nothing(name, value, is_warned_of):
