@@ -169,8 +169,9 @@ def test_partitions_are_added_while_queries_run(tmp_path: Path) -> None:
         assert scene.health()["isHealthy"]
 
 
-def test_partitions_are_added_while_no_server_runs(tmp_path: Path) -> None:
-    """At the next start the queries stop, and rebuild their state where they may."""
+@pytest.mark.long
+def test_partitions_are_added_while_queries_are_paused(tmp_path: Path) -> None:
+    """When they are resumed the queries stop, or rebuild their state where they may."""
     with ServerProcess(tmp_path) as server:
         scene = Scene(server.ready())
         server.execute(sources(2) + PLACED["COUNTS"] + PLACED["PAIRS"], **EARLIEST)
@@ -189,6 +190,7 @@ def test_partitions_are_added_while_no_server_runs(tmp_path: Path) -> None:
         until(lambda: is_right(scene, 20))
 
 
+@pytest.mark.long
 def test_partitions_are_added_to_a_sink_and_an_internal_topic(tmp_path: Path) -> None:
     with ServerProcess(tmp_path) as server:
         scene = Scene(server.ready())
