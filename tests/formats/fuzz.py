@@ -61,7 +61,7 @@ COLUMNS: dict[str, dict[str, SqlType]] = {
     **{f"KAFKA {t}": {"V": t} for t in (INTEGER, BIGINT, DOUBLE, STRING, BYTES)},
 }
 #: bytes that formats give a meaning to
-_TELLING = b'\x00\x01\x02\x7f\x80\xff"{}[],:\\0-.eE\n;'
+_TELLING = b'\x00\x01\x02\x7f\x80\xff"{}[],:\\0-.eE\n; \t'
 #: records that are read at a time
 _BATCH = 20_000
 
