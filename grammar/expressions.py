@@ -129,7 +129,8 @@ class ExpressionParser(Cursor):
             return self.build(exp.Neg, start, this=self.number())
         if kind == TokenType.VAR and self._curr.text in ("TRUE", "FALSE", "NULL"):
             return self._constant()
-        self._seek("a literal")
+        is_name = kind in (TokenType.VAR, TokenType.IDENTIFIER)
+        self._seek("a literal (a string is in single quotes)" if is_name else "a literal")
         self.fail()
 
     def _constant(self) -> exp.Expr:

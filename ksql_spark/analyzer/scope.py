@@ -13,7 +13,7 @@ from ksql_spark.analyzer.failures import failure
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.expressions import ColumnRef, Expression, LambdaRef
 from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Schema
-from ksql_spark.types import SqlType
+from ksql_spark.types import SqlType, Struct
 
 if TYPE_CHECKING:
     from ksql_spark.logical.nodes import Node
@@ -145,6 +145,8 @@ class Scope:
             if alias:
                 self.relation(alias, node)
             return ColumnRef(name, self.extra[name])
+        if alias and alias not in (x.alias for x in self.relations):
+            self._check_struct(alias, name, node)
         candidates = (self.relation(alias, node),) if alias else self.relations
         found = [(relation, type_) for relation in candidates if (type_ := relation.find(name)) is not None]
         if len(found) > 1:
@@ -157,12 +159,21 @@ class Scope:
             self.named.add((relation.alias, name))
         return ColumnRef(relation.internal(name), type_)
 
+    def _check_struct(self, alias: str, name: str, node: exp.Expr | None) -> None:
+        """Refuse ``column.member`` with what to write instead, if ``alias`` is a STRUCT column."""
+        if any(isinstance(x.find(alias), Struct) for x in self.relations):
+            hint = f"{alias} is a STRUCT column; write {alias}->{name} for its field."
+            raise failure("ALIAS_UNKNOWN", node, name=alias, hint=hint)
+
     def _unknown(self, alias: str, name: str, node: exp.Expr | None) -> KsqlError:
         relations = [x for x in self.relations if not alias or x.alias == alias]
         names = [*self.extra, *(c.name for x in relations for c in x.schema.columns)]
         hint = self._did_you_mean(name, names)
         if hint is None and self.relations:
             hint = f"There are: {', '.join(names[:8])}{', …' if len(names) > 8 else ''}." if names else None
+        if not alias and isinstance(node, exp.Column) and node.this.args.get("quoted"):
+            texts = "If it is a string, write it in single quotes: "
+            hint = f"{hint} {texts}'{name}'." if hint else f"{texts}'{name}'."
         shown = f"{alias}.{name}" if alias else name
         return failure("COLUMN_UNKNOWN", node, clause=self.clause, name=shown, hint=hint)
 

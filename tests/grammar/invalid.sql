@@ -94,7 +94,7 @@ CREATE TYPE t AS DECIMAL(1);
 CREATE STREAM s () WITH (kafka_topic='x');
 -- 1:40 Property KAFKA_TOPIC is given twice.
 CREATE STREAM s WITH (kafka_topic='x', KAFKA_TOPIC='y');
--- 1:25 Unexpected 'x'. Expected a literal.
+-- 1:25 Unexpected 'x'. Expected a literal (a string is in single quotes).
 CREATE STREAM s WITH (a=x);
 -- 1:25 AS SELECT takes the columns from the query: leave out the column list.
 CREATE STREAM s (a INT) AS SELECT * FROM x;

@@ -318,3 +318,15 @@ CREATE STREAM o AS SELECT id, JSON_ARRAY_CONTAINS(name, NULL) AS c FROM s;
       topic O, key KAFKA, value JSON
     Project key [ID AS ID] value [JSON_ARRAY_CONTAINS(NAME, NULL) AS C]
       Source S
+
+CREATE STREAM o AS SELECT id, pos.lat FROM s;
+    ALIAS_UNKNOWN: 'POS' is not a valid stream/table name or alias. POS is a STRUCT column; write POS->LAT for its field.
+    line 1:31
+      CREATE STREAM o AS SELECT id, pos.lat FROM s
+                                    ^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM s WHERE name = "ada";
+    COLUMN_UNKNOWN: WHERE column 'ada' cannot be resolved. There are: ID, NAME, AMOUNT, POS, TAGS, MOMENT. If it is a string, write it in single quotes: 'ada'.
+    line 1:49
+      CREATE STREAM o AS SELECT * FROM s WHERE name = "ada"
+                                                      ^^^^^
