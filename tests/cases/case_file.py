@@ -166,9 +166,20 @@ def cell(value: Any) -> str:
         # a border is told from a | in a text by the quotes around it, so these must be in pairs
         is_plain = is_plain and not set(value) & set("|\\") and value.count('"') % 2 == 0
         return value if is_plain else json.dumps(value, ensure_ascii=False)
-    if isinstance(value, Decimal):
-        return f"{value:f}"
-    return json.dumps(value, ensure_ascii=False)
+    return _json(value)
+
+
+def _json(value: Any) -> str:
+    """JSON with all digits of a DECIMAL, at any depth."""
+    match value:
+        case Decimal():
+            return f"{value:f}"
+        case list():
+            return f"[{', '.join(map(_json, value))}]"
+        case dict():
+            return f"{{{', '.join(f'{_json(name)}: {_json(part)}' for name, part in value.items())}}}"
+        case _:
+            return json.dumps(value, ensure_ascii=False)
 
 
 def split_row(text: str) -> Cells:

@@ -11,22 +11,18 @@ than the backlog, since a partition that is read ahead of the others moves strea
 
 from __future__ import annotations
 
-import contextlib
 import json
 import random
 import struct
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from confluent_kafka.admin import AdminClient, NewPartitions
 
 from ksql_spark.engine import Engine, Request
 from ksql_spark.entities.commands import CommandStatusEntity
-from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from tests.integration import kafka_streams_model as model
@@ -532,73 +528,3 @@ def test_tables_with_times_in_a_column_go_on(
 
 
 # ---- new partitions ----------------------------------------------------------------------------------
-
-GROWING = """
-CREATE STREAM grows_a (k STRING KEY, n INT)
-  WITH (KAFKA_TOPIC = 'grows_a', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
-CREATE STREAM grows_b (k STRING KEY, n INT)
-  WITH (KAFKA_TOPIC = 'grows_b', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
-"""
-GROWN = {
-    "copied": "CREATE STREAM copied WITH (KAFKA_TOPIC = 'copied') AS SELECT k, n FROM grows_a EMIT CHANGES;",
-    "counted": "CREATE TABLE counted WITH (KAFKA_TOPIC = 'counted') AS"
-    " SELECT k, COUNT(*) AS n FROM grows_a GROUP BY k EMIT CHANGES;",
-    "joined": "CREATE STREAM joined WITH (KAFKA_TOPIC = 'joined') AS"
-    " SELECT a.k AS k, b.n AS n FROM grows_a a JOIN grows_b b WITHIN 1 HOUR ON a.k = b.k EMIT CHANGES;",
-}
-
-
-def test_new_partitions_are_read(
-    engine: Engine, kafka_admin: KafkaAdmin, request: pytest.FixtureRequest
-) -> None:
-    """Without a restart; nobody promises this for keys that the new partitions move, so the keys are new."""
-    request.addfinalizer(lambda: kafka_admin.delete_topics(["grows_a", "grows_b"]))
-    # what is new in a topic is seen between two batches
-    properties = {"auto.offset.reset": "earliest", "ksql.checkpoint.interval.ms": "5000"}
-    engine.execute(Request(GROWING))
-    for name in ("grows_a", "grows_b"):
-        request.addfinalizer(lambda name=name: engine.execute(Request(f"DROP STREAM {name};")))
-    sinks = {}
-    for name, statement in GROWN.items():
-        engine.execute(Request(statement, properties))
-        kind = statement.split()[1]
-        drop = f"DROP {kind} {name} DELETE TOPIC;"
-        request.addfinalizer(lambda drop=drop: engine.execute(Request(drop)))
-        sinks[name] = Sink(kafka_admin.servers, name)
-
-    def send(keys: Mapping[int, str]) -> None:
-        # a producer of its own knows all partitions that there are
-        with contextlib.closing(RecordProducer(kafka_admin.servers)) as producer:
-            for partition, key in keys.items():
-                for topic in ("grows_a", "grows_b"):
-                    producer.send(topic, key.encode(), b'{"n": 1}', BEGAN_MS, partition=partition)
-
-    def wait(keys: set[str]) -> None:
-        for name, sink in sinks.items():
-            sink.wait(lambda sink: {record.key.decode() for record in sink.records if record.key} == keys)
-            assert {record.key.decode() for record in sink.records if record.key} == keys, name
-
-    send({0: "old0", 1: "old1"})
-    wait({"old0", "old1"})
-    started = {query.id: query.spark for query in engine.services.queries.all()}
-    client = AdminClient({"bootstrap.servers": kafka_admin.servers, "log_level": 0})
-    grown = client.create_partitions([NewPartitions("grows_a", 4), NewPartitions("grows_b", 4)])
-    for future in grown.values():
-        future.result()
-    while any(kafka_admin.require_topic(name).partitions < 4 for name in grown):
-        time.sleep(0.05)
-    send({partition: f"new{partition}" for partition in range(4)})
-    wait({"old0", "old1", "new0", "new1", "new2", "new3"})
-    # a query that was restarted has runs of its own
-    assert all(
-        query.spark is started[query.id] for query in engine.services.queries.all() if query.id in started
-    )
-    # a query that begins anew reads them from their beginning
-    (counting,) = (query.id for query in engine.services.queries.all() if "counted" in query.statement)
-    engine.rebuild_state(counting)
-    sinks["counted"].wait(lambda sink: len(sink.records) == 12)
-    assert len({record.key for record in sinks["counted"].records[6:]}) == 6
-    del sinks["counted"].records[6:]
-    for sink in sinks.values():
-        sink.close()
-        assert len(sink.records) == 6
