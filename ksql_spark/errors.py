@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ksql_spark.masking import masked
+from ksql_spark.security.masking import masked
 
 if TYPE_CHECKING:
     from ksql_spark.entities import Entity
@@ -382,11 +382,6 @@ class KsqlError(Exception):
     def again(self) -> KsqlError:
         """The same error for somebody else, without what was added to this one, such as its statement."""
         return KsqlError(self.condition, position=self.position, hint=self.hint, **self.parameters)
-
-    @property
-    def http_status(self) -> int:
-        """The HTTP status that belongs to the code."""
-        return self.code // 100
 
 
 def caret(statement: str, position: Position) -> str:

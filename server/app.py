@@ -16,15 +16,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ksql_spark.config import Config
 from ksql_spark.entities.wire import schemas
 from server import errors
-from server.access import AccessGuard, RateGuard
-from server.authentication import Authenticator
-from server.guards import BODY, BodyGuard, HostGuard, MediaTypeGuard, OriginGuard
 from server.host import Host
-from server.http import trusted_proxies
 from server.logs import RequestIds
-from server.lookups import LookUps
 from server.metrics import CountingMiddleware, Metrics, has_metrics
 from server.models import REFERENCE
+from server.protocol.http import trusted_proxies
 from server.routes import (
     api_page,
     cluster,
@@ -36,6 +32,10 @@ from server.routes import (
     statements,
     websocket,
 )
+from server.security.access import AccessGuard, RateGuard
+from server.security.authentication import Authenticator
+from server.security.middleware import BODY, BodyGuard, HostGuard, MediaTypeGuard, OriginGuard
+from server.streaming.lookups import LookUps
 
 #: the modules of all endpoints
 MODULES = (statements, queries, inserts, websocket, information, cluster, state, api_page, metrics)

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from starlette.requests import Request as HttpRequest
 
-from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt
 from ksql_spark.entities.servers import HealthCheckResponse, ServerInfo
+from ksql_spark.security.authorization import ALL_RIGHTS, Rights
+from server.callbacks import until_called
 from server.errors import TOO_MANY, RequestError
 from server.memory import give_back
-from server.wakeups import Wakeups
 
 if TYPE_CHECKING:
     # not at run time: this import loads Spark, and the port should be open before that
@@ -155,7 +155,6 @@ class Host:
         self._checks = ThreadPoolExecutor(CHECK_THREADS, thread_name_prefix="health-check")
         # a close may wait for Spark for long: nothing else may have to wait for that
         self._closes = ThreadPoolExecutor(CLOSE_THREADS, thread_name_prefix="query-close")
-        self.wakeups = Wakeups()
         self._streams: set[QueryStream] = set()
         #: streams that ended because the server is stopping, not because their query ended
         self.cut_off: set[QueryStream] = set()
@@ -250,7 +249,7 @@ class Host:
             timeout_s: how long it may wait.
         """
         if getattr(stream, "is_live", False):
-            await self.wakeups.until_called(stream.when_arrived, timeout_s)  # type: ignore[attr-defined]
+            await until_called(stream.when_arrived, timeout_s)  # type: ignore[attr-defined]
             return read(0.0)
         if stream.kind != "PUSH":
             return await self.read(lambda: read(timeout_s))

@@ -23,8 +23,8 @@ from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.services import early_broker
 from ksql_spark.services.early_broker import EarlyBroker
-from server.http import close_unread, tls_settings, trusted_proxies
 from server.memory import limit_heap
+from server.protocol.http import close_unread, tls_settings, trusted_proxies
 from server.queries_file import QueriesFileProblem, queries_of
 from server.terminal import fail
 
@@ -73,8 +73,8 @@ def main(argv: Sequence[str], make_engine: Callable[[Config], StartableEngine] |
                 stack.enter_context(early)
             make = partial(_real_engine, early)
         # imported while the broker starts
-        from server.authentication import Authenticator
         from server.running import Running
+        from server.security.authentication import Authenticator
 
         try:
             authenticator = Authenticator(config)

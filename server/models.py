@@ -1,7 +1,7 @@
 """Request bodies (reference §7.2) and how they become engine requests.
 
 Bodies are read as JSON whatever their Content-Type: what pages of other sites can send has been refused
-before (server/guards.py).
+before (server/security/middleware.py).
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import pydantic
 from fastapi import Request as HttpRequest
 
-from ksql_spark.authorization import Rights
 from ksql_spark.entities import Body as Answer
 from ksql_spark.entities import Entity
 from ksql_spark.entities.servers import HostInfo
+from ksql_spark.security.authorization import Rights
 from server.errors import RequestError
 
 if TYPE_CHECKING:

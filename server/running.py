@@ -22,13 +22,13 @@ from ksql_spark.config import Config, warning
 from ksql_spark.errors import KsqlError
 from ksql_spark.services.data_dir import make_data_dir
 from server.app import create_app
-from server.authentication import Authenticator
-from server.connections import DEFAULT_LIMITS, Limits
 from server.host import Engine, Host
-from server.http import TlsSettings, http_settings
 from server.logs import log_to
 from server.memory import settle
+from server.protocol.connections import DEFAULT_LIMITS, Limits
+from server.protocol.http import TlsSettings, http_settings
 from server.queries_file import QueriesFileProblem
+from server.security.authentication import Authenticator
 from server.terminal import fail, say
 
 LOG = logging.getLogger(__name__)

@@ -31,7 +31,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "migrations": ("shell.migrations.main", "apply versioned files of statements, in order and once each"),
     "registry": ("ksql_spark.services.registry_command", "run the embedded schema registry alone"),
     "connect": ("ksql_spark.services.connect_command", "run Kafka Connect alone, install connectors"),
-    "password": ("server.passwords", "write the line of a user for the server's file of users"),
+    "password": ("server.security.passwords", "write the line of a user for the server's file of users"),
     "state": ("shell.state", "rebuild the state of a query that cannot be read"),
     "test": ("shell.testing.main", "run files of tests: statements and what should come of them"),
     "demo": ("shell.demo", "the stories of the folder examples, live"),

@@ -10,9 +10,9 @@ from typing import cast
 import pytest
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.folders import LocalFolder
 from ksql_spark.physical.steps import PhysicalPlan
-from ksql_spark.runtime.checkpoints import BatchCommit, Checkpoint
+from ksql_spark.runtime.queries.checkpoints import BatchCommit, Checkpoint
+from ksql_spark.storage import LocalFolder
 
 LAYOUT = {"operator": "aggregate", "key": "c0 string", "COUNT(*) AS N": "count(1)"}
 

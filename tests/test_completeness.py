@@ -17,14 +17,14 @@ import grammar
 from grammar import StatementSet
 from grammar.statements import RULES
 from ksql_spark import entities
-from ksql_spark.cluster import Cluster
 from ksql_spark.engine import Engine
+from ksql_spark.engine.cluster import Cluster
+from ksql_spark.engine.execution import StatementExecutor
+from ksql_spark.engine.health import Health
 from ksql_spark.entities import Body, Entity
 from ksql_spark.entities.wire import ENTITIES
 from ksql_spark.errors import CONDITIONS
-from ksql_spark.execution import StatementExecutor
 from ksql_spark.formats import CAPABILITIES, FORMATS
-from ksql_spark.health import Health
 from ksql_spark.physical.codec import CLASSES
 from ksql_spark.physical.steps import Step
 from ksql_spark.schema import Column, Role

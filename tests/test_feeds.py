@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime import feeds as module
-from ksql_spark.runtime.feeds import Batch, Feeds, Subscription
+from ksql_spark.runtime.reading import topic_feeds as module
+from ksql_spark.runtime.reading.topic_feeds import Batch, Feeds, Subscription
 from tests.kafka.mock_cluster import PARTITIONS, MockAdmin, MockCluster
 
 SOON_S = 20.0

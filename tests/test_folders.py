@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from ksql_spark.folders import Folder, LocalFolder
 from ksql_spark.spark.hadoop_folder import HadoopFolder
+from ksql_spark.storage import Folder, LocalFolder
 
 
 def check_contract(folder: Folder) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import pytest
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime.freshness import Freshness, OnReached, SharedRequests
+from ksql_spark.runtime.reading.freshness import Freshness, OnReached, SharedRequests
 
 SOON_S = 20.0
 

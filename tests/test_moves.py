@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from ksql_spark.kafka.membership import Note
-from ksql_spark.runtime.moves import (
+from ksql_spark.runtime.cluster.rebalancing import (
     IDLE_COST,
     LEAST_GAIN,
     MOST_GONE,

@@ -15,8 +15,9 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka import membership
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.membership import Note
-from ksql_spark.runtime import moves, placement
-from ksql_spark.runtime.placement import SLOTS, Placement, Slots
+from ksql_spark.runtime.cluster import placement
+from ksql_spark.runtime.cluster import rebalancing as moves
+from ksql_spark.runtime.cluster.placement import SLOTS, Placement, Slots
 
 TIMEOUT_S = 60.0
 

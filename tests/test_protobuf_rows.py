@@ -7,8 +7,8 @@ import pytest
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import SerdeSpec
 from ksql_spark.formats.protobuf import ProtobufNoSrSerde
-from ksql_spark.runtime.protobuf_rows import ProtobufRows
-from ksql_spark.runtime.results import ResultColumn, Row, api_value
+from ksql_spark.runtime.reading.protobuf_rows import ProtobufRows
+from ksql_spark.runtime.reading.results import ResultColumn, Row, api_value
 from ksql_spark.schema import Column
 from ksql_spark.types import (
     BIGINT,

@@ -12,9 +12,9 @@ from typing import Any, cast
 import pytest
 
 import ksql_spark
-from ksql_spark.runtime.managed_query import ManagedQuery
-from ksql_spark.runtime.query_definition import QueryDefinition
-from ksql_spark.runtime.query_state import TRANSITIONS, Event, Lifecycle, State, TransitionRefused
+from ksql_spark.runtime.queries.definition import QueryDefinition
+from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.states import TRANSITIONS, Event, Lifecycle, State, TransitionRefused
 
 SOURCES = Path(ksql_spark.__file__).parent
 
@@ -143,5 +143,5 @@ def test_only_the_manager_lets_events_happen() -> None:
                     applied.add(module)
                 if node.attr in ("state", "_state") and isinstance(node.ctx, ast.Store):
                     assigned.add(module)
-    assert applied == {"runtime/queries.py"}
-    assert assigned == {"runtime/query_state.py", "engine.py"}  # the latter: of the engine itself
+    assert applied == {"runtime/queries/manager.py"}
+    assert assigned == {"runtime/queries/states.py", "engine.py"}  # the latter: of the engine itself

@@ -6,8 +6,8 @@ import json
 from decimal import Decimal
 
 from ksql_spark import types
-from ksql_spark.runtime.results import api_value
-from server.streaming import encode
+from ksql_spark.runtime.reading.results import api_value
+from server.streaming.responses import encode
 
 
 def test_a_decimal_keeps_all_its_digits() -> None:

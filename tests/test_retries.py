@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from ksql_spark.runtime.retries import Offsets, Retries
+from ksql_spark.runtime.queries.backoff import Offsets, Retries
 
 FIRST_S, LONGEST_S = 15.0, 900.0
 

@@ -9,7 +9,7 @@ import pytest
 
 from ksql_spark.deadline import Deadline, limited
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime.spark_start import SparkStart
+from ksql_spark.runtime.driver.startup import SparkStart
 
 
 def condition_of(starting: SparkStart) -> str:

@@ -13,8 +13,8 @@ import pytest
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.sources import TABLE, DataSource, FormatSpec, Windowing
-from ksql_spark.runtime.view import PAGE_ROWS, KeyRange, View
-from ksql_spark.runtime.views import Views
+from ksql_spark.runtime.reading.view import PAGE_ROWS, KeyRange, View
+from ksql_spark.runtime.reading.views import Views
 from ksql_spark.schema import Column, Role, Schema
 from ksql_spark.types import STRING
 from tests.kafka.mock_cluster import MockAdmin, MockCluster
@@ -37,7 +37,7 @@ def admin(cluster: MockCluster) -> Iterator[MockAdmin]:
 
 @pytest.fixture
 def make(admin: MockAdmin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
-    monkeypatch.setattr("ksql_spark.runtime.view._POLL_S", 0.01)  # views end sooner
+    monkeypatch.setattr("ksql_spark.runtime.reading.view._POLL_S", 0.01)  # views end sooner
     made: list[Views] = []
 
     def views(most_bytes: int = 2**40, *, eager: bool = False) -> Views:

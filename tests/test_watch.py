@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from ksql_spark.runtime.watch import Watch
+from ksql_spark.runtime.queries.polling import Watch
 
 TIMEOUT_S = 20.0
 

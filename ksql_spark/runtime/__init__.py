@@ -1,1 +1,1 @@
-"""Everything that runs: queries of all kinds, the command log, checkpoints, views, PRINT."""
+"""Everything that runs: queries, reads, inserts, the command log, and the JVM that they run in."""

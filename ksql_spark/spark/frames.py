@@ -44,9 +44,9 @@ class Context:
         run: id of the run, by which its sources can be drained (spark/query.py).
         computed: calls that were made before the step -> text of the column with the result
             (spark/python_calls.py).
-        is_resumed: the sink has rows that are not in the query's state (runtime/checkpoints.py).
+        is_resumed: the sink has rows that are not in the query's state (runtime/queries/checkpoints.py).
         state_layout: filled in by the builders: what the bytes in the state mean, part -> description. A
-            query resumes only from state with an equal layout (runtime/checkpoints.py).
+            query resumes only from state with an equal layout (runtime/queries/checkpoints.py).
     """
 
     session: SparkSession

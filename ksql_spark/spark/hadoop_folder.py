@@ -10,8 +10,8 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.folders import Folder
 from ksql_spark.spark.java_classes import java_class
+from ksql_spark.storage import Folder
 
 log = logging.getLogger(__name__)
 

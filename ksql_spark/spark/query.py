@@ -13,9 +13,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from ksql_spark.folders import Folder
 from ksql_spark.physical.steps import REALTIME
 from ksql_spark.spark.java_classes import java_class
+from ksql_spark.storage import Folder
 
 #: pause between two checks whether a batch is committed
 POLL_S = 0.005
@@ -70,11 +70,6 @@ class SparkQuery:
     def progress(self) -> Any:
         """Spark's report on the latest batch that has ended, or None."""
         return self._query.lastProgress
-
-    @property
-    def job_group(self) -> str:
-        """Its job group in Spark's status tracker."""
-        return str(self._query.runId)
 
     def exception(self) -> BaseException | None:
         """Why it ended by itself, or None."""

@@ -81,7 +81,7 @@ HEAP_OPTIONS = (
     "-XX:MinHeapFreeRatio=10",
     # returns memory that a start or a backlog needed
     "-XX:G1PeriodicGCInterval=60000",
-    # Spark's cleaner calls System.gc() every half an hour, and so do we (runtime/heap_watch.py):
+    # Spark's cleaner calls System.gc() every half an hour, and so do we (runtime/driver/heap_monitor.py):
     # all would stand still for a second
     "-XX:+ExplicitGCInvokesConcurrent",
 )

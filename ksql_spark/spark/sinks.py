@@ -8,7 +8,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.folders import Folder
 from ksql_spark.formats import RecordSpec
 from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
@@ -27,6 +26,7 @@ from ksql_spark.spark.sources import (
     is_time,
     stopped_for_time,
 )
+from ksql_spark.storage import Folder
 
 SINK = "org.ksqlspark.kafka.TopicSink"
 #: how long records of a micro-batch wait for others at least: its end waits for nothing, so it costs no time

@@ -26,7 +26,7 @@ from ksql_spark.entities.connectors import (
     SimpleConnectorPluginInfo,
 )
 from ksql_spark.errors import KsqlError, nearest
-from ksql_spark.masking import masked, masked_values, secrets
+from ksql_spark.security.masking import masked, masked_values, secrets
 from ksql_spark.statements.context import Action, Immediate, StatementContext
 from ksql_spark.statements.describe import source_description
 

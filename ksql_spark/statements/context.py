@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ksql_spark.authorization import ALL_RIGHTS, Rights, Uses
 from ksql_spark.config import Client, Config
 from ksql_spark.connect import ConnectCluster, NoConnect
 from ksql_spark.consistency import Known
@@ -24,13 +23,14 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.runtime.cleanup import CleanupRecord
+from ksql_spark.runtime.cluster.placement import Placement
 from ksql_spark.runtime.command_log import CarriedOut, CommandLog
-from ksql_spark.runtime.managed_query import ManagedQuery
-from ksql_spark.runtime.pending import CleanupRecord
-from ksql_spark.runtime.placement import Placement
-from ksql_spark.runtime.queries import QueryManager
-from ksql_spark.runtime.views import Views
+from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.manager import QueryManager
+from ksql_spark.runtime.reading.views import Views
 from ksql_spark.schema_registry import SchemaRegistry
+from ksql_spark.security.authorization import ALL_RIGHTS, Rights, Uses
 from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.spark.session import Session, SparkProcess
 

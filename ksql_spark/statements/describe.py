@@ -29,15 +29,15 @@ from ksql_spark.entities.sources import (
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
 from ksql_spark.logical.nodes import BatchQuery, Node, PullQuery, relations
-from ksql_spark.masking import masked, masked_values
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.physical import explain as plan_text
 from ksql_spark.physical.planner import lower, lower_transient
 from ksql_spark.physical.steps import PhysicalPlan
-from ksql_spark.runtime.managed_query import ManagedQuery
-from ksql_spark.runtime.query_state import State
-from ksql_spark.runtime.results import schema_info
-from ksql_spark.runtime.state import state_sizes
+from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.state_size import state_sizes
+from ksql_spark.runtime.queries.states import State
+from ksql_spark.runtime.reading.results import schema_info
+from ksql_spark.security.masking import masked, masked_values
 from ksql_spark.spark.state_cache import cache_use
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 from ksql_spark.statements.context import Action, Immediate, Services, StatementContext, uses_of

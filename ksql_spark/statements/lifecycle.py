@@ -9,8 +9,8 @@ from grammar.statements.lifecycle import Pause, QueryControl, Resume, Terminate
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import TerminateQueryEntity
 from ksql_spark.errors import KsqlError, nearest
-from ksql_spark.runtime.managed_query import ManagedQuery
-from ksql_spark.runtime.pending import CleanupRecord
+from ksql_spark.runtime.cleanup import CleanupRecord
+from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.statements.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
 from ksql_spark.statements.termination import Termination
 

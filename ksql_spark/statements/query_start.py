@@ -12,9 +12,9 @@ from ksql_spark.metastore.serdes import check_registrable, record_spec, register
 from ksql_spark.physical import codec
 from ksql_spark.physical.planner import check_runnable, lower
 from ksql_spark.physical.steps import PhysicalPlan, StreamTableJoin, walk
-from ksql_spark.runtime.managed_query import ManagedQuery
-from ksql_spark.runtime.pending import CleanupRecord, Orphans
-from ksql_spark.runtime.query_definition import QueryDefinition
+from ksql_spark.runtime.cleanup import CleanupRecord, Orphans
+from ksql_spark.runtime.queries.definition import QueryDefinition
+from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.statements.context import (
     KnownQuery,
     Logged,

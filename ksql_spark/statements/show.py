@@ -31,9 +31,9 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
 from ksql_spark.kafka.admin import Consumers
-from ksql_spark.masking import masked_values
 from ksql_spark.metastore.sources import STREAM, TABLE
-from ksql_spark.runtime.results import schema_info
+from ksql_spark.runtime.reading.results import schema_info
+from ksql_spark.security.masking import masked_values
 from ksql_spark.statements.connectors import show_connectors, show_plugins, writers, writers_soon
 from ksql_spark.statements.context import Action, Immediate, StatementContext
 from ksql_spark.statements.describe import query_description, seen_queries, seen_sources, source_description

@@ -19,8 +19,8 @@ from ksql_spark.kafka.admin import Topic
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import STREAM, DataSource
-from ksql_spark.runtime.managed_query import ManagedQuery
-from ksql_spark.runtime.pending import CleanupRecord, Orphans
+from ksql_spark.runtime.cleanup import CleanupRecord, Orphans
+from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.statements.context import (
     Action,
     Immediate,

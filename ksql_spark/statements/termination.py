@@ -10,9 +10,9 @@ import logging
 from collections.abc import Callable
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime.managed_query import ManagedQuery, internal_topics
-from ksql_spark.runtime.pending import Orphans
-from ksql_spark.runtime.queries import QueryManager
+from ksql_spark.runtime.cleanup import Orphans
+from ksql_spark.runtime.queries.managed import ManagedQuery, internal_topics
+from ksql_spark.runtime.queries.manager import QueryManager
 
 log = logging.getLogger(__name__)
 

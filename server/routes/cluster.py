@@ -16,7 +16,6 @@ from ksql_spark.entities.servers import (
     StreamsMetadataList,
 )
 from ksql_spark.entities.wire import to_json
-from server.access import AUDIT, principal_of
 from server.errors import NOT_FOUND, RequestError
 from server.host import Engine, Host
 from server.models import (
@@ -29,6 +28,7 @@ from server.models import (
     read_body,
     schema_of,
 )
+from server.security.access import AUDIT, principal_of
 
 router = APIRouter()
 

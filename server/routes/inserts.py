@@ -13,11 +13,11 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from server import errors
-from server.access import AUDIT, principal_of
 from server.errors import TOO_LARGE, RequestError
 from server.host import Host
 from server.models import InsertsBody, described, parsed_body
-from server.streaming import DELIMITED, JSON, accepted, encode
+from server.security.access import AUDIT, principal_of
+from server.streaming.responses import DELIMITED, JSON, accepted, encode
 
 if TYPE_CHECKING:
     from ksql_spark.engine import Acknowledged, RowInserter

@@ -8,10 +8,8 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from ksql_spark.errors import KsqlError
-from server.access import AUDIT, note_query, principal_of
 from server.errors import NOT_ACCEPTABLE, RequestError
 from server.host import Host
-from server.lookups import wants_token
 from server.models import (
     STALE_HEADER,
     TOKEN_HEADER,
@@ -21,7 +19,9 @@ from server.models import (
     described,
     read_body,
 )
-from server.streaming import (
+from server.security.access import AUDIT, note_query, principal_of
+from server.streaming.lookups import wants_token
+from server.streaming.responses import (
     DELIMITED,
     FRAMES,
     JSON,

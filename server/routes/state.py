@@ -7,9 +7,9 @@ from starlette.responses import JSONResponse, Response
 
 from ksql_spark.entities.commands import StateRebuilt
 from ksql_spark.entities.wire import to_json
-from server.access import AUDIT, principal_of
 from server.host import Host
 from server.models import RebuildBody, described, read_body
+from server.security.access import AUDIT, principal_of
 
 router = APIRouter()
 

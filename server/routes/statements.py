@@ -10,9 +10,9 @@ from starlette.responses import Response
 from ksql_spark.config import warning
 from ksql_spark.entities import Entity
 from ksql_spark.entities.wire import to_json
-from server.access import note_statements, principal_of
 from server.host import Engine, Host
 from server.models import TOKEN_HEADER, StatementsBody, described, read_body, schema_of
+from server.security.access import note_statements, principal_of
 
 router = APIRouter()
 

@@ -12,11 +12,11 @@ from starlette.websockets import WebSocketState
 from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.entities.wire import to_json
 from server import errors
-from server.access import note_query, principal_of
 from server.errors import RequestError
 from server.host import Host
 from server.models import StatementsBody, parsed_body
-from server.streaming import READ_TIMEOUT_S, encode, row_text
+from server.security.access import note_query, principal_of
+from server.streaming.responses import READ_TIMEOUT_S, encode, row_text
 
 if TYPE_CHECKING:
     from ksql_spark.engine import QueryStream

@@ -26,7 +26,7 @@ from grammar.statements.inserts import InsertSelect, InsertValues
 from grammar.statements.lifecycle import QueryControl
 from grammar.statements.queries import Query
 from grammar.statements.sources import CreateAsSelect
-from ksql_spark.runtime.queries import QueryManager
+from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.schema import ROWTIME
 from tests.cases.case_file import Case, Cells, Check, Sql
 from tests.cases.replaying import Replayed, with_replay

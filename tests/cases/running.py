@@ -19,8 +19,8 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.metastore.serdes import key_serde, value_serde
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.runtime.results import api_value
-from ksql_spark.runtime.view import split_key
+from ksql_spark.runtime.reading.results import api_value
+from ksql_spark.runtime.reading.view import split_key
 from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
 from tests.cases.case_file import Case, Cells, Check, Restart, Sql, cell, table
 

@@ -19,9 +19,9 @@ import pytest
 from ksql_spark import client
 from ksql_spark.client import connect, connect_async, protocol
 from ksql_spark.consistency import encode
+from ksql_spark.engine.query_service import QueryService
 from ksql_spark.kafka.producer import RecordProducer
-from ksql_spark.query_service import QueryService
-from ksql_spark.runtime.views import Views
+from ksql_spark.runtime.reading.views import Views
 from tests.kafka.mock_cluster import PARTITIONS, MockAdmin, MockCluster
 from tests.server.live_server import LiveServer
 from tests.statements.world import World

@@ -27,9 +27,9 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 import grammar
 from grammar.statements.sources import CreateAsSelect, CreateSource, DropSource
 from grammar.statements.types import CreateType
-from ksql_spark.bootstrap import registry_settings, schema_registry
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
+from ksql_spark.engine.bootstrap import registry_settings, schema_registry
 from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -168,7 +168,7 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
         try:
             entities = [to_json(entity) for entity in self._engine.execute(Request(sql, props))]
         except KsqlError as error:
-            raise Rejected(error.message, error.code, error.http_status) from None
+            raise Rejected(error.message, error.code, error.code // 100) from None
         self._note(sql)
         decoded: list[dict[str, Any]] = json.loads(json.dumps(entities, default=_number), parse_float=Decimal)
         return decoded
@@ -243,7 +243,7 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
                 stream.close()
                 self._engine.close_query(stream.query_id)
         except KsqlError as error:
-            raise Rejected(error.message, error.code, error.http_status) from None
+            raise Rejected(error.message, error.code, error.code // 100) from None
         shown = json.loads(json.dumps(rows, default=_number), parse_float=Decimal)
         return {"schema": [(c.name, c.type) for c in stream.columns], "rows": shown, "final": final}
 
@@ -331,7 +331,7 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
 
     def _raise_failure(self) -> None:
         for query in self._services.queries.all():
-            ended = query.state == "RUNNING" and not query.is_loading and self._has_ended(query)
+            ended = query.state == "RUNNING" and not query.loading and self._has_ended(query)
             if query.errors or ended:
                 self._until(lambda q=query: bool(q.errors), 5.0)
                 if query.errors:
@@ -348,7 +348,7 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
 
     def _runs(self, query: Any) -> bool:
         """Whether the tasks of all stages of ``query`` run."""
-        if query.is_loading or not query.spark:
+        if query.loading or not query.spark:
             return False
         stages = zip(query.plan.stages, list(query.spark), strict=False)
         return all(stage.mode != "REALTIME" or self._tasks_run(spark) for stage, spark in stages)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ksql_spark.bootstrap import connect_cluster
 from ksql_spark.config import Config
 from ksql_spark.connect import ConnectClient
+from ksql_spark.engine.bootstrap import connect_cluster
 from ksql_spark.errors import KsqlError
 from tests.certificates import make
 from tests.connect_server import ConnectServer

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.bootstrap import Bootstrap
 from ksql_spark.config import Config
 from ksql_spark.connect import ConfiguredConnect, ConnectCluster, NoConnect
+from ksql_spark.engine.bootstrap import Bootstrap
 from ksql_spark.errors import KsqlError
 from ksql_spark.services.connect_on_demand import ConnectOnDemand
 from ksql_spark.services.connect_worker import EmbeddedConnect

@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 import yaml
 
-from ksql_spark.authorization import Role, role_for_endpoint
 from ksql_spark.config import Config, environment_properties
+from ksql_spark.security.authorization import Role, role_for_endpoint
 from server.app import MODULES
 
 ROOT = Path(__file__).parents[2]

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from ksql_spark.bootstrap import registry_settings
 from ksql_spark.config import Config
+from ksql_spark.engine.bootstrap import registry_settings
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import SerdeSpec, bind
 from ksql_spark.kafka.schema_registry import ConfluentRegistry
-from ksql_spark.runtime.query_errors import reason as said
+from ksql_spark.runtime.errors import reason as said
 from ksql_spark.schema import Column
 from ksql_spark.schema_registry import AVRO
 from ksql_spark.spark.session import set_registry

@@ -15,9 +15,8 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 from unittest import mock
 
-from ksql_spark import bootstrap
 from ksql_spark.config import Config
-from ksql_spark.engine import Engine, Request
+from ksql_spark.engine import Engine, Request, bootstrap
 from ksql_spark.errors import KsqlError
 from tests.statements.world import FakeQueries
 

@@ -19,7 +19,7 @@ from ksql_spark.engine import Engine
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.serdes import key_serde, value_serde
-from ksql_spark.runtime.view import split_key
+from ksql_spark.runtime.reading.view import split_key
 from shell import stories
 from shell.client import Client
 from shell.output.console import Console

@@ -75,7 +75,7 @@ def test_a_table_that_is_handed_over_in_a_file(url: str, numbers: str) -> None:
 
 
 def test_many_keys_that_are_looked_up(url: str, numbers: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ksql_spark.runtime.batch._FEW_BYTES", 10)
+    monkeypatch.setattr("ksql_spark.runtime.reading.batch._FEW_BYTES", 10)
     sql = "SELECT k, n FROM numbers WHERE k IN ('k7', 'k8', 'none') ORDER BY n DESC;"
     assert rows(query_stream(url, sql)) == [["k8", 8], ["k7", 7]]
 

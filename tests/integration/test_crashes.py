@@ -14,7 +14,7 @@ import pytest
 
 from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.runtime.managed_query import internal_topics
+from ksql_spark.runtime.queries.managed import internal_topics
 from tests.integration import fake_spark
 from tests.integration.server_process import ROOT
 
@@ -39,7 +39,7 @@ STARTED = "ksql_spark.runtime.queries:QueryManager.start_new:after"
 STOPPED = "ksql_spark.runtime.queries:QueryManager._kill:after"
 NOT_LOGGED = "ksql_spark.runtime.command_log:CommandLog.append:before"
 LOGGED = "ksql_spark.runtime.command_log:CommandLog.append:after"
-STATE_GONE = "ksql_spark.runtime.query_checkpoints:QueryCheckpoints.remove:after"
+STATE_GONE = "ksql_spark.runtime.queries.checkpoint_folders:QueryCheckpoints.remove:after"
 
 
 @pytest.fixture

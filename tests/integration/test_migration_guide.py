@@ -16,9 +16,9 @@ from typing import Any
 import httpx
 import pytest
 
-from ksql_spark.bootstrap import registry_settings, schema_registry
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine
+from ksql_spark.engine.bootstrap import registry_settings, schema_registry
 from ksql_spark.spark.session import set_registry
 from tests.registry_server import RegistryServer
 

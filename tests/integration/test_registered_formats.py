@@ -14,9 +14,9 @@ from confluent_kafka.schema_registry import Schema, SchemaRegistryClient, header
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-from ksql_spark.bootstrap import registry_settings, schema_registry
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine
+from ksql_spark.engine.bootstrap import registry_settings, schema_registry
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.kafka.producer import RecordProducer
@@ -126,7 +126,7 @@ def test_a_pull_query_finds_keys_of_any_schema(
     kafka_admin: KafkaAdmin,
     topic_names: Callable[[str], str],
 ) -> None:
-    from ksql_spark.request import Request
+    from ksql_spark.engine.request import Request
 
     source, sink = topic_names("in"), topic_names("out")
     execute(f"""
@@ -214,7 +214,7 @@ def test_rows_go_in_and_out_in_every_way(
     shown: str,
 ) -> None:
     """INSERT VALUES, /inserts-stream and a tombstone; a query; pull queries, a push query and PRINT."""
-    from ksql_spark.request import Request
+    from ksql_spark.engine.request import Request
 
     def answer(text: str) -> list[list[Any]]:
         stream = engine.query(Request(text, {"auto.offset.reset": "earliest"}))
@@ -263,7 +263,7 @@ def test_print_shows_records_by_the_schemas_that_they_name(
     kafka_admin: KafkaAdmin,
     topic_names: Callable[[str], str],
 ) -> None:
-    from ksql_spark.request import Request
+    from ksql_spark.engine.request import Request
 
     for format_ in ("AVRO", "JSON_SR", "PROTOBUF"):
         topic = topic_names("printed")
@@ -353,7 +353,7 @@ def test_schema_ids_in_headers(
     topic_names: Callable[[str], str],
 ) -> None:
     """Newer serializers write a schema's GUID into a header, and nothing before the record."""
-    from ksql_spark.request import Request
+    from ksql_spark.engine.request import Request
 
     source, sink, shown = topic_names("in"), topic_names("out"), topic_names("shown")
     execute(f"""

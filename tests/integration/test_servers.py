@@ -15,11 +15,11 @@ import pytest
 
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
+from ksql_spark.engine.query_service import transient_topic_prefix
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.query_service import transient_topic_prefix
-from ksql_spark.runtime.managed_query import ManagedQuery
-from ksql_spark.runtime.state_owner import OWNER_FILE
+from ksql_spark.runtime.cluster.state_owner import OWNER_FILE
+from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.spark.java_classes import java_class
 from ksql_spark.spark.session import SparkProcess
 from tests.integration import fake_spark

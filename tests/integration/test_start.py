@@ -13,7 +13,7 @@ import pytest
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
 from ksql_spark.entities.queries import Queries
-from ksql_spark.runtime.spark_start import SparkStart
+from ksql_spark.runtime.driver.startup import SparkStart
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from ksql_spark.engine import Engine
+from ksql_spark.engine.request import Request
 from ksql_spark.entities.queries import Queries
 from ksql_spark.entities.sources import StreamsList
-from ksql_spark.request import Request
 
 pytestmark = pytest.mark.kafka
 

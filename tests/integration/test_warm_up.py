@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from ksql_spark.config import Config
-from ksql_spark.folders import LocalFolder
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
-from ksql_spark.runtime.warm_up import WarmUp
+from ksql_spark.runtime.driver.warm_up import WarmUp
 from ksql_spark.spark.session import SparkProcess
+from ksql_spark.storage import LocalFolder
 from tests.integration.server_process import ServerProcess
 
 pytestmark = pytest.mark.kafka

@@ -14,8 +14,8 @@ from ksql_spark.kafka import consumer
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import EndOffsets, TopicReader
 from ksql_spark.metastore.sources import TABLE, DataSource, FormatSpec
-from ksql_spark.runtime.feeds import Feeds, Subscription
-from ksql_spark.runtime.views import Views
+from ksql_spark.runtime.reading.topic_feeds import Feeds, Subscription
+from ksql_spark.runtime.reading.views import Views
 from ksql_spark.schema import Column, Role, Schema
 from ksql_spark.types import STRING
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ksql_spark import SERVER_VERSION
-from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.config import warning
 from ksql_spark.engine import Acknowledged, Request, ResultColumn, Row
+from ksql_spark.engine.metrics import LAG, LATENCY, Figure
 from ksql_spark.entities import Entity
 from ksql_spark.entities.catalog import FunctionNameList, PropertiesList, Property, SimpleFunctionInfo
 from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt, WarningEntity
@@ -45,7 +45,7 @@ from ksql_spark.entities.sources import (
     TablesList,
 )
 from ksql_spark.errors import KsqlError, Position
-from ksql_spark.measures import LAG, LATENCY, Figure
+from ksql_spark.security.authorization import ALL_RIGHTS, Rights
 from ksql_spark.spark.traffic import Times
 
 FIELDS = (

@@ -14,9 +14,9 @@ import uvicorn
 
 from ksql_spark.config import Config
 from server.app import create_app
-from server.connections import DEFAULT_LIMITS, Limits
 from server.host import Host
-from server.http import TlsSettings, close_unread, http_settings
+from server.protocol.connections import DEFAULT_LIMITS, Limits
+from server.protocol.http import TlsSettings, close_unread, http_settings
 from server.running import Web
 
 #: how long an answer may take

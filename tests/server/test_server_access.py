@@ -24,8 +24,10 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from grammar.statements import RULES
-from ksql_spark import authorization
-from ksql_spark.authorization import (
+from ksql_spark.config import Config
+from ksql_spark.errors import KsqlError
+from ksql_spark.security import authorization
+from ksql_spark.security.authorization import (
     ALL_RIGHTS,
     Rights,
     Role,
@@ -33,14 +35,12 @@ from ksql_spark.authorization import (
     role_for_statement,
     takes_patterns,
 )
-from ksql_spark.config import Config
-from ksql_spark.errors import KsqlError
-from server import access, passwords
-from server.access import Buckets
 from server.app import MODULES, create_app
-from server.authentication import Authenticator, Principal, Refused, Tokens
 from server.host import Host
-from server.http import trusted_proxies
+from server.protocol.http import trusted_proxies
+from server.security import access, passwords
+from server.security.access import Buckets
+from server.security.authentication import Authenticator, Principal, Refused, Tokens
 from shell.main import main as ksql_spark
 
 PASSWORDS = {"rita": "reads", "dora": "develops", "ada": "admin:with:colons"}
@@ -410,7 +410,7 @@ def test_a_password_that_was_right_is_never_refused_for_what_others_try(
     once: None, host: Host, users: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """Even if it has to be checked again."""
-    monkeypatch.setattr("server.authentication.REMEMBERED_S", -1.0)
+    monkeypatch.setattr("server.security.authentication.REMEMBERED_S", -1.0)
     monkeypatch.setattr(access, "MOST_REFUSED_OF_ADDRESS", 0.001)
     client = AppClient(host, **{"ksql.server.auth.users.file": str(users)})
     assert client.get("/info", headers=basic(name)).status_code == 200

@@ -11,8 +11,8 @@ from fake_engine import FakeEngine
 from fastapi.routing import APIRoute
 
 from server.app import MODULES
-from server.guards import READING_PATHS
 from server.host import Host
+from server.security.middleware import READING_PATHS
 
 SHOW = '{"ksql": "SHOW STREAMS;"}'
 

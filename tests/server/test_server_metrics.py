@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from ksql_spark.config import Config
-from ksql_spark.measures import MEASURES
+from ksql_spark.engine.metrics import MEASURES
 from server.app import create_app
 from server.host import Host
 from server.metrics import PREFIX

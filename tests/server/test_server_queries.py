@@ -9,7 +9,7 @@ from fake_engine import FakeEngine, FakeStream
 from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.errors import KsqlError
 from server.errors import RequestError
-from server.streaming import accepted
+from server.streaming.responses import accepted
 
 FRAMES = "application/vnd.ksql.v1+json"
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"

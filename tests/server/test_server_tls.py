@@ -17,8 +17,8 @@ from fake_engine import FakeEngine
 from ksql_spark.config import Config
 from server.app import create_app
 from server.host import Host
-from server.http import has_http2, http_settings, tls_settings
 from server.main import _bind
+from server.protocol.http import has_http2, http_settings, tls_settings
 from server.running import Web
 from shell.client import ClientError
 from shell.options import OptionProblem, make_client

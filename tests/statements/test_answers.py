@@ -14,17 +14,17 @@ from typing import Any, cast
 import pytest
 from jsonschema import Draft202012Validator
 
-from ksql_spark.cluster import Cluster
+from ksql_spark.engine.cluster import Cluster
+from ksql_spark.engine.health import Health
+from ksql_spark.engine.request import Request
 from ksql_spark.entities import Body, Entity
 from ksql_spark.entities.servers import ClusterStatusResponse, StreamsMetadataList
 from ksql_spark.entities.wire import ENTITIES, schemas, to_json
 from ksql_spark.errors import KsqlError
-from ksql_spark.health import Health
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.request import Request
 from ksql_spark.runtime.command_log import SkippedRecord
-from ksql_spark.runtime.managed_query import ManagedQuery
-from ksql_spark.runtime.query_definition import QueryDefinition
+from ksql_spark.runtime.queries.definition import QueryDefinition
+from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.services.python_functions import PythonFunctions
 from tests.connect_server import ConnectServer
 from tests.registry_server import RegistryServer
@@ -228,7 +228,9 @@ def test_there_is_an_answer_of_each_kind() -> None:
 def test_bodies_are_as_they_were(
     make_world: Callable[..., World], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ksql_spark.cluster.partition_of", lambda session, key, partitions: partitions - 1)
+    monkeypatch.setattr(
+        "ksql_spark.engine.cluster.partition_of", lambda session, key, partitions: partitions - 1
+    )
     found = "".join(settled(line) + "\n" for line in answers(make_world, tmp_path))
     if os.environ.get("ANSWERS") == "write":
         FILE.write_text(found, encoding="utf-8")

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime import query_watcher
-from ksql_spark.runtime.managed_query import ManagedQuery
-from ksql_spark.runtime.query_errors import data_loss
-from ksql_spark.runtime.query_topics import QueryTopics
+from ksql_spark.runtime.errors import data_loss
+from ksql_spark.runtime.queries import watcher as query_watcher
+from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.topics import QueryTopics
 from tests.statements.world import FakeSparkQuery, World
 
 TIMEOUT_S = 20.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksql_spark.runtime.clock_watch import ClockWatch
+from ksql_spark.runtime.driver.clock_monitor import ClockWatch
 
 
 class Clocks:

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
+from ksql_spark.engine.health import Health
 from ksql_spark.entities.servers import CommandRunnerHealth
-from ksql_spark.health import Health
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.runtime.command_log import Command, Unreadable, decode, encode
 from ksql_spark.services.python_functions import PythonFunctions

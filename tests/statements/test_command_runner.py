@@ -182,6 +182,6 @@ def test_a_reader_that_fails_goes_on_where_it_was(world: World, monkeypatch: pyt
         return read(self, timeout_s)
 
     monkeypatch.setattr(reader, "read", failing)
-    monkeypatch.setattr("ksql_spark.command_runner.PAUSE_S", 0.01)
+    monkeypatch.setattr("ksql_spark.engine.command_runner.PAUSE_S", 0.01)
     world.run("CREATE TYPE a AS INT; CREATE TYPE b AS INT;")
     assert {"A", "B"} <= world.services.published.types().keys()

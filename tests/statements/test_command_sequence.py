@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.engine.query_service import QueryService
+from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
-from ksql_spark.query_service import QueryService
-from ksql_spark.request import Request
 from tests.statements.world import World
 
 NO_TIME: dict[str, Any] = {"ksql.server.command.response.timeout.ms": 0}

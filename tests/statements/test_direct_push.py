@@ -12,7 +12,7 @@ import grammar
 from ksql_spark import analyzer
 from ksql_spark.formats import BadRecord
 from ksql_spark.kafka.consumer import Record
-from ksql_spark.runtime import push
+from ksql_spark.runtime.reading import push
 from tests.statements.world import World
 
 Direct = Callable[[str], Any]

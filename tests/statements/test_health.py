@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import pytest
 
+from ksql_spark.engine.health import Health
 from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
-from ksql_spark.health import Health
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.runtime.command_log import Command
 from tests.registry_server import RegistryServer

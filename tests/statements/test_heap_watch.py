@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from ksql_spark.runtime.heap_watch import LONGEST_S, QUIET_LOOKS, QUIET_S, HeapWatch
+from ksql_spark.runtime.driver.heap_monitor import LONGEST_S, QUIET_LOOKS, QUIET_S, HeapWatch
 from ksql_spark.spark.heap import HeapUse
 
 MB = 2**20

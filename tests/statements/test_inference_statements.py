@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.bootstrap import schema_registry
 from ksql_spark.config import Config
+from ksql_spark.engine.bootstrap import schema_registry
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.statements import sources
@@ -130,7 +130,7 @@ def test_the_latest_schema_is_the_one_of_now(world: World, answers: dict[str, tu
 
 def test_a_statement_that_is_refused_leaves_nothing(world: World) -> None:
     error = world.refused("CREATE STREAM x WITH (KAFKA_TOPIC='none', VALUE_FORMAT='AVRO', PARTITIONS=1);")
-    assert error.condition == "SCHEMA_UNKNOWN" and error.http_status == 400
+    assert error.condition == "SCHEMA_UNKNOWN" and error.code // 100 == 400
     assert world.services.metastore.find("X") is None and world.admin.topic("none") is None
 
 

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime import leftovers
-from ksql_spark.runtime.leftovers import Leftovers
+from ksql_spark.runtime.queries import removals as leftovers
+from ksql_spark.runtime.queries.removals import Leftovers
 from tests.statements.world import World
 
 SOON_S = 20.0

@@ -9,13 +9,13 @@ from typing import Any, NoReturn
 import pytest
 from py4j.protocol import Py4JNetworkError
 
+from ksql_spark.engine.query_service import QueryService
+from ksql_spark.engine.request import Request
 from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
 from ksql_spark.physical import codec
 from ksql_spark.physical.planner import lower
 from ksql_spark.physical.steps import PhysicalPlan
-from ksql_spark.query_service import QueryService
-from ksql_spark.request import Request
 from tests.statements.world import World
 
 A = "CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;"

@@ -16,17 +16,18 @@ import httpx
 import pytest
 
 import grammar
-from ksql_spark import analyzer, query_service
-from ksql_spark.authorization import Rights
+from ksql_spark import analyzer
 from ksql_spark.config import Config
 from ksql_spark.consistency import decode, encode
+from ksql_spark.engine import query_service
+from ksql_spark.engine.query_service import QueryService
+from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.logical.nodes import PullQuery
-from ksql_spark.query_service import QueryService
-from ksql_spark.request import Request
-from ksql_spark.runtime.key_ranges import key_ranges
-from ksql_spark.runtime.view import View
-from ksql_spark.runtime.views import Views
+from ksql_spark.runtime.reading.key_ranges import key_ranges
+from ksql_spark.runtime.reading.view import View
+from ksql_spark.runtime.reading.views import Views
+from ksql_spark.security.authorization import Rights
 from ksql_spark.statements import Services
 from server.app import create_app
 from server.host import Host
@@ -64,7 +65,7 @@ def cluster() -> MockCluster:
 def services(
     make_world: Callable[..., World], cluster: MockCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Services]:
-    monkeypatch.setattr("ksql_spark.runtime.view._POLL_S", 0.01)  # views end sooner
+    monkeypatch.setattr("ksql_spark.runtime.reading.view._POLL_S", 0.01)  # views end sooner
     admin = MockAdmin(cluster)
     world = make_world()
     for topic in ("ints", "texts", "pairs"):

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.engine.metrics import MEASURES, Measures
+from ksql_spark.engine.query_service import QueryService
 from ksql_spark.errors import KsqlError
-from ksql_spark.measures import MEASURES, Measures
-from ksql_spark.query_service import QueryService
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 from tests.statements.world import World
 

@@ -11,9 +11,9 @@ import pytest
 
 from ksql_spark.config import PROPERTIES
 from ksql_spark.consistency import decode
+from ksql_spark.engine.query_service import QueryService
+from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
-from ksql_spark.query_service import QueryService
-from ksql_spark.request import Request
 from tests.statements.world import World
 
 #: what Python reads

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from ksql_spark import execution, request
 from ksql_spark.analyzer import sources
+from ksql_spark.engine import execution, request
+from ksql_spark.engine.query_service import QueryService
+from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
-from ksql_spark.query_service import QueryService
-from ksql_spark.request import Request
 
 from .world import World
 

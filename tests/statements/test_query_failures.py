@@ -12,9 +12,9 @@ import pytest
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime import query_watcher
-from ksql_spark.runtime.managed_query import ManagedQuery
-from ksql_spark.runtime.query_errors import classify, is_jvm_gone, reason
+from ksql_spark.runtime.errors import classify, is_jvm_gone, reason
+from ksql_spark.runtime.queries import watcher as query_watcher
+from ksql_spark.runtime.queries.managed import ManagedQuery
 from tests.statements.world import FakeSparkQuery, World
 
 TIMEOUT_S = 20.0
@@ -308,7 +308,7 @@ def test_checkpoints_of_a_command_that_was_skipped_stay(world: World) -> None:
 def test_what_spark_uploads_after_a_removal_is_removed_as_well(
     make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ksql_spark.runtime.query_checkpoints.REMOVE_AGAIN_S", 0.0)
+    monkeypatch.setattr("ksql_spark.runtime.queries.checkpoint_folders.REMOVE_AGAIN_S", 0.0)
     world = make_world()
     for name in "ab":
         world.run(f"CREATE STREAM {name} WITH (KAFKA_TOPIC = '{name}') AS SELECT * FROM s EMIT CHANGES;")

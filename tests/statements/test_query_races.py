@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime import query_watcher
-from ksql_spark.runtime.managed_query import ManagedQuery
+from ksql_spark.runtime.queries import watcher as query_watcher
+from ksql_spark.runtime.queries.managed import ManagedQuery
 from tests.statements.world import World
 
 TIMEOUT_S = 20.0
@@ -125,7 +125,7 @@ def test_a_query_that_is_paused_while_it_reads_history_does_not_fail(
     world.run(f"PAUSE {query.id};")
     is_paused.set()
     reader.join(TIMEOUT_S)
-    assert query.state == "PAUSED" and not query.errors and not query.is_loading
+    assert query.state == "PAUSED" and not query.errors and not query.loading
 
 
 def test_nothing_of_a_query_runs_whose_next_stage_does_not_start(
@@ -143,7 +143,7 @@ def test_nothing_of_a_query_runs_whose_next_stage_does_not_start(
     monkeypatch.setattr(world.queries._runs._launcher, "launch", launched)
     world.run(TWO_STAGES)
     (query,) = world.queries.all()
-    wait_for(lambda: query.state == "ERROR" and not query.is_loading)
+    wait_for(lambda: query.state == "ERROR" and not query.loading)
     assert not query.spark and [run.is_active for run in first] == [False]
 
 
@@ -164,7 +164,7 @@ def test_what_runs_of_a_query_is_ended_before_it_is_started_again(
     monkeypatch.setattr(world.queries._runs._launcher, "launch", launched)
     world.run(TWO_STAGES)
     (query,) = world.queries.all()
-    wait_for(lambda: query.state == "ERROR" and not query.is_loading)
+    wait_for(lambda: query.state == "ERROR" and not query.loading)
     is_refused = False
     world.queries.restart(query.id)
     wait_for(lambda: len(query.spark) == 2)
@@ -248,7 +248,7 @@ def test_whatever_is_done_at_once_no_spark_query_is_left_behind(
     jvm.is_well = True
     manager.resume(*world.ids())
     for query in queries:
-        wait_for(lambda: query.state == "RUNNING" and not query.is_loading and runs_all(query))  # noqa: B023
+        wait_for(lambda: query.state == "RUNNING" and not query.loading and runs_all(query))  # noqa: B023
     here = {id(run) for query in queries for run in query.spark}
     assert {id(run) for run in jvm.runs if run.is_active} == here
     assert manager.watch_problem is None

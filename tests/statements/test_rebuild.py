@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime import query_watcher
-from ksql_spark.runtime.query_errors import is_state_unreadable
+from ksql_spark.runtime.errors import is_state_unreadable
+from ksql_spark.runtime.queries import watcher as query_watcher
 from tests.statements.world import World
 
 TIMEOUT_S = 20.0

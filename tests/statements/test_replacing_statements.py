@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from ksql_spark.folders import LocalFolder
-from ksql_spark.runtime.checkpoints import Checkpoint
+from ksql_spark.runtime.queries.checkpoints import Checkpoint
+from ksql_spark.storage import LocalFolder
 from tests.statements.world import World
 
 A = "CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;"

@@ -10,7 +10,10 @@ import pytest
 
 import grammar
 from grammar.statements import RULES
-from ksql_spark.authorization import (
+from ksql_spark.engine.query_service import QueryService
+from ksql_spark.engine.request import Request
+from ksql_spark.errors import KsqlError
+from ksql_spark.security.authorization import (
     _NEEDS,
     ALL_RIGHTS,
     Grant,
@@ -20,9 +23,6 @@ from ksql_spark.authorization import (
     check_statement,
     role_for_statement,
 )
-from ksql_spark.errors import KsqlError
-from ksql_spark.query_service import QueryService
-from ksql_spark.request import Request
 from tests.statements.world import World
 
 #: she reads what begins with ORDERS, and does what she likes with what begins with ALICE_
@@ -290,7 +290,7 @@ def test_every_statement_that_has_no_rule_for_patterns_needs_a_role_for_everythi
 
 
 def scene_context(world: World) -> Any:
-    from ksql_spark.request import context_of
+    from ksql_spark.engine.request import context_of
 
     return context_of(Request(""), world.services)
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.engine.query_service import QueryService
 from ksql_spark.errors import KsqlError
-from ksql_spark.query_service import QueryService
 from ksql_spark.runtime.inserts import MOST_UNACKNOWLEDGED, Acknowledged, RowInserter
 from tests.statements.world import World
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
-from ksql_spark.request import Request
 from server.errors import body
 
 from .json_server import JsonServer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ksql_spark.request import Request
+from ksql_spark.engine.request import Request
 from tests.statements.world import World
 
 

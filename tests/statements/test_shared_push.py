@@ -13,16 +13,16 @@ import pytest
 import grammar
 from ksql_spark import analyzer
 from ksql_spark.engine import Request
+from ksql_spark.engine.query_service import QueryService
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.logical.nodes import keeps_places
-from ksql_spark.query_service import QueryService
-from ksql_spark.runtime import leftovers
-from ksql_spark.runtime.feeds import Batch, Feeds, PushMemory, Readers, Subscription
-from ksql_spark.runtime.push import PushResult
-from ksql_spark.runtime.query_errors import QueryError
-from ksql_spark.runtime.query_state import Event
+from ksql_spark.runtime.errors import QueryError
+from ksql_spark.runtime.queries import removals as leftovers
+from ksql_spark.runtime.queries.states import Event
+from ksql_spark.runtime.reading.push import PushResult
+from ksql_spark.runtime.reading.topic_feeds import Batch, Feeds, PushMemory, Readers, Subscription
 from tests.statements.world import World
 
 STATELESS = "SELECT UCASE(w) AS w FROM s EMIT CHANGES;"

@@ -8,8 +8,8 @@ import pytest
 
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
-from ksql_spark.runtime.managed_query import ManagedQuery
-from ksql_spark.runtime.query_state import State
+from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.states import State
 from ksql_spark.spark.processing_log import Counts
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 from tests.statements.world import World

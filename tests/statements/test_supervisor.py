@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.runtime.managed_query import ManagedQuery
-from ksql_spark.runtime.supervisor import SparkSupervisor
+from ksql_spark.runtime.driver.supervisor import SparkSupervisor
+from ksql_spark.runtime.queries.managed import ManagedQuery
 from tests.statements.world import World
 
 TIMEOUT_S = 20.0
@@ -124,7 +124,7 @@ def test_no_query_is_to_blame_if_the_clock_is_set_back(supervised: Callable[[flo
 def test_a_jvm_that_does_not_start_is_tried_again(
     supervised: Callable[[float], Supervised], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ksql_spark.runtime.supervisor.FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr("ksql_spark.runtime.driver.supervisor.FIRST_PAUSE_S", 0.01)
     there = supervised(LONG_S)
     there.jvm.refusals = 3
     there.end(OUT_OF_MEMORY)

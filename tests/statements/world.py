@@ -10,23 +10,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from ksql_spark.bootstrap import connect_cluster, schema_registry
-from ksql_spark.command_runner import CommandRunner
 from ksql_spark.config import Config
 from ksql_spark.connect import NoConnect
+from ksql_spark.engine.bootstrap import connect_cluster, schema_registry
+from ksql_spark.engine.command_runner import CommandRunner
+from ksql_spark.engine.execution import StatementExecutor
+from ksql_spark.engine.request import Request
 from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
-from ksql_spark.execution import StatementExecutor
-from ksql_spark.folders import LocalFolder
 from ksql_spark.kafka.admin import Consumers, KafkaAdmin, Topic, TopicIdentity
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.request import Request
 from ksql_spark.runtime.command_log import Command, CommandLog, Unreadable, decode, encode
-from ksql_spark.runtime.managed_query import ManagedQuery
-from ksql_spark.runtime.queries import QueryManager
-from ksql_spark.runtime.views import Views
+from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.manager import QueryManager
+from ksql_spark.runtime.reading.views import Views
 from ksql_spark.statements import Services
+from ksql_spark.storage import LocalFolder
 from ksql_spark.types import STRING
 
 

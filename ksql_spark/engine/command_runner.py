@@ -1,0 +1,383 @@
+"""Carries out the commands of the command log, in its order: the only one that changes the metastore.
+
+A statement is checked (execution.py), written to the log, and carried out here once it is read from there,
+like the commands of other servers and those of earlier runs. So all servers, and all replays, go through the
+same states.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import grammar
+from ksql_spark import config
+from ksql_spark.entities.commands import CommandStatus
+from ksql_spark.errors import KsqlError
+from ksql_spark.functions import registry
+from ksql_spark.kafka.client import REQUEST_TIMEOUT_S
+from ksql_spark.physical import codec
+from ksql_spark.runtime.cleanup import PendingStatement
+from ksql_spark.runtime.command_log import Command, CommandReader, Order, SkippedRecord, Unreadable
+from ksql_spark.security.masking import masked
+from ksql_spark.statements import (
+    Action,
+    Logged,
+    Outcome,
+    Services,
+    StatementContext,
+    StoredQuery,
+    cluster_end,
+    handle,
+)
+from ksql_spark.storage import LocalFolder
+
+log = logging.getLogger(__name__)
+
+#: how long a reader waits for commands at a time, seconds
+POLL_S = 0.5
+#: pause after the log could not be read, seconds
+PAUSE_S = 0.5
+
+
+class Overtaken(Exception):
+    """A command was void: another one came first. Its statement has to be checked again."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """A command that was carried out: its number in the log, its token there, and its outcome."""
+
+    sequence: int
+    token: str | None
+    outcome: Outcome
+
+
+class CommandRunner:
+    """Follows the command log. Thread-safe, except replay().
+
+    Args:
+        services: the engine's parts.
+        data_dir: folder for the cleanup record of the statement that is being written.
+    """
+
+    def __init__(self, services: Services, data_dir: Path) -> None:
+        self._services = services
+        self._pending = PendingStatement(LocalFolder(data_dir))
+        self._order = Order()
+        self._reader: CommandReader | None = None
+        #: the number of the next command
+        self._next = 0
+        #: token -> a command that this server writes, with its action, until it is carried out
+        self._own: dict[str, tuple[Logged, Future[Done]]] = {}
+        self._own_lock = threading.Lock()
+        #: ids of queries that commands have started, and of those whose command could not be carried out
+        self._logged: set[str] = set()
+        self._skipped: set[str] = set()
+        #: command id -> its status
+        self.statuses: dict[str, CommandStatus] = {}
+        #: how many commands have been carried out since the start
+        self.carried_out = 0
+        #: why the log cannot be read at the moment
+        self._failure: KsqlError | None = None
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    # ---- the start -----------------------------------------------------------------------------------
+
+    def replay(self, report: Callable[[str], None]) -> None:
+        """Rebuild metastore and queries from the command log; remove checkpoints of queries that have ended.
+
+        Records that cannot be carried out are skipped: reported, logged, and noted in ``services.commands``.
+
+        Raises:
+            KsqlError: STOPPED.
+        """
+        services = self._services
+        self._reader = services.log.reader()
+        count = 0
+        with registry.with_functions(services.user_functions):
+            for sequence, command in self._reader.read_to_end():
+                if services.is_stopping():
+                    raise KsqlError("STOPPED")
+                count += isinstance(command, Command)
+                self._handle(sequence, command, report)
+        services.publish()
+        # keep folders of ids that are not in this log: they may belong to another service
+        there = {query.id for query in services.queries.all()}
+        services.queries.checkpoints.remove(*sorted(self._logged - there - self._skipped))
+        if count:
+            report(f"replayed {count} statements")
+
+    def finish_pending(self) -> None:
+        """Remove the orphans of a statement during which the server was killed."""
+        services = self._services
+        left = self._pending.orphans(self._order.has)
+        used = {source.topic for source in services.metastore.sources()}
+        topics = [name for name in left.topics if name not in used and services.admin.topic(name) is not None]
+        there = {query.id for query in services.queries.all()}
+        services.queries.end_transactions(*left.transactions)
+        services.queries.checkpoints.remove(*(query for query in left.queries if query not in there))
+        services.admin.delete_topics(topics)
+        self._pending.done()
+
+    def start(self) -> None:
+        """Follow the log from now on."""
+        self._thread = threading.Thread(target=self._run, name="command-runner", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Carry out no more commands; may be called more than once."""
+        self._closing.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    # ---- this server's statements --------------------------------------------------------------------
+
+    def write(self, action: Logged, command: Command) -> Done:
+        """Write a command to the log, and wait until it is carried out. For one thread at a time.
+
+        Args:
+            action: of its statement.
+            command: without what ``action`` prepares; ``follows`` is the last command that the check knew.
+
+        Raises:
+            Overtaken: nothing has happened.
+            KsqlError: what prepares it failed, or it could not be written; STOPPED.
+        """
+        token = uuid.uuid4().hex
+        future: Future[Done] = Future()
+        with self._own_lock:
+            self._own[token] = action, future
+        try:
+            self._pending.begin(token, action.cleanup())
+            try:
+                prepared = action.prepare()
+            except BaseException:
+                self._undo(action)
+                raise
+            done = replace(
+                command, starts=prepared.starts, query_id=prepared.query_id, plan=prepared.plan, token=token
+            )
+            try:
+                self._services.log.append(done)
+            except KsqlError as error:
+                if error.condition == "SERVICE_ID_TAKEN":  # before it was sent
+                    self._undo(action)
+                else:
+                    self._settle(action, future)
+                raise
+            try:
+                return self._wait(future)
+            finally:
+                if future.done():
+                    self._pending.done()
+        finally:
+            with self._own_lock:
+                self._own.pop(token, None)
+
+    def _undo(self, action: Logged) -> None:
+        action.undo()
+        self._pending.done()
+
+    def _settle(self, action: Logged, future: Future[Done]) -> None:
+        """Undo what prepared a command that could not be written.
+
+        It may be in the log all the same. Where that cannot be known now, the next start cleans up.
+        """
+        try:
+            end = self._services.log.end()
+            self._services.commands.wait_for(end - 1, REQUEST_TIMEOUT_S, self._services.is_stopping)
+        except KsqlError:
+            return
+        if future.done():
+            self._pending.done()
+        else:
+            self._undo(action)
+
+    def _wait(self, future: Future[Done]) -> Done:
+        """The result of a command that is in the log."""
+        failing_since: float | None = None
+        while True:
+            try:
+                return future.result(0.2)
+            except TimeoutError:
+                if self._services.is_stopping() or self._closing.is_set():
+                    raise KsqlError("STOPPED") from None
+            failure = self._failure
+            if failure is not None and failure.condition == "SERVICE_ID_TAKEN":
+                raise failure.again()
+            if failure is None:
+                failing_since = None
+            elif failing_since is None:
+                failing_since = time.monotonic()
+            elif time.monotonic() - failing_since > REQUEST_TIMEOUT_S:
+                raise failure.again()
+
+    # ---- following -----------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        services = self._services
+        with registry.with_functions(services.user_functions):
+            while not self._closing.is_set():
+                try:
+                    if self._reader is None:
+                        self._reader = services.log.reader(self._next)
+                    for sequence, command in self._reader.read(POLL_S):
+                        services.log.confirm()
+                        self._handle(sequence, command, log.info)
+                        if self._closing.is_set():
+                            return
+                    self._failure = None
+                except KsqlError as error:
+                    if self._failure is None:
+                        log.error("the command log is not followed: %s", error.message)
+                    self._failure = error
+                    if self._reader is not None:
+                        self._reader.close()
+                        self._reader = None
+                    if error.condition == "SERVICE_ID_TAKEN":
+                        return  # what comes is the other server's to carry out
+                    self._closing.wait(PAUSE_S)
+
+    def _handle(self, sequence: int, command: Command | Unreadable, report: Callable[[str], None]) -> None:
+        """Carry out the log's next record, unless it is void or no command."""
+        services = self._services
+        with self._own_lock:
+            own = self._own.pop(command.token, None) if command.token is not None else None
+        failure: BaseException | None = None
+        done: Done | None = None
+        with services.lock:
+            if not self._order.accepts(command):
+                log.info("command %d of the log is void: another one came first", sequence)
+                failure = Overtaken()
+            elif isinstance(command, Unreadable):
+                self._skip(sequence, command.reason, report, is_newer=command.is_newer)
+            else:
+                try:
+                    outcome = self._carry_out(sequence, command, own[0] if own is not None else None)
+                    done = Done(sequence, command.token, outcome)
+                except Exception as error:  # whatever is in the log, the server goes on
+                    self._not_carried_out(sequence, command, error, report)
+                    failure = error
+            services.commands.token = self._order.last
+            services.commands.note(sequence)
+        self._next = sequence + 1
+        if own is None:
+            if (
+                isinstance(command, Command)
+                and done
+                and command.id == cluster_end.COMMAND_ID
+                and not services.queries.is_replaying
+            ):
+                services.end()
+            return
+        action, future = own
+        if done is not None:
+            try:
+                action.after()
+            except Exception as error:
+                failure = error
+        if failure is not None:
+            future.set_exception(failure)
+        elif done is not None:
+            future.set_result(done)
+
+    def _carry_out(self, sequence: int, command: Command, own: Logged | None) -> Outcome:
+        """Carry out a command: by the action that was made when it was checked, or by one of its text."""
+        services = self._services
+        is_live = not services.queries.is_replaying
+        before = services.metastore.copy() if is_live else None
+        self.carried_out += is_live
+        if command.query_id is not None:
+            self._logged.add(command.query_id)
+        try:
+            action = own or self._action(sequence, command)
+            outcome = action.apply(command.starts) if isinstance(action, Logged) else None
+        except BaseException:
+            if before is not None:
+                services.metastore = before
+            raise
+        if is_live:
+            services.publish()
+        if outcome is None:  # it changes nothing here
+            return Outcome("")
+        status = "ERROR" if outcome.is_failed else "SUCCESS"
+        self.note(command.id, outcome.message, outcome.query_id, status)
+        return outcome
+
+    def _action(self, sequence: int, command: Command) -> Action:
+        services = self._services
+        if command.id == cluster_end.COMMAND_ID:
+            return cluster_end.terminate(services)
+        context = StatementContext(
+            services,
+            services.metastore.copy(),
+            _kept_properties(command, sequence),
+            {},
+            is_replay=True,
+            first_sequence=sequence,
+            stored=_stored(command),
+        )
+        return handle(grammar.parse_one(command.statement + ";"), context)
+
+    def _not_carried_out(
+        self, sequence: int, command: Command, error: Exception, report: Callable[[str], None]
+    ) -> None:
+        if command.query_id is not None:
+            self._skipped.add(command.query_id)  # it may start with a later release or configuration
+        is_known = isinstance(error, (KsqlError, grammar.ParseFailed))
+        if not is_known:
+            log.exception("command %d of the log: unexpected error", sequence)
+        # anybody may ask for the status, and for the health
+        reason = masked(str(error) if is_known else f"{type(error).__name__}: {error}")
+        shown = masked(" ".join(command.statement[:60].split()))
+        self.note(command.id, reason, command.query_id, "ERROR")
+        self._skip(sequence, f"{reason.splitlines()[0]} ({shown})", report)
+
+    def _skip(
+        self, sequence: int, reason: str, report: Callable[[str], None], *, is_newer: bool = False
+    ) -> None:
+        services = self._services
+        record = SkippedRecord(services.log.topic, 0, sequence, reason)
+        services.commands.skip(record, is_newer=is_newer)
+        log.error("not carried out: %s", record)
+        report(f"skipped a record of the command log {record}")
+        if is_newer:
+            report("the server only reads the command log: see GET /healthcheck")
+
+    def note(self, command_id: str, message: str, query_id: str | None, status: str = "SUCCESS") -> None:
+        """Note the status of a command, by which clients ask for it."""
+        self.statuses[command_id] = CommandStatus(status, message, query_id)
+
+
+def _kept_properties(command: Command, sequence: int) -> dict[str, Any]:
+    """The properties of a command of the log, without those that no client may set (any more)."""
+    kept = {}
+    for name, value in command.properties.items():
+        if config.is_valid_property(name) and config.find(name).editable:
+            kept[name] = value
+        else:
+            log.warning("command %d of the log goes on without '%s': only the server sets it", sequence, name)
+    return kept
+
+
+def _stored(command: Command) -> StoredQuery | None:
+    """The query that a command of the log started; None if the command has no plan."""
+    if command.plan is None or command.query_id is None:
+        return None
+    logical, plan = codec.decode(command.plan)
+    return StoredQuery(command.query_id, logical, plan)
+
+
+__all__ = ["CommandRunner", "Done", "Overtaken"]

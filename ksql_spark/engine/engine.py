@@ -1,0 +1,258 @@
+"""The engine: everything that server/ needs. See docs/architecture.md, "The engine's interface"."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ksql_spark import SERVER_VERSION
+from ksql_spark.config import Config
+from ksql_spark.engine.bootstrap import Bootstrap, Parts, Report
+from ksql_spark.engine.cluster import Cluster
+from ksql_spark.engine.metrics import Figure
+from ksql_spark.engine.request import Request
+from ksql_spark.entities import Entity
+from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt
+from ksql_spark.entities.servers import HealthCheckResponse, ServerInfo
+from ksql_spark.errors import KsqlError
+from ksql_spark.runtime.inserts import Acknowledged, RowInserter
+from ksql_spark.runtime.reading.lookups import LookUp
+from ksql_spark.runtime.reading.protobuf_rows import ProtobufRows
+from ksql_spark.runtime.reading.results import QueryStream, ResultColumn, Row
+from ksql_spark.security.authorization import ALL_RIGHTS, Rights
+from ksql_spark.services import artifacts
+from ksql_spark.services.early_broker import EarlyBroker
+from ksql_spark.spark.session import SparkProcess
+from ksql_spark.statements import Services
+
+
+class Engine:
+    """Statements in, queries on Spark, rows out. All methods may be called from any thread.
+
+    Args:
+        config: the server's configuration; without ``bootstrap.servers`` a broker is started below the
+            data folder.
+        spark: a running Spark process to use, which is left running; None: start one, and stop it in stop().
+        early: the data folder's lock and broker, if they are there already; the caller releases the folder.
+    """
+
+    def __init__(
+        self, config: Config, spark: SparkProcess | None = None, early: EarlyBroker | None = None
+    ) -> None:
+        self.state = "STARTING"
+        self._config = config
+        #: stops the process that the engine is in; set by what runs it
+        self.request_stop: Callable[[], None] = lambda: None
+        self._bootstrap = Bootstrap(config, spark, lambda: self.request_stop(), early)
+        self._running: Parts | None = None
+        #: whether start() has returned, and the server fetches and compiles nothing more
+        self._is_complete = False
+        self._state_lock = threading.Lock()
+
+    def start(self, report: Report = lambda text: None, serving: Callable[[], None] = lambda: None) -> None:
+        """Start everything, and return once it runs.
+
+        Args:
+            report: gets progress lines.
+            serving: called once requests can be answered, which may be long before: what needs Spark waits
+                for it (ADR 40).
+
+        Raises:
+            KsqlError: a part could not be started; everything is stopped again.
+        """
+
+        def serve(parts: Parts) -> None:
+            with self._state_lock:
+                if self.state == "STOPPING":
+                    raise KsqlError("STOPPED")
+                self._running = parts
+                self.state = "RUNNING"
+            serving()
+
+        try:
+            self._bootstrap.start(report, serve)
+        except BaseException:
+            self.stop()
+            raise
+        with self._state_lock:
+            if self.state == "STOPPING":
+                raise KsqlError("STOPPED")
+            self._is_complete = True
+
+    def stop(self) -> None:
+        """Stop everything, including a start() in progress; may be called more than once."""
+        with self._state_lock:
+            if not self._is_complete:
+                artifacts.interrupt()
+            self.state = "STOPPING"
+        self._bootstrap.stop()
+
+    @property
+    def services(self) -> Services:
+        """The parts of the running engine, for tests and benchmarks.
+
+        Raises:
+            KsqlError: NOT_READY.
+        """
+        return self._parts.services
+
+    @property
+    def _parts(self) -> Parts:
+        if self._running is None:
+            raise KsqlError("NOT_READY")
+        return self._running
+
+    # ---- statements and queries ----------------------------------------------------------------------
+
+    def execute(self, request: Request) -> list[Entity]:
+        """Run statements (not queries) in order; if one of them is wrong, none runs.
+
+        Returns:
+            one entity for each statement that answers with one (reference §7.3).
+
+        Raises:
+            KsqlError: with ``statement``, and ``entities`` of the statements that ran before it.
+        """
+        return self._parts.statements.execute(request)
+
+    def query(self, request: Request) -> QueryStream:
+        """Start a SELECT or PRINT.
+
+        Raises:
+            KsqlError: the text is not exactly one query, or it cannot run.
+        """
+        return self._parts.queries.query(request)
+
+    def look_up(
+        self,
+        text: str,
+        properties: Mapping[str, Any],
+        parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+        token: str | None = None,
+        rights: Rights = ALL_RIGHTS,
+    ) -> LookUp | None:
+        """A look-up that can be answered without waiting for anything but the view; None: use query().
+
+        It never blocks, so that it may be called in an event loop's thread.
+
+        Args:
+            text: the statement, without variables.
+            properties: overrides of the request.
+            parameters: the values of the text's parameters.
+            token: the answer has to have the records that it knows of.
+            rights: those of the client.
+
+        Raises:
+            KsqlError: BAD_REQUEST for parameters that do not fit, FORBIDDEN, PULL_LIMIT.
+        """
+        return self._parts.queries.look_up(text, properties, parameters, token, rights)
+
+    def inserter(
+        self,
+        target: str,
+        properties: Mapping[str, Any],
+        on_news: Callable[[], None],
+        rights: Rights = ALL_RIGHTS,
+    ) -> RowInserter:
+        """A writer of rows in JSON to the stream or table ``target`` (POST /inserts-stream).
+
+        Args:
+            target: its name, upper case unless it is quoted with back-quotes.
+            properties: overrides of the request.
+            on_news: see RowInserter.
+            rights: those of the client.
+
+        Raises:
+            KsqlError: it cannot be written to, or not by this client.
+        """
+        return self._parts.queries.inserter(target, properties, on_news, rights)
+
+    def terminate_cluster(self, topics: Sequence[str]) -> list[CommandStatusEntity]:
+        """End all queries for good, and delete the command log and the sinks' topics that match a pattern.
+
+        The server must stop afterwards: nothing else can run.
+
+        Args:
+            topics: regular expressions of whole names.
+
+        Raises:
+            KsqlError: BAD_REQUEST for what is no regular expression.
+        """
+        return self._parts.statements.terminate_cluster(topics)
+
+    def rebuild_state(self, query_id: str) -> StateRebuilt:
+        """Remove a query's state, and let it read its topics again from where it once began.
+
+        Raises:
+            KsqlError: QUERY_UNKNOWN; SERVICE_ID_TAKEN.
+        """
+        return self._parts.statements.rebuild_state(query_id)
+
+    def close_query(self, query_id: str) -> bool:
+        """End a query stream; False if there is none with this id."""
+        return self._parts.queries.close_query(query_id)
+
+    # ---- status --------------------------------------------------------------------------------------
+
+    def info(self) -> ServerInfo:
+        """Version, ids and status."""
+        return ServerInfo(
+            version=SERVER_VERSION,
+            kafka_cluster_id=self._running.services.cluster_id if self._running is not None else "",
+            ksql_service_id=str(self._config["ksql.service.id"]),
+            server_status=self.state,
+        )
+
+    def health(self) -> HealthCheckResponse:
+        """The health of each part.
+
+        Raises:
+            KsqlError: NOT_READY.
+        """
+        return self._parts.health.check()
+
+    @property
+    def cluster(self) -> Cluster:
+        """The servers that this one knows.
+
+        Raises:
+            KsqlError: NOT_READY.
+        """
+        return self._parts.cluster
+
+    def figures(self) -> list[Figure]:
+        """Figures about queries and views (GET /metrics); none before it runs."""
+        return self._running.measures.figures() if self._running is not None else []
+
+    def statuses(self) -> dict[str, str]:
+        """Command id -> status."""
+        return {command: s.status for command, s in self._parts.runner.statuses.items()}
+
+    def status(self, type: str, entity: str, action: str) -> CommandStatus | None:
+        """What has become of one command; None if it is unknown."""
+        return self._parts.runner.statuses.get(f"{type}/{entity}/{action}")
+
+    def is_valid_property(self, name: str) -> bool:
+        """True for a property that SET may change.
+
+        Raises:
+            KsqlError: PROPERTY_UNKNOWN, PROPERTY_FIXED for others.
+        """
+        self._config.check_editable(name)
+        return True
+
+
+__all__ = [
+    "Acknowledged",
+    "Cluster",
+    "Engine",
+    "Figure",
+    "LookUp",
+    "ProtobufRows",
+    "QueryStream",
+    "Request",
+    "ResultColumn",
+    "Row",
+    "RowInserter",
+]

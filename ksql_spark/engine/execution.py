@@ -1,0 +1,341 @@
+"""Runs statements: each is checked and written to the command log, from which it is carried out."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from grammar.nodes import Statement
+from grammar.statements.inserts import InsertValues
+from grammar.statements.print_topic import PrintTopic
+from grammar.statements.queries import Query
+from ksql_spark import deadline
+from ksql_spark.engine.command_runner import CommandRunner, Done, Overtaken
+from ksql_spark.engine.request import (
+    Request,
+    check_length,
+    context_of,
+    filled_in,
+    located,
+    parsed,
+    planning,
+    wait_for_command,
+)
+from ksql_spark.entities import Entity
+from ksql_spark.entities.commands import CommandStatusEntity, StateRebuilt
+from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.functions import registry
+from ksql_spark.runtime.command_log import Command, encode
+from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.states import State
+from ksql_spark.security.authorization import check_statement
+from ksql_spark.statements import (
+    Action,
+    Immediate,
+    Logged,
+    Services,
+    StatementContext,
+    cluster_end,
+    handle,
+)
+from ksql_spark.statements.listing import command_status
+
+log = logging.getLogger(__name__)
+
+#: how long the queries of other servers may take to end, when all servers are ended, seconds
+OTHERS_END_S = 60.0
+#: how often statements are checked without the lock before others have to wait for them
+FREE_ATTEMPTS = 3
+#: how often a statement is checked again because another server was faster
+OVERTAKEN_TIMES = 50
+
+
+class StatementExecutor:
+    """Runs all statements except queries and PRINT. Thread-safe.
+
+    Args:
+        services: the engine's parts.
+        runner: carries out what is logged.
+    """
+
+    def __init__(self, services: Services, runner: CommandRunner) -> None:
+        self._services = services
+        self._runner = runner
+        #: held by the request whose statements are carried out; taken before the lock of ``services``
+        self._writing = threading.Lock()
+
+    def execute(self, request: Request) -> list[Entity]:
+        """Run statements (not queries) in order; if one of them is wrong, none runs.
+
+        Returns:
+            one entity for each statement that answers with one (reference §7.3).
+
+        Raises:
+            KsqlError: with ``statement``, and ``entities`` of the statements that ran before it.
+        """
+        with registry.with_functions(self._services.user_functions):
+            return self._execute(filled_in(request))
+
+    def terminate_cluster(self, topics: Sequence[str]) -> list[CommandStatusEntity]:
+        """End all queries, and delete the command log and the sinks' topics that match; see Engine.
+
+        Raises:
+            KsqlError: BAD_REQUEST; KAFKA_REFUSED, BROKER_UNREACHABLE.
+        """
+        services = self._services
+        services.await_spark()
+        try:
+            patterns = [re.compile(pattern) for pattern in topics]
+        except re.error as error:
+            reason = f"Invalid pattern in deleteTopicList: {error}"
+            raise KsqlError("BAD_REQUEST", reason=reason) from None
+        with self._writing:
+            with services.lock:
+                _check_writable(services)
+                sinks = {q.plan.sink.topic for q in services.queries.all() if not q.is_transient}
+            done = self._terminate()
+            self._runner.close()
+            there = services.admin.topics()
+            matching = sorted(t for t in sinks & there.keys() if any(p.fullmatch(t) for p in patterns))
+            # last: until it has gone, a server that is killed starts again as it was
+            services.admin.delete_topics([*matching, services.log.topic])
+        return [command_status(cluster_end.STATEMENT, cluster_end.COMMAND_ID, done.outcome, -1)]
+
+    def _terminate(self) -> Done:
+        """End all queries, on all servers; the others stop then.
+
+        Raises:
+            KsqlError: KAFKA_REFUSED, BROKER_UNREACHABLE.
+        """
+        services = self._services
+        while True:
+            action = cluster_end.terminate(services)
+            follows = services.commands.token
+            command = Command(cluster_end.COMMAND_ID, cluster_end.STATEMENT, follows=follows)
+            try:
+                done = self._runner.write(action, command)
+                break
+            except Overtaken:
+                continue
+        deadline = time.monotonic() + OTHERS_END_S
+        while services.placement is not None and services.placement.has_others():
+            if time.monotonic() > deadline or services.is_stopping():
+                log.warning("not all servers have ended their queries; the topics are deleted nevertheless")
+                break
+            time.sleep(0.1)
+        return done
+
+    def rebuild_state(self, query_id: str) -> StateRebuilt:
+        """Let a query compute its state anew, see Engine.
+
+        Raises:
+            KsqlError: QUERY_UNKNOWN; SERVICE_ID_TAKEN; KAFKA_REFUSED, BROKER_UNREACHABLE.
+        """
+        services = self._services
+        services.await_spark()
+        with services.lock:
+            _check_writable(services)
+            queries = [q for q in services.queries.all() if not q.is_transient]
+            found = next((q for q in queries if q.id.upper() == query_id.upper()), None)
+            if found is None:
+                near = nearest(query_id.upper(), [q.id for q in queries])
+                hint = f"Did you mean {near}?" if near else "SHOW QUERIES lists what runs."
+                raise KsqlError("QUERY_UNKNOWN", id=query_id, hint=hint)
+            if not services.queries.is_here(found):
+                host = _host_of(found, services)
+                raise KsqlError("QUERY_ELSEWHERE", id=found.id, host=host)
+            services.queries.rebuild(found)
+        message = f"The state of {found.id} was removed. It reads its topics again from where it once began."
+        if found.state is State.PAUSED:
+            message += " It is paused: RESUME starts it."
+        return StateRebuilt(found.id, message)
+
+    def _execute(self, request: Request) -> list[Entity]:
+        services = self._services
+        wait_for_command(request, services)
+        entities: list[Entity] = []
+        context = context_of(request, services, services.published)
+        with planning(request, services):
+            statements = parsed(request, context)
+        for statement in statements:  # before any of them is bound; once more when its turn comes
+            with located(statement):
+                check_statement(request.rights, statement, context)
+        if all(isinstance(statement, InsertValues) for statement in statements):
+            # they change nothing that statements know, so they wait for none
+            with planning(request, services):
+                checked = self._checked(statements, context, entities)
+            self._inserted(checked, entities)
+            return entities
+        self._catch_up()
+        rest = self._run(request, statements, lambda: context_of(request, services), entities)
+        overtaken = 0
+        while rest:
+            waiting, *left = rest
+            if isinstance(waiting.action, Logged):  # another server was faster
+                overtaken += 1
+                if overtaken > OVERTAKEN_TIMES:
+                    with located(waiting.statement, entities):
+                        raise KsqlError("STATEMENT_OVERTAKEN")
+                left = rest
+            else:
+                with located(waiting.statement, entities):
+                    # without the lock: an action that waits must not block other requests
+                    entity = waiting.action.run()
+                if entity is not None:
+                    entities.append(entity)
+
+            def after(waited: _Checked = waiting) -> StatementContext:
+                # check the statements after it again: other requests may have changed something
+                fresh = context_of(request, services)
+                return replace(fresh, properties=dict(waited.properties), variables=dict(waited.variables))
+
+            rest = self._run(request, [checked.statement for checked in left], after, entities)
+        return entities
+
+    def _catch_up(self) -> None:
+        """Carry out what other servers have written until now, if there may be others.
+
+        Raises:
+            KsqlError: COMMAND_NOT_REACHED, STOPPED; BROKER_UNREACHABLE.
+        """
+        services = self._services
+        if services.placement is not None:
+            timeout_s = services.config["ksql.statement.timeout.ms"] / 1000 or math.inf
+            services.commands.wait_for(services.log.end() - 1, timeout_s, services.is_stopping)
+
+    def _inserted(self, checked: list[_Checked], entities: list[Entity]) -> None:
+        """Carry out INSERT VALUES."""
+        for statement, action, _, _ in checked:
+            assert isinstance(action, Immediate)
+            with located(statement, entities):
+                action.run()
+
+    def _run(
+        self,
+        request: Request,
+        statements: Sequence[Statement],
+        sandbox: Callable[[], StatementContext],
+        entities: list[Entity],
+    ) -> list[_Checked]:
+        """Check statements, then carry them out up to the first that waits, or has to be checked again.
+
+        That one and the rest are returned.
+
+        They are checked without a lock, so that one that takes long keeps nobody waiting, and
+        once more where another request has changed something meanwhile: the last time before any other.
+        """
+        services = self._services
+        for _ in range(FREE_ATTEMPTS):
+            with services.lock:
+                context = sandbox()
+            follows = context.follows
+            with planning(request, services):
+                checked = self._checked(statements, context, entities)
+                if any(isinstance(one.action, Logged) for one in checked):
+                    services.await_spark()  # what they change runs on Spark
+            with self._writing:
+                if services.commands.token == follows:
+                    return self._run_until_waiting(checked, follows, entities)
+        with self._writing:
+            with services.lock:
+                context = sandbox()
+            follows = context.follows
+            with planning(request, services):
+                checked = self._checked(statements, context, entities)
+            return self._run_until_waiting(checked, follows, entities)
+
+    def _checked(
+        self, statements: Iterable[Statement], context: StatementContext, entities: list[Entity]
+    ) -> list[_Checked]:
+        """The actions of statements, checked one after the other in the sandbox of ``context``."""
+        checked = []
+        for statement in statements:
+            if isinstance(statement, (Query, PrintTopic)):
+                raise KsqlError("QUERY_IN_KSQL", statement=statement.source_text)
+            with located(statement, entities), registry.with_functions(context.metastore.functions):
+                deadline.check()
+                check_statement(context.rights, statement, context)
+                action = handle(statement, context)
+            if isinstance(action, Logged):
+                with located(statement, entities):
+                    _check_length(statement, action, context)
+                    _check_writable(context.services)
+                context.commands += 1
+            checked.append(_Checked(statement, action, dict(context.properties), dict(context.variables)))
+        return checked
+
+    def _run_until_waiting(
+        self, checked: list[_Checked], follows: str | None, entities: list[Entity]
+    ) -> list[_Checked]:
+        """Carry out actions up to the first that waits, or is overtaken; return that one and those after it.
+
+        ``follows``: the last command that their check knew.
+        """
+        for i, (statement, action, properties, _) in enumerate(checked):
+            if isinstance(action, Immediate) and action.waits:
+                return checked[i:]
+            with located(statement, entities):
+                if isinstance(action, Immediate):
+                    with self._services.lock:
+                        entity = action.run()
+                else:
+                    try:
+                        done, entity = self._carry_out(statement, action, properties, follows)
+                    except Overtaken:
+                        return checked[i:]
+                    follows = done.token
+            if entity is not None:
+                entities.append(entity)
+        return []
+
+    def _carry_out(
+        self, statement: Statement, action: Logged, properties: Mapping[str, Any], follows: str | None
+    ) -> tuple[Done, Entity]:
+        """Log a statement, and wait until the log has carried it out; its answer."""
+        text = action.statement or statement.source_text
+        done = self._runner.write(action, Command(action.command_id, text, properties, follows=follows))
+        return done, command_status(statement.source_text, action.command_id, done.outcome, done.sequence)
+
+
+class _Checked(NamedTuple):
+    """A statement that passed its check, its action, and the properties and variables in force after it."""
+
+    statement: Statement
+    action: Action
+    properties: dict[str, Any]
+    variables: dict[str, str]
+
+
+def _host_of(query: ManagedQuery, services: Services) -> str:
+    """The address of the server that runs a query."""
+    placement = services.placement
+    host = placement.state_of(query.id, placement.notes())[1] if placement is not None else None
+    return host or "none has it at the moment"
+
+
+def _check_length(statement: Statement, action: Logged, context: StatementContext) -> None:
+    """Whether the command log takes the command, asked before anything is done.
+
+    Raises:
+        KsqlError: STATEMENT_TOO_LONG.
+    """
+    text = action.statement or statement.source_text
+    command = Command(action.command_id, text, context.properties, {}, None, action.plan)
+    check_length("its command, with the plan of its query,", len(encode(command)), statement.source_text)
+
+
+def _check_writable(services: Services) -> None:
+    """Raise if nothing may be added to the command log.
+
+    Raises:
+        KsqlError: COMMAND_LOG_NEWER, SERVICE_ID_TAKEN.
+    """
+    services.commands.check_writable()
+    if services.is_replaced():
+        raise KsqlError("SERVICE_ID_TAKEN", id=services.config["ksql.service.id"])

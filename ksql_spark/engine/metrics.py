@@ -1,0 +1,233 @@
+"""Figures about a running engine, for GET /metrics: counters since its start, and how things are now."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple
+
+from ksql_spark.engine.query_service import QueryService
+from ksql_spark.errors import KsqlError
+from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.state_size import state_sizes
+from ksql_spark.runtime.queries.states import State
+from ksql_spark.spark.traffic import Times, Traffic
+from ksql_spark.statements import Services
+
+log = logging.getLogger(__name__)
+
+
+class Measure(NamedTuple):
+    """What is measured.
+
+    Args:
+        name: without the prefix of this program.
+        kind: a counter only grows until the server, or what it counts in, is started again.
+        help: one sentence.
+        labels: names of what tells its figures apart.
+    """
+
+    name: str
+    kind: Literal["counter", "gauge", "histogram"]
+    help: str
+    labels: tuple[str, ...] = ()
+
+
+class Figure(NamedTuple):
+    """One figure of a measure; ``labels`` in the order of the measure's; Times for a histogram."""
+
+    measure: Measure
+    labels: tuple[str, ...]
+    value: float | Times
+
+
+QUERY = ("query_id",)
+
+STATE = Measure("query_state", "gauge", "1 for the state that a query is in.", ("query_id", "state"))
+READ = Measure(
+    "query_read_offsets",
+    "counter",
+    "How far a query has read a topic since it was created, in offsets, up to its last checkpoint.",
+    ("query_id", "topic"),
+)
+LAG = Measure(
+    "query_lag_records",
+    "gauge",
+    "Offsets of a topic that a query has not read yet, or not yet at its last checkpoint.",
+    ("query_id", "topic"),
+)
+ERRORS = Measure(
+    "query_record_errors",
+    "counter",
+    "Single records that could not be read (unreadable) or processed (failed), that came too late (late), or "
+    "that were deleted before they were read (lost).",
+    ("query_id", "kind"),
+)
+FAILURES = Measure("query_failures", "counter", "How often a query has failed, to be started again.", QUERY)
+STATE_ROWS = Measure("query_state_rows", "gauge", "Rows in a query's state, at its last checkpoint.", QUERY)
+STATE_BYTES = Measure("query_state_bytes", "gauge", "Bytes of a query's state, then.", QUERY)
+READ_RECORDS = Measure(
+    "query_read_records",
+    "counter",
+    "Records that a query has fetched since Spark started.",
+    ("query_id", "topic"),
+)
+READ_BYTES = Measure("query_read_bytes", "counter", "Bytes of their keys and values.", ("query_id", "topic"))
+WRITTEN_RECORDS = Measure(
+    "query_written_records",
+    "counter",
+    "Records of a query that the brokers have acknowledged since Spark started.",
+    ("query_id", "topic"),
+)
+WRITTEN_BYTES = Measure(
+    "query_written_bytes", "counter", "Bytes of their keys and values.", ("query_id", "topic")
+)
+LAG_SECONDS = Measure(
+    "query_lag_seconds",
+    "gauge",
+    "The lag in event time: how old the oldest record is that waits for a query that runs; 0: none waits.",
+    QUERY,
+)
+LATENCY = Measure(
+    "query_latency_seconds",
+    "histogram",
+    "Time from a result's event time until everybody can read it; queries that are exactly once have none.",
+    ("query_id", "topic"),
+)
+PAUSES = Measure(
+    "query_pause_seconds",
+    "histogram",
+    "How long a query in real time paused for a checkpoint.",
+    QUERY,
+)
+SPARK_RESTARTS = Measure("spark_restarts", "counter", "How often Spark's JVM was started again.")
+JVM = {
+    name: Measure(f"spark_{name}", "counter" if counts else "gauge", text)
+    for name, counts, text in (
+        ("heap_bytes", False, "What Spark's JVM uses of its heap."),
+        ("heap_max_bytes", False, "How large that heap may become."),
+        ("other_bytes", False, "What the JVM itself uses besides: classes, compiled code."),
+        ("gc", True, "Collections of garbage in Spark's JVM."),
+        ("gc_seconds", True, "How long they took."),
+        ("threads", False, "Threads of Spark's JVM."),
+        ("cpu_seconds", True, "CPU time of Spark's JVM."),
+    )
+}
+VIEW_LAG = Measure("view_lag_records", "gauge", "Offsets that a view has not read yet.", ("table",))
+VIEW_BYTES = Measure("view_bytes", "gauge", "The size of a view's file.", ("table",))
+STARTED = Measure("queries_started", "counter", "SELECT and PRINT requests.")
+HITS = Measure("plan_cache_hits", "counter", "Pull queries whose plan was known.")
+MISSES = Measure("plan_cache_misses", "counter", "Pull queries whose plan was not known.")
+PUSH_UNREADABLE = Measure(
+    "push_unreadable_records", "counter", "Records that push queries which need no Spark could not read."
+)
+PUSH = Measure("push_queries", "gauge", "Push queries that run.")
+
+MEASURES = (
+    STATE, READ, LAG, ERRORS, FAILURES, STATE_ROWS, STATE_BYTES, VIEW_LAG, VIEW_BYTES, STARTED, HITS, MISSES,
+    PUSH,
+    PUSH_UNREADABLE, READ_RECORDS, READ_BYTES, WRITTEN_RECORDS, WRITTEN_BYTES, LAG_SECONDS, LATENCY, PAUSES,
+    SPARK_RESTARTS, *JVM.values(),
+)  # fmt: skip
+
+
+class Measures:
+    """The figures of an engine.
+
+    Args:
+        services: its parts.
+        queries: what starts SELECT and PRINT.
+    """
+
+    def __init__(self, services: Services, queries: QueryService) -> None:
+        self._services = services
+        self._queries = queries
+
+    def figures(self) -> list[Figure]:
+        """All figures, as they are now. What cannot be asked at the moment is left out."""
+        services = self._services
+        running = services.queries.all()
+        # each of several servers tells of its own
+        persistent = [
+            query for query in running if not query.is_transient and services.queries.is_here(query)
+        ]
+        views = services.views.positions()
+        topics = {source.topic for query in persistent for source in query.plan.sources}
+        ends = self._ends([*topics, *(topic for _, topic in views.values())])
+        traffic = services.queries.traffic()
+        found = [figure for query in persistent for figure in self._query(query, ends)]
+        for query in persistent:
+            if query.id in traffic:
+                found += _traffic(query, traffic[query.id])
+        for table, (positions, topic) in views.items():
+            if topic in ends:
+                found.append(Figure(VIEW_LAG, (table,), _behind(positions, ends[topic])))
+        found += (Figure(VIEW_BYTES, (table,), size) for table, size in services.views.sizes().items())
+        found.append(Figure(STARTED, (), self._queries.started))
+        found.append(Figure(HITS, (), self._queries.plans.hits))
+        found.append(Figure(MISSES, (), self._queries.plans.misses))
+        found.append(Figure(PUSH_UNREADABLE, (), services.queries.unreadable_by_push))
+        found.append(Figure(PUSH, (), sum(query.is_transient for query in running)))
+        found.append(Figure(SPARK_RESTARTS, (), services.queries.spark_restarts))
+        found += (Figure(JVM[name], (), value) for name, value in services.queries.jvm_figures().items())
+        return found
+
+    def _ends(self, topics: Iterable[str]) -> dict[str, dict[int, int]]:
+        """The ends of the topics that are there."""
+        try:
+            there = self._services.admin.topics()
+            return self._services.views.ends(dict.fromkeys(t for t in topics if t in there))
+        except KsqlError as error:
+            log.warning("metrics without offsets: %s", error)
+            return {}
+
+    def _query(self, query: ManagedQuery, ends: Mapping[str, Mapping[int, int]]) -> Iterator[Figure]:
+        yield Figure(STATE, (query.id, query.state), 1)
+        yield Figure(FAILURES, (query.id,), query.retries.total)
+        counts = self._services.queries.counts(query.id)
+        for kind, count in (
+            ("unreadable", counts.unreadable),
+            ("failed", counts.failed),
+            ("late", counts.late),
+            ("lost", counts.lost),
+        ):
+            yield Figure(ERRORS, (query.id, kind), count)
+        sizes = [size for size in state_sizes(query) if size is not None]
+        if sizes:
+            yield Figure(STATE_ROWS, (query.id,), sum(size.entries for size in sizes))
+            yield Figure(STATE_BYTES, (query.id,), sum(size.bytes for size in sizes))
+        try:
+            committed = self._services.queries.checkpoints.committed_offsets(query)
+        except (KsqlError, OSError, ValueError) as error:  # its checkpoint cannot be read
+            log.warning("metrics without offsets of %s: %s", query.id, error)
+            return
+        for topic in dict.fromkeys(source.topic for source in query.plan.sources):
+            reached = committed.get(topic, {})
+            starts = query.starts.get(topic, {})
+            read = sum(max(0, offset - starts.get(str(p), 0)) for p, offset in reached.items())
+            yield Figure(READ, (query.id, topic), read)
+            if topic in ends:
+                yield Figure(LAG, (query.id, topic), _behind(reached, ends[topic]))
+
+
+def _traffic(query: ManagedQuery, traffic: Traffic) -> Iterator[Figure]:
+    for topic, volume in traffic.read.items():
+        yield Figure(READ_RECORDS, (query.id, topic), volume.records)
+        yield Figure(READ_BYTES, (query.id, topic), volume.bytes)
+    for topic, volume in traffic.written.items():
+        yield Figure(WRITTEN_RECORDS, (query.id, topic), volume.records)
+        yield Figure(WRITTEN_BYTES, (query.id, topic), volume.bytes)
+    for topic, times in traffic.latencies.items():
+        yield Figure(LATENCY, (query.id, topic), times)
+    if traffic.pauses.total:
+        yield Figure(PAUSES, (query.id,), traffic.pauses)
+    if query.state is State.RUNNING:
+        waiting = traffic.waiting_ms
+        yield Figure(
+            LAG_SECONDS, (query.id,), 0 if waiting is None else max(0.0, time.time() - waiting / 1000)
+        )
+
+
+def _behind(positions: Mapping[int, int], ends: Mapping[int, int]) -> int:
+    return sum(max(0, end - positions.get(partition, 0)) for partition, end in ends.items())

@@ -1,0 +1,555 @@
+"""Queries whose rows go to a client: push, pull and PRINT."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import random
+import sys
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from grammar.statements.print_topic import PrintTopic
+from grammar.statements.queries import Query
+from ksql_spark import analyzer, config, consistency
+from ksql_spark.analyzer.plan_cache import PlanCache, is_cacheable
+from ksql_spark.config import Config
+from ksql_spark.engine.request import (
+    Request,
+    context_of,
+    filled_in,
+    located,
+    parsed,
+    planning,
+    settings_of,
+    wait_for_command,
+)
+from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.functions import registry
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.logical.nodes import (
+    BatchQuery,
+    Filter,
+    FlatMap,
+    Node,
+    Project,
+    PullQuery,
+    PushQuery,
+    Source,
+    children,
+    keeps_places,
+    relations,
+)
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.physical.planner import check_runnable, lower_transient
+from ksql_spark.runtime.errors import is_jvm_gone
+from ksql_spark.runtime.inserts import RowInserter, column_name
+from ksql_spark.runtime.queries.definition import QueryDefinition
+from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.reading import batch, lookups, pull, push
+from ksql_spark.runtime.reading.freshness import Ends, OnReached
+from ksql_spark.runtime.reading.lookups import LookUp
+from ksql_spark.runtime.reading.print_topic import PrintResult
+from ksql_spark.runtime.reading.pull_limits import QPS, PullLimits
+from ksql_spark.runtime.reading.push import Places, PushResult
+from ksql_spark.runtime.reading.push_limit import PushLimit
+from ksql_spark.runtime.reading.results import QueryStream
+from ksql_spark.runtime.reading.shared_queries import TOKENS, SharedQueries, SharedQuery, plan_text, sameness
+from ksql_spark.runtime.reading.topic_feeds import Feeds
+from ksql_spark.runtime.reading.view import View
+from ksql_spark.security.authorization import ALL_RIGHTS, Rights, Role, check_source, check_statement
+from ksql_spark.statements import Services, StatementContext
+from ksql_spark.statements.query_start import start_offsets
+
+#: how long a pull query waits for its view to catch up, seconds
+PULL_TIMEOUT_S = 30.0
+
+
+def transient_topic_prefix(services: Services) -> str:
+    """The prefix of names of temporary topics: they live as long as a push query, or at most this server."""
+    owner = f"{services.placement.server}_" if services.placement is not None else ""
+    return f"_confluent-ksql-{services.config['ksql.service.id']}transient_{owner}"
+
+
+@dataclass(frozen=True, eq=False)
+class _Catalog:
+    """What statements are bound with. Known by its identity."""
+
+    metastore: MetaStore
+    config: Config
+
+    @functools.cached_property
+    def pull_qps(self) -> int | None:
+        """How many pull queries may come a second; None: any number."""
+        return int(self.config[QPS]) if self.config.is_set(QPS) else None
+
+    @functools.cached_property
+    def staleness_ms(self) -> int:
+        """How long ago the broker may have been asked for the end of a topic, by default."""
+        return int(self.config[STALENESS])
+
+    @functools.cached_property
+    def lag(self) -> int | None:
+        """How many offsets answers may be behind by default; None: the broker is asked."""
+        return int(self.config[LAG]) if self.config.is_set(LAG) else None
+
+
+@contextmanager
+def _restarting_said() -> Iterator[None]:
+    """Say that Spark is being started again where a call finds its JVM gone.
+
+    Raises:
+        KsqlError: SPARK_RESTARTING.
+    """
+    try:
+        yield
+    except Exception as error:
+        if is_jvm_gone(error):
+            raise KsqlError("SPARK_RESTARTING") from None
+        raise
+
+
+#: how fresh an answer has to be
+STALENESS = "ksql.query.pull.max.staleness.ms"
+LAG = "ksql.query.pull.max.allowed.offset.lag"
+
+
+def _settings(request: Request) -> Hashable | None:
+    """What the plan of a request depends on, besides its text; None if its plan is not kept."""
+    if request.variables or ("${" in request.text and request.parameters is None):
+        return None
+    return settings_of(request.properties)
+
+
+class QueryService:
+    """Starts SELECT and PRINT, and ends push queries. Thread-safe.
+
+    Args:
+        services: the engine's parts.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._streams: dict[str, QueryStream] = {}
+        #: plans of pull queries
+        self.plans = PlanCache()
+        self._known_catalog = _Catalog(services.published, services.config)
+        self._feeds = Feeds(services.admin, services.config["ksql.query.push.memory.max.bytes"])
+        self._shared = SharedQueries(services.admin, services.queries)
+        self._limits = PullLimits(lambda name: services.config[name])
+        self._push_limit = PushLimit(lambda: (q.id for q in services.queries.all() if q.is_transient))
+        #: how many queries were started
+        self.started = 0
+
+    def query(self, request: Request) -> QueryStream:
+        """Start a SELECT or PRINT.
+
+        Raises:
+            KsqlError: the text is not exactly one query, or it cannot run.
+        """
+        services = self._services
+        self.started += 1
+        request = filled_in(request)
+        wait_for_command(request, services)
+        # never with the engine's lock: a statement may have it for as long as Spark takes to start a query
+        catalog = self._catalog()
+        settings = _settings(request)
+        if settings is not None:
+            known = self.plans.find(catalog, settings, request.text)
+            if known is not None:
+                with registry.with_functions(services.published_functions), _restarting_said():
+                    plan = known.plan
+                    check_source(request.rights, Role.READER, plan.source.name)
+                    return self._answer(plan, request)
+        context = context_of(request, services, catalog.metastore)
+        statements = list(parsed(request, context))
+        if len(statements) != 1:
+            reason = f"Expected exactly one KSQL statement; found {len(statements)} instead"
+            raise KsqlError("INVALID_STATEMENT", reason=reason, statement=request.text)
+        (statement,) = statements
+        with located(statement), registry.with_functions(context.metastore.functions):
+            check_statement(request.rights, statement, context)
+            if isinstance(statement, PrintTopic):
+                stream = self._print(statement, services, request.rights)
+            elif not isinstance(statement, Query):
+                raise KsqlError(
+                    "BAD_REQUEST",
+                    reason="Only SELECT and PRINT can be run here: send other statements to /ksql.",
+                )
+            elif statement.query.emit is not None:
+                stream = self._push(statement, context, request)
+            else:
+                with _restarting_said():
+                    stream = self._pull(statement, context, request, catalog, settings)
+        if stream.kind == "PUSH":
+            self._streams[stream.query_id] = stream
+        return stream
+
+    def look_up(
+        self,
+        text: str,
+        properties: Mapping[str, Any],
+        parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+        token: str | None = None,
+        rights: Rights = ALL_RIGHTS,
+    ) -> LookUp | None:
+        """A look-up whose plan and view are there already; None: ``query`` has to answer.
+
+        It never waits, so that it may be called in an event loop's thread.
+
+        Args:
+            text: the statement, without variables.
+            properties: overrides of the request.
+            parameters: the values of the text's parameters.
+            token: the answer has to have the records that it knows of.
+            rights: those of the client.
+
+        Raises:
+            KsqlError: BAD_REQUEST for parameters that do not fit, FORBIDDEN, PULL_LIMIT.
+        """
+        if parameters is not None:
+            if not is_cacheable(text):  # nor is it with values; what they take is not the event loop's
+                return None
+            text = filled_in(Request(text, parameters=parameters)).text
+        elif "${" in text:
+            return None
+        catalog, views = self._catalog(), self._services.views
+        known = self.plans.find(catalog, settings_of(properties), text)
+        plan = None if known is None else lookups.plan_of(known, self._services.registry)
+        view = None if plan is None else views.following(plan.source)
+        if known is None or plan is None or view is None:
+            return None
+        if rights.role is None:
+            check_source(rights, Role.READER, plan.source.name)
+        if catalog.pull_qps is not None:
+            self._limits.take(catalog.pull_qps)
+        self.started += 1
+        when_current: Callable[[OnReached], None] | None = None
+        ends = self._ends(view, catalog, properties, token)
+        if ends is not None:
+            if not view.has_reached(ends):
+                when_current = partial(view.when_reached, ends, time.monotonic() + PULL_TIMEOUT_S)
+        else:
+            given = properties.get(STALENESS)
+            staleness_s = (catalog.staleness_ms if given is None else int(given)) / 1000
+            if not views.is_current(view, staleness_s):
+                when_current = partial(views.when_current, view, PULL_TIMEOUT_S, staleness_s=staleness_s)
+        stopped = self._services.queries.stopped_writers(plan.source.name)
+        return LookUp(plan, known.values, view, when_current=when_current, stopped=stopped)
+
+    def _ends(
+        self, view: View, catalog: _Catalog, properties: Mapping[str, Any], token: str | None
+    ) -> Ends | None:
+        """What a view must have read for an answer; None: all that the broker has now."""
+        lag = catalog.lag if properties.get(LAG) is None else int(properties[LAG])
+        if lag is None and token is None:
+            return None
+        ends = {} if lag is None else dict(view.ends_within(lag))
+        for partition, end in (consistency.decode(token).get(view.topic, {}) if token else {}).items():
+            ends[partition] = max(end, ends.get(partition, 0))
+        return ends
+
+    def _print(self, statement: PrintTopic, services: Services, rights: Rights) -> QueryStream:
+        topic = services.admin.topic(statement.topic)
+        if topic is None:
+            near = nearest(statement.topic, filter(rights.may_see_topic, services.admin.topics()))
+            hint = f"Did you mean '{near}'?" if near else "SHOW TOPICS lists what there is."
+            raise KsqlError("TOPIC_UNKNOWN", topic=statement.topic, hint=hint)
+        return PrintResult(
+            services.admin,
+            statement.topic,
+            from_beginning=statement.from_beginning,
+            every=statement.interval or 1,
+            limit=statement.limit,
+            registry=services.registry,
+        )
+
+    def _push(self, statement: Query, context: StatementContext, request: Request) -> QueryStream:
+        with planning(request, context.services):
+            bound = analyzer.bind_push(statement.query, context.metastore, context.config)
+        name = relations(bound.root)[0].source.name
+        query_id = f"transient_{name}_{random.getrandbits(62)}"
+        with self._push_limit.starting(query_id, int(context.config["ksql.max.push.queries"])):
+            return self._start_push(query_id, bound, statement, context, request)
+
+    def _start_push(
+        self,
+        query_id: str,
+        bound: PushQuery,
+        statement: Query,
+        context: StatementContext,
+        request: Request,
+    ) -> PushResult:
+        services = context.services
+        topic = transient_topic_prefix(services) + query_id.removeprefix("transient_")
+        has_places = keeps_places(bound.root)
+        plan = lower_transient(
+            bound.root, bound.output, topic, context.config, query_id, has_places=has_places
+        )
+        check_runnable(plan, services.registry)
+        for source in plan.sources:
+            services.admin.require_topic(source.topic)
+        read, same = None, ""
+        if not self._needs_spark(context):
+            read = push.direct(bound, lambda *_: services.queries.note_unreadable(query_id))
+        ends: Mapping[SharedQuery, int] = {}
+        if read is None:
+            topics = services.admin.identities({source.topic for source in plan.sources})
+            ids = {name: topic.id for name, topic in topics.items()}
+            same = sameness(bound, context.config, ids)
+            ends = self._shared.ends(same)  # before the query knows where it begins
+        starts = start_offsets(plan, context)
+        is_continued = request.continuation_token is not None
+        if request.continuation_token is not None:
+            if read is None and not _tells_places(bound):
+                reason = "Only queries that make each row of one record of a stream go on from a token."
+                raise KsqlError("BAD_REQUEST", reason=reason)
+            starts = _continued(request.continuation_token, starts, services.admin)
+        definition = QueryDefinition(
+            id=query_id,
+            statement=statement.source_text + ";",
+            plan=plan,
+            starts=starts,
+            properties=dict(context.properties),
+            sink_partitions=1,
+            is_transient=True,
+            logical=bound,
+        )
+        query = ManagedQuery(definition)
+        if read is not None:
+            return self._start_direct(query, bound, *read, is_continued=is_continued)
+        if is_continued or str(context.config["auto.offset.reset"]).lower() != "latest":
+            ends = {}
+        return self._start_shared(query, bound, same, ends, has_places=has_places)
+
+    def _needs_spark(self, context: StatementContext) -> bool:
+        """Whether errors of single records have consequences, which only a query of Spark has."""
+        stops = context.config["ksql.fail.on.deserialization.error"]
+        return bool(stops) or context.services.queries.logs_records
+
+    def _start_shared(
+        self,
+        query: ManagedQuery,
+        bound: PushQuery,
+        same: str,
+        ends: Mapping[SharedQuery, int],
+        *,
+        has_places: bool,
+    ) -> PushResult:
+        """Take part in a query of Spark, or run one, which writes to a topic of its own."""
+        services = self._services
+        with self._shared.starting(same):
+            joined = self._shared.join(same, query, ends, has_places=has_places)
+            shared, begin = joined if joined is not None else (self._run(query, same), 0)
+
+        def clean_up() -> None:
+            self._streams.pop(query.id, None)
+            self._shared.leave(shared)
+
+        try:
+            subscription = self._feeds.subscribe(shared.topic, {0: begin}, read_committed=True, from_now=True)
+            places = None
+            if has_places:
+                ((topic, offsets),) = query.starts.items()
+                places = Places(topic, {int(partition): offset for partition, offset in offsets.items()})
+            effective = services.config.with_values(query.properties)
+            return PushResult(
+                query,
+                services.queries,
+                bound.output,
+                subscription,
+                push.results(shared.query.plan.sink, bound.output),
+                shared.topic,
+                bound.limit,
+                clean_up,
+                places=places,
+                gives_tokens=bool(effective[TOKENS]) and _tells_places(bound),
+            )
+        except BaseException:
+            services.queries.drop(query)
+            clean_up()
+            raise
+
+    def _run(self, query: ManagedQuery, same: str) -> SharedQuery:
+        """Run a query on Spark; others may share it."""
+        services, topic = self._services, query.plan.sink.topic
+        services.admin.create_topic(topic, 1)
+        query.clients = {query.id}
+        try:
+            services.queries.start_new(query)
+        except BaseException:
+            services.queries.drop(query)
+            services.admin.delete_topics([topic])
+            raise
+        return self._shared.add(same, query)
+
+    def _start_direct(
+        self,
+        query: ManagedQuery,
+        bound: PushQuery,
+        source: DataSource,
+        rows: push.Rows,
+        *,
+        is_continued: bool,
+    ) -> PushResult:
+        """Read the topic of a stream, without Spark."""
+        services = self._services
+        consumer = services.client_settings("consumer", query.properties)
+        effective = services.config.with_values(query.properties)
+        subscription = self._feeds.subscribe(
+            source.topic,
+            {int(partition): offset for partition, offset in query.starts[source.topic].items()},
+            read_committed=consumer.get("isolation.level") == "read_committed",
+            from_now=effective["auto.offset.reset"] == "latest" and not is_continued,
+        )
+
+        def clean_up() -> None:
+            self._streams.pop(query.id, None)
+
+        services.queries.add(query)
+        same = id(source), sys.intern(plan_text(bound))
+        return PushResult(
+            query,
+            services.queries,
+            bound.output,
+            subscription,
+            rows,
+            same,
+            bound.limit,
+            clean_up,
+            gives_tokens=bool(effective[TOKENS]),
+        )
+
+    def _catalog(self) -> _Catalog:
+        """What statements are bound with now; the same object until that changes."""
+        services, known = self._services, self._known_catalog
+        if known.metastore is not services.published or known.config is not services.config:
+            known = self._known_catalog = _Catalog(services.published, services.config)
+        return known
+
+    def _answer(self, plan: PullQuery, request: Request) -> QueryStream:
+        """The rows of a look-up or scan of a table."""
+        services, catalog = self._services, self._catalog()
+        if catalog.pull_qps is not None:
+            self._limits.take(catalog.pull_qps)
+        with self._limits.one():
+            view = services.views.following(plan.source)
+            properties = {config.canonical(name) or name: value for name, value in request.properties.items()}
+            ends = None if view is None else self._ends(view, catalog, properties, request.consistency_token)
+            if view is None or ends is None:
+                view = services.views.current(plan.source, PULL_TIMEOUT_S)
+            else:
+                view.wait_for(ends, PULL_TIMEOUT_S)
+            # a look-up needs no Spark, and goes on while Spark is restarted
+            result = pull.run(plan, view, services.session, services.registry)
+            request.known.note(view.topic, view.positions)
+            request.known.stopped = services.queries.stopped_writers(plan.source.name)
+            return result
+
+    def _pull(
+        self,
+        statement: Query,
+        context: StatementContext,
+        request: Request,
+        catalog: _Catalog,
+        settings: Hashable | None,
+    ) -> QueryStream:
+        services = context.services
+
+        def bind(text: str) -> object:
+            (other,) = parsed(replace(request, text=text), context)
+            assert isinstance(other, Query)
+            return analyzer.bind_pull(other.query, context.metastore, context.config)
+
+        with planning(request, services):
+            bound = analyzer.bind_pull(statement.query, context.metastore, context.config)
+            if settings is not None and isinstance(bound, PullQuery) and bound.source.is_table:
+                self.plans.note(catalog, settings, request.text, bound, bind)
+        consumer = services.client_settings("consumer", context.properties)
+        if isinstance(bound, BatchQuery):
+            session = services.session()
+            return batch.run(
+                bound, services.views, session, consumer, PULL_TIMEOUT_S, context.config.__getitem__
+            )
+        if bound.source.is_table:
+            return self._answer(bound, request)
+        services.admin.require_topic(bound.source.topic)
+        session = services.session()
+        root: Any = Source(bound.source, bound.source.name)
+        if bound.predicate is not None:
+            root = Filter(root, bound.predicate)
+        root = Project(root, (), bound.items)
+        plan = lower_transient(root, root.schema.columns, "pull", context.config)
+        check_runnable(plan, services.registry)
+        return pull.run_on_stream(
+            plan, root.schema.columns, session, consumer, bound.limit, bound.offset or 0
+        )
+
+    def inserter(
+        self,
+        target: str,
+        properties: Mapping[str, Any],
+        on_news: Callable[[], None],
+        rights: Rights = ALL_RIGHTS,
+    ) -> RowInserter:
+        """A writer of rows in JSON to the stream or table ``target``, see Engine.inserter.
+
+        Raises:
+            KsqlError: FORBIDDEN; INSERT_UNKNOWN, INVALID_STATEMENT, TOPIC_UNKNOWN.
+        """
+        services = self._services
+        context = context_of(Request("", properties, rights=rights), services, services.published)
+        check_source(rights, Role.DEVELOPER, column_name(target))
+        source = analyzer.bind_insert_target(column_name(target), context.metastore, context.config)
+        services.admin.require_topic(source.topic)
+        return RowInserter(source, services.producer, services.registry, on_news)
+
+    def close_query(self, query_id: str) -> bool:
+        """End a query stream; False if there is none with this id."""
+        stream = self._streams.pop(query_id, None)
+        if stream is None:
+            return False
+        stream.close()
+        return True
+
+    def close_all(self) -> None:
+        """End all push queries."""
+        for stream in list(self._streams.values()):
+            with contextlib.suppress(Exception):
+                stream.close()
+        self._feeds.close()
+
+
+def _tells_places(bound: PushQuery) -> bool:
+    """Whether it is known after each row of a query of Spark how far its stream was read."""
+
+    def has_one_row_each(node: Node) -> bool:
+        return not isinstance(node, FlatMap) and all(map(has_one_row_each, children(node)))
+
+    return keeps_places(bound.root) and has_one_row_each(bound.root)
+
+
+def _continued(
+    token: str, starts: Mapping[str, Mapping[str, int]], admin: KafkaAdmin
+) -> dict[str, dict[str, int]]:
+    """Where a push query goes on; partitions that its topic has gained are read from their beginning.
+
+    Args:
+        starts: where the query would begin otherwise.
+
+    Raises:
+        KsqlError: BAD_REQUEST, the token is not of a query of these topics as they are now.
+    """
+    reached = consistency.decode(token)
+    ends = admin.end_offsets(*starts)
+    unknown = {(topic, p) for topic, offsets in reached.items() for p in offsets} - ends.keys()
+    ahead = [key for key, end in ends.items() if not 0 <= reached.get(key[0], {}).get(key[1], 0) <= end]
+    if reached.keys() != starts.keys() or unknown or ahead:
+        reason = "The continuation token is of another query, or the query's topic was made anew."
+        raise KsqlError("BAD_REQUEST", reason=reason)
+    return {topic: {p: reached[topic].get(int(p), 0) for p in offsets} for topic, offsets in starts.items()}

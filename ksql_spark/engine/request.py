@@ -1,0 +1,176 @@
+"""Requests of clients, and the context in which their statements are checked."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import grammar
+from grammar.literals import ParameterMismatch, with_parameters
+from grammar.nodes import Statement
+from ksql_spark import config, deadline
+from ksql_spark.consistency import Known
+from ksql_spark.deadline import Deadline
+from ksql_spark.entities import Entity
+from ksql_spark.errors import KsqlError
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.runtime.command_log import MAX_BYTES
+from ksql_spark.security.authorization import ALL_RIGHTS, Rights
+from ksql_spark.statements import Services, StatementContext
+
+
+@dataclass(frozen=True)
+class Request:
+    """A client's request: statements, property overrides, session variables.
+
+    ``command_sequence_number``: wait until the command with this number has been carried out (§7.2).
+    """
+
+    text: str
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    command_sequence_number: int | None = None
+    #: the values of ``?`` or ``:name`` in the text; None: it has no parameters
+    parameters: Sequence[Any] | Mapping[str, Any] | None = None
+    #: a token of earlier answers: this one has to have the records that they knew of
+    consistency_token: str | None = None
+    #: a token of an earlier push query, which goes on from there
+    continuation_token: str | None = None
+    #: the records of which the client knows by the answer
+    known: Known = field(default_factory=Known, compare=False, repr=False)
+    #: what the client may do
+    rights: Rights = ALL_RIGHTS
+    #: set where nobody waits for the answer any more
+    cancelled: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
+
+
+def filled_in(request: Request) -> Request:
+    """``request`` with its parameters' values as literals. They are not looked at for variables.
+
+    Raises:
+        KsqlError: BAD_REQUEST for values that do not fit; STATEMENT_TOO_LONG, before parameters are
+            looked for.
+    """
+    if request.parameters is None:
+        return request
+    if request.variables:
+        raise KsqlError("BAD_REQUEST", reason="A request has parameters or session variables, not both.")
+    check_length("its text", len(request.text.encode(errors="replace")), request.text)
+    try:
+        return replace(request, text=with_parameters(request.text, request.parameters))
+    except ParameterMismatch as error:
+        raise KsqlError("BAD_REQUEST", reason=str(error)) from None
+
+
+def context_of(request: Request, services: Services, metastore: MetaStore | None = None) -> StatementContext:
+    """A sandbox with the properties and variables of ``request``.
+
+    Args:
+        metastore: what is copied into the sandbox; None: the server's, for which the caller has the lock.
+
+    Raises:
+        KsqlError: PROPERTY_UNKNOWN, PROPERTY_FIXED, PROPERTY_INVALID.
+    """
+    properties = {config.canonical(k) or k: v for k, v in request.properties.items()}
+    services.config.with_overrides(properties)  # only checks them
+    variables = {name.upper(): value for name, value in request.variables.items()}
+    known = services.metastore if metastore is None else metastore
+    may_name = request.rights.may_read if request.rights.role is None else None
+    return StatementContext(
+        services, known.copy(may_name), properties, variables, known=request.known, rights=request.rights
+    )
+
+
+def settings_of(properties: Mapping[str, Any]) -> Hashable:
+    """Overrides of a request, as a part of the key by which its plan is kept."""
+    return tuple(sorted((name, str(value)) for name, value in properties.items())) if properties else ()
+
+
+def wait_for_command(request: Request, services: Services) -> None:
+    """Wait until the command on which ``request`` depends has been carried out (reference §7.2).
+
+    Raises:
+        KsqlError: COMMAND_NOT_REACHED after ksql.server.command.response.timeout.ms; STOPPED.
+    """
+    if request.command_sequence_number is not None:
+        timeout_s = services.config["ksql.server.command.response.timeout.ms"] / 1000
+        services.commands.wait_for(request.command_sequence_number, timeout_s, services.is_stopping)
+
+
+def parsed(request: Request, context: StatementContext) -> list[Statement]:
+    """The statements of ``request``.
+
+    Raises:
+        KsqlError: SYNTAX; STATEMENT_TOO_LONG, before the text is parsed; STATEMENT_TIMEOUT,
+            STATEMENT_CANCELLED in a block of ``planning``.
+    """
+    if len(request.text) * 4 > MAX_BYTES:  # only then it is worth splitting
+        for text in request.text.split(";"):  # what no ; can be in, in no time
+            check_length("its text", len(text.encode(errors="replace")), text)
+        for text in _pieces(request.text):
+            check_length("its text", len(text.encode()), text)
+    is_substituting = request.parameters is None and bool(context.config["ksql.variable.substitution.enable"])
+    statements = []
+    try:
+        for statement in grammar.parse_lazily(request.text, request.variables, substitution=is_substituting):
+            with located(statement):
+                deadline.check()
+            statements.append(statement)
+        return statements
+    except grammar.ParseFailed as failed:
+        raise KsqlError("SYNTAX", reason=str(failed), statement=failed.text) from None
+
+
+def _pieces(text: str) -> list[str]:
+    try:
+        return [piece.text for piece in grammar.split(text)]
+    except grammar.ParseFailed:
+        return [text]
+
+
+def check_length(what: str, length: int, statement: str) -> None:
+    """Whether the command log takes as many bytes as ``what`` has.
+
+    Raises:
+        KsqlError: STATEMENT_TOO_LONG.
+    """
+    if length > MAX_BYTES:
+        shown = statement if len(statement) <= 200 else f"{statement[:199]}…"
+        raise KsqlError("STATEMENT_TOO_LONG", what=what, bytes=length, most=MAX_BYTES, statement=shown)
+
+
+def planning(request: Request, services: Services) -> contextlib.AbstractContextManager[None]:
+    """A block in which planning ends after ksql.statement.timeout.ms, or when nobody waits for it."""
+    limit_s = services.config["ksql.statement.timeout.ms"] / 1000
+
+    def interruption() -> str | None:
+        if services.is_stopping():
+            return "STOPPED"
+        return "STATEMENT_CANCELLED" if request.cancelled.is_set() else None
+
+    return deadline.limited(Deadline(limit_s, interruption))
+
+
+@contextlib.contextmanager
+def located(statement: Statement, entities: Sequence[Entity] = ()) -> Iterator[None]:
+    """Add the statement's text, and the entities of statements that ran before it, to errors."""
+    try:
+        yield
+    except KsqlError as error:
+        if error.statement is None:
+            error.statement = statement.source_text
+        error.args = (error.message,)
+        error.entities = tuple(entities)
+        raise
+    except RecursionError:
+        deep = KsqlError(
+            "INVALID_STATEMENT",
+            reason="The statement has too long a chain of operators, or is nested too deeply.",
+            hint="Use IN for many values, or several statements one after the other.",
+            statement=statement.source_text,
+        )
+        deep.entities = tuple(entities)
+        raise deep from None

@@ -1,0 +1,81 @@
+"""The cleanup record of the running statement: what it would leave behind if the server were killed now.
+
+A statement creates and removes topics and folders before and after it enters the command log. So it first
+writes down, in one file, what the next start must clean up. The file is removed when the statement is done.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ksql_spark.storage import Folder
+
+log = logging.getLogger(__name__)
+
+_FILE = "pending.json"
+
+
+@dataclass(frozen=True)
+class Orphans:
+    """What belongs to no query any more: topics, ids of queries with state, transactional ids."""
+
+    topics: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
+    transactions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CleanupRecord:
+    """What to clean up after a statement that a crash interrupted.
+
+    Args:
+        unlogged: if the statement is not in the command log: what it may have created.
+        logged: if it is: what it may not have removed yet.
+    """
+
+    unlogged: Orphans = Orphans()
+    logged: Orphans = Orphans()
+
+
+class PendingStatement:
+    """The file with the cleanup record of the running statement; at most one runs at a time.
+
+    Args:
+        folder: where the file is.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+
+    def begin(self, token: str, cleanup: CleanupRecord) -> None:
+        """Write the cleanup record of the command that will have this token in the command log."""
+        if cleanup == CleanupRecord():
+            return
+        self._folder.write(_FILE, json.dumps({"token": token, **asdict(cleanup)}))
+
+    def done(self) -> None:
+        """Remove the record: the statement was carried out, or undone."""
+        self._folder.forget(_FILE)
+
+    def orphans(self, is_logged: Callable[[str], bool]) -> Orphans:
+        """What an interrupted statement has left; ``is_logged`` knows the tokens of commands in the log.
+
+        If the file is damaged, that is logged, and nothing is cleaned up.
+        """
+        try:
+            body: Mapping[str, Any] = json.loads(self._folder.read(_FILE))
+            token = str(body["token"])
+            found = body["logged" if is_logged(token) else "unlogged"]
+            transactions = tuple(found.get("transactions", ()))
+            left = Orphans(tuple(found["topics"]), tuple(found["queries"]), transactions)
+        except FileNotFoundError:
+            return Orphans()
+        except (OSError, ValueError, TypeError, KeyError):
+            log.exception("%s/%s is damaged: what the last statement left stays", self._folder, _FILE)
+            return Orphans()
+        log.warning("the server was killed during a statement, which leaves %s", found)
+        return left

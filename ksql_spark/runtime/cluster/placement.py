@@ -1,0 +1,437 @@
+"""Which of several servers runs which query.
+
+Each query has a slot, and each slot one owner (kafka/membership.py). The first slot of a query follows from
+the command log alone: it takes one of those with the fewest queries. So all servers know it without asking.
+Later the server with the most to do may move one of its queries to a slot of the server with the least
+(runtime/cluster/rebalancing.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+from pyspark.sql import SparkSession
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.membership import Member, Membership, Mode, Note, members, notes
+from ksql_spark.runtime.cluster.rebalancing import SMOOTHING_S, Costs, Whereabouts, next_move, parse_register
+from ksql_spark.runtime.command_log import command_topic
+from ksql_spark.runtime.errors import reason
+from ksql_spark.spark import ownership
+from ksql_spark.spark.groups import remove_member
+from ksql_spark.spark.processing_log import JVM_ERRORS
+
+log = logging.getLogger(__name__)
+
+#: how many slots there are: servers beyond that number run no queries
+SLOTS = 32
+#: stands for all queries of a slot in notes
+_ALL = "*"
+#: a server says no more of itself than that: the note is Kafka's, characters
+MOST_SAID = 3000
+#: how often to look at the notes that were read, seconds
+LOOK_EVERY_S = 1.0
+#: how often to look what queries cost, seconds
+MEASURE_EVERY_S = 10.0
+#: how long a query is measured before it may be moved, unless queries move more often than that, seconds
+MEASURED_S = 2 * SMOOTHING_S
+#: servers have neighbouring slots, so queries take them in an order in which neighbours come late
+_ORDER = sorted(range(SLOTS), key=lambda slot: f"{slot:05b}"[::-1])
+
+
+class Slots:
+    """The slots of queries. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def of(self, query_id: str) -> int | None:
+        """The slot of a query; None: it has none."""
+        return self._of.get(query_id)
+
+    def add(self, query_id: str) -> None:
+        """Give a query a slot, unless it has one."""
+        with self._lock:
+            if query_id not in self._of:
+                used = list(self._of.values())
+                self._of[query_id] = min(_ORDER, key=used.count)
+
+    def remove(self, query_id: str) -> None:
+        """The query has ended for good."""
+        with self._lock:
+            self._of.pop(query_id, None)
+
+    def all(self) -> dict[str, int]:
+        """Query -> its slot."""
+        with self._lock:
+            return dict(self._of)
+
+
+class Runner(Protocol):
+    """What runs queries: the query manager."""
+
+    def take(self, owns: Callable[[str], bool]) -> None:
+        """Start the queries that this server has got."""
+
+    def give(self, owns: Callable[[str], bool], *, at_once: bool) -> None:
+        """Stop the queries that this server does not own (any more)."""
+
+    def troubles(self, owns: Callable[[str], bool]) -> Mapping[str, str]:
+        """Id -> state of those queries that do not simply run."""
+
+    def records(self) -> Mapping[str, int]:
+        """Id -> how many records a query that runs here has read and written so far."""
+
+
+class Placement:
+    """Where queries run.
+
+    Args:
+        admin: of the cluster.
+        service_id: the servers'.
+        host: this server's address.
+        server: this server's id.
+        session: Spark's session.
+        jvm_settings: of Kafka clients on the JVM.
+        balance_every_s: the least time between two changes of what this server runs, of which it makes the
+            second one; 0: it makes none.
+    """
+
+    def __init__(
+        self,
+        admin: KafkaAdmin,
+        service_id: str,
+        host: str,
+        server: str,
+        session: Callable[[], SparkSession],
+        jvm_settings: Callable[[], Mapping[str, str]],
+        balance_every_s: float = 0.0,
+    ) -> None:
+        self._admin = admin
+        self._balance_every_s = balance_every_s
+        self._jvm_settings = jvm_settings
+        self.server, self.host = server, host
+        self._group, self._topic = placement_group(service_id), placement_topic(service_id)
+        self._session = session
+        self.slots = Slots()
+        idle_topic = command_topic(service_id)
+        self._membership = Membership(admin, self._group, self._topic, idle_topic, host, server, self, SLOTS)
+        self._runner: Runner | None = None
+        #: what the other servers may know of this one, as JSON; returns at once
+        self.says: Callable[[], Mapping[str, Any]] = dict
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="placement")
+        self._where = Whereabouts()
+        self._costs = Costs()
+        #: the query that is being moved: nobody runs it
+        self._moving: str | None = None
+        #: what this server had at the last look, and since when that is so, on the monotonic clock
+        self._had: frozenset[str] = frozenset()
+        self._same_since = time.monotonic()
+        self._closing = threading.Event()
+        self._looker = threading.Thread(target=self._look, name="placement-look", daemon=True)
+
+    def was_here(self) -> bool:
+        """Whether Kafka has not noticed yet that an earlier run of this server has gone, with its queries.
+
+        Raises:
+            KsqlError: as KafkaAdmin.
+        """
+        member = self.servers().get(self.server)
+        return member is not None and member.slots > 0
+
+    def hold(self) -> None:
+        """Become one of the servers, before queries can be started: what was this server's stays so."""
+        self._membership.join()
+
+    def join(self, runner: Runner) -> None:
+        """Become one of the servers, unless it is; ``runner`` is told which queries it has."""
+        self._runner = runner
+        self._membership.join()
+        self.take_soon()
+        if not self._looker.ident:
+            self._looker.start()
+
+    def close(self) -> None:
+        """Hand the queries over and leave."""
+        self._closing.set()
+        if self._looker.ident:
+            self._looker.join()
+        self._membership.close()
+        self._pool.shutdown(cancel_futures=True)
+
+    def drain(self, timeout_s: float) -> bool:
+        """Hand the queries over, and take none until serve(); the server stays one of them.
+
+        Returns:
+            whether others may have taken them; they still end if not.
+        """
+        return self._membership.drain(timeout_s)
+
+    def serve(self) -> None:
+        """Take a share of the queries again, after drain()."""
+        self._membership.serve()
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether this server takes no queries."""
+        return self._membership.mode is not Mode.SERVING
+
+    def owns(self, query_id: str) -> bool:
+        """Whether this server runs a query."""
+        slot = self._slot(query_id)
+        return (
+            slot is not None
+            and self._membership.owns(slot)
+            and self._where.knows(slot)
+            and not self._where.is_leaving(query_id)
+            and query_id != self._moving
+        )
+
+    def remove(self, query_id: str) -> None:
+        """The query has ended for good."""
+        self.slots.remove(query_id)
+        self._where.drop(query_id)
+
+    def _slot(self, query_id: str) -> int | None:
+        """The slot that a query is in now."""
+        first = self.slots.of(query_id)
+        return None if first is None else self._where.slot(query_id, first)
+
+    def servers(self) -> dict[str, Member]:
+        """Server id -> what is known of it, of those that Kafka takes for alive.
+
+        Raises:
+            KsqlError: as KafkaAdmin.
+        """
+        return members(self._admin.assignments(self._group), self._topic)
+
+    def has_others(self) -> bool:
+        """Whether Kafka takes other servers for alive.
+
+        Raises:
+            KsqlError: as KafkaAdmin.
+        """
+        return bool(self.servers().keys() - {self.server})
+
+    def notes(self) -> dict[int, Note]:
+        """What the owners of slots have said in the last second or so.
+
+        Raises:
+            KsqlError: as KafkaAdmin.
+        """
+        return notes(self._admin, self._group, self._topic)
+
+    def state_of(self, query_id: str, known: Mapping[int, Note]) -> tuple[str, str | None]:
+        """State and host of another server's query, by what notes() has said."""
+        slot = self._slot(query_id)
+        note = known.get(slot) if slot is not None else None
+        if note is None:
+            return "REGISTERED", None
+        states = note.told.get("states") or {}
+        return str(states.get(query_id, states.get(_ALL, "RUNNING"))), note.host
+
+    # ---- Holder ------------------------------------------------------------------------------------
+
+    def gained(self, slots: frozenset[int]) -> None:
+        """As Holder.gained: queries start in a thread of their own, once the slots' notes were read."""
+        self._where.forget(slots)
+
+    def take_soon(self) -> None:
+        """Let the queries that wait and are this server's be started, in a thread of their own."""
+        with contextlib.suppress(RuntimeError):  # the server stops
+            self._pool.submit(self._take)
+
+    def _take(self) -> None:
+        if self._runner is None:  # it has not joined yet
+            return
+        try:
+            self._runner.take(self.owns)
+        except Exception:  # nobody waits for it
+            log.exception("not all queries that this server has got were started")
+
+    def release(self, slots: frozenset[int]) -> None:
+        """As Holder.release: queries finish what they have read."""
+        self._give(slots, at_once=False)
+        self._where.forget(slots)
+
+    def lost(self, slots: frozenset[int]) -> None:
+        """As Holder.lost: queries end in the middle of a batch."""
+        self._give(slots, at_once=True)
+        self._where.forget(slots)
+
+    def _give(self, slots: frozenset[int], *, at_once: bool) -> None:
+        if self._runner is None:  # nothing has been started
+            return
+        try:
+            self._runner.give(lambda query_id: self._slot(query_id) not in slots, at_once=at_once)
+        except Exception:  # their writes are refused all the same
+            log.exception("not all queries that this server has lost were stopped")
+
+    def stamp(self) -> Any:
+        """As Holder.stamp: on the JVM's clock."""
+        try:
+            return ownership.stamp(self._session())
+        except JVM_ERRORS:  # it is being started again
+            return None
+        except Exception:  # the member goes on, and its queries end
+            log.exception("the JVM's clock was not read")
+            return None
+
+    def confirmed(self, stamp: Any, seconds: float) -> None:
+        """As Holder.confirmed: the JVM is told."""
+        if stamp is None:
+            return
+        try:
+            ownership.confirm(self._session(), stamp, seconds)
+        except JVM_ERRORS:  # it is being started again
+            pass
+        except Exception:  # as above
+            log.exception("the JVM was not told which queries it may write for")
+
+    def forget(self, group: str, instance: str) -> bool:
+        """As Holder.forget: by the JVM's client."""
+        try:
+            remove_member(self._session(), self._jvm_settings(), group, instance)
+            return True
+        except JVM_ERRORS as error:  # the JVM has gone, or Kafka refuses it
+            log.warning("Kafka forgets this server only after its session: %s", reason(error))
+        except Exception:
+            log.exception("Kafka forgets this server only after its session")
+        return False
+
+    def note(self, slot: int) -> Mapping[str, Any]:
+        """As Holder.note: which queries have left the slot, and what is the matter with those in it."""
+        if not self._where.knows(slot):  # this server has just got it
+            known = self._membership.read_notes()
+            for one in self._membership.slots:
+                self._where.read(one, parse_register(known[one].told) if one in known else {})
+            self.take_soon()
+        told: dict[str, Any] = {}
+        if register := self._where.register(slot):
+            told["gone"] = register
+        if self._runner is None:
+            return {**told, "states": {_ALL: "REGISTERED"}}
+        told["states"] = self._runner.troubles(lambda query_id: self._slot(query_id) == slot)
+        if self._membership.is_first(slot):
+            told["cost"] = self._costs.total
+            told["server"] = self.says()
+        for name in ("server", "states"):
+            if len(json.dumps(told)) > MOST_SAID:
+                told.pop(name, None)
+        return told
+
+    def noted(self, notes: Mapping[int, Mapping[str, Any]]) -> None:
+        """As Holder.noted: what has left a slot is in another one now."""
+        for slot, told in notes.items():
+            self._where.written(slot, told.get("gone", {}))
+
+    # ---- queries that move -------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """See what others have moved here; now and then, move a query to a server that has less to do."""
+        measured_at = 0.0
+        while not self._closing.wait(LOOK_EVERY_S):
+            try:
+                known = self._membership.notes
+                self._see(known)
+                if time.monotonic() >= measured_at + MEASURE_EVERY_S:
+                    measured_at = time.monotonic()
+                    self._measure()
+                    self._balance(known)
+            except Exception:  # the next look may succeed
+                log.exception("queries are not balanced now")
+
+    def _see(self, known: Mapping[int, Note]) -> None:
+        self._where.keep(self._membership.slots)
+        self._where.look(known)
+        has = frozenset(query for query in self.slots.all() if self.owns(query))
+        if has != self._had:
+            self._had, self._same_since = has, time.monotonic()
+            with contextlib.suppress(RuntimeError):  # the server stops
+                self._pool.submit(self._stop_strangers)
+            self.take_soon()
+
+    def _stop_strangers(self) -> None:
+        """End what is in another server's slot now, without this server's doing: usually there is nothing."""
+
+        def stays(query: str) -> bool:
+            return query == self._moving or self._slot(query) in self._membership.slots
+
+        if self._runner is not None:
+            self._runner.give(stays, at_once=True)
+
+    def _measure(self) -> None:
+        if self._runner is not None:
+            mine = {query: n for query, n in self._runner.records().items() if self.owns(query)}
+            self._costs.update(time.monotonic(), mine)
+
+    def _balance(self, known: Mapping[int, Note]) -> None:
+        now = time.monotonic()
+        if not self._balance_every_s or now < self._same_since + self._balance_every_s:
+            return
+        if self.is_drained:
+            return
+        costs = {note.server: note.told["cost"] for note in known.values() if "cost" in note.told}
+        if any(note.server not in costs for note in known.values()):
+            return  # one has just come, or is of a release that moves nothing
+        costs[self.server] = self._costs.total
+        measured_s = min(MEASURED_S, self._balance_every_s)
+        movable = {
+            query: cost
+            for query, cost in self._costs.of.items()
+            if self._costs.known_for_s(query, now) >= measured_s and self._may_leave(query)
+        }
+        found = next_move(self.server, costs, movable)
+        if found is not None:
+            query, server = found
+            slots = [slot for slot, note in known.items() if note.server == server]
+            self._move(query, server, min(slots))
+
+    def _may_leave(self, query: str) -> bool:
+        slot = self._slot(query)
+        return slot is not None and self.owns(query) and self._where.has_room(slot, query)
+
+    def _move(self, query: str, server: str, slot: int) -> None:
+        """Stop a query, and let another server have it."""
+        first = self.slots.of(query)
+        if self._runner is None or first is None:
+            return
+        log.info("query %s is moved to server %s, which has less to do", query, server)
+        self._moving = query
+        try:
+            self._runner.give(lambda one: one != query, at_once=False)
+            self._where.move(query, first, slot)
+        finally:
+            self._moving = None
+            self._same_since = time.monotonic()
+            self.take_soon()  # where it has not come that far, it goes on here
+
+
+def placement_topic(service_id: str) -> str:
+    """The topic whose partitions are slots."""
+    return f"_confluent-ksql-{service_id}_placement"
+
+
+def placement_group(service_id: str) -> str:
+    """The group of the servers that share queries."""
+    return f"_confluent-ksql-{service_id}servers"
+
+
+def create_placement_topic(admin: KafkaAdmin, service_id: str, replicas: int) -> None:
+    """Create the topic if it is missing; replicas -1: the default."""
+    topic = placement_topic(service_id)
+    if admin.topic(topic) is None:
+        try:
+            admin.create_topic(topic, SLOTS, replicas)
+        except KsqlError as error:
+            if error.condition != "TOPIC_EXISTS":  # another server may just have made it
+                raise

@@ -1,0 +1,54 @@
+"""Whose the folder of the state of queries is: of one service id on one Kafka cluster.
+
+Ids of queries and checkpoints mean something only there. Another service that used the folder would go on
+from state which is not its own, and remove what it does not know.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.storage import Folder
+
+#: the file in the folder that says whose it is
+OWNER_FILE = ".owner.json"
+
+
+@dataclass(frozen=True)
+class StateOwner:
+    """A service: the id of its Kafka cluster, and ksql.service.id there."""
+
+    kafka_cluster_id: str
+    service_id: str
+
+
+def claim(folder: Folder, owner: StateOwner) -> None:
+    """Note that the folder is the owner's, if nobody's note is there.
+
+    Raises:
+        KsqlError: STATE_DIR_IN_USE, it is another's; STATE_DIR_UNUSABLE.
+    """
+    try:
+        found = _owner(folder)
+        if found is None:
+            folder.write(OWNER_FILE, json.dumps(asdict(owner)))
+    except OSError as error:
+        raise KsqlError("STATE_DIR_UNUSABLE", uri=folder, reason=error) from error
+    if found not in (None, owner):
+        raise KsqlError(
+            "STATE_DIR_IN_USE",
+            uri=folder,
+            id=found.service_id,
+            cluster=found.kafka_cluster_id,
+            file=OWNER_FILE,
+        )
+
+
+def _owner(folder: Folder) -> StateOwner | None:
+    """The owner that is noted; None: there is none, or it cannot be read any more."""
+    try:
+        return StateOwner(**json.loads(folder.read(OWNER_FILE)))
+    except (FileNotFoundError, ValueError, TypeError):
+        return None

@@ -1,0 +1,1 @@
+"""Spark's JVM: its start, its supervisor, its memory and clock."""

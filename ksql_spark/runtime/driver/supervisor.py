@@ -1,0 +1,204 @@
+"""The supervisor of Spark's JVM: notices that it has ended, starts it again, and all queries with it.
+
+All queries share the JVM, so one of them may end it for all: with a record that takes all memory, for
+instance, which it reads again after each restart. Such a query is found and halted. A query is *proven* if it
+has committed something, or has run for a while, since it was last started. If the JVM ends while one query
+alone is unproven, that query has ended it. If several are, they are started one by one, each when the
+one before it is proven.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.manager import QueryManager
+
+log = logging.getLogger(__name__)
+
+#: a query that has run for so long is proven, seconds
+PROVEN_AFTER_S = 10.0
+#: so many ends of the JVM halt a query
+ENDS = 2
+#: likewise, where a signal from outside has ended it, such as kill -9
+ENDS_FROM_OUTSIDE = 3
+#: pauses between attempts to start the JVM, seconds: twice as long each time
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
+
+
+class Process(Protocol):
+    """What the supervisor needs of SparkProcess."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the JVM runs."""
+        ...
+
+    def wait(self) -> int:
+        """Wait for its end; the exit code, negative: the signal."""
+        ...
+
+    def restart(self) -> Any:
+        """Start a new JVM in place of one that has ended."""
+        ...
+
+    def kill(self) -> None:
+        """End it at once."""
+        ...
+
+
+class SparkSupervisor:
+    """Restarts Spark's JVM when it ends by itself, with all queries.
+
+    Args:
+        spark: the JVM.
+        queries: on it.
+        restarted: called with the new JVM, before queries start on it.
+        proven_after_s: after how long a query is proven, seconds.
+    """
+
+    def __init__(
+        self,
+        spark: Process,
+        queries: QueryManager,
+        restarted: Callable[[], None],
+        proven_after_s: float = PROVEN_AFTER_S,
+    ) -> None:
+        self._spark = spark
+        self._queries = queries
+        self._restarted = restarted
+        self._proven_after_s = proven_after_s
+        self._closing = threading.Event()
+        self._recovering = False
+        #: why we have ended the JVM ourselves, a clause that follows "Spark's process"
+        self._why: str | None = None
+        #: query id -> how often the JVM has ended while it was unproven, after a first end
+        self._ends: dict[str, int] = {}
+        #: query id -> what it had committed when it was started after an end
+        self._committed: dict[str, Any] = {}
+        #: queries that are to be started again
+        self._waiting: list[ManagedQuery] = []
+        self._thread = threading.Thread(target=self._run, name="spark-supervisor", daemon=True)
+
+    def start(self) -> None:
+        """Watch from now on."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Watch no more: the JVM may be stopped once this returns. A restart under way is finished first."""
+        self._closing.set()
+        if not self._thread.is_alive():
+            return
+        if self._spark.is_alive and not self._recovering:
+            return  # the thread waits for the end of the JVM, and leaves then
+        self._thread.join(60)
+
+    def clock_set_back(self, seconds: float) -> None:
+        """Replace a JVM whose Kafka clients would wait until the wall clock shows the old time again."""
+        if not self._recovering:
+            self._why = f"was ended, since the clock was set back by {seconds:.0f} s"
+            self._spark.kill()
+
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            code = self._spark.wait()
+            if self._closing.is_set():
+                return
+            self._recovering = True
+            try:
+                self._recover(code)
+            except Exception:  # nobody else would restart Spark
+                log.exception("Spark was not restarted as it should be")
+                self._closing.wait(FIRST_PAUSE_S)
+            self._recovering = False
+
+    def _recover(self, code: int) -> None:
+        """Start the JVM again, and the queries that ran."""
+        why, self._why = self._why, None
+        how = why or _told(code)
+        log.error("Spark's process %s; it is started again, with all queries", how)
+        lost = self._queries.lose_spark(f"Spark's process {how}")
+        unproven = [query for query in lost if query.id in self._ends and not self._is_proven(query)]
+        self._waiting += [query for query in lost if query not in self._waiting]
+        if why is None:
+            self._blame(lost, unproven, code)
+        if self._restart():
+            self._start_queries(one_by_one=bool(unproven))
+
+    def _blame(self, lost: Sequence[ManagedQuery], unproven: Sequence[ManagedQuery], code: int) -> None:
+        """Count an end of the JVM against the queries that ran, and halt the one that has ended it."""
+        for query in lost:
+            self._ends[query.id] = self._ends.get(query.id, 0) + 1 if query in unproven else 1
+        needed = ENDS_FROM_OUTSIDE if -code in (signal.SIGKILL, signal.SIGTERM) else ENDS
+        if len(unproven) == 1 and self._ends[unproven[0].id] >= needed:
+            (culprit,) = unproven
+            self._waiting.remove(culprit)
+            log.error(
+                "query %s is halted: it has ended Spark's process", culprit.id, extra={"query": culprit.id}
+            )
+            times = self._ends.pop(culprit.id)
+            self._queries.halt(
+                culprit,
+                f"Spark's process {_told(code)}, {times} times in a row soon after this query had started. "
+                f"So it stays stopped; RESUME {culprit.id} tries it again.",
+            )
+
+    def _restart(self) -> bool:
+        """Start the JVM; False where the server stops meanwhile."""
+        pause_s = FIRST_PAUSE_S
+        while not self._closing.is_set():
+            try:
+                self._spark.restart()
+                self._restarted()
+                self._queries.regain_spark()
+                return True
+            except Exception as error:
+                log.error("Spark does not start; the next attempt is in %.0f s: %s", pause_s, error)
+            self._closing.wait(pause_s)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+        return False
+
+    def _start_queries(self, *, one_by_one: bool) -> None:
+        """Start the queries that wait."""
+        if not one_by_one:
+            waiting, self._waiting = self._waiting, []
+            with ThreadPoolExecutor(max_workers=4, thread_name_prefix="query-restart") as pool:
+                list(pool.map(self._start_query, waiting))
+            return
+        while self._waiting and not self._closing.is_set():
+            query = self._waiting.pop(0)
+            self._start_query(query)
+            while not self._is_proven(query):
+                if not self._spark.is_alive or self._closing.wait(0.1):
+                    return
+                if self._queries.find(query.id) is not query or not query.spark:
+                    break  # it was dropped, paused, or failed in another way
+
+    def _start_query(self, query: ManagedQuery) -> None:
+        self._committed[query.id] = self._queries.checkpoints.committed_or_none(query)
+        self._queries.start_lost(query)
+
+    def _is_proven(self, query: ManagedQuery) -> bool:
+        """Whether it has done something, or has run for a while, since its start."""
+        if time.monotonic() - query.retries.started_at >= self._proven_after_s:
+            return True
+        return self._queries.checkpoints.committed_or_none(query) != self._committed.get(query.id)
+
+
+def _told(code: int) -> str:
+    """How a process with this exit code has ended."""
+    if code >= 0:
+        return f"ended with code {code}"
+    try:
+        return f"was ended by the signal {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was ended by the signal {-code}"
+
+
+__all__ = ["SparkSupervisor"]

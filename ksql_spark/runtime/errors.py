@@ -1,0 +1,141 @@
+"""Failures of queries: their message, and whether the user or the system caused them."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from py4j.protocol import Py4JError, Py4JJavaError
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.security.masking import masked
+
+USER, SYSTEM, UNKNOWN = "USER", "SYSTEM", "UNKNOWN"
+
+#: Conditions and Java exceptions whose cause is with those who write statements or records: a topic that is
+#: gone, missing permissions, records that cannot be read or written, records that were removed.
+_OF_USERS = re.compile(
+    r"UnknownTopicOrPartition|UnknownTopicId|InvalidTopic|InvalidPartitions|TOPIC_UNKNOWN|TOPIC_MISSING|SOURCE_TOPIC_DELETED|DATA_LOST"
+    r"|AuthorizationException|AuthenticationException"
+    r"|USER_RAISED_EXCEPTION|RecordTooLarge|SerializationException|KAFKA_DATA_LOSS|DELETED_TOPIC|DATA_LOSS"
+    r"|not present in metadata|OffsetOutOfRange|ArithmeticException|NumberFormatException|DateTimeException"
+    r"|PARTITION_COUNT|PARTITIONS_CHANGED|STREAMING_STATE\w*SCHEMA|USER_FUNCTION"
+)
+#: Conditions and Java exceptions whose cause is the server, its disk or the cluster.
+_OF_SYSTEMS = re.compile(
+    r"OutOfMemoryError|StackOverflowError|No space left|DISK_FULL|RocksDBException|java\.io\.IOException"
+    r"|TimeoutException|DisconnectException|NetworkException|BrokerNotAvailable|NotEnoughReplicas"
+    r"|Connection refused|Connection reset|BROKER_UNREACHABLE|KAFKA_REFUSED|Py4JNetworkError|Py4JError"
+    r"|Answer from Java side is empty|STATE_INCOMPATIBLE|STATE_UNREADABLE|CHECKPOINT_DAMAGED|REGISTRY_AWAY"
+)
+
+
+#: Spark's conditions and Java's exceptions for files of a checkpoint that are damaged, missing or too new
+_STATE_UNREADABLE = re.compile(
+    r"CANNOT_LOAD_STATE_STORE|CHECKSUM_VERIFICATION_FAILED|STATE_STORE_BASE_CHECKPOINT_ID_MISMATCH"
+    r"|STATE_STORE_UNEXPECTED_EMPTY_FILE|STREAMING_STATEFUL_OPERATOR_(MISSING|NOT_MATCH)|MALFORMED_LOG_FILE"
+    r"|INVALID_LOG_VERSION|STDS_OFFSET_|STREAMING_CHECKPOINT_MISSING|Incomplete log file|Malformed log file"
+    r"|RocksDBException: Corruption|block checksum mismatch|zip\.ZipException|ZipException: "
+    r"|JsonParseException|MappingException|(EOF|FileNotFound|NegativeArraySize)Exception.*(checkpoints|state)"
+    r"|EOFException(?=[\s\S]*?streaming\.state)"
+    r"|(JsonEOF|MalformedInput)Exception(?=[\s\S]*?streaming\.checkpointing)"
+)
+_REGISTRY_AWAY = re.compile(r"\[KSQL_REGISTRY_AWAY\] ([^\n]*)")
+#: Spark's limit, and that of a task of ours (CollectedRecords.java)
+_TOO_MANY_RESULTS = re.compile(r"bigger than\s+spark\.driver\.maxResultSize \(([^)]*)\)")
+_DATA_LOST = re.compile(r"\[KSQL_DATA_LOST\] ([^\n]*)")
+#: what a source says that has got more partitions (TaskOptions.java)
+_PARTITIONS_CHANGED = re.compile(r"\[KSQL_PARTITIONS_CHANGED\] ([^\n]*)")
+
+
+@dataclass(frozen=True)
+class QueryError:
+    """One failure of a query: epoch ms, the first line of its cause, USER | SYSTEM | UNKNOWN (§6.11)."""
+
+    timestamp_ms: int
+    message: str
+    type: str = UNKNOWN
+
+
+def classify(error: BaseException | None) -> str:
+    """The type of a failure, by its innermost cause that matches: USER, SYSTEM or UNKNOWN."""
+    for cause in reversed(list(_causes(error))):
+        text = f"{getattr(cause, 'condition', '')} {type(cause).__name__} {_text(cause)}"
+        if _OF_USERS.search(text):
+            return USER
+        if _OF_SYSTEMS.search(text):
+            return SYSTEM
+    return UNKNOWN
+
+
+def reason(error: BaseException) -> str:
+    """The first informative line of an error's text, without Java's class names, at most 500 characters."""
+    if isinstance(error, KsqlError):
+        return error.message
+    if away := _REGISTRY_AWAY.search(str(error)):
+        return masked(away.group(1))[:500]
+    if changed := _PARTITIONS_CHANGED.search(str(error)):
+        return changed.group(1)
+    if many := _TOO_MANY_RESULTS.search(str(error)):
+        return (
+            f"The results of one batch are larger than spark.driver.maxResultSize ({many.group(1)}). With"
+            " exactly_once_v2 those of executors go through the server's memory: set"
+            " ksql.transaction.max.records lower, or that limit and ksql.spark.memory higher."
+        )
+    for line in str(error).splitlines():
+        line = line.strip()
+        if line and not line.startswith(("at ", "===", "JVM stack")):
+            said = line.rsplit("Exception: ", 1)[-1].removeprefix("[USER_RAISED_EXCEPTION] ")
+            return masked(said.partition(" SQLSTATE: ")[0])[:500]
+    return type(error).__name__
+
+
+def job_failure(error: BaseException) -> KsqlError:
+    """INTERNAL with what ended a job in the JVM: its innermost exception that is not Java's own."""
+    if isinstance(error, Py4JJavaError):
+        with contextlib.suppress(Exception):  # the JVM may be gone
+            said = cause = error.java_exception
+            while (cause := cause.getCause()) is not None:
+                if not cause.getClass().getName().startswith("java."):
+                    said = cause
+            error = RuntimeError(said.getMessage() or said.toString())
+    return KsqlError("INTERNAL", reason=reason(error).removesuffix("."))
+
+
+def is_jvm_gone(error: BaseException) -> bool:
+    """Whether a call of the JVM has failed because the JVM ended: Java itself has raised nothing."""
+    return isinstance(error, (Py4JError, ConnectionError)) and not isinstance(error, Py4JJavaError)
+
+
+def data_loss(error: BaseException | None) -> str | None:
+    """What a reader has lost that must not go on without it (Losses.java); None: the failure is another."""
+    for cause in _causes(error):
+        if found := _DATA_LOST.search(_text(cause)):
+            return found.group(1)
+    return None
+
+
+def is_partitions_changed(error: BaseException | None) -> bool:
+    """Whether a query has failed because a topic has got more partitions than it was planned for."""
+    return any(_PARTITIONS_CHANGED.search(_text(cause)) for cause in _causes(error))
+
+
+def is_state_unreadable(error: BaseException) -> bool:
+    """Whether a query has failed because Spark cannot read what its checkpoint has."""
+    return any(_STATE_UNREADABLE.search(_text(cause)) for cause in _causes(error))
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and its causes, including those that PySpark brings from the JVM."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = getattr(error, "_cause", None) or error.__cause__
+
+
+def _text(error: BaseException) -> str:
+    # the stack trace names the exceptions that Spark has put into one message
+    return f"{getattr(error, '_desc', error)} {getattr(error, '_stackTrace', '')}"

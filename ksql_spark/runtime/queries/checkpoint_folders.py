@@ -1,0 +1,132 @@
+"""Where the checkpoints of queries are, how far they have got, and their removal."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.runtime.queries.checkpoints import Checkpoint
+from ksql_spark.runtime.queries.definition import TRANSIENT_PREFIX
+from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.storage import Folder
+
+log = logging.getLogger(__name__)
+
+#: Spark has uploaded all that it was uploading when a query ended within this time, in seconds
+REMOVE_AGAIN_S = 15.0
+
+
+class QueryCheckpoints:
+    """The checkpoints of all queries of a server. Thread-safe.
+
+    Args:
+        persistent: folder with one folder for each query's checkpoints.
+        scratch: the same for push queries.
+    """
+
+    def __init__(self, persistent: Folder, scratch: Folder) -> None:
+        self._persistent = persistent
+        self._scratch = scratch
+        self._lock = threading.Lock()
+        #: ids of queries whose checkpoints were removed -> when to do it again, on the monotonic clock
+        self._removed: dict[str, float] = {}
+
+    def folder(self, query_id: str) -> Folder:
+        """The folder of a query's checkpoints."""
+        is_scratch = query_id.startswith(TRANSIENT_PREFIX)
+        return (self._scratch if is_scratch else self._persistent).sub(query_id)
+
+    def of(self, query: ManagedQuery, stage: int) -> Checkpoint:
+        """That of a sub-topology."""
+        return Checkpoint(self.folder(query.id), stage)
+
+    def remove(self, *query_ids: str) -> None:
+        """Remove the checkpoints of queries that no longer exist.
+
+        Spark uploads snapshots of state in the background, perhaps while a folder is being removed. What is
+        uploaded later is removed after REMOVE_AGAIN_S, or by the next start.
+        """
+        for query_id in query_ids:
+            self.folder(query_id).remove()
+            with self._lock:
+                self._removed[query_id] = time.monotonic() + REMOVE_AGAIN_S
+
+    def keep(self, query_id: str) -> None:
+        """A query of that id is about to be started: what comes from now on stays."""
+        with self._lock:
+            self._removed.pop(query_id, None)
+
+    def remove_late(self, is_there: Callable[[str], bool]) -> None:
+        """Remove what came after remove().
+
+        Args:
+            is_there: whether there is a query of an id, here or on another server.
+        """
+        with self._lock:
+            due = [query_id for query_id, at in self._removed.items() if time.monotonic() >= at]
+            for query_id in due:
+                del self._removed[query_id]
+                if not is_there(query_id):
+                    self.folder(query_id).remove()
+
+    def set_loaded(self, query: ManagedQuery) -> None:
+        """Note that the history of all sub-topologies before the last has been read."""
+        self.folder(query.id).write(_loaded(query), "")
+
+    def is_loaded(self, query: ManagedQuery) -> bool:
+        """Whether set_loaded() was called for it since it began."""
+        return _loaded(query) in self.folder(query.id).names()
+
+    def first_offsets(self, query: ManagedQuery, stage: int) -> dict[str, Mapping[str, int]]:
+        """Where a sub-topology begins to read topics if it has no checkpoint: topic -> {partition: offset}.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        checkpoint = self.of(query, stage)
+        return {**query.starts, **(checkpoint.resumed_at or {}), **checkpoint.moved_to}
+
+    def committed_offsets(self, query: ManagedQuery) -> dict[str, dict[int, int]]:
+        """Topic -> partition -> the offset after the last record whose processing is committed.
+
+        Before the first checkpoint these are the offsets at which the query begins. In real time a checkpoint
+        is written every ``ksql.checkpoint.interval.ms``, so results may be ahead of it.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED, for Spark's file of offsets.
+        """
+        found: dict[str, dict[int, int]] = {}
+        for number, stage in enumerate(query.plan.stages):
+            checkpoint = self.of(query, number)
+            try:
+                resumed_at = checkpoint.resumed_at or {}
+            except KsqlError:  # the query is in ERROR because of it
+                resumed_at = {}
+            reached = {**query.starts, **resumed_at, **(checkpoint.committed() or {})}
+            for topic in stage.topics:
+                for partition, offset in reached.get(topic, {}).items():
+                    known = found.setdefault(topic, {})
+                    known[int(partition)] = min(known.get(int(partition), offset), offset)
+        return found
+
+    def committed_or_none(self, query: ManagedQuery) -> Mapping[str, Mapping[int, int]] | None:
+        """As committed_offsets(); None if the checkpoints cannot be read."""
+        try:
+            return self.committed_offsets(query)
+        except (KsqlError, OSError, ValueError):  # the disk may be what failed
+            log.exception("the checkpoints of query %s cannot be read", query.id, extra={"query": query.id})
+            return None
+
+    def has_reached(self, query: ManagedQuery, number: int, ends: Mapping[tuple[str, int], int]) -> bool:
+        """Whether a stage has committed all records before ``ends``."""
+        checkpoint = self.of(query, number)
+        reached = {**query.starts, **(checkpoint.resumed_at or {}), **(checkpoint.committed() or {})}
+        return all(reached.get(topic, {}).get(str(p), 0) >= end for (topic, p), end in ends.items())
+
+
+def _loaded(query: ManagedQuery) -> str:
+    """The name of the file that says so; it has the number of the last sub-topology."""
+    return f"{len(query.plan.inner)}.loaded"

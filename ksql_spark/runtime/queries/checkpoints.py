@@ -1,0 +1,334 @@
+"""What a sub-topology resumes from: its checkpoint folder (Spark's), and a note of ours beside it.
+
+Spark neither adds state to a checkpoint nor removes any. If a query continues with a plan that keeps other
+state (CREATE OR REPLACE), it restarts without state at the offsets that were committed last.
+
+State is bytes that do not describe themselves. So the note describes them: the types of keys and rows, how
+each aggregate is computed and what its buffer contains. A query that would read them differently is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from ksql_spark import __version__
+from ksql_spark.errors import KsqlError
+from ksql_spark.physical.distribution import Tasks
+from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.storage import Folder
+
+log = logging.getLogger(__name__)
+
+#: in the note: state of another kind is being removed
+_IS_REMOVED = "is_removed"
+
+#: topic -> {partition: offset}
+Offsets = Mapping[str, Mapping[str, int]]
+
+
+class BatchCommit(NamedTuple):
+    """What a checkpoint says of a batch, as its transaction has it (BatchCommit.java).
+
+    Args:
+        batch: its number.
+        checkpoint: text of the checkpoint's file ``metadata``, its identity.
+        offsets: text of the file ``offsets/<batch>``.
+        commit: text of the file ``commits/<batch>``.
+    """
+
+    batch: int
+    checkpoint: str
+    offsets: str
+    commit: str
+
+
+class Checkpoint:
+    """The checkpoint of one sub-topology.
+
+    Args:
+        folder: the folder of the query's checkpoints.
+        stage: the sub-topology's number.
+    """
+
+    def __init__(self, folder: Folder, stage: int) -> None:
+        self.folder = folder.sub(str(stage))
+        self._commits, self._offsets = self.folder.sub("commits"), self.folder.sub("offsets")
+        self._parent = folder
+        self._note = f"{stage}.json"
+
+    @property
+    def resumed_at(self) -> Offsets | None:
+        """The offsets at which it restarted without state, its sink already having rows; None if it did not.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        offsets: Offsets | None = self._noted().get("resumed_at")
+        return offsets
+
+    def committed(self) -> Offsets | None:
+        """The offsets up to which the last committed batch has read; None if no batch is committed.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        last = self._last()
+        if last is None:
+            return None
+        try:
+            return _offsets(self._offsets.read(str(last)))
+        except (OSError, ValueError) as error:
+            raise _damaged(self._offsets, str(last), error) from error
+
+    def _last(self) -> int | None:
+        """The number of the last committed batch; None if no batch is committed.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        try:
+            return max(_batches(self._commits), default=None)
+        except OSError as error:
+            raise KsqlError("CHECKPOINT_DAMAGED", file=self._commits, reason=error) from error
+
+    @property
+    def transactional_id(self) -> str | None:
+        """That of the producer whose transactions commit its batches; None: it is at least once.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        found: str | None = self._noted().get("transactional_id")
+        return found
+
+    def set_transactional_id(self, transactional_id: str | None) -> None:
+        """Note by whose transactions its batches are committed from now on.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        noted = self._noted()
+        if noted.get("transactional_id") != transactional_id:
+            self._write(noted | {"transactional_id": transactional_id})
+
+    def settle(self, last: BatchCommit | None) -> None:
+        """Make it agree with the last batch whose transaction was committed.
+
+        If the server was killed between the two, the batch is visible but not in the checkpoint: it is put
+        there. What the checkpoint has of later batches is forgotten, since nothing of them is visible.
+
+        Args:
+            last: the last commit in the topic of commits; None: there is none.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED, where batches are missing.
+        """
+        try:
+            identity = self.folder.read("metadata")
+        except FileNotFoundError:
+            return
+        committed = self._last()
+        done = -1 if committed is None else committed
+        if last is not None and last.batch > done and last.checkpoint == identity:
+            if last.batch > done + 1:
+                reason = f"it ends with batch {done}, but the results of batch {last.batch} are there"
+                raise KsqlError("CHECKPOINT_DAMAGED", file=self.folder, reason=reason)
+            done = last.batch
+            self._offsets.write(str(done), last.offsets)
+            self._commits.write(str(done), last.commit)
+            log.info("batch %d of %s was committed before a crash", done, self.folder)
+        self._forget_after(done)
+
+    def _forget_after(self, last: int) -> None:
+        """Forget the batches that were planned after ``last``."""
+        for batch in _batches(self._offsets):
+            if batch > last:
+                self._offsets.forget(str(batch))
+
+    @property
+    def moved_to(self) -> Offsets:
+        """Topics that were made again: where they are read first, by queries without a checkpoint.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        offsets: Offsets = self._noted().get("moved_to", {})
+        return offsets
+
+    def moved_or_none(self) -> Offsets:
+        """As ``moved_to``; nothing where the note cannot be read."""
+        try:
+            return self.moved_to
+        except KsqlError:
+            return {}
+
+    def move(self, topic: str, offsets: Mapping[str, int]) -> None:
+        """Let the next batch read ``topic`` from ``offsets``, with the state that there is.
+
+        Batches that were planned but not committed are forgotten: they name records that are gone. It may be
+        killed at any point, and done again.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        last = self._last()
+        noted = self._noted()
+        self._write(noted | {"moved_to": {**noted.get("moved_to", {}), topic: dict(offsets)}})
+        if last is None:
+            self.folder.remove()
+            return
+        self._forget_after(last)
+        try:
+            head, lines = _lines(self._offsets.read(str(last)))
+            moved = [_moved(line, topic, offsets) for line in lines]
+        except (OSError, ValueError) as error:
+            raise _damaged(self._offsets, str(last), error) from error
+        self._offsets.write(str(last), "\n".join([*head, *moved]))
+
+    def fit(self, stage: PhysicalPlan) -> None:
+        """Make sure that ``stage`` can resume: remove state of another kind than it keeps.
+
+        It may be killed at any point: the note describes the new state only once the old state is gone.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED; the state is left as it is.
+        """
+        noted, kinds = self._noted(), list(stage.state_kinds)
+        is_removed = noted.pop(_IS_REMOVED, False)
+        if not is_removed and noted.get("state", kinds) != kinds and self.folder.exists():
+            # the old query may have written rows without committing a batch
+            committed = self.committed()
+            noted["resumed_at"] = committed or noted.get("resumed_at", {})
+            if committed is not None:
+                noted.pop("moved_to", None)
+            noted.pop("layout", None)
+            noted.pop("tasks", None)
+            is_removed = True
+            self._write(noted | {_IS_REMOVED: True})
+        if is_removed:
+            self.folder.forget("metadata")  # so that settle() leaves what remains alone
+            self.folder.remove()
+            if self.folder.exists():
+                raise KsqlError("CHECKPOINT_DAMAGED", file=self.folder, reason="it cannot be removed")
+        if is_removed or noted.get("state") != kinds:
+            self._write(noted | {"state": kinds})
+
+    def tasks(self, planned: Tasks) -> Tasks:
+        """``planned``, with the state spread as it is here; where there is none, note how it will be.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED, or STATE_INCOMPATIBLE where the plan groups rows in another way.
+        """
+        noted = self._noted()
+        if "tasks" not in noted or not self.folder.exists():
+            names = ("partitions", "count", "by_partition")
+            self._write(noted | {"tasks": {name: getattr(planned, name) for name in names}})
+            return planned
+        try:
+            there = replace(planned, **noted["tasks"])
+        except TypeError as error:
+            raise _damaged(self._parent, self._note, error) from error
+        if there.by_partition != planned.by_partition:
+            before, now = (f"by {'partition' if tasks.by_partition else 'key'}" for tasks in (there, planned))
+            release = noted.get("written_by", "an unknown release")
+            raise KsqlError("STATE_INCOMPATIBLE", part="tasks", before=before, now=now, release=release)
+        if there.by_partition:
+            return replace(there, readers=there.count)
+        return replace(there, is_exchanged=planned.is_exchanged or there.count > 1)
+
+    def check_layout(self, layout: Mapping[str, str], spark_version: str) -> None:
+        """Make sure that state is read as it was written; if there is none yet, note its layout.
+
+        Args:
+            layout: how the query that is about to start reads the state (Context.state_layout).
+            spark_version: Spark's version, to note which release wrote the state.
+
+        Raises:
+            KsqlError: STATE_INCOMPATIBLE, CHECKPOINT_DAMAGED; the state is left as it is.
+        """
+        noted = self._noted()
+        if not self.folder.sub("state").exists():
+            release = f"ksql-spark {__version__} with Spark {spark_version}"
+            if layout and (noted.get("layout"), noted.get("written_by")) != (dict(layout), release):
+                self._write(noted | {"layout": dict(layout), "written_by": release})
+            return
+        written = noted.get("layout", {})
+        for part in (*written, *(p for p in layout if p not in written)):
+            before, now = written.get(part, "nothing"), layout.get(part, "nothing")
+            if before != now:
+                raise KsqlError(
+                    "STATE_INCOMPATIBLE",
+                    part=part,
+                    before=before,
+                    now=now,
+                    release=noted.get("written_by", "an unknown release"),
+                )
+
+    def _noted(self) -> dict[str, Any]:
+        """The note: ``state`` (kinds of state in the last plan), ``layout``, ``tasks``, ``written_by`` …
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        try:
+            noted: Any = json.loads(self._parent.read(self._note))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            raise _damaged(self._parent, self._note, error) from error
+        if not isinstance(noted, dict):
+            raise _damaged(self._parent, self._note, "it is not a JSON object")
+        return noted
+
+    def _write(self, noted: Mapping[str, Any]) -> None:
+        self._parent.write(self._note, json.dumps(noted))
+
+
+def _batches(log: Folder) -> list[int]:
+    """The numbers of the batches that one of Spark's logs has."""
+    return [int(name) for name in log.names() if name.isdecimal()]
+
+
+def _damaged(folder: Folder, name: str, reason: object) -> KsqlError:
+    return KsqlError("CHECKPOINT_DAMAGED", file=f"{folder}/{name}", reason=reason)
+
+
+def _lines(text: str) -> tuple[list[str], list[str]]:
+    """The first two lines of a file of offsets, and those of its sources.
+
+    Raises:
+        ValueError: it has no others.
+    """
+    lines = text.splitlines()
+    if len(lines) < 3:
+        raise ValueError("it has no offsets")
+    return lines[:2], lines[2:]
+
+
+def _moved(line: str, topic: str, offsets: Mapping[str, int]) -> str:
+    """A source's line of a file of offsets, with those of ``topic`` replaced."""
+    topics = json.loads(line) if line != "-" else {}
+    return json.dumps(topics | {topic: dict(offsets)}) if topic in topics else line
+
+
+def _offsets(text: str) -> Offsets:
+    """The offsets in a file of Spark's: "v1", settings, then a line for each source.
+
+    Raises:
+        ValueError: the text is not that.
+    """
+    _, lines = _lines(text)
+    offsets: dict[str, Mapping[str, int]] = {}
+    for line in lines:
+        if line == "-":  # a source that has read nothing yet
+            continue
+        topics = json.loads(line)
+        of_topics = list(topics.values()) if isinstance(topics, dict) else [None]
+        if not all(isinstance(t, dict) and all(isinstance(n, int) for n in t.values()) for t in of_topics):
+            raise ValueError(f"{line[:40]} is not offsets of topics")
+        offsets.update(topics)
+    return offsets

@@ -1,0 +1,249 @@
+"""Starts the Spark query of a sub-topology: its session, its tasks, where it begins, what it writes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from ksql_spark.config import Client
+from ksql_spark.errors import KsqlError
+from ksql_spark.functions import registry
+from ksql_spark.functions.spec import Spec
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.physical.distribution import Tasks, assign, waits_for
+from ksql_spark.physical.steps import EXACTLY_ONCE, MICROBATCH, REALTIME, PhysicalPlan
+from ksql_spark.runtime.errors import is_state_unreadable, reason
+from ksql_spark.runtime.queries import exactly_once
+from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
+from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
+from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
+from ksql_spark.spark import master, sinks
+from ksql_spark.spark.build import build
+from ksql_spark.spark.frames import Context, configure, task_numbers
+from ksql_spark.spark.processing_log import ProcessingLog, QueryLog
+from ksql_spark.spark.query import SparkQuery, new_run_id
+from ksql_spark.spark.session import new_session
+from ksql_spark.spark.sources import STOPS_ON_NO_TIME
+from ksql_spark.spark.transactions import release
+
+log = logging.getLogger(__name__)
+
+#: the most records of a topic for one transaction whose results pass through the server's memory
+COLLECTED_RECORDS = 100_000
+
+#: as an offset for Spark's source: where a partition begins
+_EARLIEST = -2
+
+
+class Launcher:
+    """Starts the Spark queries of sub-topologies. Thread-safe.
+
+    Args:
+        session: returns the Spark session of now; the JVM may be restarted.
+        admin: of the cluster that queries read from and write to.
+        checkpoints: of all queries.
+        heartbeat: for queries with an idle timeout.
+        setting_of: the value of a property for a query, by name.
+        skips_losses: whether a query goes on where records are lost.
+        client: settings of a Kafka client on the JVM ("consumer", "producer"), with a query's overrides.
+        functions: returns the server's user functions by name.
+        processing_log: takes errors of single records; None: they are not reported.
+        runs: returns the Spark queries that this server has started.
+        is_closing: whether the server stops, and Spark as well.
+    """
+
+    def __init__(
+        self,
+        session: Callable[[], SparkSession],
+        admin: KafkaAdmin,
+        checkpoints: QueryCheckpoints,
+        heartbeat: IdleHeartbeat,
+        *,
+        setting_of: Callable[[ManagedQuery, str], Any],
+        skips_losses: Callable[[ManagedQuery], bool],
+        client: Callable[[Client, Mapping[str, Any]], Mapping[str, str]],
+        functions: Callable[[], Mapping[str, Spec]],
+        processing_log: ProcessingLog | None,
+        runs: Callable[[], Iterable[SparkQuery]],
+        is_closing: Callable[[], bool],
+    ) -> None:
+        self._session = session
+        self._admin = admin
+        self._checkpoints = checkpoints
+        self._heartbeat = heartbeat
+        self._setting_of = setting_of
+        self._skips_losses = skips_losses
+        self._client = client
+        self._functions = functions
+        self._log = processing_log
+        self._runs = runs
+        self._is_closing = is_closing
+        self._lock = threading.Lock()
+        #: numbers of parts and tasks -> the parts' numbers
+        self._task_numbers: dict[tuple[int, int], tuple[int, ...]] = {}
+
+    def launch(self, query: ManagedQuery, number: int) -> SparkQuery:
+        """Start the Spark query of a stage.
+
+        Raises:
+            KsqlError: as QueryManager.start().
+        """
+        # its own session: queries do not share settings
+        session = new_session(self._session())
+        topics = [source.topic for source in query.plan.sources]
+        report = self._log.attach(session, query.id, topics) if self._log is not None else None
+        run = f"{'transient-' if query.is_transient else ''}{new_run_id()}"
+        try:
+            return self._launch_run(query, number, session, report, run)
+        except KsqlError as error:
+            log.error("query %s did not start: %s", query.id, error.message, extra={"query": query.id})
+            self._release(session, run)
+            raise
+        except Exception as error:
+            if not self._is_closing():  # otherwise Spark is stopping as well
+                log_failure(log, "query %s did not start", query, error)
+            self._release(session, run)
+            if is_state_unreadable(error):
+                raise KsqlError("STATE_UNREADABLE", id=query.id, reason=reason(error)) from error
+            raise KsqlError("QUERY_FAILED", id=query.id, reason=reason(error)) from error
+
+    def _release(self, session: SparkSession, run: str) -> None:
+        with contextlib.suppress(Exception):  # the JVM may be gone
+            release(session, run)
+
+    def _launch_run(
+        self, query: ManagedQuery, number: int, session: SparkSession, report: QueryLog | None, run: str
+    ) -> SparkQuery:
+        stage = query.plan.stages[number]
+        is_exactly_once = stage.guarantee == EXACTLY_ONCE
+        checkpoint = self._checkpoints.of(query, number)
+        producer = self._client("producer", query.properties)
+        # executors hand results back to the server, where the transaction is
+        is_collected = is_exactly_once and not master.is_local(str(session.sparkContext.master))
+        exactly_once.begin(self._admin, session, run, stage, checkpoint, producer)
+        checkpoint.fit(stage)
+        tasks = checkpoint.tasks(self._assign(query, number))
+        needed = tasks.readers + tasks.count * tasks.is_exchanged if stage.mode == REALTIME else 1
+        self._check_slots(query, needed)
+        numbers = self._numbers(session, tasks)
+        configure(session, tasks, numbers, by_event_time=stage.by_event_time)
+        resumed_at = checkpoint.resumed_at
+        starts = self._starts(query, number)
+        feeds = stage.sink.topic if stage in query.plan.inner else None
+        interval_ms = self._interval_ms(query, stage)
+        consumer = dict(self._client("consumer", query.properties))
+        if is_exactly_once:
+            consumer["isolation.level"] = "read_committed"
+        is_limited = is_exactly_once and not (stage.by_event_time or tasks.is_merged or tasks.is_one_order)
+        most_records = int(self._setting_of(query, "ksql.transaction.max.records")) if is_limited else 0
+        if is_limited and is_collected:
+            most_records = min(most_records or COLLECTED_RECORDS, COLLECTED_RECORDS)
+        context = Context(
+            session,
+            consumer,
+            starts,
+            tasks=tasks,
+            numbers=numbers,
+            setting=lambda name: self._setting_of(query, name),
+            heartbeats=self._heartbeat.topic()
+            if stage.has_idle_timeout and stage.mode == MICROBATCH
+            else None,
+            log=report,
+            run=run,
+            max_idle_ms=int(self._setting_of(query, "ksql.streams.max.task.idle.ms")),
+            feeds=feeds,
+            waits_for=waits_for(query.plan, number),
+            batch_ms=interval_ms,
+            most_records=most_records,
+            fails_on_loss=not self._skips_losses(query),
+            is_resumed=resumed_at is not None,
+        )
+        is_last = stage is query.plan
+        with registry.with_functions(self._functions):
+            frame = build(stage.root, context)
+        checkpoint.check_layout(context.state_layout, session.version)
+        records = sinks.encode(
+            frame,
+            stage.sink,
+            query.sink_partitions if is_last else None,
+            report,
+            keeps_partition=tasks.keeps_partition,
+            stops_on_no_time=bool(self._setting_of(query, STOPS_ON_NO_TIME)),
+            records=stage.records,
+        )
+        return sinks.start(
+            records,
+            name=query.id if is_last else f"{query.id}/{number}",
+            run=run,
+            producer=producer,
+            topic=stage.sink.topic,
+            mode=stage.mode,
+            checkpoint=checkpoint.folder,
+            interval_ms=interval_ms,
+            linger_ms=int(self._setting_of(query, "ksql.sink.linger.ms")),
+            feeds=feeds,
+            slots=needed,
+            is_exactly_once=is_exactly_once,
+            collected=master.most_results(session) if is_collected else None,
+            topic_config=self._admin.config(stage.sink.topic) if is_last and not query.is_transient else None,
+            fails_on_refusal=bool(self._setting_of(query, "ksql.fail.on.production.error")),
+        )
+
+    def _interval_ms(self, query: ManagedQuery, stage: PhysicalPlan) -> int:
+        """The time between two checkpoints; 0: one follows the other."""
+        if stage.mode == REALTIME:
+            return int(self._setting_of(query, "ksql.checkpoint.interval.ms"))
+        is_exactly_once = stage.guarantee == EXACTLY_ONCE
+        return int(self._setting_of(query, "ksql.streams.commit.interval.ms")) if is_exactly_once else 0
+
+    def _check_slots(self, query: ManagedQuery, needed: int) -> None:
+        """Check that Spark can run so many more tasks at once, beside those of all queries.
+
+        Raises:
+            KsqlError: SPARK_NO_SLOTS.
+        """
+        session = self._session()
+        if master.is_local(str(session.sparkContext.master)):
+            return
+        total = master.slots(session)
+        free = total - sum(run.slots for run in self._runs() if run.is_active)
+        if needed > free:
+            what = f"Query {query.id}"
+            raise KsqlError("SPARK_NO_SLOTS", what=what, needed=needed, total=total, free=max(free, 0))
+
+    def _starts(self, query: ManagedQuery, number: int) -> dict[str, str]:
+        """Where a sub-topology begins to read all partitions of its topics, as Spark's source wants it."""
+        begins = self._checkpoints.first_offsets(query, number)
+        starts = {topic: dict(offsets) for topic, offsets in begins.items() if offsets}
+        if self._checkpoints.of(query, number).committed() is None:  # else Spark does not look at them
+            for topic, offsets in starts.items():
+                there = self._admin.topic(topic)
+                partitions = map(str, range(there.partitions if there is not None else 0))
+                offsets.update({p: _EARLIEST for p in partitions if p not in offsets})
+        return {topic: json.dumps(offsets) for topic, offsets in starts.items()}
+
+    def _assign(self, query: ManagedQuery, number: int) -> Tasks:
+        """The tasks of a new sub-topology."""
+        scattered = query.topics.scattered if query.topics is not None else ()
+        threads = int(self._setting_of(query, "ksql.streams.num.stream.threads"))
+        return assign(query.plan, number, query.partitions, min(threads, _cores()), scattered)
+
+    def _numbers(self, session: SparkSession, tasks: Tasks) -> tuple[int, ...]:
+        """What task_numbers gives, asked once."""
+        wanted = (tasks.partitions, tasks.count)
+        with self._lock:
+            if wanted not in self._task_numbers:
+                self._task_numbers[wanted] = task_numbers(session, *wanted)
+            return self._task_numbers[wanted]
+
+
+def _cores() -> int:
+    """How many cores there are for this process."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

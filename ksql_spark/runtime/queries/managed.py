@@ -1,0 +1,147 @@
+"""A query of KSQL as this server runs it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from ksql_spark.logical.nodes import PersistentQuery, PushQuery
+from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.runtime.errors import QueryError, is_jvm_gone
+from ksql_spark.runtime.queries import exactly_once
+from ksql_spark.runtime.queries.backoff import Retries
+from ksql_spark.runtime.queries.definition import QueryDefinition
+from ksql_spark.runtime.queries.states import Lifecycle, State
+from ksql_spark.runtime.queries.topics import QueryTopics
+from ksql_spark.spark.query import SparkQuery
+
+
+class ManagedQuery:
+    """A query of KSQL that the query manager starts, watches and stops: its definition, and how it runs.
+
+    Args:
+        definition: what it is. The properties show it.
+    """
+
+    def __init__(self, definition: QueryDefinition) -> None:
+        self._definition = definition
+        # push queries come and go by the thousand
+        self.lifecycle = Lifecycle(definition.id, logging.DEBUG if definition.is_transient else logging.INFO)
+        #: held by the thread that starts or ends it; the watcher skips the query meanwhile
+        self.control = threading.RLock()
+        #: the Spark queries of its stages, upstream first
+        self.spark: list[SparkQuery] = []
+        #: a token for each thread that will start more of its stages, once history has been read
+        self.loading: set[object] = set()
+        #: the latest failures, oldest first
+        self.errors: deque[QueryError] = deque()
+        #: its failures, and when it is started again
+        self.retries = Retries()
+        #: it has failed because a topic that it reads has gone
+        self.waits_for_topic = False
+        #: its next start goes on where records are lost, whatever ksql.on.data.loss says
+        self.accepts_loss = False
+        #: its topics, as they were at its last start
+        self.topics: QueryTopics | None = None
+        #: the push query whose Spark query runs for this one, too; None: it has its own, or needs none
+        self.shares: ManagedQuery | None = None
+        #: ids of the push queries, itself among them, for which its Spark query runs
+        self.clients: set[str] = set()
+        #: whether it is listed, and can be terminated; not if it runs only for other push queries still
+        self.is_listed = True
+
+    @property
+    def id(self) -> str:
+        """KSQL's query id."""
+        return self._definition.id
+
+    @property
+    def statement(self) -> str:
+        """The statement's text."""
+        return self._definition.statement
+
+    @property
+    def plan(self) -> PhysicalPlan:
+        """The physical plan that runs: of a push query that shares a Spark query, that one's."""
+        return self.runner._definition.plan
+
+    @property
+    def starts(self) -> Mapping[str, Mapping[str, int]]:
+        """Topic -> {partition: offset} where reading begins without a checkpoint."""
+        return self._definition.starts
+
+    @property
+    def properties(self) -> Mapping[str, Any]:
+        """The statement's property overrides."""
+        return self._definition.properties
+
+    @property
+    def sink_partitions(self) -> int:
+        """Number of partitions of the sink's topic."""
+        return self._definition.sink_partitions
+
+    @property
+    def creates_sink(self) -> bool:
+        """Whether the sink is dropped together with this query."""
+        return self._definition.creates_sink
+
+    @property
+    def is_transient(self) -> bool:
+        """Whether it is a push query."""
+        return self._definition.is_transient
+
+    @property
+    def logical(self) -> PersistentQuery | PushQuery | None:
+        """The logical plan, for EXPLAIN and CREATE OR REPLACE."""
+        return self._definition.logical
+
+    @property
+    def state(self) -> State:
+        """Its state; ``lifecycle`` changes it."""
+        return self.lifecycle.state
+
+    @property
+    def runner(self) -> ManagedQuery:
+        """What runs for it: itself, or the push query that it shares a Spark query with."""
+        return self.shares or self
+
+    @property
+    def why_failed(self) -> str:
+        """The message of its latest failure; empty if there was none."""
+        return self.errors[-1].message if self.errors else ""
+
+    @property
+    def internal_partitions(self) -> int:
+        """Of its internal topics: the greatest number among the topics that it reads."""
+        return max([1, *(len(offsets) for offsets in self.starts.values())])
+
+    @property
+    def partitions(self) -> Mapping[str, int]:
+        """How many partitions each of its topics had when it was planned, by name."""
+        between = dict.fromkeys(internal_topics(self.plan), self.internal_partitions)
+        sources = {topic: len(offsets) for topic, offsets in self.starts.items()}
+        return {self.plan.sink.topic: self.sink_partitions, **between, **sources}
+
+
+def internal_topics(plan: PhysicalPlan) -> tuple[str, ...]:
+    """The names of the topics between the plan's sub-topologies, and of those of its commits."""
+    between = (stage.sink.topic for stage in plan.inner)
+    return (*between, *map(exactly_once.commits_topic, plan.transactional_ids))
+
+
+def log_failure(logger: logging.Logger, text: str, query: ManagedQuery, error: Exception) -> None:
+    """Log what happened to a query: with the stack trace, unless Spark's JVM has ended.
+
+    Args:
+        logger: of the module where it happened.
+        text: with a place for the query's id.
+        query: the query.
+        error: its cause.
+    """
+    if is_jvm_gone(error):
+        logger.error(f"{text}: Spark does not answer", query.id, extra={"query": query.id})
+    else:
+        logger.error(text, query.id, exc_info=error, extra={"query": query.id})

@@ -1,0 +1,627 @@
+"""The queries of a server: what is done with them, and what happens to them, changes their state here."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from ksql_spark.config import Client
+from ksql_spark.errors import KsqlError
+from ksql_spark.functions.spec import Spec
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.transactions import fence
+from ksql_spark.runtime.cluster.placement import Placement
+from ksql_spark.runtime.errors import SYSTEM, classify, is_jvm_gone, reason
+from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
+from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
+from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
+from ksql_spark.runtime.queries.removals import Leftovers
+from ksql_spark.runtime.queries.runs import QueryRuns
+from ksql_spark.runtime.queries.states import Event, State, TransitionRefused
+from ksql_spark.runtime.queries.watcher import QueryWatcher
+from ksql_spark.spark.processing_log import Counts, ProcessingLog
+from ksql_spark.spark.traffic import Traffic
+from ksql_spark.storage import Folder
+
+log = logging.getLogger(__name__)
+
+#: how long Spark may take at the end to stop queries that have done what they had read, seconds
+END_S = 1.5
+
+
+class QueryManager:
+    """All queries of this server. Thread-safe.
+
+    Args:
+        session: returns the Spark session of now; the JVM may be restarted.
+        admin: of the cluster that queries read from and write to.
+        checkpoints: folder with one folder for each query's checkpoints.
+        heartbeat: for queries with an idle timeout.
+        setting: value of a property in the server's configuration, by name.
+        client: settings of a Kafka client on the JVM ("consumer", "producer"), with a query's overrides.
+        functions: returns the server's user functions by name.
+        processing_log: takes errors of single records; None: they are not reported.
+        placement: says which queries are this server's; None: all are.
+        scratch: folder with one folder for each push query's checkpoints; None: ``checkpoints``.
+    """
+
+    def __init__(
+        self,
+        session: Callable[[], SparkSession],
+        admin: KafkaAdmin,
+        checkpoints: Folder,
+        heartbeat: IdleHeartbeat,
+        setting: Callable[[str], Any],
+        client: Callable[[Client, Mapping[str, Any]], Mapping[str, str]],
+        *,
+        functions: Callable[[], Mapping[str, Spec]] = dict,
+        processing_log: ProcessingLog | None = None,
+        placement: Placement | None = None,
+        scratch: Folder | None = None,
+    ) -> None:
+        self._placement = placement
+        self.checkpoints = QueryCheckpoints(checkpoints, scratch or checkpoints)
+        self._admin = admin
+        self._setting = setting
+        self._log = processing_log
+        self._queries: dict[str, ManagedQuery] = {}
+        #: stream or table -> the queries that write it; look-ups read it without the lock
+        self._writers: dict[str, tuple[ManagedQuery, ...]] = {}
+        self._lock = threading.RLock()
+        #: push query -> how many records it could not read, and when the last one came, epoch ms
+        self._unreadable: dict[str, tuple[int, int]] = {}
+        #: how many records push queries could not read, those that have ended included
+        self.unreadable_by_push = 0
+        #: how often Spark's JVM was started again
+        self.spark_restarts = 0
+        #: nothing is started while the command log is replayed
+        self._replaying = True
+        #: set from the end of Spark's JVM until it is there again; the supervisor restarts queries then
+        self._spark_is_gone = threading.Event()
+        self._closing = threading.Event()
+        self._runs = QueryRuns(
+            session,
+            admin,
+            self.checkpoints,
+            heartbeat,
+            setting,
+            client,
+            functions=functions,
+            processing_log=processing_log,
+            queries=self.managed,
+            failed=self._did_not_go_on,
+        )
+        self.leftovers = Leftovers()
+        self._watcher = QueryWatcher(self, self._runs, self.checkpoints, self.leftovers, admin)
+        self._watcher.start()
+
+    def is_here(self, query: ManagedQuery) -> bool:
+        """Whether a query is this server's to run."""
+        return query.is_transient or self._placement is None or self._placement.owns(query.id)
+
+    def start_new(self, query: ManagedQuery) -> None:
+        """Start a query that never ran; first remove what a query with its id left that was never logged.
+
+        Where it does not start, drop() removes what it leaves.
+
+        Raises:
+            KsqlError: as start().
+        """
+        if self.is_here(query):
+            self._runs.remove_state(query)
+        self.start(query)
+
+    def start(self, query: ManagedQuery) -> None:
+        """Start ``query``, from its checkpoint if there is one, and keep it running.
+
+        Raises:
+            KsqlError: QUERY_FAILED if Spark refuses the query; STATE_INCOMPATIBLE, CHECKPOINT_DAMAGED;
+                SOURCE_TOPIC_DELETED, DATA_LOST.
+            TransitionRefused: it is paused, or has ended.
+        """
+        if not self.is_here(query):
+            query.lifecycle.apply(Event.LEAVE)
+            return
+        query.lifecycle.check(Event.START)
+        is_all = self._runs.start(query)
+        query.retries.started_at = time.monotonic()
+        try:
+            query.lifecycle.apply(Event.START)
+        except TransitionRefused:
+            self._runs.end(query)
+            raise
+        query.accepts_loss = False
+        self._list(query)
+        if not is_all:
+            self._runs.start_rest(query)
+
+    def _did_not_go_on(self, query: ManagedQuery, cause: Exception) -> None:
+        """As QueryRuns needs it: what runs of the query ends, too."""
+        if not is_jvm_gone(cause):  # else the supervisor will notice it
+            self._runs.drain_and_end(query)
+        self.failed(query, cause)
+
+    def end_transactions(self, *transactional_ids: str) -> None:
+        """Abort the transactions that queries which no longer run have left open."""
+        for transactional_id in transactional_ids:
+            fence(self._admin.servers, transactional_id, self._admin.settings)
+
+    @property
+    def is_replaying(self) -> bool:
+        """Whether the command log is replayed: start_registered() starts queries then."""
+        return self._replaying
+
+    def end_replay(self) -> None:
+        """Start what is added from now on at once; start_registered() starts what is there already."""
+        self._replaying = False
+
+    def begin(self, query: ManagedQuery) -> None:
+        """Add a query that never ran, and start it; one that does not start is retried like a failed one.
+
+        Where servers share queries, its owner starts it soon after: others wait for this server to follow the
+        command log, and the first query of a JVM takes seconds to start.
+
+        Raises:
+            KsqlError: as start(); the query is there, in ERROR.
+        """
+        with query.control:
+            self._register(query)
+            if self._placement is not None:
+                self._placement.take_soon()
+            elif not self._replaying:
+                self._start_registered(query, self.start_new)
+
+    def take_over(self, query: ManagedQuery, old: ManagedQuery) -> None:
+        """Run ``query`` in the place of ``old``, on its checkpoints; if ``old`` is paused, so is ``query``.
+
+        Raises:
+            KsqlError: as start(); the query is there, in ERROR. Spark may not be able to resume from the
+                checkpoints with the new plan.
+        """
+        with old.control, query.control:
+            self._runs.drain_and_end(old)
+            self._register(query)
+            if old.lifecycle.apply(Event.END) is State.PAUSED:
+                query.lifecycle.apply(Event.PAUSE)
+            elif self._placement is not None:
+                self._placement.take_soon()
+            elif not self._replaying:
+                self._start_registered(query, self.start)
+
+    def _register(self, query: ManagedQuery) -> None:
+        self._list(query)
+        if self._placement is not None:
+            self._placement.slots.add(query.id)
+
+    # ---- several servers (runtime.placement) ---------------------------------------------------------
+
+    def take(self, owns: Callable[[str], bool]) -> None:
+        """Start the queries that wait and that, as ``owns`` says, are this server's."""
+
+        def start(query: ManagedQuery) -> None:
+            with query.control:
+                waits = query.state in (State.ELSEWHERE, State.REGISTERED) and not query.spark
+                if waits and owns(query.id) and self.find(query.id) is query and not self._closing.is_set():
+                    log.info("query %s runs here now", query.id)
+                    self.start_or_fail(query)
+
+        if not self._replaying:
+            with ThreadPoolExecutor(max_workers=4, thread_name_prefix="query-take") as pool:
+                list(pool.map(start, [query for query in self.all() if not query.is_transient]))
+
+    def give(self, owns: Callable[[str], bool], *, at_once: bool) -> None:
+        """Stop the queries that this server does not own.
+
+        Args:
+            owns: whether it owns the query with an id.
+            at_once: in the middle of a batch, because another server may run them already.
+        """
+
+        def end(query: ManagedQuery) -> None:
+            with query.control:
+                if not self.has(query):
+                    return  # it was dropped meanwhile
+                if at_once:
+                    self._runs.end(query)
+                else:
+                    self._runs.drain_and_end(query)
+                query.loading = set()
+                query.lifecycle.apply(Event.LEAVE)
+                query.retries.forget()
+
+        gone = [query for query in self.all() if not query.is_transient and not owns(query.id)]
+        with ThreadPoolExecutor(max_workers=8, thread_name_prefix="query-give") as pool:
+            list(pool.map(end, gone))
+
+    def troubles(self, owns: Callable[[str], bool]) -> dict[str, str]:
+        """Id -> state of the queries that ``owns`` knows and that do not simply run."""
+        mine = [query for query in self.all() if not query.is_transient and owns(query.id)]
+        return {query.id: query.state for query in mine if query.state is not State.RUNNING}
+
+    def records(self) -> dict[str, int]:
+        """Id -> records that a persistent query which runs has read and written since Spark started."""
+        traffic = self.traffic()
+        return {
+            query.id: sum(volume.records for side in traffic[query.id][:2] for volume in side.values())
+            if query.id in traffic
+            else 0
+            for query in self.all()
+            if not query.is_transient and query.state is State.RUNNING
+        }
+
+    def _start_registered(self, query: ManagedQuery, start: Callable[[ManagedQuery], None]) -> None:
+        try:
+            start(query)
+        except Exception as error:
+            self.failed(query, error)
+            if isinstance(error, KsqlError):
+                raise
+            raise KsqlError("QUERY_FAILED", id=query.id, reason=reason(error)) from error
+
+    def add(self, query: ManagedQuery) -> None:
+        """Add a push query that runs without Spark, so that it is listed, and TERMINATE ends it."""
+        query.lifecycle.apply(Event.START)
+        with self._lock:
+            self._queries[query.id] = query
+
+    def share(self, query: ManagedQuery, runner: ManagedQuery) -> bool:
+        """Add a push query for which ``runner`` runs, too; False if that has failed or ends."""
+        with self._lock:
+            if not self.has(runner) or not runner.clients or runner.errors:
+                return False
+            query.shares, query.errors = runner, runner.errors
+            query.lifecycle.apply(Event.START)
+            runner.clients.add(query.id)
+            self._queries[query.id] = query
+            return True
+
+    def _let_go(self, query: ManagedQuery) -> ManagedQuery | None:
+        """Take a client away from what runs for it; what is to be ended now, None: others need it still."""
+        runner = query.runner
+        with self._lock:
+            if not query.is_transient or (query is runner and not query.clients):
+                return query
+            query.is_listed = False
+            runner.clients.discard(query.id)
+            if query is not runner and self.has(query):
+                del self._queries[query.id]
+                query.lifecycle.apply(Event.END)
+            return None if runner.clients else runner
+
+    @property
+    def logs_records(self) -> bool:
+        """Whether errors of single records are written to a topic."""
+        return self._log is not None and self._log.has_topic
+
+    def start_registered(self, report: Callable[[str], None]) -> None:
+        """Start the registered queries; one that does not start is retried like a failed one."""
+        self.end_replay()
+        waiting = [q for q in self.all() if q.state is State.REGISTERED and self.is_here(q)]
+
+        def start(numbered: tuple[int, ManagedQuery]) -> None:
+            i, query = numbered
+            if self._closing.is_set():
+                return
+            with query.control:
+                if self.find(query.id) is not query or query.state is not State.REGISTERED:
+                    return  # a statement was faster
+                report(f"starting query {i} of {len(waiting)}: {query.id}")
+                self.start_or_fail(query)
+
+        with ThreadPoolExecutor(max_workers=4, thread_name_prefix="query-start") as pool:
+            list(pool.map(start, enumerate(waiting, 1)))
+
+    def find(self, query_id: str) -> ManagedQuery | None:
+        """The query with this id, or None."""
+        with self._lock:
+            query = self._queries.get(query_id)
+            return query if query is not None and query.is_listed else None
+
+    def all(self) -> list[ManagedQuery]:
+        """All queries, sorted by id."""
+        return [query for query in self.managed() if query.is_listed]
+
+    def managed(self) -> list[ManagedQuery]:
+        """All queries, also those that run only for push queries that share them."""
+        with self._lock:
+            return [self._queries[i] for i in sorted(self._queries)]
+
+    def runs(self) -> frozenset[tuple[str, float, State]]:
+        """Of each query its id, when it was last started, and its state: what changes with each run."""
+        return frozenset((q.id, q.retries.started_at, q.state) for q in self.managed())
+
+    def has(self, query: ManagedQuery) -> bool:
+        """Whether a query is this manager's still."""
+        with self._lock:
+            return self._queries.get(query.id) is query
+
+    def knows(self, query_id: str) -> bool:
+        """Whether there is a query with this id, here or on another server."""
+        return query_id in self._queries
+
+    def stopped_writers(self, source: str) -> tuple[str, ...]:
+        """The ids of the queries that write a stream or table, and do not run now."""
+        # without the lock, since each look-up asks
+        return tuple([q.id for q in self._writers.get(source, ()) if q.state is not State.RUNNING])
+
+    def counts(self, query_id: str) -> Counts:
+        """Errors of single records of a query since the server started."""
+        counts = self._log.counts(query_id) if self._log is not None else Counts(0, 0, 0, 0, None)
+        own = self._unreadable.get(query_id)
+        return counts if own is None else counts._replace(unreadable=own[0], last_ms=own[1])
+
+    def traffic(self) -> dict[str, Traffic]:
+        """What queries read and write, by id, since Spark's JVM started."""
+        return self._log.traffic() if self._log is not None else {}
+
+    def jvm_figures(self) -> dict[str, float]:
+        """Figures about Spark's JVM by their names in JvmFigures.java."""
+        return self._log.jvm_figures() if self._log is not None else {}
+
+    def note_unreadable(self, query_id: str) -> None:
+        """A push query that Spark does not run could not read a record. Called by one thread a query."""
+        known = self._unreadable.get(query_id, (0, 0))
+        self._unreadable[query_id] = known[0] + 1, int(time.time() * 1000)
+        self.unreadable_by_push += 1
+
+    def kill(self, query_id: str) -> ManagedQuery | None:
+        """End a query at once, in the middle of a batch; its state stays, for drop()."""
+        query = self.find(query_id)
+        if query is not None:
+            self._kill(query)
+        return query
+
+    def _kill(self, query: ManagedQuery) -> None:
+        with query.control:
+            self._remove(query)
+            self._runs.end(query)
+
+    def _list(self, query: ManagedQuery) -> None:
+        """Let the manager know a query, perhaps in the place of another one with its id."""
+        with self._lock:
+            self._queries[query.id] = query
+            self._writers[query.plan.sink.name] = (*self._other_writers(query), query)
+
+    def _other_writers(self, query: ManagedQuery) -> tuple[ManagedQuery, ...]:
+        """The other queries that write what ``query`` writes."""
+        return tuple(q for q in self._writers.get(query.plan.sink.name, ()) if q.id != query.id)
+
+    def _remove(self, query: ManagedQuery) -> None:
+        """Remove a query from the manager."""
+        with self._lock:
+            if self._queries.get(query.id) is query:
+                del self._queries[query.id]
+                if others := self._other_writers(query):
+                    self._writers[query.plan.sink.name] = others
+                else:
+                    self._writers.pop(query.plan.sink.name, None)
+                query.lifecycle.apply(Event.END)
+                self._unreadable.pop(query.id, None)
+                if self._placement is not None and not self._closing.is_set():
+                    self._placement.remove(query.id)
+        if self._log is not None:
+            self._log.forget(query.id)
+
+    def start_or_fail(self, query: ManagedQuery) -> None:
+        """Start a query; if it does not start, it is in ERROR and is retried."""
+        try:
+            self.start(query)
+        except TransitionRefused as refused:  # it was paused or dropped meanwhile
+            log.info("not started: %s", refused, extra={"query": query.id})
+        except Exception as error:
+            if not isinstance(error, (KsqlError, OSError)):  # the store of its state may be away
+                log_failure(log, "query %s did not start", query, error)
+            self.failed(query, error)
+
+    def drop(self, query: ManagedQuery) -> None:
+        """Kill a query if it still runs, and remove its checkpoints, their state, and its internal topics.
+
+        A push query that shares its Spark query ends alone; the last one takes that with it.
+        """
+        runs = self._let_go(query)
+        if runs is None:
+            log.info("query %s has ended", query.id, extra={"query": query.id})
+            return
+        query = runs
+        is_here = self.is_here(query)
+        if self.has(query):
+            self._kill(query)
+            log.info("query %s has ended", query.id, extra={"query": query.id})
+        if not is_here:  # its owner removes what it leaves, unless that has just died
+            self.leftovers.add(query.id, lambda: self._remove_all(query))
+            return
+        try:
+            self._remove_all(query)
+        except (KsqlError, OSError):
+            self.leftovers.add(query.id, lambda: self._remove_all(query))
+            raise
+
+    def _remove_all(self, query: ManagedQuery) -> None:
+        """Remove what a query that has ended leaves.
+
+        Its run has ended its transaction, unless its JVM has gone.
+        """
+        self.end_transactions(*query.plan.transactional_ids)
+        self._runs.remove_state(query)
+
+    def stop(self, query_id: str) -> None:
+        """Drain a query, then end it; its state stays."""
+        query = self.find(query_id)
+        if query is not None:
+            with query.control:
+                self._remove(query)
+                self._runs.drain_and_end(query)
+
+    def pause(self, *query_ids: str) -> None:
+        """Stop queries, but keep them and their state until resume()."""
+        with contextlib.ExitStack() as locks:
+            queries = [query for query in map(self.find, query_ids) if query is not None]
+            for query in queries:
+                locks.enter_context(query.control)
+            running = [query for query in queries if query.lifecycle.allows(Event.PAUSE)]
+            for query in running:
+                query.lifecycle.apply(Event.PAUSE)
+            self._runs.drain_and_end(*running)
+
+    def resume(self, *query_ids: str) -> None:
+        """Continue paused or halted queries; one that does not start is in ERROR and is retried."""
+        for query in map(self.find, query_ids):
+            if query is not None:
+                with query.control:
+                    self._resume(query)
+
+    def _resume(self, query: ManagedQuery) -> None:
+        is_halted = query.state is State.ERROR and query.retries.is_halted
+        if not is_halted and query.state is not State.PAUSED:
+            return
+        query.lifecycle.apply(Event.RESUME)
+        query.accepts_loss = is_halted
+        if self._placement is not None:
+            self._placement.take_soon()
+        elif not self._replaying:
+            self.start_or_fail(query)
+
+    def restart(self, query_id: str) -> None:
+        """Stop a query and start it again, for example with other settings; a paused query stays paused."""
+        query = self.find(query_id)
+        if query is None:
+            return
+        with query.control:
+            if query.state is not State.PAUSED:
+                self._runs.drain_and_end(query)
+                self.start_or_fail(query)
+
+    def rebuild(self, query: ManagedQuery) -> None:
+        """Remove the state and the internal topics of a query, and start it where it once began.
+
+        See QueryRuns.reset(). A paused query starts at resume().
+
+        Raises:
+            KsqlError: QUERY_UNKNOWN if it was dropped meanwhile; KAFKA_REFUSED, BROKER_UNREACHABLE; the state
+                is gone nevertheless.
+        """
+        with query.control:
+            if not self.has(query):
+                raise KsqlError("QUERY_UNKNOWN", id=query.id, hint="It was dropped meanwhile.")
+            log.warning("the state of query %s is removed, and computed anew", query.id)
+            self._runs.end(query)
+            self._runs.reset(query)
+            query.retries.forget()
+            if query.state is not State.PAUSED and not self._replaying:
+                self.start_or_fail(query)
+
+    # ---- the end of Spark's JVM (runtime.supervisor) --------------------------------------------------
+
+    def lose_spark(self, what: str) -> list[ManagedQuery]:
+        """Note that Spark's JVM has ended, for the queries that ran on it.
+
+        Args:
+            what: happened to it, a sentence without its full stop.
+
+        Returns:
+            the persistent queries that ran, which start_lost() starts again.
+        """
+        self._spark_is_gone.set()
+        lost = []
+        for query in self.managed():
+            with query.control:
+                if not self._runs.forget(query):
+                    continue
+                then = "Send the query again." if query.is_transient else "Then this query goes on."
+                self.halt(query, f"{what}, and is started again. {then}")
+                if not query.is_transient:
+                    lost.append(query)
+        return lost
+
+    @property
+    def watch_problem(self) -> str | None:
+        """Why queries cannot be watched as they should be; None: they are."""
+        return self._watcher.problem
+
+    @property
+    def is_spark_gone(self) -> bool:
+        """Whether Spark's JVM has ended, and is not there again."""
+        return self._spark_is_gone.is_set()
+
+    def regain_spark(self) -> None:
+        """Note that Spark's JVM is there again."""
+        self.spark_restarts += 1
+        self._spark_is_gone.clear()
+
+    def start_lost(self, query: ManagedQuery) -> None:
+        """Start a query that lose_spark() returned, unless it was dropped, paused or resumed since."""
+        with query.control:
+            if self.find(query.id) is query and query.state is State.ERROR and not query.spark:
+                self.start_or_fail(query)  # the JVM may end again
+
+    def halt(self, query: ManagedQuery, message: str) -> None:
+        """Put a query into ERROR with a message; only RESUME starts it again. A paused one stays paused."""
+        with query.control:
+            if query.lifecycle.allows(Event.FAIL):
+                self._runs.note_error(query, message, SYSTEM)
+                query.retries.halt()
+                query.lifecycle.apply(Event.FAIL)
+
+    def fence(self, message: str) -> None:
+        """End all queries at once, in the middle of a batch: another server runs them now."""
+        log.error("all queries are ended: %s", message)
+        for query in self.managed():
+            with query.control:
+                self._runs.end(query)
+                self.halt(query, message)
+
+    def shut_down(self) -> bool:
+        """Stop all queries in parallel; their state stays.
+
+        Returns:
+            whether all have ended. Those that wait for a Kafka that is away end with Spark's JVM.
+        """
+        self._closing.set()
+        self._watcher.close()
+        self._runs.close()
+        with self._lock:
+            queries = list(self._queries.values())
+            self._queries.clear()
+            self._writers.clear()
+        limit_s = self._runs.stop_timeout_s()
+        deadline = time.monotonic() + limit_s
+        for query in queries:  # one that is being started has to be there before it can be stopped
+            if query.control.acquire(timeout=max(0.0, deadline - time.monotonic())):
+                query.control.release()
+        have_ended = self._runs.drain_and_end(*queries, within_s=limit_s + END_S)
+        self._watcher.join(1)
+        return have_ended
+
+    def failed(self, query: ManagedQuery, cause: BaseException | None) -> None:
+        """Record a failure, and when to retry (Retries.failed). The caller has the query's control.
+
+        A query that was paused or dropped meanwhile, or is not this server's any more, has not failed.
+        """
+        if not query.lifecycle.allows(Event.FAIL):
+            return
+        if not self.is_here(query):
+            query.lifecycle.apply(Event.LEAVE)
+            return
+        query.retries.failed(
+            time.monotonic(),
+            committed=self.checkpoints.committed_or_none(query),
+            was_running=query.state is State.RUNNING,
+            first_s=float(self._setting("ksql.query.retry.backoff.initial.ms")) / 1000,
+            longest_s=float(self._setting("ksql.query.retry.backoff.max.ms")) / 1000,
+        )
+        message = reason(cause) if cause is not None else "the query ended by itself"
+        self._runs.note_error(query, message, classify(cause))
+        if self._log is not None:
+            self._log.query_failed(query.id, message)
+        condition = cause.condition if isinstance(cause, KsqlError) else None
+        query.waits_for_topic = condition == "SOURCE_TOPIC_DELETED"
+        if condition in ("SOURCE_TOPIC_DELETED", "DATA_LOST"):
+            query.retries.halt()  # until there is a topic, or RESUME
+        query.lifecycle.apply(Event.FAIL)

@@ -1,0 +1,343 @@
+"""Starts and ends the Spark queries of a query of KSQL."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from ksql_spark.config import Client
+from ksql_spark.errors import KsqlError
+from ksql_spark.functions.spec import Spec
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import EndOffsets
+from ksql_spark.physical.distribution import waits_for
+from ksql_spark.physical.steps import EXACTLY_ONCE
+from ksql_spark.runtime.errors import USER, QueryError, is_jvm_gone
+from ksql_spark.runtime.queries import exactly_once
+from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
+from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
+from ksql_spark.runtime.queries.launcher import Launcher
+from ksql_spark.runtime.queries.managed import ManagedQuery, internal_topics, log_failure
+from ksql_spark.runtime.queries.states import State
+from ksql_spark.runtime.queries.topics import Loss, QueryTopics
+from ksql_spark.spark.processing_log import ProcessingLog
+
+log = logging.getLogger(__name__)
+
+#: how many queries are ended at once
+STOP_THREADS = 32
+#: a value of ksql.on.data.loss
+SKIP_AND_RECORD = "skip-and-record"
+#: a value of ksql.on.partitions.change
+REBUILD = "rebuild"
+
+
+class QueryRuns:
+    """Starts and ends Spark queries, for the query manager, which decides when. Thread-safe.
+
+    Args:
+        session: as in QueryManager, like all that is not described here.
+        admin: of the cluster.
+        checkpoints: of all queries.
+        heartbeat: for queries with an idle timeout.
+        setting: value of a property in the server's configuration.
+        client: settings of a Kafka client on the JVM.
+        functions: returns the server's user functions by name.
+        processing_log: takes errors of single records; None: they are not reported.
+        queries: returns the queries that the manager has.
+        failed: called, in another thread, with a query that has started and does not go on, and the cause.
+    """
+
+    def __init__(
+        self,
+        session: Callable[[], SparkSession],
+        admin: KafkaAdmin,
+        checkpoints: QueryCheckpoints,
+        heartbeat: IdleHeartbeat,
+        setting: Callable[[str], Any],
+        client: Callable[[Client, Mapping[str, Any]], Mapping[str, str]],
+        *,
+        functions: Callable[[], Mapping[str, Spec]],
+        processing_log: ProcessingLog | None,
+        queries: Callable[[], list[ManagedQuery]],
+        failed: Callable[[ManagedQuery, Exception], None],
+    ) -> None:
+        self._admin = admin
+        self._checkpoints = checkpoints
+        self._setting = setting
+        self._log = processing_log
+        self._failed = failed
+        self._lock = threading.RLock()
+        self._closing = threading.Event()
+        self._launcher = Launcher(
+            session,
+            admin,
+            checkpoints,
+            heartbeat,
+            setting_of=self.setting,
+            skips_losses=self.skips_losses,
+            client=client,
+            functions=functions,
+            processing_log=processing_log,
+            runs=lambda: [run for query in queries() for run in query.spark],
+            is_closing=self._closing.is_set,
+        )
+
+    def close(self) -> None:
+        """Start nothing more: Spark is stopped, too."""
+        self._closing.set()
+
+    def setting(self, query: ManagedQuery, name: str) -> Any:
+        """The value of a property for a query."""
+        return query.properties.get(name, self._setting(name))
+
+    def skips_losses(self, query: ManagedQuery) -> bool:
+        """Whether a query goes on where records are lost."""
+        return query.accepts_loss or self.setting(query, "ksql.on.data.loss") == SKIP_AND_RECORD
+
+    def topics(self, query: ManagedQuery) -> QueryTopics:
+        """The topics of a query since its last start."""
+        if query.topics is None:
+            folder = self._checkpoints.folder(query.id)
+            query.topics = QueryTopics(self._admin, folder, query.id, query.plan, query.partitions)
+        return query.topics
+
+    def note_error(self, query: ManagedQuery, message: str, kind: str) -> None:
+        """Keep an error among the latest ones of a query; ``kind``: USER, SYSTEM or UNKNOWN."""
+        query.errors.append(QueryError(int(time.time() * 1000), message, kind))
+        while len(query.errors) > int(self.setting(query, "ksql.query.error.max.queue.size")):
+            query.errors.popleft()
+
+    # ---- start ---------------------------------------------------------------------------------------
+
+    def start(self, query: ManagedQuery) -> bool:
+        """Start the Spark queries of a query, from its checkpoints if there are any.
+
+        Returns:
+            whether this is all; if not, start_rest() starts the others.
+
+        Raises:
+            KsqlError: as QueryManager.start(); nothing of it runs.
+        """
+        self._checkpoints.keep(query.id)
+        self._create_internal_topics(query)
+        if not query.is_transient:
+            self._fit_topics(query)
+        # threads of an earlier start do nothing more: their token is not in this set
+        query.loading = set()
+        self.end(query)  # what an earlier start has left, if Spark's JVM was thought to be gone
+        try:
+            has_history = self._has_history(query)
+            for i, _ in enumerate(query.plan.stages[:1] if has_history else query.plan.stages):
+                query.spark.append(self._launcher.launch(query, i))
+        except Exception:
+            self.end(query)
+            raise
+        return not has_history
+
+    def start_rest(self, query: ManagedQuery) -> None:
+        """Start each further sub-topology once the one before it has read its history, in another thread."""
+        token = object()
+        query.loading.add(token)
+        threading.Thread(
+            target=self._start_rest, args=(query, token), name=f"backfill-{query.id}", daemon=True
+        ).start()
+
+    def _create_internal_topics(self, query: ManagedQuery) -> None:
+        partitions = query.internal_partitions
+        replicas = int(self.setting(query, "ksql.streams.replication.factor"))
+        for stage in query.plan.inner:
+            if self._admin.topic(stage.sink.topic) is None:
+                config = {"cleanup.policy": "compact" if stage.sink.is_table else "delete"}
+                config |= {"retention.ms": "-1"}
+                self._admin.create_topic(stage.sink.topic, partitions, replicas, config)
+        for transactional_id in query.plan.transactional_ids:
+            exactly_once.create_commits_topic(self._admin, transactional_id, replicas)
+
+    def _fit_topics(self, query: ManagedQuery) -> None:
+        """See QueryTopics.fit; what is lost is recorded.
+
+        Raises:
+            KsqlError: as QueryTopics.fit; PARTITIONS_CHANGED unless ksql.on.partitions.change is rebuild.
+        """
+        try:
+            losses = self._losses(query)
+        except KsqlError as error:
+            rebuilds = self.setting(query, "ksql.on.partitions.change") == REBUILD
+            if error.condition != "PARTITIONS_CHANGED" or not rebuilds:
+                raise
+            log.warning("the results of query %s are computed anew: %s", query.id, error.message)
+            self.note_error(query, f"The results are computed anew. {error.message}", USER)
+            self.reset(query)
+            self._create_internal_topics(query)
+            losses = self._losses(query)
+        for loss in losses:
+            log.warning("query %s goes on without records: %s", query.id, loss.text)
+            self.note_error(query, f"Records are lost, the query goes on. {loss.text}", USER)
+            if self._log is not None:
+                self._log.lost(query.id, loss.topic, loss.text)
+
+    def _losses(self, query: ManagedQuery) -> list[Loss]:
+        query.topics = None
+        return self.topics(query).fit(
+            accepts_loss=self.skips_losses(query),
+            sink_partitions=query.sink_partitions,
+            checks_ends=query.retries.in_a_row > 0 or query.accepts_loss,
+        )
+
+    def _has_history(self, query: ManagedQuery) -> bool:
+        """Whether sub-topologies must start one after another, so that each reads all of its history.
+
+        Results of a transaction come later than the records that they were made of. A join with such results
+        must not begin while there is a backlog: it would run ahead in its other topics.
+        """
+        plan = query.plan
+        is_joined = any(waits_for(plan, number) for number in range(len(plan.stages)))
+        if plan.guarantee == EXACTLY_ONCE and is_joined:
+            return True
+        if not plan.by_event_time or not plan.inner:
+            return False
+        return not self._checkpoints.is_loaded(query)
+
+    def _start_rest(self, query: ManagedQuery, token: object) -> None:
+        """Start each further stage once the one before it has committed what is there now."""
+        try:
+            for i in range(1, len(query.plan.stages)):
+                there = self._ends(query, i - 1)
+                while not self._checkpoints.has_reached(query, i - 1, there):
+                    with self._lock:
+                        if not self._is_current(query, token) or not query.spark[-1].is_active:
+                            return
+                    if self._closing.wait(0.05):
+                        return
+                with self._lock:
+                    if not self._is_current(query, token):
+                        return
+                    query.spark.append(self._launcher.launch(query, i))
+            self._checkpoints.set_loaded(query)
+        except Exception as error:
+            with query.control:
+                if token in query.loading:  # else it was stopped, or Spark has ended
+                    log_failure(log, "query %s did not go on after its history was read", query, error)
+                    self._failed(query, error)
+        finally:
+            with self._lock:
+                query.loading.discard(token)
+
+    def _is_current(self, query: ManagedQuery, token: object) -> bool:
+        """Whether a query was neither stopped nor restarted since its ``loading`` got ``token``."""
+        return token in query.loading and bool(query.spark) and query.state is State.RUNNING
+
+    def _ends(self, query: ManagedQuery, number: int) -> Mapping[tuple[str, int], int]:
+        """Where the topics of a stage end, for readers of committed records."""
+        offsets = EndOffsets(self._admin.servers, self._admin.settings)
+        try:
+            return offsets.of(set(query.plan.stages[number].topics))
+        finally:
+            offsets.close()
+
+    # ---- end -----------------------------------------------------------------------------------------
+
+    def drain_and_end(self, *queries: ManagedQuery, within_s: float | None = None) -> bool:
+        """End queries once what they have read is committed, so that no work is repeated.
+
+        Args:
+            queries: which ones.
+            within_s: after how many seconds to return even if Spark has not ended all of them, as it does
+                not while it waits for Kafka; None: wait.
+
+        Returns:
+            whether all have ended.
+        """
+        began = time.monotonic()
+        for query in queries:
+            self._drain(query)
+        deadline = began + self.stop_timeout_s()
+
+        def end(query: ManagedQuery) -> None:
+            self.end(query, 0.0 if query.is_transient else max(0.0, deadline - time.monotonic()))
+
+        pool = ThreadPoolExecutor(max_workers=STOP_THREADS, thread_name_prefix="query-stop")
+        ends = [pool.submit(end, query) for query in queries]
+        left_s = None if within_s is None else max(0.0, began + within_s - time.monotonic())
+        done, late = wait(ends, left_s)
+        pool.shutdown(wait=False, cancel_futures=True)
+        for ended in done:
+            ended.result()
+        return not late
+
+    def end(self, query: ManagedQuery, timeout_s: float = 0.0) -> None:
+        """End a query, once it is drained or after ``timeout_s`` seconds."""
+        with self._lock:
+            running, query.spark = query.spark, []
+        deadline = time.monotonic() + timeout_s
+        for run in running:
+            try:
+                is_done = run.stop(deadline - time.monotonic())
+            except Exception as error:
+                self._not_stopped(query, error)
+                continue
+            if timeout_s and not is_done:
+                log.warning(
+                    "query %s was stopped before what it had read was done",
+                    query.id,
+                    extra={"query": query.id},
+                )
+
+    def forget(self, query: ManagedQuery) -> bool:
+        """Take no notice any more of what ran of a query on a JVM that has ended; whether anything did."""
+        with self._lock:
+            running, query.spark, query.loading = query.spark, [], set()
+        return bool(running)
+
+    def reset(self, query: ManagedQuery) -> None:
+        """Remove the state and internal topics of a query that is not running: it begins where it once began.
+
+        A topic that was made again since is read from its beginning, and one that has got more partitions is
+        repartitioned by key.
+
+        Raises:
+            KsqlError: KAFKA_REFUSED, BROKER_UNREACHABLE; the state is gone nevertheless.
+            OSError: the store of the state is away.
+        """
+        checkpoints = [self._checkpoints.of(query, number) for number, _ in enumerate(query.plan.stages)]
+        moved = [checkpoint.moved_or_none() for checkpoint in checkpoints]
+        topics = self.topics(query)
+        noted = topics.noted_for_rebuild(self._admin.identities(topics.names))
+        self.remove_state(query)
+        self._checkpoints.keep(query.id)
+        for checkpoint, places in zip(checkpoints, moved, strict=True):
+            for topic, offsets in places.items():
+                checkpoint.move(topic, offsets)
+        topics.note(noted)
+
+    def remove_state(self, query: ManagedQuery) -> None:
+        """Remove the checkpoints and internal topics of a query that is not running."""
+        self._checkpoints.remove(query.id)
+        self._admin.delete_topics(internal_topics(query.plan))
+
+    def _drain(self, query: ManagedQuery) -> None:
+        """Stop a query from reading."""
+        for run in query.spark:
+            try:
+                run.drain()
+            except Exception as error:
+                self._not_stopped(query, error)
+
+    def _not_stopped(self, query: ManagedQuery, error: Exception) -> None:
+        """Tell that a Spark query could not be stopped; where the JVM has gone, nothing runs any more."""
+        if not is_jvm_gone(error) and not self._closing.is_set():
+            log_failure(log, "query %s was not stopped as it should be", query, error)
+
+    def stop_timeout_s(self) -> float:
+        """How long queries may take to end what they have read."""
+        return float(self._setting("ksql.query.stop.timeout.ms")) / 1000
+
+
+__all__ = ["QueryRuns"]

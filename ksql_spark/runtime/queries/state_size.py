@@ -1,0 +1,53 @@
+"""The size of a running query's state, as Spark last reported it."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import Any
+
+from ksql_spark.runtime.queries.managed import ManagedQuery
+
+
+@dataclass(frozen=True)
+class StateSize:
+    """The state of one sub-topology when its latest batch ended.
+
+    Args:
+        entries: number of rows in the state store, including bookkeeping such as lists of a window's keys.
+        bytes: their size in files plus their size in memory.
+        at: the batch's end, ISO 8601 in UTC.
+    """
+
+    entries: int
+    bytes: int
+    at: str
+
+    def __str__(self) -> str:
+        return f"{self.entries} entries, {self.bytes} bytes at {self.at}"
+
+
+def state_sizes(query: ManagedQuery) -> tuple[StateSize | None, ...]:
+    """The state of each sub-topology, upstream first; None: it has none, or Spark has not reported any yet.
+
+    In real time Spark reports at checkpoints (``ksql.checkpoint.interval.ms``).
+    """
+    sizes: list[StateSize | None] = []
+    for run in list(query.spark):
+        progress: Any = None
+        with contextlib.suppress(Exception):  # it may be ending
+            progress = run.progress
+        sizes.append(_size(progress) if progress is not None else None)
+    return tuple(sizes)
+
+
+def _size(progress: Any) -> StateSize | None:
+    operators = progress["stateOperators"]
+    if not operators:
+        return None
+    entries = sum(int(operator["numRowsTotal"]) for operator in operators)
+    kept = sum(
+        int(operator["memoryUsedBytes"]) + int(operator["customMetrics"].get("rocksdbSstFileSize", 0))
+        for operator in operators
+    )
+    return StateSize(entries, kept, str(progress["timestamp"]))

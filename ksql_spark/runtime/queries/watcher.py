@@ -1,0 +1,238 @@
+"""Notices what happens to queries by itself: they end, their topics go or come back, it is time to retry."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from typing import Protocol
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin, TopicIdentity
+from ksql_spark.runtime.errors import (
+    data_loss,
+    is_jvm_gone,
+    is_partitions_changed,
+    is_state_unreadable,
+    reason,
+)
+from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
+from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
+from ksql_spark.runtime.queries.polling import Watch
+from ksql_spark.runtime.queries.removals import Leftovers
+from ksql_spark.runtime.queries.runs import QueryRuns
+from ksql_spark.runtime.queries.states import State
+from ksql_spark.runtime.queries.topics import QueryTopics, all_names
+
+log = logging.getLogger(__name__)
+
+#: how often queries are checked
+WATCH_EVERY_S = 0.5
+#: how often the topics of queries are looked at; what has gone is noticed the second time, in seconds
+LOOK_AT_TOPICS_EVERY_S = 3.0
+
+
+class Manager(Protocol):
+    """What the watcher asks of the query manager, which decides what a query does next."""
+
+    @property
+    def is_spark_gone(self) -> bool:
+        """Whether Spark's JVM has ended, and queries cannot be looked at."""
+
+    def managed(self) -> list[ManagedQuery]:
+        """All queries."""
+
+    def knows(self, query_id: str) -> bool:
+        """Whether there is a query with this id."""
+
+    def has(self, query: ManagedQuery) -> bool:
+        """Whether a query is there still."""
+
+    def start_or_fail(self, query: ManagedQuery) -> None:
+        """Start a query; if it does not start, it has failed."""
+
+    def failed(self, query: ManagedQuery, cause: BaseException | None) -> None:
+        """Count a failure of a query, and retry later."""
+
+
+class QueryWatcher:
+    """Looks at all queries again and again, and at their topics, in threads of its own.
+
+    Args:
+        manager: of the queries.
+        runs: of the queries.
+        checkpoints: of the queries.
+        leftovers: of queries that have ended.
+        admin: of the cluster.
+    """
+
+    def __init__(
+        self,
+        manager: Manager,
+        runs: QueryRuns,
+        checkpoints: QueryCheckpoints,
+        leftovers: Leftovers,
+        admin: KafkaAdmin,
+    ) -> None:
+        self._manager = manager
+        self._runs = runs
+        self._checkpoints = checkpoints
+        self._leftovers = leftovers
+        self._admin = admin
+        self._closing = threading.Event()
+        #: topics that were not as they should be the last time: query id and topic
+        self._doubted: set[tuple[str, str]] = set()
+        self._watches = (
+            Watch("query-watcher", WATCH_EVERY_S, self._look),
+            Watch("topic-watcher", LOOK_AT_TOPICS_EVERY_S, self._look_at_topics),
+            Watch("leftover-watcher", WATCH_EVERY_S, self._remove_leftovers),
+        )
+
+    def start(self) -> None:
+        """Watch from now on."""
+        for watch in self._watches:
+            watch.start()
+
+    def close(self) -> None:
+        """Watch no more."""
+        self._closing.set()
+        for watch in self._watches:
+            watch.close()
+
+    def join(self, timeout_s: float) -> bool:
+        """Wait until what is looked at has been, for so long in each thread; whether it has."""
+        return all([watch.join(timeout_s) for watch in self._watches])
+
+    @property
+    def problem(self) -> str | None:
+        """Why queries cannot be watched as they should be; None: they are."""
+        return next((watch.problem for watch in self._watches if watch.problem is not None), None)
+
+    def _look(self) -> None:
+        """Notice queries that ended by themselves, and restart them with back-off (reference §6.11)."""
+        failed: Exception | None = None
+        for query in self._manager.managed():
+            if self._manager.is_spark_gone:
+                break
+            try:
+                self.check(query)
+            except Exception as error:  # the others are looked at all the same
+                failed = failed or error
+        self._checkpoints.remove_late(self._manager.knows)
+        if failed is not None:
+            raise failed
+
+    def _remove_leftovers(self) -> None:
+        self._leftovers.remove_due(self._manager.knows, self._closing.is_set)
+
+    def check(self, query: ManagedQuery) -> None:
+        """Look at a query once, unless it is being started or ended; if that fails, so does the query."""
+        if not query.control.acquire(blocking=False):
+            return
+        try:
+            self._check(query)
+        except Exception as error:
+            if self._closing.is_set() or self._manager.is_spark_gone:
+                return  # Spark is stopping as well, or is started again with all queries
+            log_failure(log, "query %s cannot be watched", query, error)
+            if not is_jvm_gone(error):  # else the supervisor will notice it
+                self._runs.drain_and_end(query)
+            self._manager.failed(query, error)
+        finally:
+            query.control.release()
+
+    def _check(self, query: ManagedQuery) -> None:
+        if query.loading:
+            return
+        if query.state is State.RUNNING:
+            ended = [run for run in query.spark if not run.is_active]
+            is_missing = not query.spark and not query.is_transient
+            if not (ended or is_missing) or not self._manager.has(query):  # somebody has just ended it
+                return
+            cause = next((c for c in (run.exception() for run in ended) if c is not None), None)
+            what = data_loss(cause)
+            if what is not None and not self._runs.skips_losses(query):
+                cause = KsqlError("DATA_LOST", what=what)
+            elif cause is not None and is_state_unreadable(cause):
+                cause = KsqlError("STATE_UNREADABLE", id=query.id, reason=reason(cause))
+            elif is_partitions_changed(cause) and not query.is_transient:
+                cause = self._partitions_changed(query) or cause
+            log.error("query %s failed: %s", query.id, cause, extra={"query": query.id})
+            self._runs.drain_and_end(query)
+            self._manager.failed(query, cause)
+        elif (
+            query.state is State.ERROR
+            and time.monotonic() >= query.retries.due_at
+            and self._manager.has(query)
+        ):
+            self._manager.start_or_fail(query)
+
+    def _partitions_changed(self, query: ManagedQuery) -> KsqlError | None:
+        """What QueryTopics says of a topic that has got more partitions; None if none has now."""
+        topics = self._runs.topics(query)
+        try:
+            topics.check_partitions(self._admin.identities(topics.names))
+        except KsqlError as error:
+            return error
+        return None
+
+    def _look_at_topics(self) -> None:
+        """Notice that topics of queries have gone, were made again, or are there again."""
+        states = (State.RUNNING, State.ERROR)
+        queries = [q for q in self._manager.managed() if not q.is_transient and q.state in states]
+        try:
+            there = self._admin.identities(all_names([self._runs.topics(q) for q in queries]))
+        except KsqlError as error:  # the queries will notice it, too
+            log.warning("the topics of queries cannot be looked at: %s", error.message)
+            return
+        doubted, self._doubted = self._doubted, set()
+        failed: Exception | None = None
+        for query in queries:
+            try:
+                topics = self._runs.topics(query)
+                changed = topics.changed(there)
+                self._doubted |= {(query.id, name) for name in changed}
+                known = [name for name in changed if (query.id, name) in doubted]
+                if query.control.acquire(blocking=False):  # else it is being started or ended
+                    try:
+                        self._note_topics(query, topics, known, there)
+                    finally:
+                        query.control.release()
+            except Exception as error:  # as in _look
+                if not self._manager.is_spark_gone:
+                    failed = failed or error
+        if failed is not None:
+            raise failed
+
+    def _note_topics(
+        self, query: ManagedQuery, topics: QueryTopics, changed: list[str], there: Mapping[str, TopicIdentity]
+    ) -> None:
+        """Stop a query whose topics have changed; start one that waited for a topic."""
+        if not self._manager.has(query) or self._manager.is_spark_gone:
+            return
+        missing = topics.missing(there)
+        if query.state is State.RUNNING and not changed:
+            try:
+                topics.check_partitions(there)
+            except KsqlError as error:
+                log.error("query %s stops: %s", query.id, error, extra={"query": query.id})
+                # not drained: what it reads now may be of keys whose state is elsewhere
+                self._runs.end(query)
+                self._manager.start_or_fail(query)  # which fails, or rebuilds the state
+        elif query.state is State.RUNNING:
+            if query.plan.sink.topic in changed:
+                self._runs.end(query)
+            else:
+                self._runs.drain_and_end(query)
+            if missing:
+                self._manager.failed(query, KsqlError("SOURCE_TOPIC_DELETED", topic=missing[0]))
+            else:
+                self._manager.start_or_fail(query)
+        elif query.state is State.ERROR and not missing and not query.spark:
+            is_retried = bool(changed) and not query.retries.is_halted
+            if query.waits_for_topic or is_retried:
+                self._manager.start_or_fail(query)
+
+
+__all__ = ["QueryWatcher"]

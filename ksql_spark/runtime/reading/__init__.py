@@ -1,0 +1,1 @@
+"""Rows for clients: pull queries and their views, push queries, PRINT."""

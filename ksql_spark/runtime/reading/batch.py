@@ -1,0 +1,231 @@
+"""Pull queries that Spark runs as one batch query (logical.nodes.BatchQuery).
+
+We first ask for the end offsets of all topics, then wait until each view has reached them; streams are read
+up to them. So the rows of all sources are those of one moment, or newer if a view has moved on meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import queue
+import tempfile
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.logical.nodes import BatchQuery, KeyLookup, Limit, Node, Project, Source, relations
+from ksql_spark.runtime.errors import job_failure
+from ksql_spark.runtime.reading.pull import encoded_keys
+from ksql_spark.runtime.reading.results import Row, api_value, result_columns
+from ksql_spark.runtime.reading.view import StoredRow
+from ksql_spark.runtime.reading.views import Views
+from ksql_spark.schema import Column
+from ksql_spark.spark import batch
+
+log = logging.getLogger(__name__)
+
+#: up to this many rows and bytes go to Spark in the query's text; more go into a file
+_FEW_ROWS, _FEW_BYTES = 1_000, 1_000_000
+#: rows per piece, and pieces that may wait for the reader
+_PIECE_ROWS, _PIECES = 1_000, 8
+
+
+class BatchResult:
+    """A QueryStream over the rows of a Spark batch query, which runs in a thread of its own until closed.
+
+    Args:
+        session: the query's session.
+        frame: the query's rows.
+        columns: the query's columns.
+        key_names: names of the columns that are flagged KEY.
+        kind: PULL or STREAM_PULL.
+        limit: the query's LIMIT; None: no limit.
+        clean_up: called at the end.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        frame: DataFrame,
+        columns: tuple[Column, ...],
+        key_names: frozenset[str],
+        kind: str,
+        limit: int | None,
+        clean_up: Callable[[], None],
+    ) -> None:
+        self.query_id = f"query_{uuid.uuid4().hex}"
+        self.kind = kind
+        self.columns = result_columns(columns, key_names)
+        self.final_message: str | None = None
+        self._session = session
+        self._frame = frame
+        self._schema = columns
+        self._limit = limit
+        self._clean_up = clean_up
+        self._closed = threading.Event()
+        #: rows; then None, or the error that ended them
+        self._pieces: queue.Queue[list[Row] | Exception | None] = queue.Queue(_PIECES)
+        self._worker = threading.Thread(target=self._work, name=self.query_id, daemon=True)
+        self._worker.start()
+
+    def read(self, timeout_s: float) -> list[Row] | None:
+        """The rows that have arrived; [] if none came within ``timeout_s`` seconds; None at the end.
+
+        Raises:
+            KsqlError: Spark could not run the query.
+        """
+        if self._closed.is_set():
+            return None
+        try:
+            piece = self._pieces.get(timeout=timeout_s)
+        except queue.Empty:
+            return []
+        if not isinstance(piece, list):
+            self._closed.set()
+        if isinstance(piece, Exception):
+            raise piece
+        return piece
+
+    def close(self) -> None:
+        """Cancel the query if it still runs; may be called more than once."""
+        self._closed.set()
+        if self._worker.is_alive():
+            with contextlib.suppress(Exception):  # the JVM may be gone
+                # jobs that have not started yet, too
+                self._session.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(self.query_id)
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._pieces.get_nowait()
+
+    def _work(self) -> None:
+        try:
+            self._session.sparkContext.setJobGroup(self.query_id, "pull query", interruptOnCancel=True)
+            count, piece = 0, list[Row]()
+            for values in batch.rows(self._frame, self._schema):
+                piece.append(Row([api_value(v, c.type) for v, c in zip(values, self._schema, strict=True)]))
+                count += 1
+                if len(piece) == _PIECE_ROWS:
+                    if not self._put(piece):
+                        return
+                    piece = []
+            if piece:
+                self._put(piece)
+            if self.kind == "STREAM_PULL":
+                self.final_message = "Limit Reached" if count == self._limit else "Query Completed"
+            self._put(None)
+        except Exception as error:
+            if not self._closed.is_set():
+                log.exception("pull query %s failed", self.query_id, extra={"query": self.query_id})
+                self._put(error if isinstance(error, KsqlError) else job_failure(error))
+        finally:
+            self._clean_up()
+
+    def _put(self, piece: list[Row] | Exception | None) -> bool:
+        """Queue ``piece`` for the reader; False if the result has been closed."""
+        while not self._closed.is_set():
+            with contextlib.suppress(queue.Full):
+                self._pieces.put(piece, timeout=0.5)
+                return True
+        return False
+
+
+def run(
+    query: BatchQuery,
+    views: Views,
+    session: SparkSession,
+    consumer: Mapping[str, str],
+    timeout_s: float,
+    setting: Callable[[str], Any],
+) -> BatchResult:
+    """Start ``query``.
+
+    Args:
+        query: the query.
+        views: the views of tables.
+        session: any session.
+        consumer: settings of Kafka's consumers.
+        timeout_s: how long to wait for the views, seconds.
+        setting: effective value of a property, by name.
+
+    Raises:
+        KsqlError: VIEW_BEHIND, TOPIC_UNKNOWN, BROKER_UNREACHABLE, NOT_DONE_YET; INTERNAL where Spark refuses.
+    """
+    sources = relations(query.root)
+    ends = views.ends(dict.fromkeys(relation.source.topic for relation in sources))
+    views.folder.mkdir(parents=True, exist_ok=True)
+    folder = tempfile.TemporaryDirectory(dir=views.folder, prefix="pull-")
+    try:
+        reading = _Reading(views, session, ends, timeout_s, Path(folder.name))
+        stored = [
+            reading.rows(relation, keys) if relation.source.is_table else None
+            for relation, keys in zip(sources, query.lookups, strict=True)
+        ]
+        own = batch.session_for(session, query.root, reading.count)
+        frames = (
+            batch.stream(own, consumer, relation, ends[relation.source.topic])
+            if rows is None
+            else batch.table(own, relation, rows)
+            for relation, rows in zip(sources, stored, strict=True)
+        )
+        frame = batch.build(query.root, frames, setting)
+        kind = "PULL" if all(relation.source.is_table for relation in sources) else "STREAM_PULL"
+        columns = query.root.schema.columns
+        return BatchResult(own, frame, columns, query.key_names, kind, _limit(query.root), folder.cleanup)
+    except PySparkException as error:
+        folder.cleanup()
+        log.exception("Spark does not take a pull query")
+        raise job_failure(error) from None
+    except BaseException:
+        folder.cleanup()
+        raise
+
+
+def _limit(root: Node) -> int | None:
+    """The LIMIT of the whole query."""
+    if isinstance(root, Project) and isinstance(root.child, Limit):
+        root = root.child
+    return root.limit if isinstance(root, Limit) else None
+
+
+class _Reading:
+    """Reads the stored rows of tables; a table that is named twice is scanned once."""
+
+    def __init__(
+        self,
+        views: Views,
+        session: SparkSession,
+        ends: dict[str, dict[int, int]],
+        timeout_s: float,
+        folder: Path,
+    ) -> None:
+        self.count = sum(end for topic in ends.values() for end in topic.values())
+        self._views = views
+        self._session = session
+        self._ends = ends
+        self._timeout_s = timeout_s
+        self._folder = folder
+        self._scans: dict[str, list[StoredRow] | Path] = {}
+        self._numbers = itertools.count()
+
+    def rows(self, relation: Source, lookups: tuple[KeyLookup, ...] | None) -> list[StoredRow] | Path:
+        source = relation.source
+        view = self._views.reaching(source, self._ends[source.topic], self._timeout_s)
+        if source.name in self._scans:
+            return self._scans[source.name]
+        keys = None if lookups is None else encoded_keys(source, lookups, lambda: self._session)
+        few = view.scan(_FEW_ROWS + 1) if keys is None else view.get(keys)
+        found: list[StoredRow] | Path = few
+        if len(few) > _FEW_ROWS or sum(len(row.key) + len(row.value) for row in few) > _FEW_BYTES:
+            found = self._folder / f"{next(self._numbers)}.csv"
+            view.export(found, keys)
+        if keys is None:
+            self._scans[source.name] = found
+        return found

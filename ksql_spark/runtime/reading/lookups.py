@@ -1,0 +1,171 @@
+"""Look-ups that are made once for all values of a prepared plan, and then only run.
+
+A look-up has plain items and conditions (runtime/reading/row_decoding.py), the keys of its rows, and no
+windows. What it reads is one page of a file, so it may run in an event loop's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ksql_spark.analyzer.plan_cache import Found, Known, Values
+from ksql_spark.consistency import encode
+from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import Cast, Expression, Literal
+from ksql_spark.formats import FramedSerde
+from ksql_spark.runtime.reading.freshness import OnReached
+from ksql_spark.runtime.reading.results import PullResult, ResultColumn, Row, pull_query_id
+from ksql_spark.runtime.reading.row_decoding import READERS, Reader, function_of, is_plain, values_of
+from ksql_spark.runtime.reading.view import View
+from ksql_spark.schema_registry import SchemaRegistry
+
+#: look-ups of more keys are not run in an event loop's thread
+MOST_KEYS = 20
+
+#: what is known of a plan that is no such look-up
+_OTHER = object()
+
+
+class LookUpPlan:
+    """How all look-ups of one plan are answered.
+
+    Args:
+        known: the plan.
+        reader: of the table's rows.
+    """
+
+    def __init__(self, known: Known, reader: Reader) -> None:
+        pattern, places = known.pattern, known.places
+        self.source = pattern.source
+        self.columns = [
+            ResultColumn.of(i.name, i.expression.type, i.name in pattern.key_names) for i in pattern.items
+        ]
+        self._decode = reader.decode
+        self._encode = reader.key.encode
+        self._keys = [
+            [function_of(value, {}, places) for value in lookup.values] for lookup in pattern.lookups or ()
+        ]
+        items = [(item.expression, item.expression.type) for item in pattern.items]
+        self._values = values_of(items, pattern.predicate, reader.places, places)
+        self._offset, self._limit = pattern.offset or 0, pattern.limit
+        #: the only part of the only key, which most look-ups have
+        self._only_part = self._keys[0][0] if [len(parts) for parts in self._keys] == [1] else None
+
+    def keys(self, values: Values) -> list[bytes]:
+        """The bytes of the keys, without duplicates and NULLs.
+
+        Raises:
+            ValueError: a value cannot be a key.
+        """
+        if self._only_part is not None:
+            value = self._only_part((), values)
+            key = None if value is None else self._encode([value])
+            return [] if key is None else [key]
+        keys: dict[bytes, None] = {}
+        for parts in self._keys:
+            given = [part((), values) for part in parts]
+            key = None if None in given else self._encode(given)
+            if key is not None:
+                keys[key] = None
+        return list(keys)
+
+    def rows(self, view: View, values: Values) -> list[list[Any]]:
+        """The values of the rows that ``view`` has for ``values``, JSON-ready."""
+        found = []
+        for stored in view.get(self.keys(values)):
+            row = self._decode(stored)
+            shown = None if row is None else self._values(row, values)
+            if shown is not None:
+                found.append(shown)
+        if self._offset or self._limit is not None:
+            end = None if self._limit is None else self._offset + self._limit
+            return found[self._offset : end]
+        return found
+
+
+def plan_of(found: Found, registry: SchemaRegistry | None) -> LookUpPlan | None:
+    """How ``found`` is answered; None if it is no such look-up."""
+    known = found.known
+    if known.compiled is None:
+        known.compiled = _plan(known, registry) or _OTHER
+    return known.compiled if isinstance(known.compiled, LookUpPlan) else None
+
+
+def _plan(known: Known, registry: SchemaRegistry | None) -> LookUpPlan | None:
+    pattern = known.pattern
+    if pattern.lookups is None or len(pattern.lookups) > MOST_KEYS or pattern.source.window is not None:
+        return None
+    conditions = [pattern.predicate] if pattern.predicate is not None else []
+    keys = [value for lookup in pattern.lookups for value in lookup.values]
+    if not all(is_plain(e) for e in [*(i.expression for i in pattern.items), *conditions, *keys]):
+        return None
+    if not all(_is_constant(key) for key in keys):
+        return None
+    reader = READERS.of(pattern.source, registry)
+    if isinstance(reader.key, FramedSerde) or isinstance(reader.value, FramedSerde):
+        return None  # reading may ask the registry
+    return LookUpPlan(known, reader)
+
+
+class LookUp:
+    """One look-up under way; the thread that made it may not be blocked.
+
+    Args:
+        plan: how it is answered.
+        values: of the statement.
+        view: has the rows.
+        when_current: calls back once the view is as current as asked for; None: it is.
+        stopped: ids of the queries that write the table and do not run.
+    """
+
+    def __init__(
+        self,
+        plan: LookUpPlan,
+        values: Values,
+        view: View,
+        *,
+        when_current: Callable[[OnReached], None] | None,
+        stopped: tuple[str, ...] = (),
+    ) -> None:
+        self.when_current = when_current
+        self.stopped = stopped
+        #: what each row has
+        self.columns: list[ResultColumn] = plan.columns
+        self._plan = plan
+        self._values = values
+        self._view = view
+
+    @property
+    def token(self) -> str:
+        """Says which records its answer has, see ksql_spark.consistency."""
+        return encode({self._view.topic: self._view.positions})
+
+    @property
+    def query_id(self) -> str:
+        """The id of this query."""
+        return pull_query_id()
+
+    def rows(self) -> list[list[Any]]:
+        """The values of its rows, once ``when_current`` has called back without an error.
+
+        Raises:
+            KsqlError: the view was closed; a value cannot be a key.
+        """
+        try:
+            return self._plan.rows(self._view, self._values)
+        except ValueError as error:
+            raise KsqlError("INVALID_STATEMENT", reason=str(error)) from None
+
+    def result(self) -> PullResult:
+        """The same as a stream. Raises what ``rows`` does."""
+        return PullResult(self._plan.columns, list(map(Row, self.rows())))
+
+
+def _is_constant(expression: Expression) -> bool:
+    match expression:
+        case Literal():
+            return True
+        case Cast(operand, _):
+            return _is_constant(operand)
+    return False

@@ -1,0 +1,192 @@
+"""Pull queries: the current rows of a materialized table (reference §2.5).
+
+Look-ups of plain columns are answered from the view, without Spark. Spark evaluates any other expression over
+the rows that were found, with the lowering that streams use.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from ksql_spark.expressions import Literal
+from ksql_spark.formats import FramedSerde
+from ksql_spark.logical.nodes import KeyLookup, PullQuery
+from ksql_spark.metastore.serdes import value_serde
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.runtime.errors import job_failure
+from ksql_spark.runtime.reading.key_ranges import key_ranges
+from ksql_spark.runtime.reading.results import (
+    SMALL,
+    PullResult,
+    ResultColumn,
+    Row,
+    api_form,
+    api_value,
+    result_columns,
+)
+from ksql_spark.runtime.reading.row_decoding import READERS, is_plain, rows_of
+from ksql_spark.runtime.reading.view import PAGE_ROWS, StoredRow, View
+from ksql_spark.schema import Column
+from ksql_spark.schema_registry import SchemaRegistry
+from ksql_spark.spark.build import build
+from ksql_spark.spark.evaluate import evaluate, evaluate_rows
+from ksql_spark.spark.frames import Context, quoted
+
+
+class ScanResult:
+    """A QueryStream over the pages of a view, which are read as the client takes them.
+
+    Args:
+        columns: of the result.
+        first: the first rows.
+        pages: gives the others.
+    """
+
+    def __init__(self, columns: list[ResultColumn], first: list[Row], pages: Iterator[list[Row]]) -> None:
+        self.query_id = f"query_{int(time.time() * 1000)}"
+        self.kind = "PULL"
+        self.columns = columns
+        self.final_message: str | None = None
+        self._pages = itertools.chain([first], pages)
+        self._closed = False
+
+    def read(self, timeout_s: float) -> list[Row] | None:
+        """The next page; None after the last."""
+        return None if self._closed else next(self._pages, None)
+
+    def close(self) -> None:
+        """Read no more."""
+        self._closed = True
+
+
+def run(
+    query: PullQuery,
+    view: View,
+    session: Callable[[], SparkSession],
+    registry: SchemaRegistry | None = None,
+) -> PullResult | ScanResult:
+    """Answer ``query``, a pull query on a table, from its view."""
+    keys = None if query.lookups is None else encoded_keys(query.source, query.lookups, session)
+    stored: Iterator[Sequence[StoredRow]]
+    if keys is None:
+        stored = view.pages(key_ranges(query.source, query.predicate))
+    else:
+        found = view.get(keys)
+        stored = (found[i : i + PAGE_ROWS] for i in range(0, len(found), PAGE_ROWS))
+    columns = [ResultColumn.of(i.name, i.expression.type, i.name in query.key_names) for i in query.items]
+    pages = _limited(_selected(query, stored, session, registry), query.offset or 0, query.limit)
+    rows: list[Row] = []
+    for page in pages:
+        rows += page
+        if len(rows) >= SMALL:
+            return ScanResult(columns, rows, pages)
+    return PullResult(columns, rows)
+
+
+def _limited(pages: Iterator[list[Row]], offset: int, limit: int | None) -> Iterator[list[Row]]:
+    """``pages`` without the first ``offset`` rows, up to ``limit`` rows; no page is read in vain."""
+    left = limit
+    while left is None or left > 0:
+        page = next(pages, None)
+        if page is None:
+            return
+        skipped = min(offset, len(page))
+        offset -= skipped
+        page = page[skipped : None if left is None else skipped + left]
+        if left is not None:
+            left -= len(page)
+        yield page
+
+
+def encoded_keys(
+    source: DataSource, lookups: Sequence[KeyLookup], session: Callable[[], SparkSession]
+) -> list[bytes] | None:
+    """The keys to look up, encoded to bytes, without duplicates and NULLs.
+
+    None: a key may have been written in more than one way, by different schemas.
+    """
+    serde = READERS.of(source, None).key
+    if isinstance(serde, FramedSerde):
+        return None
+    keys: dict[bytes, None] = {}
+    for lookup in lookups:
+        values = [v.value for v in lookup.values if isinstance(v, Literal)]
+        if len(values) < len(lookup.values):
+            values = evaluate(session(), lookup.values)
+        key = None if None in values else serde.encode(values)
+        if key is not None:
+            keys[key] = None
+    return list(keys)
+
+
+def run_on_stream(
+    plan: PhysicalPlan,
+    columns: Sequence[Column],
+    session: SparkSession,
+    consumer: Mapping[str, str],
+    limit: int | None,
+    offset: int = 0,
+) -> PullResult:
+    """Answer a pull query on a stream: one batch over the records that are in its topic now.
+
+    Args:
+        plan: from physical.planner.lower_transient.
+        columns: the result's columns.
+        session: any session.
+        consumer: settings of Kafka's consumers.
+        limit: the query's LIMIT; None: all rows.
+        offset: number of rows to skip.
+
+    Raises:
+        KsqlError: INTERNAL where Spark cannot run it.
+    """
+    frame = build(plan.root, Context(session, consumer, {}, is_batch=True))
+    serde = value_serde(plan.sink)
+    names = [quoted(c.name) for c in plan.sink.schema.value]
+    encoded = frame.selectExpr(f"{serde.encode_sql(names)} AS row")
+    if limit is not None:
+        encoded = encoded.limit(offset + limit)
+    rows = []
+    try:
+        for record in encoded.toLocalIterator():
+            values = serde.decode(bytes(record[0]))
+            if values is not None:
+                rows.append(Row([api_value(v, c.type) for v, c in zip(values[1:], columns, strict=True)]))
+    except Py4JError as error:
+        raise job_failure(error) from error
+    del rows[:offset]
+    done = "Limit Reached" if limit is not None and len(rows) >= limit else "Query Completed"
+    result = PullResult(result_columns(columns), rows, done)
+    result.kind = "STREAM_PULL"
+    return result
+
+
+def _selected(
+    query: PullQuery,
+    stored: Iterator[Sequence[StoredRow]],
+    session: Callable[[], SparkSession],
+    registry: SchemaRegistry | None,
+) -> Iterator[list[Row]]:
+    """The result's rows of each page of stored rows."""
+    expressions = [i.expression for i in query.items]
+    everything = [*expressions, *([query.predicate] if query.predicate is not None else [])]
+    if not all(is_plain(e) for e in everything):
+        forms = [api_form(e.type) for e in expressions]
+        for page in stored:
+            found = evaluate_rows(session(), query.source, page, expressions, query.predicate)
+            yield [
+                Row([v if form is None else form(v) for v, form in zip(row, forms, strict=True)])
+                for row in found
+            ]
+        return
+    reader = READERS.of(query.source, registry)
+    row_of = rows_of([(e, e.type) for e in expressions], query.predicate, reader.places)
+    for page in stored:
+        decoded = (row for row in map(reader.decode, page) if row is not None)
+        yield [row for values in decoded if (row := row_of(values, ())) is not None]

@@ -1,0 +1,300 @@
+"""Push queries, whose rows go to the client as they arrive (reference §2.5).
+
+A query of plain columns and conditions over a stream reads the stream's topic itself. Any other is a query of
+Spark that writes to a topic of its own, which all clients that ask the same read (runtime.sharing).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+
+from ksql_spark import consistency
+from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import ColumnRef, Expression, columns_in
+from ksql_spark.formats import BadRecord, FramedSerde
+from ksql_spark.kafka.consumer import Record
+from ksql_spark.logical.nodes import Filter, Project, PushQuery, Source
+from ksql_spark.metastore.serdes import value_serde
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.manager import QueryManager
+from ksql_spark.runtime.reading.results import Row, SharedRows, api_value, result_columns
+from ksql_spark.runtime.reading.row_decoding import READERS, is_plain, rows_of
+from ksql_spark.runtime.reading.topic_feeds import Batch, Subscription
+from ksql_spark.schema import PSEUDO_COLUMNS, Column, Role
+
+#: records as the rows that a client gets
+Rows = Callable[[Iterable[Record]], SharedRows]
+#: takes a record that cannot be read, and why
+OnUnreadable = Callable[[Record, BadRecord], None]
+
+
+class PlacedRows(SharedRows):
+    """Rows of a query of Spark, with the partitions and offsets of the records that they were made of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places: list[tuple[int, int]] = []
+        #: partition -> the first of the offsets, and the one after the last
+        self.first: dict[int, int] = {}
+        self.next: dict[int, int] = {}
+
+    def add(self, row: Row, partition: int, offset: int) -> None:
+        """Add a row; only while the object is made."""
+        self.append(row)
+        self.places.append((partition, offset))
+        self.first[partition] = min(offset, self.first.get(partition, offset))
+        self.next[partition] = max(offset + 1, self.next.get(partition, 0))
+
+    def since(self, starts: Mapping[int, int]) -> SharedRows:
+        """The rows of records from ``starts`` (partition -> offset) on."""
+        for partition, first in self.first.items():
+            if first < starts.get(partition, 0):
+                break
+        else:
+            return self
+        places = zip(self, self.places, strict=True)
+        return SharedRows(row for row, (partition, offset) in places if offset >= starts.get(partition, 0))
+
+
+def results(sink: DataSource, columns: Sequence[Column]) -> Rows:
+    """For a query of Spark: its records are its rows.
+
+    Args:
+        sink: the source of its topic (physical.planner.lower_transient).
+        columns: the result's columns.
+    """
+    serde, types = value_serde(sink), [c.type for c in columns]
+    end = len(types) + 1
+    has_places = len(sink.schema.columns) > end
+
+    def rows(records: Iterable[Record]) -> SharedRows:
+        found, placed = SharedRows(), PlacedRows()
+        for record in records:
+            values = None if record.value is None else serde.decode(record.value)
+            if values is not None:
+                shown = [api_value(v, t) for v, t in zip(values[1:end], types, strict=True)]
+                row = Row(shown, tombstone=bool(values[0]))
+                if has_places:
+                    placed.add(row, *values[end:])
+                else:
+                    found.append(row)
+        return placed if has_places else found
+
+    return rows
+
+
+def direct(query: PushQuery, on_unreadable: OnUnreadable) -> tuple[DataSource, Rows] | None:
+    """For a query that needs no Spark: the stream that it reads, and how; None for any other.
+
+    It selects plain columns of one stream without a window, whose event time is its records' time, in
+    formats that need no registry. Records that cannot be read are left out; ``on_unreadable`` gets them.
+    """
+    node = query.root
+    if not isinstance(node, Project):
+        return None
+    named = {item.name: item.expression for item in (*node.keys, *node.values)}
+    below = node.child
+    predicate: Expression | None = None
+    if isinstance(below, Filter):
+        predicate, below = below.predicate, below.child
+    if not isinstance(below, Source) or below.prefixed or below.source.is_table:
+        return None
+    source = below.source
+    known = {c.name for c in source.schema.columns if c.role is not Role.HEADERS} | PSEUDO_COLUMNS.keys()
+    for name, type_ in PSEUDO_COLUMNS.items():
+        named.setdefault(name, ColumnRef(name, type_))
+    if source.window is not None or source.timestamp is not None or source.schema.headers:
+        return None
+    if any(column.name not in named for column in query.output):
+        return None
+    items = [named[column.name] for column in query.output]
+    everything = [*items, *([predicate] if predicate is not None else [])]
+    if not all(is_plain(e) and columns_in(e) <= known for e in everything):
+        return None
+    reader = READERS.of(source, None)
+    if isinstance(reader.key, FramedSerde) or isinstance(reader.value, FramedSerde):
+        return None
+    row_of = rows_of(
+        [(e, c.type) for e, c in zip(items, query.output, strict=True)], predicate, reader.places
+    )
+
+    def rows(records: Iterable[Record]) -> SharedRows:
+        found = SharedRows()
+        for record in records:
+            try:
+                values = reader.stream_row(record)
+            except BadRecord as error:
+                on_unreadable(record, error)
+                continue
+            row = None if values is None else row_of(values, ())
+            if row is not None:
+                found.append(row)
+        return found
+
+    return source, rows
+
+
+class Places:
+    """How far a client has read a stream whose rows a query of Spark makes.
+
+    Args:
+        topic: the stream's.
+        starts: partition -> offset of the first record that the client wants rows of.
+    """
+
+    def __init__(self, topic: str, starts: Mapping[int, int]) -> None:
+        self._topic = topic
+        self._starts = starts
+        self._next = dict(starts)
+
+    def own(self, rows: SharedRows) -> SharedRows:
+        """Those of ``rows`` that the client wants."""
+        if not isinstance(rows, PlacedRows):
+            return rows
+        reached = self._next
+        for partition, offset in rows.next.items():
+            if offset > reached.get(partition, 0):
+                reached[partition] = offset
+        return rows.since(self._starts)
+
+    @property
+    def token(self) -> str:
+        """A token of what was read."""
+        return consistency.encode({self._topic: self._next})
+
+
+class PushResult:
+    """A QueryStream over a push query. What it reads is shared with others (feeds.py).
+
+    Args:
+        query: as the query manager has it.
+        queries: the manager; once it has the query no more, the result ends.
+        columns: the result's columns.
+        subscription: to the stream's topic, or to that of a query of Spark.
+        rows: makes rows of its records.
+        same: equal for queries whose rows are the same.
+        limit: the query's LIMIT; None: no limit.
+        on_close: called once.
+        places: of rows that a query of Spark makes; None: all that the subscription reads is wanted.
+        gives_tokens: whether it tells how far it has read.
+    """
+
+    def __init__(
+        self,
+        query: ManagedQuery,
+        queries: QueryManager,
+        columns: Sequence[Column],
+        subscription: Subscription,
+        rows: Rows,
+        same: Hashable,
+        limit: int | None,
+        on_close: Callable[[], None],
+        *,
+        places: Places | None = None,
+        gives_tokens: bool = False,
+    ) -> None:
+        self.query_id = query.id
+        self.kind = "PUSH"
+        self.statement = query.statement
+        self.columns = result_columns(columns)
+        self.final_message: str | None = None
+        self._gives_tokens = gives_tokens
+        self._query = query
+        self._queries = queries
+        self._subscription = subscription
+        self._rows = rows
+        self._same = same
+        self._left = limit
+        self._on_close = on_close
+        self._places = places
+        self._lock = threading.Lock()
+        self._closed = False
+        #: whether TERMINATE has removed it, and whether it gives no more rows
+        self._is_removed = self._is_over = False
+
+    @property
+    def is_live(self) -> bool:
+        """Whether read(0) never blocks, so that no thread is needed to read it."""
+        return self._subscription.is_live
+
+    @property
+    def continuation(self) -> str | None:
+        """A token of what was read, from which an equal query goes on; None if nobody wants one."""
+        if not self._gives_tokens:
+            return None
+        if self._places is not None:
+            return self._places.token
+        return consistency.encode({self._subscription.topic: self._subscription.next})
+
+    def when_arrived(self, on_arrival: Callable[[], None]) -> None:
+        """Call ``on_arrival`` once, in any thread, when there may be something to read."""
+        if self._closed or self._is_over or self._left == 0:
+            on_arrival()
+        else:
+            self._subscription.when_arrived(on_arrival)
+
+    def read(self, timeout_s: float) -> list[Row] | None:
+        """The rows that have arrived, see QueryStream. With 0 it never blocks: who calls that has to close.
+
+        Raises:
+            KsqlError: of the broker; QUERY_FAILED if the query of Spark failed.
+        """
+        if self._closed or self._is_over:
+            self.final_message = self.final_message or "Query Completed"
+            return None
+        if self._left is not None and self._left <= 0:
+            self._end("Limit Reached", timeout_s)
+            return None
+        was_removed = self._is_removed
+        self._is_removed = self._queries.find(self.query_id) is None
+        with self._lock:
+            batches = [] if self._closed or was_removed else self._subscription.read(timeout_s)
+        rows: list[Row] = self._rows_of(batches)
+        if self._left is not None:
+            rows = rows[: self._left]
+            self._left -= len(rows)
+        if rows:
+            return rows
+        if self._is_removed:  # by TERMINATE, and what had arrived was read
+            self._end("Query Completed", timeout_s)
+            return None
+        if not batches and self._query.errors:
+            self._end(None, timeout_s)
+            raise KsqlError(
+                "QUERY_FAILED", id=self.query_id, reason=self._query.errors[-1].message.rstrip(".")
+            )
+        return rows
+
+    def _end(self, message: str | None, timeout_s: float) -> None:
+        """Give no more rows."""
+        self._is_over, self.final_message = True, message
+        if timeout_s > 0:
+            self.close()
+
+    def _rows_of(self, batches: Sequence[Batch]) -> SharedRows:
+        """What the client gets of the batches."""
+        if len(batches) == 1:
+            rows: SharedRows = batches[0].made(self._same, self._rows)
+            return rows if self._places is None else self._places.own(rows)
+        made = (batch.made(self._same, self._rows) for batch in batches)
+        own = made if self._places is None else map(self._places.own, made)
+        parts = [rows for rows in own if rows]
+        return SharedRows.of(parts) if parts else SharedRows()
+
+    def close(self) -> None:
+        """End the query; callable from any thread, more than once."""
+        with contextlib.ExitStack() as stack:
+            if self._closed:
+                return
+            self._closed = True
+            stack.callback(self._on_close)
+            stack.callback(self._free)
+            self._queries.drop(self._query)
+
+    def _free(self) -> None:
+        self._subscription.close()
+        with self._lock:
+            self._subscription.free()

@@ -1,0 +1,467 @@
+"""A materialized view: the current rows of one table, read from its topic, in a sqlite file.
+
+The file has rows as bytes, which are decoded only when they are read, and the offsets up to which it has read
+the topic, both changed in one transaction. So a view goes on where it was when the server has restarted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import math
+import sqlite3
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.formats import CAPABILITIES
+from ksql_spark.formats.framed import with_schema_id
+from ksql_spark.formats.spec import KEY, VALUE
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import Record, TopicReader
+from ksql_spark.metastore.sources import DataSource, Windowing
+from ksql_spark.runtime.reading.freshness import Ends, OnReached
+
+log = logging.getLogger(__name__)
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS entry (
+    key BLOB NOT NULL, window_start INTEGER NOT NULL, window_end INTEGER NOT NULL,
+    value BLOB NOT NULL, time INTEGER NOT NULL,
+    PRIMARY KEY (key, window_start, window_end)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS position (partition INTEGER PRIMARY KEY, next INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS follows (what TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS followed (one INTEGER PRIMARY KEY, at REAL NOT NULL);
+"""
+_COLUMNS = "SELECT key, value, time, window_start, window_end FROM entry"
+_OF_KEY = f"{_COLUMNS} WHERE key = ? ORDER BY window_start, window_end"
+_UPSERT = "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?)"
+_DELETE = "DELETE FROM entry WHERE key = ? AND window_start = ? AND window_end = ?"
+#: the layout of the file; another number: it is read from the topic again
+_LAYOUT = 1
+#: pages of 4 KiB in the write-ahead log before they go into the file
+_CHECKPOINT_PAGES = 8_000
+#: the cache of each connection, and how many idle connections are kept
+_CACHE_KIB, _IDLE_CONNECTIONS = 2_048, 8
+#: rows that are read at once
+PAGE_ROWS = 2_000
+#: after how many records its size is looked at
+_CHECK_ROWS = 50_000
+#: how often it notes that it has all that is in its topic, seconds
+_NOTE_EVERY_S = 60.0
+#: how long following waits for records, and so how late a wait that took too long ends
+_POLL_S = 0.2
+
+
+class StoredRow(NamedTuple):
+    """A stored row: bytes of key and value; ROWTIME and the window's bounds, epoch ms (None: no window)."""
+
+    key: bytes
+    value: bytes
+    time_ms: int
+    window_start: int | None
+    window_end: int | None
+
+
+class KeyRange(NamedTuple):
+    """Keys whose bytes are at least ``low``, and less than ``high`` (None: no bound)."""
+
+    low: bytes
+    high: bytes | None
+
+
+class _Wait(NamedTuple):
+    ends: Ends
+    deadline: float
+    on_reached: OnReached
+
+
+class View:
+    """The rows of one table in the sqlite file ``path``, kept current from its topic. Thread-safe.
+
+    One connection writes; each read has another, and sees what was committed before it.
+
+    Args:
+        admin: of the cluster.
+        source: the table.
+        path: the file; what an earlier run has left there is used if it is of the same topic.
+        check_size: called in its thread when it has grown; raises KsqlError if it must not go on.
+    """
+
+    def __init__(
+        self,
+        admin: KafkaAdmin,
+        source: DataSource,
+        path: Path,
+        check_size: Callable[[View], None] = lambda view: None,
+    ) -> None:
+        self.source = source
+        #: the name of the topic that it follows
+        self.topic = source.topic
+        #: when it was last asked for something, on the monotonic clock
+        self.used_at = time.monotonic()
+        self._admin = admin
+        self._path = path
+        self._moved = threading.Condition()
+        self._positions: dict[int, int] = {}
+        self._known_ends: dict[int, int] = {}
+        self._waits: list[_Wait] = []
+        self._failure: KsqlError | None = None
+        self._closing = threading.Event()
+        self._check_size = check_size
+        formats = (source.key_format.name, source.value_format.name)
+        self._has_schemas = any(CAPABILITIES[name].registry for name in formats)
+        #: each of a connection of its own
+        self._idle: list[sqlite3.Cursor] = []
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._follower = threading.Thread(target=self._follow, name=f"view-{source.name}", daemon=True)
+        self._follower.start()
+
+    # ---- following the topic -------------------------------------------------------------------------
+
+    def _follow(self) -> None:
+        try:
+            with contextlib.closing(self._opened()) as db:
+                positions = dict(db.execute("SELECT partition, next FROM position"))
+                admin = self._admin
+                with TopicReader(admin.servers, self.topic, positions, settings=admin.settings) as reader:
+                    self._moved_to(reader.positions)
+                    applied, noted_at = _CHECK_ROWS, -math.inf
+                    while not self._closing.is_set():
+                        if applied >= _CHECK_ROWS:
+                            applied = 0
+                            self._check_size(self)
+                        records = reader.poll_batch(_POLL_S)
+                        if records:
+                            self._apply(db, records, reader.positions)
+                            applied += len(records)
+                        if reader.at_end and noted_at < reader.heard_at and _is_due(noted_at):
+                            noted_at = time.monotonic()
+                            db.execute("INSERT OR REPLACE INTO followed VALUES (0, ?)", (time.time(),))
+                        self._known_ends = reader.known_ends
+                        self._moved_to(reader.positions)
+        except KsqlError as error:
+            self._fail(error)
+        except Exception as error:
+            log.exception("the view of %s stopped", self.source.name)
+            self._fail(KsqlError("INTERNAL", reason=str(error)))
+
+    def _opened(self) -> sqlite3.Connection:
+        """The file, emptied if it does not fit the topic as it is now.
+
+        Raises:
+            KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
+        """
+        topic_id = self._admin.topic_id(self.topic)
+        window = self.source.window
+        follows = json.dumps([_LAYOUT, self.topic, topic_id, window.kind if window else None])
+        with contextlib.suppress(sqlite3.DatabaseError):  # not one of ours, or damaged
+            db = self._written()
+            if topic_id is not None and self._fits(db, follows) and not self._misses_deletions(db):
+                return db
+            db.close()
+        remove(self._path)
+        db = self._written()
+        with db:
+            db.execute("INSERT INTO follows VALUES (?)", (follows,))
+        return db
+
+    def _written(self) -> sqlite3.Connection:
+        db = _connected(self._path)
+        db.execute("PRAGMA journal_mode = WAL")
+        # the disk is waited for only when the log goes into the file: nothing is torn by a power failure
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        db.executescript(_TABLES)
+        return db
+
+    def _fits(self, db: sqlite3.Connection, follows: str) -> bool:
+        """Whether the file goes on with the topic: no record between is lost, none was taken back."""
+        if db.execute("SELECT what FROM follows").fetchall() != [(follows,)]:
+            return False
+        first, last = self._admin.beginning_offsets(self.topic), self._admin.end_offsets(self.topic)
+        found = dict(db.execute("SELECT partition, next FROM position"))
+        return all(
+            first.get((self.topic, p), -1) <= position <= last.get((self.topic, p), -1)
+            for p, position in found.items()
+        )
+
+    def _misses_deletions(self, db: sqlite3.Connection) -> bool:
+        """Whether Kafka may have removed tombstones since the file had all that was in the topic."""
+        followed = db.execute("SELECT at FROM followed").fetchone()
+        left_s = math.inf if followed is None else time.time() - followed[0]
+        if left_s < 2 * _NOTE_EVERY_S:
+            return False
+        try:
+            config = self._admin.config(self.topic)
+        except KsqlError as error:  # not everybody may ask for it
+            log.info("the view of %s is read anew: %s", self.source.name, error.message)
+            return True
+        kept_ms = int(config.get("delete.retention.ms", 0))
+        return "compact" in config.get("cleanup.policy", "") and left_s * 1000 > kept_ms
+
+    def _apply(self, db: sqlite3.Connection, records: Iterable[Record], positions: Ends) -> None:
+        """Write what ``records`` change, and that it has read up to ``positions``."""
+        if self._has_schemas:
+            records = map(self._framed, records)
+        changed = self._changed(records)
+        db.execute("BEGIN")
+        db.executemany(
+            _UPSERT, [(*k, r.value, r.timestamp_ms) for k, r in changed.items() if r.value is not None]
+        )
+        db.executemany(_DELETE, [k for k, r in changed.items() if r.value is None])
+        db.executemany("INSERT OR REPLACE INTO position VALUES (?, ?)", list(positions.items()))
+        db.execute("COMMIT")
+
+    def _changed(self, records: Iterable[Record]) -> dict[tuple[bytes, int, int], Record]:
+        """The last record of each key: its bytes without the window, and the window's bounds."""
+        if (window := self.source.window) is None:
+            return {(record.key, 0, 0): record for record in records if record.key is not None}
+        changed = {}
+        for record in records:
+            if record.key is not None:
+                with contextlib.suppress(struct.error):  # no key of this table (reference §5.8)
+                    changed[split_key(record.key, window)] = record
+        return changed
+
+    def _framed(self, record: Record) -> Record:
+        """The record with the ids of its schemas, which newer serializers write into its headers."""
+        if not record.headers:
+            return record
+        key, value = record.key, record.value
+        if CAPABILITIES[self.source.key_format.name].registry:
+            key = with_schema_id(key, record.headers, KEY)
+        if CAPABILITIES[self.source.value_format.name].registry:
+            value = with_schema_id(value, record.headers, VALUE)
+        return record._replace(key=key, value=value)
+
+    def _moved_to(self, positions: dict[int, int]) -> None:
+        now = time.monotonic()
+        with self._moved:
+            self._positions = positions
+            self._moved.notify_all()
+            if not self._waits:
+                return
+            done = [w for w in self._waits if w.deadline <= now or self._has(w.ends)]
+            self._waits = [w for w in self._waits if w.deadline > now and not self._has(w.ends)]
+            reached = [(w, None if self._has(w.ends) else self._behind(now - w.deadline)) for w in done]
+        for wait, error in reached:
+            wait.on_reached(error)
+
+    def _has(self, ends: Ends) -> bool:
+        positions = self._positions
+        for partition, end in ends.items():  # noqa: SIM110  (each look-up asks: all() costs twice as much)
+            if positions.get(partition, 0) < end:
+                return False
+        return True
+
+    def _behind(self, seconds: float) -> KsqlError:
+        return KsqlError("VIEW_BEHIND", name=self.source.name, seconds=int(seconds))
+
+    def _fail(self, error: KsqlError) -> None:
+        with self._moved:
+            self._failure = failure = self._failure or error
+            waits, self._waits = self._waits, []
+            self._moved.notify_all()
+        for wait in waits:
+            wait.on_reached(failure.again())
+
+    def has_reached(self, ends: Ends) -> bool:
+        """Whether every record before ``ends`` is in the view, and it follows its topic."""
+        return bool(self._positions) and self._failure is None and self._has(ends)
+
+    # ---- waiting -------------------------------------------------------------------------------------
+
+    def wait_for(self, ends: Ends, timeout_s: float) -> None:
+        """Return once every record before ``ends`` (partition -> offset) is in the view.
+
+        Raises:
+            KsqlError: VIEW_BEHIND if that takes longer than ``timeout_s`` seconds; SOURCE_UNKNOWN if the
+            view was closed.
+        """
+        self.used_at = time.monotonic()
+        deadline = self.used_at + timeout_s
+        with self._moved:
+            while not self._positions or not self._has(ends):
+                if self._failure is not None:
+                    raise self._failure.again()
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise self._behind(timeout_s)
+                self._moved.wait(left)
+
+    def when_reached(self, ends: Ends, deadline: float, on_reached: OnReached) -> None:
+        """Call ``on_reached`` once every record before ``ends`` is in the view, now or in another thread.
+
+        With an error after ``deadline`` (monotonic), or if the view is closed before.
+        """
+        self.used_at = time.monotonic()
+        with self._moved:
+            failure = self._failure
+            is_there = bool(self._positions) and self._has(ends)
+            if not is_there and failure is None:
+                self._waits.append(_Wait(ends, deadline, on_reached))
+                return
+        on_reached(None if is_there or failure is None else failure.again())
+
+    def ends_within(self, lag: int) -> Ends:
+        """What it must have read to be at most ``lag`` offsets behind, as far as its last fetches know."""
+        return {partition: max(0, end - lag) for partition, end in self._known_ends.items()}
+
+    # ---- reading -------------------------------------------------------------------------------------
+
+    def _read(self, query: str, values: Sequence[Any] = ()) -> list[StoredRow]:
+        """The rows that one query finds; raises if the view has been closed."""
+        if self._failure is not None and self._closing.is_set():
+            raise self._failure.again()
+        try:
+            cursor = self._idle.pop()
+        except IndexError:
+            cursor = _connected(self._path).cursor()
+        try:
+            found = cursor.execute(query, values).fetchall()
+        except sqlite3.Error:
+            cursor.connection.close()
+            if self._failure is not None and self._closing.is_set():
+                raise self._failure.again() from None
+            raise
+        if self._closing.is_set() or len(self._idle) >= _IDLE_CONNECTIONS:
+            cursor.connection.close()
+        else:
+            self._idle.append(cursor)
+        if self.source.window is None:
+            return [StoredRow(key, value, time_ms, None, None) for key, value, time_ms, _, _ in found]
+        return list(map(StoredRow._make, found))
+
+    def get(self, keys: Sequence[bytes]) -> list[StoredRow]:
+        """The rows of ``keys``, key by key, each in the order of its windows."""
+        if len(keys) == 1:
+            return self._read(_OF_KEY, keys)
+        return [row for key in keys for row in self._read(_OF_KEY, (key,))]
+
+    def pages(self, ranges: Sequence[KeyRange] | None = None) -> Iterator[list[StoredRow]]:
+        """All rows whose keys are in one of ``ranges`` (None: all), in pages, in the order of their keys.
+
+        A page has what was committed when it is read. Nothing is held between pages for slow readers.
+        """
+        for low, high in ranges if ranges is not None else (KeyRange(b"", None),):
+            condition, bound = ("", ()) if high is None else (" AND key < ?", (high,))
+            order = f" ORDER BY key, window_start, window_end LIMIT {PAGE_ROWS}"
+            after = f"{_COLUMNS} WHERE (key, window_start, window_end) > (?, ?, ?)"
+            read, values = f"{_COLUMNS} WHERE key >= ?{condition}{order}", (low, *bound)
+            while True:
+                found = self._read(read, values)
+                if found:
+                    yield found
+                if len(found) < PAGE_ROWS:
+                    break
+                key, _, _, start, end = found[-1]
+                read, values = f"{after}{condition}{order}", (key, start or 0, end or 0, *bound)
+
+    def scan(self, most: int = -1) -> list[StoredRow]:
+        """The first ``most`` rows; -1: all."""
+        return self._read(f"{_COLUMNS} LIMIT ?", (most,))
+
+    def export(self, path: Path, keys: Sequence[bytes] | None = None) -> None:
+        """Write the rows of ``keys`` (None: all) to a CSV file, with bytes in hexadecimal digits.
+
+        Raises:
+            KsqlError: INTERNAL.
+        """
+        program = Path(__file__).with_name("view_export.py")
+        command = [sys.executable, "-I", str(program), str(self._path), str(path)]
+        done = subprocess.run(
+            [*command, "all" if keys is None else "keys"],
+            input="".join(f"{key.hex()}\n" for key in keys or ()),
+            text=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+        if done.returncode:
+            if self._failure is not None and self._closing.is_set():
+                raise self._failure.again()
+            why = (done.stderr.splitlines() or [f"exit code {done.returncode}"])[-1]
+            raise KsqlError("INTERNAL", reason=f"the rows of {self.source.name} could not be read: {why}")
+
+    # ---- what it is ----------------------------------------------------------------------------------
+
+    @property
+    def positions(self) -> dict[int, int]:
+        """The offset of the next record of each partition."""
+        with self._moved:
+            return dict(self._positions)
+
+    @property
+    def size(self) -> int:
+        """The bytes of its files."""
+        return sum(path.stat().st_size for path in _files(self._path) if path.exists())
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has stopped following its topic because of an error."""
+        return self._failure is not None
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether it has stopped because it needs more room than there is for views."""
+        return self._failure is not None and self._failure.condition == "VIEW_TOO_LARGE"
+
+    def close(self, *, keeps_file: bool = False, why: KsqlError | None = None) -> None:
+        """Stop following; remove the file unless ``keeps_file``, for the next start.
+
+        Args:
+            keeps_file: whether the next view of this table may go on with it.
+            why: what those who wait are told; by default that the table is gone.
+        """
+        self._closing.set()
+        self._fail(why or KsqlError("SOURCE_UNKNOWN", kind="Table", name=self.source.name))
+        self._follower.join(5)
+        while self._idle:
+            self._idle.pop().connection.close()
+        if not keeps_file:
+            remove(self._path)
+
+
+def _is_due(noted_at: float) -> bool:
+    return time.monotonic() - noted_at > _NOTE_EVERY_S
+
+
+def remove(path: Path) -> None:
+    """Remove the files of a view."""
+    for file in _files(path):
+        with contextlib.suppress(OSError):
+            file.unlink()
+
+
+def _files(path: Path) -> list[Path]:
+    return [path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))]
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=30)
+    db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    return db
+
+
+def split_key(key: bytes, window: Windowing | None) -> tuple[bytes, int, int]:
+    """A record's key as (bytes without the window, window start, window end), 0 without one (§6.9).
+
+    Raises:
+        struct.error: the key is too short for its window.
+    """
+    if window is None:
+        return key, 0, 0
+    if window.kind == "SESSION":
+        end, start = struct.unpack(">qq", key[-16:])
+        return key[:-16], start, end
+    (start,) = struct.unpack(">q", key[-8:])
+    return key[:-8], start, start + (window.size_ms or 0)

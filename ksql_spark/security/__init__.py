@@ -1,0 +1,1 @@
+"""Who may do what (authorization), and what is never shown (masking)."""

@@ -1,0 +1,347 @@
+"""HTTP/1.1 and HTTP/2 on one port (ADR 18).
+
+HTTP/2 comes with prior knowledge in clear text, or by ALPN over TLS; the first bytes of a connection decide.
+It needs zttp, which has no wheels for some platforms: without it there is HTTP/1.1 only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import importlib.util
+import ipaddress
+import socket
+import ssl
+import sys
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any, TypedDict
+from urllib.parse import urlsplit
+
+from starlette.types import Message, Receive, Scope, Send
+
+from ksql_spark.config import Config
+from ksql_spark.errors import KsqlError
+from server.protocol.connections import (
+    DEFAULT_LIMITS,
+    Http2Position,
+    IdleProtocol,
+    JoiningTransport,
+    LimitedProtocol,
+    Limits,
+)
+
+if TYPE_CHECKING:
+    import zttp
+
+#: how many bytes of one response may wait for a client that does not read
+MAX_WAITING_BYTES = 256 * 1024
+PROXIES = "ksql.server.trusted.proxies"
+IPV4 = 4
+#: the code with which a WebSocket is closed that was idle for too long
+GOING_AWAY = 1001
+
+
+def close_unread(listener: socket.socket, timeout_ms: int) -> None:
+    """Let the system close connections whose clients take nothing of what they are sent.
+
+    So the bytes that wait for such a client do not wait for ever, and its query ends as with any that leaves.
+
+    Args:
+        listener: accepts the connections.
+        timeout_ms: for how long. Systems other than Linux have no such limit.
+    """
+    if sys.platform == "linux":
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, timeout_ms)
+
+
+class HttpSettings(TypedDict, total=False):
+    """Arguments of uvicorn.Config."""
+
+    http: Any
+    ws: Any
+    #: of uvicorn's own, which believes any program on this machine; see trusted_proxies()
+    proxy_headers: bool
+
+
+class TlsSettings(TypedDict, total=False):
+    """The arguments of uvicorn.Config for TLS; none for clear text."""
+
+    ssl_certfile: str
+    ssl_keyfile: str | None
+    ssl_keyfile_password: str | None
+    ssl_ca_certs: str | None
+    ssl_cert_reqs: int
+
+
+def tls_settings(config: Config) -> TlsSettings:
+    """TLS as ``config`` has it.
+
+    Raises:
+        ValueError: listeners with and without TLS, or files that cannot be used.
+    """
+    schemes = {urlsplit(text.strip()).scheme for text in str(config["listeners"]).split(",")}
+    if "https" not in schemes:
+        return {}
+    if schemes != {"https"}:
+        raise ValueError("All listeners have to be http, or all https.")
+    certificate = config["ksql.server.tls.certificate"]
+    if not certificate:
+        raise ValueError("A listener with https needs ksql.server.tls.certificate and ksql.server.tls.key.")
+    authorities = config["ksql.server.tls.client.authorities"]
+    settings = TlsSettings(
+        ssl_certfile=certificate,
+        ssl_keyfile=config["ksql.server.tls.key"],
+        ssl_keyfile_password=config["ksql.server.tls.key.password"],
+        ssl_ca_certs=authorities,
+        ssl_cert_reqs=ssl.CERT_REQUIRED if authorities else ssl.CERT_NONE,
+    )
+    _check(settings)
+    return settings
+
+
+def trusted_proxies(config: Config) -> list[str]:
+    """The proxies of ksql.server.trusted.proxies, as uvicorn's middleware takes them.
+
+    Raises:
+        KsqlError: PROPERTY_INVALID, one is no address or network.
+    """
+    found = []
+    for text in config[PROXIES]:
+        try:
+            network = ipaddress.ip_network(text)
+        except ValueError as error:
+            reason = f"an address or a network, such as 10.0.0.7 or 10.0.0.0/8, is needed ({error})"
+            raise KsqlError("PROPERTY_INVALID", name=PROXIES, value=text, reason=reason) from None
+        found.append(str(network))
+        if network.version == IPV4:  # a listener at [::] shows such clients so
+            found.append(f"::ffff:{network.network_address}/{network.prefixlen + 96}")
+    return found
+
+
+def _check(settings: TlsSettings) -> None:
+    """Whether the files can be used, asked before anything is started. Raises ValueError."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    password = settings["ssl_keyfile_password"]
+    try:
+        # without a password it must not ask for one on the terminal
+        context.load_cert_chain(settings["ssl_certfile"], settings["ssl_keyfile"], lambda: password or "")
+        if settings["ssl_ca_certs"]:
+            context.load_verify_locations(settings["ssl_ca_certs"])
+    except (OSError, ValueError) as error:  # ssl.SSLError is one
+        raise ValueError(f"The files of ksql.server.tls.* cannot be used: {error}.") from None
+
+
+def has_http2() -> bool:
+    """Whether zttp is installed."""
+    return importlib.util.find_spec("zttp") is not None
+
+
+def http_settings(limits: Limits = DEFAULT_LIMITS) -> HttpSettings:
+    """Both versions where zttp is installed, else HTTP/1.1; ``limits`` are those of connections."""
+    websockets = _websockets(limits)
+    if has_http2():
+        return {"http": _both(limits), "ws": websockets, "proxy_headers": False}
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    return {"http": _http1(AutoHTTPProtocol, limits), "ws": websockets, "proxy_headers": False}
+
+
+def _both(limits: Limits) -> type[asyncio.Protocol]:
+    """uvicorn's protocol for both versions, with limits."""
+    from uvicorn.protocols.http.auto_zttp_impl import AutoZttpProtocol
+    from uvicorn.protocols.http.zttp_impl import ZttpProtocol
+
+    versions = (_http1(ZttpProtocol, limits), _http2(limits))
+
+    class BothProtocols(LimitedProtocol, AutoZttpProtocol):
+        """The version that a connection's first bytes, or ALPN, choose."""
+
+        def _switch(self, http2: bool, initial_data: bytes = b"") -> None:
+            protocol = versions[http2](
+                config=self.config,
+                server_state=self.server_state,
+                app_state=self.app_state,
+                _loop=self.loop,
+            )
+            protocol.header_end = self.header_end
+            self.transport.set_protocol(protocol)
+            protocol.connection_made(self.transport)
+            if initial_data:
+                protocol.data_received(initial_data)
+
+    BothProtocols.limits = limits
+    return BothProtocols
+
+
+def _http1(base: Any, limits: Limits) -> Any:
+    """HTTP/1.1 with limits; ``base`` is one of uvicorn's protocols."""
+
+    class Http1Protocol(LimitedProtocol, IdleProtocol, base):  # type: ignore[misc]
+        """HTTP/1.1 with a time limit for each header, and for idleness."""
+
+        transport: Any
+
+        def connection_made(self, transport: Any) -> None:
+            """Begin."""
+            super().connection_made(transport)
+            if self.transport is transport:  # unless it was refused
+                self.transport = JoiningTransport(transport)
+
+        def _served(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+            """Answer one request (ASGI)."""
+            transport: JoiningTransport = self.transport
+
+            def joined(message: Message) -> Awaitable[None]:
+                if message["type"] == "http.response.start":
+                    transport.holds_next = _is_there(scope, message)
+                return send(message)
+
+            return super()._served(scope, receive, joined)
+
+        def awaits_header(self) -> bool:
+            """Whether no request is being answered, and this has not become a WebSocket."""
+            return super().awaits_header() and (self.cycle is None or self.cycle.response_complete)
+
+        def handle_websocket_upgrade(self, *event: Any) -> None:
+            """Leave the connection to the protocol of WebSockets."""
+            self.stop_watching()
+            self.transport = self.transport.inner
+            super().handle_websocket_upgrade(*event)
+
+        def is_at_work(self) -> bool:
+            """Whether a request has no answer yet."""
+            return self.cycle is not None and not self.cycle.response_started
+
+    Http1Protocol.limits = limits
+    return Http1Protocol
+
+
+def _is_there(scope: Scope, start: Message) -> bool:
+    """Whether an answer has a body, and all of it is there; others begin long before they end."""
+    length = next((value for name, value in start.get("headers", ()) if name == b"content-length"), b"0")
+    return length != b"0" and scope["method"] != "HEAD" and start["status"] not in (204, 304)
+
+
+def _websockets(limits: Limits) -> Any:
+    """WebSockets with limits."""
+    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+    class WebSocketProtocol(IdleProtocol, WebSocketsSansIOProtocol):
+        """A WebSocket with a time limit for idleness, of which pings are a part."""
+
+        _has_answered = False
+
+        def data_received(self, data: bytes) -> None:
+            """Take frames."""
+            active_at = self.active_at
+            super().data_received(data)
+            self.active_at = active_at
+
+        def send_receive_event_to_app(self) -> None:
+            """Take a message."""
+            self.active_at = self.loop.time()
+            super().send_receive_event_to_app()
+
+        async def send(self, message: Any) -> None:
+            """Send a message."""
+            self._has_answered = self._has_answered or message["type"] != "websocket.accept"
+            await super().send(message)
+
+        def is_at_work(self) -> bool:
+            """Whether the query has not begun."""
+            return not self._has_answered
+
+        def close_idle(self) -> None:
+            """Say so, and close."""
+            self.conn.send_close(GOING_AWAY, "idle for too long")
+            self.transport.write(b"".join(self.conn.data_to_send()))
+            super().close_idle()
+
+    WebSocketProtocol.limits = limits
+    return WebSocketProtocol
+
+
+def _http2(limits: Limits) -> Any:
+    """HTTP/2 with limits."""
+    from uvicorn.protocols.http.zttp_h2_impl import ZttpH2Protocol
+
+    class Http2Protocol(LimitedProtocol, IdleProtocol, ZttpH2Protocol):
+        """HTTP/2 with time limits for headers and idleness, whose responses wait for clients that are slow.
+
+        uvicorn's own only waits for the connection. zttp keeps what the client's window has no room for, and
+        so a client that does not read one stream of several would fill the server's memory.
+        """
+
+        def __init__(self, *arguments: Any, **more: Any) -> None:
+            super().__init__(*arguments, **more)
+            self._position = Http2Position()
+            self._moved = asyncio.Event()
+
+        def awaits_header(self) -> bool:
+            """Whether there is no request, and a part of a frame or header has come."""
+            return super().awaits_header() and not self.cycles and not self._position.is_between
+
+        def is_at_work(self) -> bool:
+            """Whether a request has no answer yet."""
+            return any(not cycle.response_started for cycle in self.cycles.values())
+
+        def close_late(self) -> None:
+            """Say GOAWAY, and close."""
+            self._say_goaway()
+            super().close_late()
+
+        def close_idle(self) -> None:
+            """Say GOAWAY, and close."""
+            self._say_goaway()
+            super().close_idle()
+
+        def _say_goaway(self) -> None:
+            self.conn.close()
+            self.flush()
+
+        def handle_request(self, event: zttp.Request) -> None:
+            """Start a request."""
+            stream = self.conn.stream(event.stream_id)
+            self.app = functools.partial(self._serve, stream)
+            super().handle_request(event)
+            if event.end_stream and (cycle := self.cycles.get(event.stream_id)) is not None:
+                cycle.more_body = False  # no event says so, and receive() would wait for ever
+                cycle.message_event.set()
+
+        def data_received(self, data: bytes) -> None:
+            """Take frames, which may give room to responses."""
+            self._position.move_over(data)  # zttp has no event for a part of a frame
+            active_at, had_requests = self.active_at, bool(self.cycles)
+            super().data_received(data)
+            if not had_requests and not self.cycles:
+                self.active_at = active_at  # a client that only sends PINGs is idle
+            self._notify()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            """End all requests."""
+            super().connection_lost(exc)
+            self._notify()
+
+        def _notify(self) -> None:
+            self._moved.set()
+            self._moved = asyncio.Event()
+
+        async def _serve(self, stream: zttp.Stream, scope: Scope, receive: Receive, send: Send) -> None:
+            async def send_and_wait(message: Message) -> None:
+                await send(message)
+                try:
+                    async with asyncio.timeout(limits.send_s):
+                        while (
+                            message.get("more_body")
+                            and (stream.pending_bytes or 0) > MAX_WAITING_BYTES
+                            and stream.stream_id in self.cycles
+                            and not self.transport.is_closing()
+                        ):
+                            await self._moved.wait()
+                except TimeoutError:
+                    self.close_slow()
+
+            await self._served(scope, receive, send_and_wait)
+
+    Http2Protocol.limits = limits
+    return Http2Protocol

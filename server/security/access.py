@@ -1,0 +1,213 @@
+"""The one way in: who sends a request, whether they may, and how many they send."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Hashable, Iterable
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.security.authorization import check_endpoint
+from ksql_spark.security.masking import masked
+from server import errors
+from server.errors import TOO_MANY, RequestError
+from server.security.authentication import ANYBODY, Authenticator, Principal, Refused
+
+if TYPE_CHECKING:
+    from ksql_spark.engine import QueryStream, Request
+
+LOG = logging.getLogger(__name__)
+AUDIT = logging.getLogger("audit")
+
+UNAUTHENTICATED = 40100
+#: paths that anybody may ask, besides authentication.skip.paths
+ALWAYS = ("/chc/live", "/chc/ready")
+#: how often a user may fail to log in from one address a second, and all users from one address together
+MOST_REFUSED, MOST_REFUSED_OF_ADDRESS = 5.0, 20.0
+#: how many credentials are checked at once: each hash takes 32 MB and a core
+MOST_CHECKS = 2
+#: how many characters of statements are written down
+MOST_NOTED = 200_000
+#: how many clients are remembered for the rate limit
+MOST_CLIENTS = 10_000
+
+
+def principal_of(http: HTTPConnection) -> Principal:
+    """Who sent a request that has passed AccessGuard."""
+    return http.scope["ksql_spark.principal"]  # type: ignore[no-any-return]
+
+
+def note_statements(principal: Principal, text: str) -> None:
+    """Write down who wants to run which statements; of a text that no statement may have, the beginning."""
+    if len(text) > MOST_NOTED:
+        text = f"{text[:MOST_NOTED].rsplit(maxsplit=1)[0]} … ({len(text)} characters)"
+    AUDIT.info("%s (%s): %s", principal.name, principal.rights, masked(text))
+
+
+def note_query(principal: Principal, stream: QueryStream, request: Request) -> None:
+    """Write down who has started a query, unless it is one of a table: these are many, and soon over."""
+    if stream.kind != "PULL":
+        note_statements(principal, request.text)
+
+
+class AccessGuard:
+    """Lets a request pass with its principal, or answers 401 or 403. Every request passes here.
+
+    Args:
+        app: handles requests that are allowed.
+        authenticator: says who it is.
+        skipped: patterns of paths that need no authentication.
+    """
+
+    def __init__(self, app: ASGIApp, authenticator: Authenticator, skipped: Iterable[str]) -> None:
+        self._app = app
+        self._authenticator = authenticator
+        self._skipped = (*ALWAYS, *skipped)
+        self._refused, self._refused_of_address = Buckets(MOST_REFUSED), Buckets(MOST_REFUSED_OF_ADDRESS)
+        self._checks = asyncio.Semaphore(MOST_CHECKS)
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Pass one request on, or refuse it (ASGI)."""
+        if scope["type"] not in ("http", "websocket"):
+            return self._app(scope, receive, send)
+        path = scope["path"]
+        if self._authenticator.is_on and not any(fnmatchcase(path, pattern) for pattern in self._skipped):
+            return self._authenticated(path, scope, receive, send)
+        scope["ksql_spark.principal"] = ANYBODY
+        return self._app(scope, receive, send)
+
+    async def _authenticated(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
+        header = Headers(scope=scope).get("authorization")
+        principal = ANYBODY
+        try:
+            principal = self._authenticator.remembered(header) or await self._asked(scope, header)
+            check_endpoint(principal.rights, path)
+        except Refused as refused:
+            LOG.warning("refused %s of %s: %s", path, _client(scope), refused)
+            answer = errors.response(RequestError(refused.message, UNAUTHENTICATED))
+            answer.headers["WWW-Authenticate"] = self._authenticator.challenge
+            await errors.refuse(answer, scope, receive, send)
+            return
+        except RequestError as problem:
+            await errors.refuse(_retry_after(problem, 1.0), scope, receive, send)
+            return
+        except KsqlError as error:
+            AUDIT.warning("%s (%s) was refused %s", principal.name, principal.rights, path)
+            await errors.refuse(errors.response(error), scope, receive, send)
+            return
+        scope["ksql_spark.principal"] = principal
+        await self._app(scope, receive, send)
+
+    async def _asked(self, scope: Scope, header: str | None) -> Principal:
+        """Who the client is.
+
+        Raises:
+            Refused: it is nobody that is known.
+            RequestError: 429, it has tried too often.
+        """
+        address = _client(scope)
+        self._check_attempts(address, header)
+        async with self._checks:
+            # others may have failed while this one waited
+            self._check_attempts(address, header)
+            if (principal := self._authenticator.remembered(header)) is not None:  # or have logged in
+                return principal
+            try:
+                # in a thread: a hash takes long on purpose, and keys come from elsewhere
+                return await asyncio.to_thread(self._authenticator.principal, header)
+            except Refused:
+                self._refused.wait_s((address, self._authenticator.claimed(header)))
+                if header is not None:  # without credentials, nothing was tried
+                    self._refused_of_address.wait_s(address)
+                raise
+
+    def _check_attempts(self, address: str, header: str | None) -> None:
+        """Whether ``address`` may try these credentials. Those that were right before always may: behind a
+        proxy, many users have one address.
+
+        Raises:
+            RequestError: 429, too many attempts have failed.
+        """
+        if self._authenticator.was_right(header):
+            return
+        key = (address, self._authenticator.claimed(header))
+        if (
+            self._refused.wait_s(key, take=0.0) > 0
+            or (header is not None and self._refused_of_address.wait_s(address, take=0.0) > 0)
+        ):  # fmt: skip
+            raise RequestError("Too many attempts to log in have failed. Try again in a second.", TOO_MANY)
+
+
+class Buckets:
+    """A bucket of requests for each client, which fills steadily.
+
+    Args:
+        most: requests a second, and how many a full bucket has (at least one).
+    """
+
+    def __init__(self, most: float) -> None:
+        self._rate = most
+        self._full = max(1.0, most)
+        #: client -> requests left, and when that was so; those that came last are last
+        self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
+
+    def wait_s(self, client: Hashable, take: float = 1.0) -> float:
+        """Take a request from the bucket; 0, or in how many seconds there will be one."""
+        now = time.monotonic()
+        left, at = self._left.pop(client, (self._full, now))
+        left = min(self._full, left + (now - at) * self._rate)
+        is_there = left >= 1
+        self._left[client] = (left - take if is_there else left, now)
+        if len(self._left) > MOST_CLIENTS:
+            self._left.popitem(last=False)
+        return 0.0 if is_there else (1 - left) / self._rate
+
+
+class RateGuard:
+    """Answers 429 to a client that sends more requests than it may.
+
+    A client is a principal, or an address if there is no authentication.
+
+    Args:
+        app: handles requests that are allowed.
+        most: requests a second; 0: no limit.
+    """
+
+    def __init__(self, app: ASGIApp, most: float) -> None:
+        self._app = app
+        self._most = most
+        self._buckets = Buckets(most)
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Pass one request on, or refuse it (ASGI)."""
+        if self._most > 0 and scope["type"] in ("http", "websocket") and scope["path"] not in ALWAYS:
+            principal: Principal = scope["ksql_spark.principal"]
+            client = _client(scope) if principal is ANYBODY else f"user {principal.name}"
+            wait_s = self._buckets.wait_s(client)
+            if wait_s > 0:
+                problem = RequestError(
+                    f"More than {self._most:g} requests a second (ksql.server.max.requests.per.second).",
+                    TOO_MANY,
+                )
+                return errors.refuse(_retry_after(problem, wait_s), scope, receive, send)
+        return self._app(scope, receive, send)
+
+
+def _retry_after(problem: RequestError, wait_s: float) -> Response:
+    answer = errors.response(problem)
+    answer.headers["Retry-After"] = str(math.ceil(wait_s))
+    return answer
+
+
+def _client(scope: Scope) -> str:
+    return str(scope["client"][0]) if scope.get("client") else "unknown"

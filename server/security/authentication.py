@@ -1,0 +1,303 @@
+"""Who sends a request: users with passwords from a file, bearers of tokens that a key signed."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from ksql_spark.config import Config
+from ksql_spark.errors import KsqlError
+from ksql_spark.security.authorization import ALL_RIGHTS, Rights
+from server.security.passwords import check_hash, hash_password, is_password
+
+LOG = logging.getLogger(__name__)
+
+#: how long a password that was right is not hashed again, seconds
+REMEMBERED_S = 60.0
+#: how many such passwords are remembered
+MOST_REMEMBERED = 1000
+#: how long the keys of a URL are kept; sooner, they are asked for again at most every RETRY_S seconds
+KEYS_S, RETRY_S = 300.0, 10.0
+#: signatures that are accepted: those of public keys
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+#: how far clocks may differ, seconds
+LEEWAY_S = 30
+
+
+class Refused(Exception):
+    """The client did not say, or could not prove, who it is.
+
+    Args:
+        message: what the client is told.
+        reason: what the log says.
+    """
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(reason)
+        self.message = message
+
+
+_WRONG_PASSWORD = "The user name or the password is wrong."
+_WRONG_TOKEN = (
+    "The token is not accepted: it has expired, or is not meant for this server. The server's log says why."
+)
+
+
+@dataclass(frozen=True)
+class Principal:
+    """Who sends a request."""
+
+    name: str
+    rights: Rights
+
+
+#: everybody, where there is no authentication
+ANYBODY = Principal("anonymous", ALL_RIGHTS)
+
+
+class Authenticator:
+    """Checks ``Authorization`` headers. Thread-safe; may block for a hash or for keys.
+
+    Raises:
+        KsqlError: PROPERTY_INVALID, of a file that cannot be used.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._users = Users(_file(config, "ksql.server.auth.users.file"))
+        self._tokens = Tokens(config) if config["ksql.server.auth.jwks"] else None
+        self._has_users = bool(config["ksql.server.auth.users.file"])
+        self.is_on = self._has_users or self._tokens is not None
+        self._secret = os.urandom(32)
+        #: keyed digests of credentials that were right -> who that is, and until when
+        self._remembered: dict[bytes, tuple[Principal, float]] = {}
+
+    def remembered(self, header: str | None) -> Principal | None:
+        """Who the client is if it was asked a moment ago; never blocks."""
+        found = self._remembered.get(self._digest(header or ""))
+        return found[0] if found is not None and found[1] > time.monotonic() else None
+
+    def was_right(self, header: str | None) -> bool:
+        """Whether these credentials were right before, though they may have to be checked again."""
+        return self._digest(header or "") in self._remembered
+
+    def claimed(self, header: str | None) -> bytes:
+        """What stands for the user that credentials name, true or not; for a token, it stands for that."""
+        scheme, credentials = _parts(header)
+        if scheme == "basic":
+            with contextlib.suppress(binascii.Error):
+                name = base64.b64decode(credentials, validate=True).partition(b":")[0]
+                return self._digest(f"basic {name.decode('latin-1')}")
+        return self._digest(header or "")
+
+    def _digest(self, header: str) -> bytes:
+        """What stands for ``header`` in memory. Nobody can tell its password from it."""
+        return hashlib.blake2b(header.encode("latin-1", errors="replace"), key=self._secret).digest()
+
+    @property
+    def challenge(self) -> str:
+        """What a client may prove itself with (the header WWW-Authenticate)."""
+        return ", ".join(
+            ['Basic realm="ksql-spark", charset="UTF-8"'] * self._has_users
+            + ['Bearer realm="ksql-spark"'] * (self._tokens is not None)
+        )
+
+    @property
+    def _takes(self) -> str:
+        """What a client may prove itself with, in words."""
+        kinds = ["a user name and a password"] * self._has_users
+        return " or ".join(kinds + ["a bearer token"] * (self._tokens is not None))
+
+    def principal(self, header: str | None) -> Principal:
+        """Who the client is.
+
+        Raises:
+            Refused: it is nobody that is known.
+        """
+        scheme, credentials = _parts(header)
+        until = time.monotonic() + REMEMBERED_S
+        match scheme:
+            case "basic" if self._has_users:
+                principal = self._users.principal(credentials)
+            case "bearer" if self._tokens is not None:
+                principal, expires = self._tokens.principal(credentials)
+                until = min(until, time.monotonic() + expires - time.time())
+            case "":
+                takes = self._takes
+                raise Refused(f"This server wants to know who you are: send {takes}.", "no credentials")
+            case _:
+                raise Refused(f"This server takes only {self._takes}.", f"credentials of the kind {scheme!r}")
+        if len(self._remembered) >= MOST_REMEMBERED:
+            self._remembered = {}
+        self._remembered[self._digest(header or "")] = (principal, until)
+        return principal
+
+
+def _parts(header: str | None) -> tuple[str, str]:
+    """The scheme of an ``Authorization`` header, in lower case, and its credentials."""
+    scheme, _, credentials = (header or "").strip().partition(" ")
+    return scheme.lower(), credentials.strip()
+
+
+def _file(config: Config, name: str) -> Path | None:
+    return Path(config[name]).expanduser() if config[name] else None
+
+
+class Users:
+    """Users of a file with lines ``name:hash:roles``; see server.security.passwords.
+
+    Raises:
+        KsqlError: PROPERTY_INVALID.
+    """
+
+    def __init__(self, file: Path | None) -> None:
+        self.known: dict[str, tuple[str, Rights]] = {}
+        if file is not None:
+            self._read(file)
+        # a password of an unknown user takes as long to refuse
+        self._nobody = hash_password("") if self.known else ""
+
+    def _read(self, file: Path) -> None:
+        try:
+            lines = file.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise _unusable(file, getattr(error, "strerror", None) or "it is not UTF-8 text") from None
+        for number, line in enumerate(lines, 1):
+            if not line.strip() or line.startswith("#"):
+                continue
+            try:
+                name, text, roles = line.strip().split(":", 2)
+                check_hash(text)
+                self.known[name] = (text, Rights.of(roles.split()))
+            except (ValueError, binascii.Error) as error:
+                raise _unusable(file, f"line {number} is not name:hash:roles ({error})") from None
+
+    def principal(self, credentials: str) -> Principal:
+        """The user of ``credentials``, name and password in base64.
+
+        Raises:
+            Refused: there is no such user, or the password is another.
+        """
+        try:
+            name, colon, password = base64.b64decode(credentials, validate=True).decode().partition(":")
+        except (binascii.Error, UnicodeDecodeError):
+            raise Refused(_WRONG_PASSWORD, "credentials that are no base64") from None
+        text, rights = self.known.get(name, (self._nobody, Rights(None)))
+        if not colon or not text or not is_password(password, text) or name not in self.known:
+            raise Refused(_WRONG_PASSWORD, f"user {name!r}: unknown, or another password")
+        return Principal(name, rights)
+
+
+class Tokens:
+    """JSON Web Tokens, signed by a key of a JWKS file or URL.
+
+    Raises:
+        KsqlError: PROPERTY_INVALID.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._place = str(config["ksql.server.auth.jwks"])
+        self._is_url = "://" in self._place
+        if self._is_url and not self._place.startswith("https://"):
+            raise KsqlError(
+                "PROPERTY_INVALID",
+                name="ksql.server.auth.jwks",
+                value=self._place,
+                reason="keys have to come from a file or by https",
+            )
+        self._user_claim = str(config["ksql.server.auth.jwt.user.claim"])
+        self._role_claim = str(config["ksql.server.auth.jwt.role.claim"])
+        self._expected: dict[str, Any] = {"exp": {"essential": True}}
+        if issuer := config["ksql.server.auth.jwt.issuer"]:
+            self._expected["iss"] = {"essential": True, "value": str(issuer)}
+        if audience := config["ksql.server.auth.jwt.audience"]:
+            self._expected["aud"] = {"essential": True, "value": str(audience)}
+        self._lock = threading.Lock()
+        self._keys: Any = None
+        self._asked = 0.0
+        if not self._is_url:
+            self._ask()
+
+    def principal(self, token: str) -> tuple[Principal, float]:
+        """The bearer of ``token``, and when it expires, in seconds since 1970.
+
+        Raises:
+            Refused: it is not signed by one of the keys, has expired, or names no role.
+        """
+        from joserfc import jwt
+
+        registry = jwt.JWTClaimsRegistry(leeway=LEEWAY_S, **self._expected)
+        for is_last in (False, True):
+            try:
+                claims = jwt.decode(token, self._current(ask_again=is_last), algorithms=ALGORITHMS).claims
+                registry.validate(claims)
+                return self._named(claims), float(claims["exp"])
+            except Exception as error:  # whatever the token holds
+                problem = f"a token that is not accepted: {type(error).__name__} {error}".strip()
+                if not self._is_url:
+                    break  # another key may have come to a URL, not to the file
+        raise Refused(_WRONG_TOKEN, problem)
+
+    def _named(self, claims: Mapping[str, Any]) -> Principal:
+        name = claims.get(self._user_claim)
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"it has no {self._user_claim}")
+        given = claims.get(self._role_claim)
+        roles = given.split() if isinstance(given, str) else given if isinstance(given, list) else []
+        known = [role for role in roles if isinstance(role, str) and _is_role(role)]
+        if not known:
+            raise ValueError(f"{self._role_claim} of {name!r} names no role")
+        return Principal(name, Rights.of(known))
+
+    def _current(self, ask_again: bool) -> Any:
+        with self._lock:
+            age = time.monotonic() - self._asked
+            if self._is_url and (self._keys is None or age > (RETRY_S if ask_again else KEYS_S)):
+                if self._keys is None and self._asked and age < RETRY_S:
+                    raise ValueError("the keys could not be read a moment ago")
+                self._ask()
+            if self._keys is None:
+                raise ValueError("there are no keys")
+            return self._keys
+
+    def _ask(self) -> None:
+        from joserfc.jwk import KeySet
+
+        self._asked = time.monotonic()
+        try:
+            if self._is_url:
+                answer = httpx.get(self._place, timeout=5, follow_redirects=False)
+                answer.raise_for_status()
+                text = answer.json()
+            else:
+                text = json.loads(Path(self._place).expanduser().read_text(encoding="utf-8"))
+            self._keys = KeySet.import_key_set(text)
+        except Exception as error:  # whatever the place holds
+            if not self._is_url:
+                raise _unusable(Path(self._place), str(error).splitlines()[0]) from None
+            LOG.warning("the keys of %s cannot be read: %s", self._place, error)
+
+
+def _is_role(text: str) -> bool:
+    """Whether a claim's text is a role of ours, with or without a pattern."""
+    try:
+        Rights.of([text])
+    except ValueError:
+        return False
+    return True
+
+
+def _unusable(file: Path, reason: str) -> KsqlError:
+    return KsqlError("BAD_REQUEST", reason=f"The file {file} cannot be used: {reason}.")

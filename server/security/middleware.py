@@ -1,0 +1,245 @@
+"""Checks that a request must pass before a route handles it: its host, origin, media type and size.
+
+A server without authentication trusts every client that reaches its port. A browser reaches it on behalf of
+any page that its user opens, so three headers are checked that other clients set correctly: ``Host`` (against
+DNS rebinding: an attacker's name that resolves to this server), ``Origin`` (against cross-site requests) and
+``Content-Type`` (against what a page can send to another site without asking first: forms and plain text).
+
+Each check is a plain function that returns what the rest of the application will do, and no coroutine around
+it: every request passes all of them, and each coroutine costs as much as the check itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import ipaddress
+import socket
+from collections.abc import Awaitable, Iterable
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from server import errors
+from server.errors import FORBIDDEN, TIMEOUT, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, RequestError
+
+ANY = "*"
+#: of a length; Python refuses to read some thousands
+MOST_DIGITS = 20
+
+
+def header_of(scope: Scope, name: bytes) -> bytes | None:
+    """The first header called ``name`` (lower case) of a request."""
+    found: bytes
+    for given, found in scope["headers"]:
+        if given == name:
+            return found
+    return None
+
+
+class HostGuard:
+    """Refuses requests whose Host is not a name of this server (403).
+
+    Allowed are IP addresses, ``localhost`` and names below it, names of one label (no public DNS has these:
+    the names of containers, for instance), and ``names``.
+
+    Args:
+         app: handles requests that are allowed.
+        names: more names, of listeners or from ``ksql.server.allowed.hosts``; ``*`` allows all.
+    """
+
+    def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
+        self._app = app
+        self._names = frozenset({socket.gethostname().lower(), *(name.lower() for name in names)})
+        # clients send few different ones
+        self._is_ours = functools.lru_cache(100)(self._is_name_of_ours)
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Pass one request on, or refuse it (ASGI)."""
+        if scope["type"] in ("http", "websocket"):
+            given = (header_of(scope, b"host") or b"").decode("latin-1")
+            if not self._is_ours(given):
+                problem = RequestError(
+                    f"This server does not answer to the name {given}. If that is its name, add it to "
+                    "ksql.server.allowed.hosts in the server's configuration.",
+                    FORBIDDEN,
+                )
+                return errors.refuse(errors.response(problem), scope, receive, send)
+        return self._app(scope, receive, send)
+
+    def _is_name_of_ours(self, given: str) -> bool:
+        if not given or ANY in self._names:
+            return True
+        try:
+            name = (urlsplit(f"//{given}").hostname or "").rstrip(".")
+        except ValueError:
+            return False
+        return (
+            _is_address(name) or ("." not in name and ":" not in name and name != "")
+            or name.endswith(".localhost") or name in self._names
+        )  # fmt: skip
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+class OriginGuard:
+    """Refuses requests that a page of another site makes (403): those with an ``Origin`` that is not ours.
+
+    Browsers send it with every POST; curl, ksqlDB's clients and our shell do not.
+
+    Args:
+         app: handles requests that are allowed.
+        origins: more origins, from ``ksql.server.allowed.origins``; ``*`` allows all.
+    """
+
+    def __init__(self, app: ASGIApp, origins: Iterable[str]) -> None:
+        self._app = app
+        self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Pass one request on, or refuse it (ASGI)."""
+        if scope["type"] in ("http", "websocket") and header_of(scope, b"origin") is not None:
+            headers = Headers(scope=scope)
+            origin = headers.get("origin")
+            scheme = str(scope.get("scheme", "http")).replace("ws", "http", 1)
+            ours = f"{scheme}://{headers.get('host', '')}".lower()
+            allowed = {ours, *self._origins}
+            if origin is not None and origin.lower() not in allowed and ANY not in allowed:
+                problem = RequestError(
+                    f"Pages of {origin} may not use this server. To allow it, add it to "
+                    "ksql.server.allowed.origins in the server's configuration.",
+                    FORBIDDEN,
+                )
+                return errors.refuse(errors.response(problem), scope, receive, send)
+        return self._app(scope, receive, send)
+
+
+#: paths of requests that only read, whatever their body is called
+READING_PATHS = frozenset({"/query", "/query-stream"})
+#: what lines of JSON are called in ksqlDB
+_DELIMITED = "application/vnd.ksqlapi.delimited.v1"
+
+
+class MediaTypeGuard:
+    """Refuses bodies that are not called JSON, where a request may change something (415).
+
+    Without a Content-Type a request passes, as several clients of ksqlDB send it; unless a browser sent it.
+
+    Args:
+        app: handles requests that are allowed.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Pass one request on, or refuse it (ASGI)."""
+        if (
+            scope["type"] == "http"
+            and scope["method"] not in ("GET", "HEAD", "OPTIONS")
+            and scope["path"] not in READING_PATHS
+        ):
+            headers = Headers(scope=scope)
+            given = headers.getlist("content-type")
+            is_of_browser = "origin" in headers or "sec-fetch-site" in headers
+            if not all(map(_is_json, given)) or (is_of_browser and not given):
+                problem = RequestError(
+                    f"{scope['path']} takes JSON and this is called {', '.join(given) or 'nothing'}. "
+                    "Send the header Content-Type: application/json "
+                    "(curl -H 'Content-Type: application/json').",
+                    UNSUPPORTED_MEDIA_TYPE,
+                )
+                return errors.response(problem)(scope, receive, send)
+        return self._app(scope, receive, send)
+
+
+def _is_json(content_type: str) -> bool:
+    """Whether a Content-Type is one of JSON.
+
+    >>> _is_json("application/vnd.ksql.v1+json; charset=utf-8"), _is_json("text/plain; a=application/json")
+    (True, False)
+    """
+    name = content_type.partition(";")[0].strip().lower()
+    type_, _, subtype = name.partition("/")
+    return name == _DELIMITED or (type_ == "application" and (subtype == "json" or subtype.endswith("+json")))
+
+
+#: where a request's scope has its body
+BODY = "ksql_spark.body"
+
+
+class BodyGuard:
+    """Reads bodies; refuses large ones before they are in memory (413), and slow ones (408).
+
+    Args:
+        app: handles requests that are allowed; their scopes have the body, which they may also receive.
+        most: the limit.
+        longest_s: within how many seconds a body has to be there.
+        streamed: paths whose bodies are received piece by piece, without limits.
+    """
+
+    def __init__(self, app: ASGIApp, most: int, longest_s: float, streamed: Iterable[str] = ()) -> None:
+        self._app = app
+        self._most = most
+        self._longest_s = longest_s
+        self._streamed = frozenset(streamed)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass one request on, or refuse it (ASGI)."""
+        if scope["type"] != "http" or scope["path"] in self._streamed:
+            await self._app(scope, receive, send)
+            return
+        try:
+            body = await self._body(scope, receive)
+        except RequestError as problem:
+            await errors.response(problem)(scope, receive, send)
+            return
+        if body is not None:
+            scope[BODY] = body
+            await self._app(scope, _again(body, receive), send)
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
+        """The body; None if the client leaves."""
+        length = header_of(scope, b"content-length") or b"0"
+        if length.isdigit() and (
+            len(length) > MOST_DIGITS or int(length) > self._most
+        ):  # before the client is told to go on
+            raise self._too_large()
+        parts, read = [], 0
+        try:
+            async with asyncio.timeout(self._longest_s):
+                while (message := await receive())["type"] == "http.request":
+                    parts.append(message.get("body", b""))
+                    read += len(parts[-1])
+                    if read > self._most:
+                        raise self._too_large()
+                    if not message.get("more_body"):
+                        return b"".join(parts)
+        except TimeoutError:
+            within = f"{self._longest_s:g} s (ksql.server.request.timeout.ms)"
+            raise RequestError(f"The request's body did not come within {within}.", TIMEOUT) from None
+        return None
+
+    def _too_large(self) -> RequestError:
+        return RequestError(
+            f"The request's body has more than {self._most} bytes (ksql.server.max.request.bytes).", TOO_LARGE
+        )
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """``receive`` of a request whose body has been read."""
+    bodies = [body]
+
+    async def received() -> Message:
+        if bodies:
+            return {"type": "http.request", "body": bodies.pop(), "more_body": False}
+        return await receive()
+
+    return received

@@ -1,0 +1,1 @@
+"""Query results as responses of HTTP."""
