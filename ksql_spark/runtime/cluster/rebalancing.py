@@ -1,10 +1,10 @@
 """Which queries have moved between slots, and which one moves next.
 
 The command log determines a query's first slot (placement.py). The owner of a slot may move a query to
-another slot: it stops the query, then records in the slot's note where the query went and the number of the move.
-The notes, followed by rising numbers, lead to the query. Kafka accepts a slot's note from its owner only, and
-a new owner reads the note before it does anything. So one server decides each move, and a query is in one
-slot at a time.
+another slot: it stops the query, then records in the slot's note where the query went and the number of the
+move. The notes, followed by rising numbers, lead to the query. Kafka accepts a slot's note from its owner
+only, and a new owner reads the note before it does anything. So one server decides each move, and a query
+is in one slot at a time.
 """
 
 from __future__ import annotations
