@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ksql_spark.config import Config
 from ksql_spark.entities.wire import schemas
 from server import errors
+from server.endpoints import Endpoints
 from server.host import Host
 from server.logs import RequestIds
 from server.metrics import CountingMiddleware, Metrics, has_metrics
@@ -62,6 +63,7 @@ def create_app(
     authenticator = authenticator or Authenticator(properties)
     api.state.metrics = _metrics(host) if has_metrics() else None
     look_ups = LookUps(host)
+    endpoints = Endpoints(module.router for module in MODULES)
     # each handles a request, or passes it to the one before; the last one is the first to see it, and has
     # to be a coroutine function: by that uvicorn knows the version of ASGI. Each coroutine costs as much as
     # most of the checks themselves
@@ -73,11 +75,11 @@ def create_app(
         },
     )
     longest_s = properties["ksql.server.request.timeout.ms"] / 1000
-    app = BodyGuard(app, host.most_request_bytes, longest_s, STREAMED_PATHS)
-    app = ReadinessMiddleware(app, host)
-    app = RateGuard(app, properties["ksql.server.max.requests.per.second"])
-    app = AccessGuard(app, authenticator, properties["authentication.skip.paths"])
-    app = MediaTypeGuard(app)
+    app = BodyGuard(app, host.most_request_bytes, longest_s, endpoints)
+    app = ReadinessMiddleware(app, host, endpoints)
+    app = RateGuard(app, properties["ksql.server.max.requests.per.second"], endpoints)
+    app = AccessGuard(app, authenticator, endpoints, properties["authentication.skip.paths"])
+    app = MediaTypeGuard(app, endpoints)
     origins = [*properties["ksql.server.allowed.origins"], *properties["access.control.allow.origin"]]
     if origins:
         # lets such pages read answers, and send more than forms can
@@ -195,32 +197,16 @@ class PathMiddleware:
         await self._app(scope, receive, send)
 
 
-#: paths that a headless server refuses (reference §8.4)
-SQL_PATHS = frozenset(
-    {
-        "/ksql",
-        "/ksql/terminate",
-        "/query",
-        "/query-stream",
-        "/inserts-stream",
-        "/close-query",
-        "/ws/query",
-        "/state/rebuild",
-    }
-)
-#: paths whose bodies have any length: their routes limit each line
-STREAMED_PATHS = frozenset({"/inserts-stream"})
-
-
 class ReadinessMiddleware:
     """Answers 503 to everything except /chc/* until the engine runs, and again once it stops.
 
     For a headless server it also refuses all statements.
     """
 
-    def __init__(self, app: ASGIApp, host: Host) -> None:
+    def __init__(self, app: ASGIApp, host: Host, endpoints: Endpoints) -> None:
         self._app = app
         self._host = host
+        self._endpoints = endpoints
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass one request on, or refuse it (ASGI)."""
@@ -228,7 +214,7 @@ class ReadinessMiddleware:
             state = self._host.state
             if state != "RUNNING":
                 return errors.refuse(errors.unavailable(state), scope, receive, send)
-            if self._host.queries_file is not None and scope["path"] in SQL_PATHS:
+            if self._host.queries_file is not None and self._endpoints.rules(scope["path"]).runs_sql:
                 problem = errors.headless(self._host.queries_file)
                 return errors.refuse(errors.response(problem), scope, receive, send)
         return self._app(scope, receive, send)

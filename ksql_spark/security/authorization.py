@@ -190,55 +190,6 @@ _OF_STATEMENTS: dict[type[Statement], Role] = {
     **dict.fromkeys((AlterSystem, CreateConnector, CreateFunction, DropConnector, DropFunction), Role.ADMIN),
 }  # fmt: skip
 
-#: endpoint -> the least role that may use it; statements are decided about one by one besides
-_OF_ENDPOINTS: dict[str, Role] = {
-    "/": Role.READER,
-    "/cluster/drain": Role.ADMIN,
-    "/clusterStatus": Role.READER,
-    "/close-query": Role.READER,
-    "/docs": Role.READER,
-    "/healthcheck": Role.READER,
-    "/heartbeat": Role.ADMIN,
-    "/info": Role.READER,
-    "/inserts-stream": Role.DEVELOPER,
-    "/is_valid_property": Role.READER,
-    "/ksql": Role.READER,
-    "/ksql/terminate": Role.ADMIN,
-    "/lag": Role.ADMIN,
-    "/metadata": Role.READER,
-    "/metadata/key": Role.READER,
-    "/metrics": Role.READER,
-    "/openapi.json": Role.READER,
-    "/query": Role.READER,
-    "/query-stream": Role.READER,
-    "/state/rebuild": Role.DEVELOPER,
-    "/status": Role.READER,
-    "/v1/metadata": Role.READER,
-    "/v1/metadata/id": Role.READER,
-    "/ws/query": Role.READER,
-}
-
-
-#: endpoints that decide, or ask the engine, about single sources; the others need a role for everything
-_WITH_PATTERNS = frozenset(
-    {
-        "/",
-        "/close-query",
-        "/docs",
-        "/healthcheck",
-        "/info",
-        "/inserts-stream",
-        "/is_valid_property",
-        "/ksql",
-        "/openapi.json",
-        "/query",
-        "/query-stream",
-        "/v1/metadata",
-        "/v1/metadata/id",
-        "/ws/query",
-    }
-)
-
 
 class Need(NamedTuple):
     """A role that a statement needs for a source or topic."""
@@ -363,21 +314,6 @@ def role_for_statement(kind: type[Statement]) -> Role:
     return _OF_STATEMENTS.get(kind, Role.DEVELOPER)
 
 
-def role_for_endpoint(path: str) -> Role:
-    """The least role that may use an endpoint, whose path may have more parts: ADMIN if nothing is said."""
-    found = _OF_ENDPOINTS.get(path)
-    if found is None:
-        found = _OF_ENDPOINTS.get("/" + path.split("/", 2)[1])
-        if found is None or path.split("/", 2)[1] not in ("status", "is_valid_property"):
-            return Role.ADMIN
-    return found
-
-
-def takes_patterns(path: str) -> bool:
-    """Whether a role for some sources is enough at an endpoint: it shows or does nothing to the others."""
-    return path in _WITH_PATTERNS or path.startswith("/is_valid_property/")
-
-
 def check_statement(rights: Rights, statement: Statement, catalog: Catalog) -> None:
     """Refuse a statement that somebody may not run.
 
@@ -420,13 +356,12 @@ def _check(rights: Rights, need: Need) -> None:
         raise KsqlError("FORBIDDEN", what=what, role=given, least=need.role.name.lower())
 
 
-def check_endpoint(rights: Rights, path: str) -> None:
-    """Refuse a request that somebody may not make.
+def check_role(rights: Rights, role: Role, takes_patterns: bool, what: str) -> None:
+    """Refuse what needs ``role`` for all sources or, with ``takes_patterns``, for any.
 
     Raises:
-        KsqlError: FORBIDDEN.
+        KsqlError: FORBIDDEN; it names ``what``.
     """
-    least = role_for_endpoint(path)
-    given = rights.highest if takes_patterns(path) else rights.role
-    if given is None or given < least:
-        raise KsqlError("FORBIDDEN", what=path, role=str(rights), least=least.name.lower())
+    given = rights.highest if takes_patterns else rights.role
+    if given is None or given < role:
+        raise KsqlError("FORBIDDEN", what=what, role=str(rights), least=role.name.lower())

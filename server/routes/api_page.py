@@ -6,12 +6,14 @@ import html
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import HTMLResponse, Response
 
+from ksql_spark.security.authorization import Role
+from server.endpoints import Router, Rules
 from server.models import described
 
-router = APIRouter()
+router = Router()
 
 _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem}"
@@ -19,7 +21,12 @@ _STYLE = (
 )
 
 
-@router.get("/docs", openapi_extra=described(answers={"text/html": None}))
+@router.endpoint(
+    "GET",
+    "/docs",
+    Rules(Role.READER, takes_patterns=True),
+    openapi_extra=described(answers={"text/html": None}),
+)
 async def docs(http: Request) -> Response:
     """This API as a page."""
     content = "".join(_page(http.app.openapi()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.background import BackgroundTask
 from starlette.responses import JSONResponse, Response
 
@@ -16,6 +16,8 @@ from ksql_spark.entities.servers import (
     StreamsMetadataList,
 )
 from ksql_spark.entities.wire import to_json
+from ksql_spark.security.authorization import Role
+from server.endpoints import Router, Rules
 from server.errors import NOT_FOUND, RequestError
 from server.host import Engine, Host
 from server.models import (
@@ -30,13 +32,18 @@ from server.models import (
 )
 from server.security.access import AUDIT, principal_of
 
-router = APIRouter()
+router = Router()
 
 JSON = "application/json"
 ENTITIES = {"type": "array", "items": schema_of(CommandStatusEntity)}
 
 
-@router.get("/clusterStatus", openapi_extra=described(answers={JSON: ClusterStatusResponse}))
+@router.endpoint(
+    "GET",
+    "/clusterStatus",
+    Rules(Role.READER),
+    openapi_extra=described(answers={JSON: ClusterStatusResponse}),
+)
 async def cluster_status(http: Request) -> Response:
     """The servers that this one knows; 404 if ksql.heartbeat.enable is false."""
     host: Host = http.app.state.host
@@ -50,7 +57,9 @@ async def cluster_status(http: Request) -> Response:
     return JSONResponse(to_json(ClusterStatusResponse(found)))
 
 
-@router.post("/heartbeat", openapi_extra=described(HeartbeatBody, answers={JSON: Noted}))
+@router.endpoint(
+    "POST", "/heartbeat", Rules(Role.ADMIN), openapi_extra=described(HeartbeatBody, answers={JSON: Noted})
+)
 async def heartbeat(http: Request) -> Response:
     """Another server is alive; 404 if ksql.heartbeat.enable is false."""
     host: Host = http.app.state.host
@@ -66,7 +75,7 @@ async def heartbeat(http: Request) -> Response:
     return JSONResponse(to_json(Noted()))
 
 
-@router.post("/lag", openapi_extra=described(LagBody, answers={JSON: Noted}))
+@router.endpoint("POST", "/lag", Rules(Role.ADMIN), openapi_extra=described(LagBody, answers={JSON: Noted}))
 async def lag(http: Request) -> Response:
     """How far another server has read; 404 if ksql.lag.reporting.enable is false."""
     host: Host = http.app.state.host
@@ -82,7 +91,12 @@ async def lag(http: Request) -> Response:
     return JSONResponse(to_json(Noted()))
 
 
-@router.post("/metadata/key", openapi_extra=described(MetadataForKeyBody, answers={JSON: KeyQueryMetadata}))
+@router.endpoint(
+    "POST",
+    "/metadata/key",
+    Rules(Role.READER),
+    openapi_extra=described(MetadataForKeyBody, answers={JSON: KeyQueryMetadata}),
+)
 async def metadata_for_key(http: Request) -> Response:
     """Which partition has a key of a table, which server writes it, and which others answer as well."""
     host: Host = http.app.state.host
@@ -91,7 +105,9 @@ async def metadata_for_key(http: Request) -> Response:
     return JSONResponse(to_json(found))
 
 
-@router.get("/metadata", openapi_extra=described(answers={JSON: StreamsMetadataList}))
+@router.endpoint(
+    "GET", "/metadata", Rules(Role.READER), openapi_extra=described(answers={JSON: StreamsMetadataList})
+)
 async def all_metadata(http: Request) -> Response:
     """The servers, the tables that each of them writes, and the partitions that it reads."""
     host: Host = http.app.state.host
@@ -99,7 +115,12 @@ async def all_metadata(http: Request) -> Response:
     return JSONResponse(to_json(StreamsMetadataList(tuple(found))))
 
 
-@router.post("/cluster/drain", openapi_extra=described(DrainBody, answers={JSON: DrainStatus}))
+@router.endpoint(
+    "POST",
+    "/cluster/drain",
+    Rules(Role.ADMIN),
+    openapi_extra=described(DrainBody, answers={JSON: DrainStatus}),
+)
 async def drain(http: Request) -> Response:
     """Hand this server's queries over to the others that share them, and take none until drained is false."""
     host: Host = http.app.state.host
@@ -109,8 +130,10 @@ async def drain(http: Request) -> Response:
     return JSONResponse(to_json(done))
 
 
-@router.post(
+@router.endpoint(
+    "POST",
     "/ksql/terminate",
+    Rules(Role.ADMIN, runs_sql=True),
     openapi_extra=described(TerminateBody, answers={JSON: ENTITIES}),
 )
 async def terminate(http: Request) -> Response:

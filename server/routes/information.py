@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from ksql_spark.entities import Body
@@ -19,44 +19,58 @@ from ksql_spark.entities.servers import (
     ServerMetadata,
 )
 from ksql_spark.entities.wire import to_json
+from ksql_spark.security.authorization import Role
+from server.endpoints import Router, Rules
 from server.errors import NOT_FOUND, RequestError
 from server.host import Host
 from server.models import described
 
-router = APIRouter()
+router = Router()
 
 
 def _described(answer: type[Body] | dict[str, Any]) -> dict[str, Any]:
     return described(answers={"application/json": answer})
 
 
-@router.get("/", status_code=307)
+@router.endpoint("GET", "/", Rules(Role.READER, takes_patterns=True), status_code=307)
 async def root() -> Response:
     """Redirect to /info."""
     return RedirectResponse("/info", status_code=307)
 
 
-@router.get("/info", openapi_extra=_described(ServerInfoResponse))
+@router.endpoint(
+    "GET", "/info", Rules(Role.READER, takes_patterns=True), openapi_extra=_described(ServerInfoResponse)
+)
 async def info(http: Request) -> Response:
     """Version, cluster id, service id, status."""
     return JSONResponse(to_json(ServerInfoResponse(await _info(http))))
 
 
-@router.get("/healthcheck", openapi_extra=_described(HealthCheckResponse))
+@router.endpoint(
+    "GET",
+    "/healthcheck",
+    Rules(Role.READER, takes_patterns=True),
+    openapi_extra=_described(HealthCheckResponse),
+)
 async def healthcheck(http: Request) -> Response:
     """Health of metastore, Kafka, command log, Spark and queries; the status is always 200."""
     host: Host = http.app.state.host
     return JSONResponse(to_json(await host.health()))
 
 
-@router.get("/status", openapi_extra=_described(CommandStatuses))
+@router.endpoint("GET", "/status", Rules(Role.READER), openapi_extra=_described(CommandStatuses))
 async def statuses(http: Request) -> Response:
     """The last status of every command."""
     host: Host = http.app.state.host
     return JSONResponse(to_json(CommandStatuses(await host.call(lambda engine: engine.statuses()))))
 
 
-@router.get("/status/{type}/{entity:path}/{action}", openapi_extra=_described(CommandStatus))
+@router.endpoint(
+    "GET",
+    "/status/{type}/{entity:path}/{action}",
+    Rules(Role.READER),
+    openapi_extra=_described(CommandStatus),
+)
 async def status(http: Request, type: str, entity: str, action: str) -> Response:
     """The last status of one command."""
     host: Host = http.app.state.host
@@ -66,20 +80,32 @@ async def status(http: Request, type: str, entity: str, action: str) -> Response
     return JSONResponse(to_json(found))
 
 
-@router.get("/v1/metadata", openapi_extra=_described(ServerMetadata))
+@router.endpoint(
+    "GET", "/v1/metadata", Rules(Role.READER, takes_patterns=True), openapi_extra=_described(ServerMetadata)
+)
 async def metadata(http: Request) -> Response:
     """Version and cluster id."""
     info = await _info(http)
     return JSONResponse(to_json(ServerMetadata(version=info.version, cluster_id=_cluster_id(info))))
 
 
-@router.get("/v1/metadata/id", openapi_extra=_described(ServerClusterId))
+@router.endpoint(
+    "GET",
+    "/v1/metadata/id",
+    Rules(Role.READER, takes_patterns=True),
+    openapi_extra=_described(ServerClusterId),
+)
 async def metadata_id(http: Request) -> Response:
     """Cluster id."""
     return JSONResponse(to_json(_cluster_id(await _info(http))))
 
 
-@router.get("/is_valid_property/{name}", openapi_extra=_described({"const": True}))
+@router.endpoint(
+    "GET",
+    "/is_valid_property/{name}",
+    Rules(Role.READER, takes_patterns=True),
+    openapi_extra=_described({"const": True}),
+)
 async def is_valid_property(http: Request, name: str) -> Response:
     """``true``, or 400 if SET would refuse the property."""
     host: Host = http.app.state.host
@@ -88,8 +114,8 @@ async def is_valid_property(http: Request, name: str) -> Response:
     return JSONResponse(True)
 
 
-@router.get("/chc/ready", openapi_extra=_described({"type": "object"}))
-@router.get("/chc/live", openapi_extra=_described({"type": "object"}))
+@router.endpoint("GET", "/chc/ready", Rules(None), openapi_extra=_described({"type": "object"}))
+@router.endpoint("GET", "/chc/live", Rules(None), openapi_extra=_described({"type": "object"}))
 async def check() -> Response:
     """Answered from the moment the port is open."""
     return JSONResponse({})

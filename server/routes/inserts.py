@@ -7,12 +7,14 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from ksql_spark.security.authorization import Role
 from server import errors
+from server.endpoints import Router, Rules
 from server.errors import TOO_LARGE, RequestError
 from server.host import Host
 from server.models import InsertsBody, described, parsed_body
@@ -22,7 +24,7 @@ from server.streaming.responses import DELIMITED, JSON, accepted, encode
 if TYPE_CHECKING:
     from ksql_spark.engine import Acknowledged, RowInserter
 
-router = APIRouter()
+router = Router()
 
 #: how often a stream without news looks whether it should end
 LOOK_S = 1.0
@@ -30,8 +32,10 @@ LOOK_S = 1.0
 ACKNOWLEDGEMENTS = "One acknowledgement for each row, in the order of the rows; an error is the last."
 
 
-@router.post(
+@router.endpoint(
+    "POST",
     "/inserts-stream",
+    Rules(Role.DEVELOPER, takes_patterns=True, runs_sql=True, is_streamed=True),
     openapi_extra=described(
         InsertsBody, body_type=DELIMITED, answers={DELIMITED: ACKNOWLEDGEMENTS, JSON: None}
     ),

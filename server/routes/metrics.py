@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import Response
 
+from ksql_spark.security.authorization import Role
+from server.endpoints import Router, Rules
 from server.errors import NOT_FOUND, RequestError
 from server.host import Host
 from server.models import described
 
-router = APIRouter()
+router = Router()
 
 
-@router.get("/metrics", openapi_extra=described(answers={"text/plain": "Prometheus' text format."}))
+@router.endpoint(
+    "GET",
+    "/metrics",
+    Rules(Role.READER),
+    openapi_extra=described(answers={"text/plain": "Prometheus' text format."}),
+)
 async def metrics(http: Request) -> Response:
     """Figures about requests, queries, views and the process, in Prometheus' text format."""
     host: Host = http.app.state.host

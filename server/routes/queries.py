@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.security.authorization import Role
+from server.endpoints import Router, Rules
 from server.errors import NOT_ACCEPTABLE, RequestError
 from server.host import Host
 from server.models import (
@@ -39,11 +41,13 @@ if TYPE_CHECKING:
     from ksql_spark.engine import QueryStream
     from server.host import Engine
 
-router = APIRouter()
+router = Router()
 
 
-@router.post(
+@router.endpoint(
+    "POST",
     "/query-stream",
+    Rules(Role.READER, takes_patterns=True, runs_sql=True, only_reads=True),
     openapi_extra=described(
         QueryStreamBody,
         answers={
@@ -66,8 +70,10 @@ async def query_stream(http: Request) -> Response:
     return response
 
 
-@router.post(
+@router.endpoint(
+    "POST",
     "/query",
+    Rules(Role.READER, takes_patterns=True, runs_sql=True, only_reads=True),
     openapi_extra=described(
         StatementsBody,
         answers={
@@ -87,7 +93,12 @@ async def query(http: Request) -> Response:
     return response
 
 
-@router.post("/close-query", openapi_extra=described(CloseQueryBody, answers={}))
+@router.endpoint(
+    "POST",
+    "/close-query",
+    Rules(Role.READER, takes_patterns=True, runs_sql=True),
+    openapi_extra=described(CloseQueryBody, answers={}),
+)
 async def close_query(http: Request) -> Response:
     """End a push query."""
     host: Host = http.app.state.host

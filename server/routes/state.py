@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import JSONResponse, Response
 
 from ksql_spark.entities.commands import StateRebuilt
 from ksql_spark.entities.wire import to_json
+from ksql_spark.security.authorization import Role
+from server.endpoints import Router, Rules
 from server.host import Host
 from server.models import RebuildBody, described, read_body
 from server.security.access import AUDIT, principal_of
 
-router = APIRouter()
+router = Router()
 
 
-@router.post(
-    "/state/rebuild", openapi_extra=described(RebuildBody, answers={"application/json": StateRebuilt})
+@router.endpoint(
+    "POST",
+    "/state/rebuild",
+    Rules(Role.DEVELOPER, runs_sql=True),
+    openapi_extra=described(RebuildBody, answers={"application/json": StateRebuilt}),
 )
 async def rebuild(http: Request) -> Response:
     """Remove a query's state, and let it read its topics again from where it once began."""

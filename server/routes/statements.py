@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import json
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from ksql_spark.config import warning
 from ksql_spark.entities import Entity
 from ksql_spark.entities.wire import to_json
+from ksql_spark.security.authorization import Role
+from server.endpoints import Router, Rules
 from server.host import Engine, Host
 from server.models import TOKEN_HEADER, StatementsBody, described, read_body, schema_of
 from server.security.access import note_statements, principal_of
 
-router = APIRouter()
+router = Router()
 
 ENTITIES = {"description": "An array of entities.", "type": "array", "items": schema_of(Entity)}
 
 
-@router.post("/ksql", openapi_extra=described(StatementsBody, answers={"application/json": ENTITIES}))
+@router.endpoint(
+    "POST",
+    "/ksql",
+    Rules(Role.READER, takes_patterns=True, runs_sql=True),
+    openapi_extra=described(StatementsBody, answers={"application/json": ENTITIES}),
+)
 async def run_statements(http: Request) -> Response:
     """Run all statements except queries and PRINT; answers with an array of entities (reference §7.3).
 

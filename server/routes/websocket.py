@@ -6,12 +6,14 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
-from fastapi import APIRouter, WebSocket, WebSocketDisconnect
+from fastapi import WebSocket, WebSocketDisconnect
 from starlette.websockets import WebSocketState
 
 from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.entities.wire import to_json
+from ksql_spark.security.authorization import Role
 from server import errors
+from server.endpoints import Router, Rules
 from server.errors import RequestError
 from server.host import Host
 from server.models import StatementsBody, parsed_body
@@ -21,7 +23,7 @@ from server.streaming.responses import READ_TIMEOUT_S, encode, row_text
 if TYPE_CHECKING:
     from ksql_spark.engine import QueryStream
 
-router = APIRouter()
+router = Router()
 
 NORMAL, BAD_REQUEST, SERVER_ERROR, TRY_AGAIN = 1000, 1003, 1011, 1013
 #: after how many rows everything else gets its turn
@@ -30,7 +32,7 @@ TURN_ROWS = 100
 NOT_REACHED = 50301
 
 
-@router.websocket("/ws/query")
+@router.endpoint("WEBSOCKET", "/ws/query", Rules(Role.READER, takes_patterns=True, runs_sql=True))
 async def ws_query(socket: WebSocket) -> None:
     """Send the schema, then each row; close with 1000 at the end, 1003, 1011 or 1013 after an error."""
     host: Host = socket.app.state.host

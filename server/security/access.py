@@ -17,9 +17,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.security.authorization import check_endpoint
+from ksql_spark.security.authorization import Role, check_role
 from ksql_spark.security.masking import masked
 from server import errors
+from server.endpoints import Endpoints
 from server.errors import TOO_MANY, RequestError
 from server.security.authentication import ANYBODY, Authenticator, Principal, Refused
 
@@ -30,8 +31,6 @@ LOG = logging.getLogger(__name__)
 AUDIT = logging.getLogger("audit")
 
 UNAUTHENTICATED = 40100
-#: paths that anybody may ask, besides authentication.skip.paths
-ALWAYS = ("/chc/live", "/chc/ready")
 #: how often a user may fail to log in from one address a second, and all users from one address together
 MOST_REFUSED, MOST_REFUSED_OF_ADDRESS = 5.0, 20.0
 #: how many credentials are checked at once: each hash takes 32 MB and a core
@@ -66,13 +65,17 @@ class AccessGuard:
     Args:
         app: handles requests that are allowed.
         authenticator: says who it is.
+        endpoints: say which role each needs.
         skipped: patterns of paths that need no authentication.
     """
 
-    def __init__(self, app: ASGIApp, authenticator: Authenticator, skipped: Iterable[str]) -> None:
+    def __init__(
+        self, app: ASGIApp, authenticator: Authenticator, endpoints: Endpoints, skipped: Iterable[str]
+    ) -> None:
         self._app = app
         self._authenticator = authenticator
-        self._skipped = (*ALWAYS, *skipped)
+        self._endpoints = endpoints
+        self._skipped = tuple(skipped)
         self._refused, self._refused_of_address = Buckets(MOST_REFUSED), Buckets(MOST_REFUSED_OF_ADDRESS)
         self._checks = asyncio.Semaphore(MOST_CHECKS)
 
@@ -82,16 +85,21 @@ class AccessGuard:
             return self._app(scope, receive, send)
         path = scope["path"]
         if self._authenticator.is_on and not any(fnmatchcase(path, pattern) for pattern in self._skipped):
-            return self._authenticated(path, scope, receive, send)
+            rules = self._endpoints.rules(path)
+            if rules.role is not None:
+                return self._authenticated(rules.role, rules.takes_patterns, scope, receive, send)
         scope["ksql_spark.principal"] = ANYBODY
         return self._app(scope, receive, send)
 
-    async def _authenticated(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _authenticated(
+        self, role: Role, takes_patterns: bool, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        path = scope["path"]
         header = Headers(scope=scope).get("authorization")
         principal = ANYBODY
         try:
             principal = self._authenticator.remembered(header) or await self._asked(scope, header)
-            check_endpoint(principal.rights, path)
+            check_role(principal.rights, role, takes_patterns, path)
         except Refused as refused:
             LOG.warning("refused %s of %s: %s", path, _client(scope), refused)
             answer = errors.response(RequestError(refused.message, UNAUTHENTICATED))
@@ -181,16 +189,19 @@ class RateGuard:
     Args:
         app: handles requests that are allowed.
         most: requests a second; 0: no limit.
+        endpoints: say what anybody may ask: that has no limit.
     """
 
-    def __init__(self, app: ASGIApp, most: float) -> None:
+    def __init__(self, app: ASGIApp, most: float, endpoints: Endpoints) -> None:
         self._app = app
         self._most = most
+        self._endpoints = endpoints
         self._buckets = Buckets(most)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass one request on, or refuse it (ASGI)."""
-        if self._most > 0 and scope["type"] in ("http", "websocket") and scope["path"] not in ALWAYS:
+        is_limited = self._most > 0 and scope["type"] in ("http", "websocket")
+        if is_limited and self._endpoints.rules(scope["path"]).role is not None:
             principal: Principal = scope["ksql_spark.principal"]
             client = _client(scope) if principal is ANYBODY else f"user {principal.name}"
             wait_s = self._buckets.wait_s(client)

@@ -22,6 +22,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server import errors
+from server.endpoints import Endpoints
 from server.errors import FORBIDDEN, TIMEOUT, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, RequestError
 
 ANY = "*"
@@ -121,8 +122,6 @@ class OriginGuard:
         return self._app(scope, receive, send)
 
 
-#: paths of requests that only read, whatever their body is called
-READING_PATHS = frozenset({"/query", "/query-stream"})
 #: what lines of JSON are called in ksqlDB
 _DELIMITED = "application/vnd.ksqlapi.delimited.v1"
 
@@ -134,17 +133,19 @@ class MediaTypeGuard:
 
     Args:
         app: handles requests that are allowed.
+        endpoints: say which requests only read.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, endpoints: Endpoints) -> None:
         self._app = app
+        self._endpoints = endpoints
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass one request on, or refuse it (ASGI)."""
         if (
             scope["type"] == "http"
             and scope["method"] not in ("GET", "HEAD", "OPTIONS")
-            and scope["path"] not in READING_PATHS
+            and not self._endpoints.rules(scope["path"]).only_reads
         ):
             headers = Headers(scope=scope)
             given = headers.getlist("content-type")
@@ -182,18 +183,18 @@ class BodyGuard:
         app: handles requests that are allowed; their scopes have the body, which they may also receive.
         most: the limit.
         longest_s: within how many seconds a body has to be there.
-        streamed: paths whose bodies are received piece by piece, without limits.
+        endpoints: say which bodies are streamed: these have no limits here.
     """
 
-    def __init__(self, app: ASGIApp, most: int, longest_s: float, streamed: Iterable[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, most: int, longest_s: float, endpoints: Endpoints) -> None:
         self._app = app
         self._most = most
         self._longest_s = longest_s
-        self._streamed = frozenset(streamed)
+        self._endpoints = endpoints
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on, or refuse it (ASGI)."""
-        if scope["type"] != "http" or scope["path"] in self._streamed:
+        if scope["type"] != "http" or self._endpoints.rules(scope["path"]).is_streamed:
             await self._app(scope, receive, send)
             return
         try:

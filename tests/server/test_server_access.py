@@ -26,16 +26,14 @@ from starlette.websockets import WebSocketDisconnect
 from grammar.statements import RULES
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
-from ksql_spark.security import authorization
 from ksql_spark.security.authorization import (
     ALL_RIGHTS,
     Rights,
     Role,
-    role_for_endpoint,
     role_for_statement,
-    takes_patterns,
 )
 from server.app import MODULES, create_app
+from server.endpoints import Endpoints
 from server.host import Host
 from server.protocol.http import trusted_proxies
 from server.security import access, passwords
@@ -43,6 +41,7 @@ from server.security.access import Buckets
 from server.security.authentication import Authenticator, Principal, Refused, Tokens
 from shell.main import main as ksql_spark
 
+ENDPOINTS = Endpoints(module.router for module in MODULES)
 PASSWORDS = {"rita": "reads", "dora": "develops", "ada": "admin:with:colons"}
 ROLES = {"rita": Role.READER, "dora": Role.DEVELOPER, "ada": Role.ADMIN}
 #: longer than any test runs
@@ -87,7 +86,8 @@ def endpoints() -> Iterator[tuple[str, str]]:
 
 def test_every_endpoint_has_a_role() -> None:
     named = {path for _, path in endpoints()} - {"/chc/live", "/chc/ready"}
-    assert named == set(authorization._OF_ENDPOINTS)
+    assert named | {"/chc/live", "/chc/ready"} == ENDPOINTS.paths()
+    assert all(ENDPOINTS.rules(path).role is not None for path in named)
 
 
 @pytest.mark.parametrize(("method", "path"), sorted(set(endpoints())))
@@ -111,7 +111,8 @@ def test_each_role_gets_where_it_may(
     client: AppClient, engine: FakeEngine, method: str, path: str, name: str
 ) -> None:
     response = client._request(method, path, headers=basic(name), content=b"{}")
-    if path in SKIPPED or ROLES[name] >= role_for_endpoint(path):
+    least = ENDPOINTS.rules(path).role
+    if path in SKIPPED or least is None or ROLES[name] >= least:
         assert response.status_code not in (401, 403), path
     else:
         assert (response.status_code, response.json()["error_code"]) == (403, 40300)
@@ -159,7 +160,8 @@ def test_who_has_roles_for_some_sources_gets_only_where_single_sources_are_asked
     response = limited._request(method, path, headers=basic(name, "x"), json=body)
     highest = Rights.of(LIMITED[name].split()).highest
     assert highest is not None
-    if path in SKIPPED or (takes_patterns(path) and highest >= role_for_endpoint(path)):
+    rules = ENDPOINTS.rules(path)
+    if path in SKIPPED or rules.role is None or (rules.takes_patterns and highest >= rules.role):
         assert response.status_code not in (401, 403), path
     else:
         assert (response.status_code, response.json()["error_code"]) == (403, 40300), path
@@ -172,7 +174,10 @@ def test_who_has_roles_for_some_sources_gets_only_where_single_sources_are_asked
 
 
 def test_endpoints_that_show_all_sources_take_no_patterns() -> None:
-    shown = {path for _, path in endpoints() if not takes_patterns(path)} - {"/chc/live", "/chc/ready"}
+    shown = {path for _, path in endpoints() if not ENDPOINTS.rules(path).takes_patterns} - {
+        "/chc/live",
+        "/chc/ready",
+    }
     assert shown == {
         "/cluster/drain", "/clusterStatus", "/heartbeat", "/ksql/terminate", "/lag", "/metadata",
         "/metadata/key", "/metrics", "/state/rebuild", "/status",
