@@ -248,8 +248,8 @@ class Host:
             read: reads them, within a number of seconds.
             timeout_s: how long it may wait.
         """
-        if getattr(stream, "is_live", False):
-            await until_called(stream.when_arrived, timeout_s)  # type: ignore[attr-defined]
+        if stream.is_live:
+            await until_called(stream.when_arrived, timeout_s)
             return read(0.0)
         if stream.kind != "PUSH":
             return await self.read(lambda: read(timeout_s))

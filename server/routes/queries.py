@@ -123,7 +123,7 @@ async def _start(
             stream.close()
             error.statement = request.text
             raise
-        if getattr(stream, "is_complete", False):
+        if stream.is_complete:
             # one thread from the request to the answer's bytes
             return stream, complete_response(stream, format)
         return stream, QueryResponse(host, stream, format)

@@ -68,10 +68,9 @@ def encode(value: Any) -> bytes:
 
 def row_text(row: Row) -> bytes:
     """The values of ``row`` as JSON, made once for all clients that get it."""
-    text: bytes | None = row.__dict__.get("_text")
-    if text is None:
-        text = row.__dict__["_text"] = encode(row.values)
-    return text
+    if row.json is None:
+        row.json = encode(row.values)
+    return row.json
 
 
 def rows_text(rows: Sequence[Row], format: Format) -> bytes:
@@ -447,7 +446,7 @@ class QueryResponse(Response):
             self._timeout_s = timeout_s
             return next(self._pieces, None)
 
-        if self._reads_next or not getattr(self._stream, "is_live", False):
+        if self._reads_next or not self._stream.is_live:
             return await self._host.read_rows(self._stream, step, READ_TIMEOUT_S)
         await asyncio.sleep(0)  # others go on between the pieces of a large read
         return step(0.0)
@@ -465,7 +464,7 @@ class QueryResponse(Response):
         yield [self._format.start()]
         try:
             while (rows := self._stream.read(self._timeout_s)) is not None:
-                token = getattr(self._stream, "continuation", None) if rows else None
+                token = self._stream.continuation if rows else None
                 if 0 < len(rows) <= self._rows_at_once:
                     self._reads_next = token is None
                     yield [rows_text(rows, self._format)]

@@ -15,7 +15,7 @@ from typing import Any
 
 from ksql_spark import SERVER_VERSION
 from ksql_spark.config import warning
-from ksql_spark.engine import Acknowledged, Request, ResultColumn, Row
+from ksql_spark.engine import Acknowledged, QueryStream, Request, ResultColumn, Row
 from ksql_spark.engine.metrics import LAG, LATENCY, Figure
 from ksql_spark.entities import Entity
 from ksql_spark.entities.catalog import FunctionNameList, PropertiesList, Property, SimpleFunctionInfo
@@ -80,7 +80,7 @@ def described(name: str, kind: str) -> SourceDescription:
     )
 
 
-class FakeStream:
+class FakeStream(QueryStream):
     """A QueryStream whose rows are put into ``rows``."""
 
     def __init__(

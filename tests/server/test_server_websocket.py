@@ -63,7 +63,9 @@ def test_a_plain_push_query_needs_no_thread(
     class Live(FakeStream):
         """As SharedResult: it calls back when rows have arrived."""
 
-        is_live = True
+        @property
+        def is_live(self) -> bool:
+            return True
 
         def when_arrived(self, on_arrival: Callable[[], None]) -> None:
             on_arrival()

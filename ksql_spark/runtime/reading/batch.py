@@ -24,7 +24,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.logical.nodes import BatchQuery, KeyLookup, Limit, Node, Project, Source, relations
 from ksql_spark.runtime.errors import job_failure
 from ksql_spark.runtime.reading.pull import encoded_keys
-from ksql_spark.runtime.reading.results import Row, api_value, result_columns
+from ksql_spark.runtime.reading.results import QueryStream, Row, api_value, result_columns
 from ksql_spark.runtime.reading.view import StoredRow
 from ksql_spark.runtime.reading.views import Views
 from ksql_spark.schema import Column
@@ -38,7 +38,7 @@ _FEW_ROWS, _FEW_BYTES = 1_000, 1_000_000
 _PIECE_ROWS, _PIECES = 1_000, 8
 
 
-class BatchResult:
+class BatchResult(QueryStream):
     """A QueryStream over the rows of a Spark batch query, which runs in a thread of its own until closed.
 
     Args:

@@ -13,7 +13,7 @@ from ksql_spark.formats.shown import Shown
 from ksql_spark.formats.spec import KEY, VALUE
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
-from ksql_spark.runtime.reading.results import ResultColumn, Row
+from ksql_spark.runtime.reading.results import QueryStream, ResultColumn, Row
 from ksql_spark.schema_registry import SchemaRegistry
 
 _numbers = itertools.count(1)
@@ -21,7 +21,7 @@ _numbers = itertools.count(1)
 _PREFETCH_BYTES = 1024 * 1024
 
 
-class PrintResult:
+class PrintResult(QueryStream):
     """A QueryStream of one column: lines of text.
 
     Args:

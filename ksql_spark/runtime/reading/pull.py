@@ -24,6 +24,7 @@ from ksql_spark.runtime.reading.key_ranges import key_ranges
 from ksql_spark.runtime.reading.results import (
     SMALL,
     PullResult,
+    QueryStream,
     ResultColumn,
     Row,
     api_form,
@@ -39,7 +40,7 @@ from ksql_spark.spark.evaluate import evaluate, evaluate_rows
 from ksql_spark.spark.frames import Context, quoted
 
 
-class ScanResult:
+class ScanResult(QueryStream):
     """A QueryStream over the pages of a view, which are read as the client takes them.
 
     Args:

@@ -20,7 +20,7 @@ from ksql_spark.metastore.serdes import value_serde
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
-from ksql_spark.runtime.reading.results import Row, SharedRows, api_value, result_columns
+from ksql_spark.runtime.reading.results import QueryStream, Row, SharedRows, api_value, result_columns
 from ksql_spark.runtime.reading.row_decoding import READERS, is_plain, rows_of
 from ksql_spark.runtime.reading.topic_feeds import Batch, Subscription
 from ksql_spark.schema import PSEUDO_COLUMNS, Column, Role
@@ -166,7 +166,7 @@ class Places:
         return consistency.encode({self._topic: self._next})
 
 
-class PushResult:
+class PushResult(QueryStream):
     """A QueryStream over a push query. What it reads is shared with others (feeds.py).
 
     Args:

@@ -65,12 +65,14 @@ class ResultColumn:
         return cls(name, str(type_), is_key, schema_info(type_))
 
 
-@dataclass(frozen=True)
+@dataclass
 class Row:
     """One result row; values are JSON-ready. ``tombstone``: the row was deleted from a table."""
 
     values: list[Any]
     tombstone: bool = False
+    #: the values as JSON, once a client has got them: others get the same bytes
+    json: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
 
 class SharedRows(list[Row]):
@@ -106,8 +108,41 @@ def pull_query_id() -> str:
     return f"query_{int(time.time() * 1000)}"
 
 
-class PullResult:
-    """A QueryStream over rows in memory."""
+class QueryStream(Protocol):
+    """The rows of one SELECT or PRINT; ``kind`` is PUSH, PULL, STREAM_PULL or PRINT."""
+
+    query_id: str
+    kind: str
+    columns: list[ResultColumn]
+    final_message: str | None
+    #: whether all of it is one small answer: read() never waits, and nothing has to be closed
+    is_complete: bool = False
+
+    @property
+    def is_live(self) -> bool:
+        """Whether read(0) never blocks, so that no thread is needed to read it: when_arrived() calls back."""
+        return False
+
+    @property
+    def continuation(self) -> str | None:
+        """A token of what was read, from which an equal query goes on; None if nobody wants one."""
+        return None
+
+    def when_arrived(self, on_arrival: Callable[[], None]) -> None:
+        """Call ``on_arrival`` once, in any thread, when there may be something to read."""
+        on_arrival()
+
+    def read(self, timeout_s: float) -> list[Row] | None:
+        """The rows that have arrived; [] if none came within ``timeout_s`` seconds; None at the end."""
+        ...
+
+    def close(self) -> None:
+        """Stop the query and free its resources; may be called more than once."""
+        ...
+
+
+class PullResult(QueryStream):
+    """Rows in memory."""
 
     def __init__(
         self, columns: list[ResultColumn], rows: list[Row], final_message: str | None = None
@@ -118,7 +153,6 @@ class PullResult:
         self.final_message: str | None = None
         self._final = final_message
         self._rows: list[Row] | None = rows
-        #: whether all of it is one small answer: read() never waits, and nothing has to be closed
         self.is_complete = len(rows) <= SMALL
 
     def read(self, timeout_s: float) -> list[Row] | None:
@@ -131,23 +165,6 @@ class PullResult:
     def close(self) -> None:
         """Nothing to free."""
         self._rows = None
-
-
-class QueryStream(Protocol):
-    """The rows of one SELECT or PRINT; ``kind`` is PUSH, PULL, STREAM_PULL or PRINT."""
-
-    query_id: str
-    kind: str
-    columns: list[ResultColumn]
-    final_message: str | None
-
-    def read(self, timeout_s: float) -> list[Row] | None:
-        """The rows that have arrived; [] if none came within ``timeout_s`` seconds; None at the end."""
-        ...
-
-    def close(self) -> None:
-        """Stop the query and free its resources; may be called more than once."""
-        ...
 
 
 def result_columns(columns: Sequence[Column], keys: frozenset[str] = frozenset()) -> list[ResultColumn]:
