@@ -13,7 +13,7 @@ from sqlglot.tokens import Tokenizer as SqlglotTokenizer
 from grammar import lexer
 from grammar.generator import EXPRESSIONS, QUERIES, KsqlGenerator
 from grammar.parser import KsqlParser
-from grammar.statements import RULES
+from grammar.statements import RULES, statement
 
 if SQLGLOTC_INSTALLED:
     raise ImportError(
@@ -34,7 +34,13 @@ class Ksql(Dialect):
             """The tokens of ``sql``."""
             return lexer.scan(sql)
 
-    Parser = KsqlParser
+    class Parser(KsqlParser):
+        """`KsqlParser` behind sqlglot's interface."""
+
+        def _parse_statement(self) -> exp.Expr:
+            """One statement; sqlglot's entry points call this."""
+            self.begin()
+            return statement(self)
 
     class Generator(KsqlGenerator):
         """All render rules in one table."""

@@ -37,13 +37,10 @@ _SOURCE_NAME = re.compile(r"[A-Za-z0-9_-]*")
 class KsqlParser(ExpressionParser):
     """The parser of the dialect."""
 
-    def _parse_statement(self) -> exp.Expr | None:
-        """The method that sqlglot's entry points call (`sqlglot.parse_one(text, dialect=Ksql)`)."""
-        from grammar.statements import statement
-
+    def begin(self) -> None:
+        """Begin with the first token of a text of its own."""
         self._base = self._tokens[0]
         self._whole, self._origin, self._sought = self.sql, Position(1, 1, 0), []
-        return statement(self)
 
     # ------------------------------------------------------------------------------ queries
 
