@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 MAX_WAITING_BYTES = 256 * 1024
 PROXIES = "ksql.server.trusted.proxies"
 IPV4 = 4
+#: as many empty lines before the first request of a connection are ignored (RFC 9112 §2.2)
+MOST_EMPTY_LINES = 4
 #: the code with which a WebSocket is closed that was idle for too long
 GOING_AWAY = 1001
 
@@ -180,12 +182,32 @@ def _http1(base: Any, limits: Limits) -> Any:
         """HTTP/1.1 with a time limit for each header, and for idleness."""
 
         transport: Any
+        _empty_lines_left = MOST_EMPTY_LINES
+        #: of an empty line that has not come whole
+        _held = b""
 
         def connection_made(self, transport: Any) -> None:
             """Begin."""
             super().connection_made(transport)
             if self.transport is transport:  # unless it was refused
                 self.transport = JoiningTransport(transport)
+
+        def data_received(self, data: bytes) -> None:
+            """Take a piece of a request.
+
+            Empty lines are left out only where no request has begun: later nobody but the parser knows
+            whether it is between two, and to guess would be a way to smuggle one.
+            """
+            if self._empty_lines_left:
+                data = self._held + data
+                while self._empty_lines_left and data.startswith(b"\r\n"):
+                    data = data[2:]
+                    self._empty_lines_left -= 1
+                self._held = data if data == b"\r" else b""
+                if data in (b"", b"\r"):
+                    return
+                self._empty_lines_left = 0
+            super().data_received(data)
 
         def _served(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
             """Answer one request (ASGI)."""

@@ -129,6 +129,31 @@ def test_a_client_may_take_its_time_between_requests(engine: FakeEngine) -> None
                 assert is_closed(other)  # longer than a header may take
 
 
+@pytest.mark.parametrize("pieces", [[b"\r\n"], [b"\r\n\r\n"], [b"\r", b"\n"], [b"\r\n\r", b"\n"]])
+def test_empty_lines_before_the_first_request_are_ignored(engine: FakeEngine, pieces: list[bytes]) -> None:
+    with LiveServer(engine) as live, connected(live) as sock:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for piece in pieces:
+            sock.sendall(piece)
+            time.sleep(0.05)  # so that they come one by one
+        assert has_answer(sock)
+        assert has_answer(sock)
+
+
+@needs_http2
+@pytest.mark.parametrize("before", [b"\r\n" * 100, b"\n", b"\r\r\n", b" \r\n", b"\r\n GET /a HTTP/1.1\r\n"])
+def test_other_bytes_before_a_request_are_refused(engine: FakeEngine, before: bytes) -> None:
+    with LiveServer(engine) as live, connected(live) as sock:
+        sock.sendall(before + b"GET /info HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert sock.recv(65_536).startswith(b"HTTP/1.1 400")
+
+
+@pytest.mark.usefixtures("both")
+def test_empty_lines_that_come_slowly(engine: FakeEngine) -> None:
+    with LiveServer(engine, limits=SHORT) as live, connected(live) as sock:
+        assert drip(sock, [b"\r", b"\n"] * 200)
+
+
 @needs_http2
 def test_a_preface_that_comes_slowly(engine: FakeEngine) -> None:
     with LiveServer(engine, limits=SHORT) as live, connected(live) as sock:
