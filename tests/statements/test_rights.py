@@ -254,6 +254,22 @@ def test_queries_of_what_may_not_be_read(scene: World, text: str) -> None:
     assert caught.value.condition == "FORBIDDEN", caught.value.message
 
 
+COMMANDS = "_confluent-ksql-default__command_topic"
+
+
+@pytest.mark.parametrize("given", ["developer", "developer:*", "developer:'_confluent*'"])
+def test_only_an_admin_reads_commands(scene: World, given: str) -> None:
+    """They hold the passwords of everybody's properties as they were sent."""
+    rights = Rights.of([given])
+    with pytest.raises(KsqlError) as caught:
+        QueryService(scene.services).query(Request(f"PRINT '{COMMANDS}';", rights=rights))
+    assert caught.value.condition == "FORBIDDEN" and "admin" in caught.value.message
+    create = f"CREATE STREAM commands (v STRING) WITH (KAFKA_TOPIC='{COMMANDS}', VALUE_FORMAT='KAFKA');"
+    for text in (create, create.replace("STREAM", "SOURCE STREAM", 1)):
+        assert refused(scene, text, rights).condition == "FORBIDDEN"
+    scene.statements.execute(Request(create))
+
+
 def test_parameters_are_no_way_around(scene: World) -> None:
     service = QueryService(scene.services)
     for parameters in (["a"], {"x": "a"}):
