@@ -195,7 +195,8 @@ def check_scan(
 ) -> None:
     """If configuration disables scans, refuse a WHERE that needs one (reference §2.5).
 
-    Each disjunct of the WHERE must be a look-up or a range scan.
+    Each disjunct of the WHERE must be a look-up; or there is only one, and it is a range scan, which windowed
+    tables do not have.
 
     Raises:
         KsqlError: INVALID_STATEMENT.
@@ -204,16 +205,24 @@ def check_scan(
         return
     if predicate is None:
         raise invalid(_SCAN_NEEDED, query, hint=SCAN_HINT)
-    for conditions in _disjuncts(predicate):
-        reason = _needs_scan(conditions, source, config)
-        if reason is not None:
-            raise invalid(reason, query.where, hint=SCAN_HINT)
+    disjuncts = _disjuncts(predicate)
+    has_ranges = (
+        len(disjuncts) == 1
+        and source.window is None
+        and [c.type in (STRING, BYTES) for c in source.schema.key] == [True]
+        and settings.flag(config, "ksql.query.pull.range.scan.enabled")
+    )
+    reasons = [r for d in disjuncts if (r := _needs_scan(d, source, has_ranges)) is not None]
+    if reasons:
+        # what is wrong with one disjunct says more
+        reason = next((r for r in reasons if r != _SCAN_NEEDED), _SCAN_NEEDED)
+        raise invalid(reason, query.where, hint=SCAN_HINT)
 
 
 _SCAN_NEEDED = "Query requires table scan to be enabled."
 
 
-def _needs_scan(conditions: _Conditions, source: DataSource, config: Mapping[str, Any]) -> str | None:
+def _needs_scan(conditions: _Conditions, source: DataSource, has_ranges: bool) -> str | None:
     """Why rows that satisfy all ``conditions`` can only be found by a scan; None if they need no scan."""
     keys = frozenset(c.name for c in source.schema.key)
     comparisons = [c for c in conditions if isinstance(c, Call)]
@@ -225,12 +234,8 @@ def _needs_scan(conditions: _Conditions, source: DataSource, config: Mapping[str
             "IN predicate."
         )
     if keys == set(names):
-        if not any(function in _RANGES for _, function in compared):
-            return None
-        is_range = len(keys) == 1 and source.schema.key[0].type in (STRING, BYTES)
-        if is_range and settings.flag(config, "ksql.query.pull.range.scan.enabled"):
-            return None
-        return _SCAN_NEEDED
+        is_range = any(function in _RANGES for _, function in compared)
+        return _SCAN_NEEDED if is_range and not has_ranges else None
     touched = {k for c in conditions for k in columns_in(c) & keys}
     if not touched:
         return f"WHERE clause missing key column for disjunct: {_text(conditions)}"

@@ -25,6 +25,7 @@ def store() -> MetaStore:
         CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');
         CREATE TABLE t AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;
         CREATE TABLE numbered AS SELECT v, COUNT(*) AS n FROM s GROUP BY v;
+        CREATE TABLE windowed AS SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY k;
         CREATE TABLE pairs WITH (KEY_FORMAT='JSON') AS SELECT k, v, COUNT(*) AS n FROM s GROUP BY k, v;
         """,
         made,
@@ -46,6 +47,10 @@ def store() -> MetaStore:
         ("SELECT n FROM t WHERE k > 'a' OR UCASE(k) = 'B';", SCAN, "must directly reference a key column."),
         ("SELECT n FROM t WHERE k > 'a';", RANGE, NEEDED),
         ("SELECT n FROM t WHERE k = 'a' OR k BETWEEN 'b' AND 'c';", RANGE, NEEDED),
+        ("SELECT n FROM t WHERE k < 'b' OR k > 'c';", SCAN, NEEDED),
+        ("SELECT n FROM t WHERE k BETWEEN 'a' AND 'b' OR k = 'd';", SCAN, NEEDED),
+        ("SELECT n FROM windowed WHERE k > 'a';", SCAN, NEEDED),
+        ("SELECT n FROM windowed WHERE k > 'a' AND WINDOWSTART > 1000;", SCAN, NEEDED),
         ("SELECT n FROM t WHERE k > 'a' AND k < 'c';", SCAN, COMBINED),
         ("SELECT n FROM t WHERE k = 'a' AND k IN ('a', 'b');", SCAN, COMBINED),
         ("SELECT n FROM numbered WHERE v > 1;", SCAN, NEEDED),
@@ -101,7 +106,8 @@ def test_no_scan_is_needed(store: MetaStore, sql: str) -> None:
         ("SELECT n FROM t WHERE (k = 'a' OR k = 'b') AND n > 1;", 2),
         ("SELECT n FROM pairs WHERE k = 'a' AND v IN (1, 2);", 2),
         ("SELECT n FROM t WHERE k > 'a' AND n > 1;", None),
-        ("SELECT n FROM t WHERE k BETWEEN 'a' AND 'b' OR k = 'd';", None),
+        ("SELECT n FROM t WHERE k BETWEEN 'a' AND 'b';", None),
+        ("SELECT n FROM windowed WHERE k = 'a' AND WINDOWSTART > 1000;", 1),
         ("SELECT n FROM numbered WHERE v = CAST('1' AS INT);", 1),
         ("SELECT v FROM s WHERE v > 1;", None),
     ],
