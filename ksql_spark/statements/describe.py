@@ -43,6 +43,9 @@ from ksql_spark.spark.traffic import Times, Traffic, Volume
 from ksql_spark.statements.context import Action, Immediate, Services, StatementContext, uses_of
 from ksql_spark.statements.listing import field_info, running_queries
 
+#: a query that follows its topics has no results later than that, seconds
+OLD_S = 1.0
+
 
 def describe_source(statement: DescribeSource, context: StatementContext) -> Action:
     """DESCRIBE name [EXTENDED]."""
@@ -53,6 +56,10 @@ def describe_source(statement: DescribeSource, context: StatementContext) -> Act
         return SourceDescriptionEntity(statement_text=statement.source_text, source_description=described)
 
     return Immediate(run)
+
+
+#: a query that follows its topics has no results later than that, seconds
+OLD_S = 1.0
 
 
 def describe_sources(statement: DescribeSources, context: StatementContext) -> Action:
@@ -188,7 +195,8 @@ def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -
         yield "Traffic", _traffic(traffic)
         for topic, times in traffic.latencies.items():
             if times.total:
-                yield f"Latency to {topic}", f"half {_within(times, 0.5)}, 99 % {_within(times, 0.99)}"
+                found = f"half {_within(times, 0.5)}, 99 % {_within(times, 0.99)}"
+                yield f"Latency to {topic}", f"{found}, from the records' timestamps on{_old(times)}"
         if traffic.pauses.total:
             yield "Pauses for checkpoints", f"{traffic.pauses.total}, together {traffic.pauses.sum_s:.3f} s"
         if traffic.waiting_ms is not None and query.state is State.RUNNING:
@@ -205,6 +213,13 @@ def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -
 def _within(times: Times, share: float) -> str:
     bound = times.within_s(share)
     return f"more than {times.bounds[-1]:g} s" if bound is None else f"within {bound:g} s"
+
+
+def _old(times: Times) -> str:
+    """What to think of latencies that no query that follows its topics has."""
+    bound = times.within_s(0.99)
+    is_old = bound is None or bound > OLD_S
+    return " (that of records that were old when they were read is their age)" if is_old else ""
 
 
 def _traffic(traffic: Traffic) -> str:
