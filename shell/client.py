@@ -79,7 +79,7 @@ class Client:
 
     def info(self) -> dict[str, Any]:
         """``version``, ``kafkaClusterId``, ``ksqlServiceId``, ``serverStatus``. Raises ClientError."""
-        with _said():
+        with self._said():
             return self._connection.info()
 
     def run(self, text: str, settings: Settings | None = None) -> list[dict[str, Any]]:
@@ -88,19 +88,19 @@ class Client:
         Raises:
             ClientError: also for a statement that is logged, but what it has made does not run.
         """
-        with _said():
+        with self._said():
             return self._connection.run(text, **_arguments(settings))
 
     def query(self, text: str, settings: Settings | None = None) -> FrameStream:
         """Start a SELECT; the stream has its frames as dicts (reference §7.5). Raises ClientError."""
         arguments = _arguments(settings)
         del arguments["waits"]
-        with _said():
+        with self._said():
             return self._connection.frames(text, **arguments)
 
     def print_topic(self, text: str, settings: Settings | None = None) -> FrameStream:
         """Start a PRINT; the stream has its lines as ``{"line": text}``. Raises ClientError."""
-        with _said():
+        with self._said():
             return self._connection.print_topic(text, **_arguments(settings))
 
     def rebuild_state(self, query_id: str) -> dict[str, Any]:
@@ -109,37 +109,46 @@ class Client:
         Raises:
             ClientError: there is no such query.
         """
-        with _said():
+        with self._said():
             return self._connection.rebuild_state(query_id)
 
     def close(self) -> None:
         """Close the connections."""
         self._connection.close()
 
+    @contextlib.contextmanager
+    def _said(self) -> Iterator[None]:
+        """Errors of the client as errors for the user."""
+        try:
+            yield
+        except client.UnreachableError as error:
+            raise Unreachable(str(error)) from None
+        except client.Error as error:
+            message = str(error)
+            if error.status == _NOBODY or (error.status == _FORBIDDEN and error.code is None):
+                message = self._refused(message)
+            content = {
+                "error_code": error.code or (error.status or 500) * 100,
+                "message": message,
+                "statementText": error.statement,
+                "entities": error.entities,
+            }
+            raise ServerError(content) from None
+
+    def _refused(self, message: str) -> str:
+        """What to tell whose request was refused for who sent it, with the server's ``message``."""
+        if self._auth is None and self._token is None:
+            return (
+                "The server wants to know who you are: give a user and password with --user and --password, "
+                "or a token with --token."
+            )
+        given = f"the password of {self._auth[0]}" if self._auth is not None else "the token"
+        return f"The server does not accept {given}: {message}"
+
 
 def _arguments(settings: Settings | None) -> dict[str, Any]:
     given = settings or Settings()
     return {"properties": given.properties, "variables": given.variables, "waits": given.waits}
-
-
-@contextlib.contextmanager
-def _said() -> Iterator[None]:
-    """Errors of the client as errors for the user."""
-    try:
-        yield
-    except client.UnreachableError as error:
-        raise Unreachable(str(error)) from None
-    except client.Error as error:
-        if error.code is None and error.status in (_NOBODY, _FORBIDDEN):
-            text = "The server wants a user and password: give them with --user and --password."
-            raise ClientError(text) from None
-        content = {
-            "error_code": error.code,
-            "message": str(error),
-            "statementText": error.statement,
-            "entities": error.entities,
-        }
-        raise ServerError(content) from None
 
 
 def until_ready(server: Client, deadline_s: float, pause_s: float = 0.2) -> Iterator[None]:

@@ -6,10 +6,11 @@ import contextlib
 import functools
 import json
 import re
+import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import httpx
 
@@ -32,10 +33,13 @@ FRAMES = "application/vnd.ksql.v1+json"
 TOKEN_HEADER = "ksql-consistency-token"
 #: httpx raises them before anything is sent
 _NOT_CONNECTED = (httpx.ConnectError, httpx.ConnectTimeout)
+#: OpenSSL's codes for a certificate of another host or IP address
+_OTHER_NAME = (62, 64)
 _TOKEN = "request.ksql.query.pull.consistency.token"
 _CONTINUATION = "request.ksql.query.push.continuation.token"
 _CONTINUATIONS = "ksql.query.push.v2.continuation.tokens.enabled"
 
+E = TypeVar("E", bound=BaseException)
 Parameters: TypeAlias = "Sequence[Any] | Mapping[str, Any] | None"
 #: a column as DB-API describes it: name, type, and five members that are None
 Description = tuple[str, str, None, None, None, None, None]
@@ -255,7 +259,44 @@ def no_server(url: str) -> UnreachableError:
 def unreachable(url: str, error: Exception) -> UnreachableError:
     """Nothing answers at ``url``; a NotConnectedError if nothing was sent there."""
     kind = NotConnectedError if isinstance(error, _NOT_CONNECTED) else UnreachableError
-    return kind(f"No server answers at {url} ({reason(error)}). Is it running?")
+    if (distrust := _caused_by(error, ssl.SSLCertVerificationError)) is not None:
+        return kind(f"The certificate of the server at {url} is not trusted: {_distrusted(distrust)}")
+    return kind(f"No server answers at {url} ({reason(error)}). Is it running?{_about_tls(url, error)}")
+
+
+def _caused_by(error: BaseException | None, kind: type[E]) -> E | None:
+    """The error of type ``kind`` that has led to ``error``."""
+    while error is not None and not isinstance(error, kind):
+        error = error.__cause__ or error.__context__
+    return error
+
+
+def _distrusted(error: ssl.SSLCertVerificationError) -> str:
+    """Why a certificate is not trusted, and what helps."""
+    why = f"{error.verify_message.rstrip('.')}."
+    if error.verify_code in _OTHER_NAME:
+        return f"{why} Use an address that it was made for."
+    return (
+        f"{why} If you trust its authority, name a PEM file of it: ssl.truststore.location in the file of "
+        "--config-file, verify in Python."
+    )
+
+
+def _about_tls(url: str, error: Exception) -> str:
+    """What to try if only one side speaks TLS, or the server wants a certificate, too."""
+    scheme, _, rest = url.partition("://")
+    match error:
+        case httpx.RemoteProtocolError() | httpx.ReadError() if scheme == "http":
+            return f" If it has TLS, its address is https://{rest}."
+        case httpx.RemoteProtocolError() | httpx.ReadError():
+            return (
+                " It may want a certificate of yours: ssl.keystore.location in the file of --config-file, "
+                "cert in Python."
+            )
+        case httpx.ConnectTimeout() | httpx.ConnectError() if scheme == "https":
+            if "refused" not in str(error):
+                return f" If it has no TLS, its address is http://{rest}."
+    return ""
 
 
 @contextlib.contextmanager

@@ -195,8 +195,8 @@ def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -
         yield "Traffic", _traffic(traffic)
         for topic, times in traffic.latencies.items():
             if times.total:
-                found = f"half {_within(times, 0.5)}, 99 % {_within(times, 0.99)}"
-                yield f"Latency to {topic}", f"{found}, from the records' timestamps on{_old(times)}"
+                spread = f"half {_within(times, 0.5)}, 99 % {_within(times, 0.99)}"
+                yield f"Latency to {topic}", f"{spread}, from the records' timestamps on{_old(times)}"
         if traffic.pauses.total:
             yield "Pauses for checkpoints", f"{traffic.pauses.total}, together {traffic.pauses.sum_s:.3f} s"
         if traffic.waiting_ms is not None and query.state is State.RUNNING:

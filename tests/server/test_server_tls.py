@@ -8,12 +8,15 @@ import ssl
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 import uvicorn
 from fake_engine import FakeEngine
+from live_server import LiveServer
 
+from ksql_spark.client import UnreachableError, connect, connection
 from ksql_spark.config import Config
 from server.app import create_app
 from server.host import Host
@@ -131,3 +134,34 @@ def test_settings_that_are_wrong(folder: Path, properties: dict[str, str], why: 
 
 def test_clear_text_needs_no_settings() -> None:
     assert tls_settings(Config({})) == {}
+
+
+def message(url: str, **tls: Any) -> str:
+    """Why the server at ``url`` cannot be reached."""
+    with connect(url, **tls) as connection, pytest.raises(UnreachableError) as caught:
+        connection.info()
+    return str(caught.value)
+
+
+def test_a_client_is_told_what_is_wrong_with_tls(folder: Path, engine: FakeEngine) -> None:
+    trusting = ssl.create_default_context(cafile=str(folder / "authority.pem"))
+    with serving(settings(folder), engine) as url:
+        untrusted = message(url)
+        assert (
+            f"The certificate of the server at {url} is not trusted: unable to get local issuer" in untrusted
+        )
+        assert "ssl.truststore.location" in untrusted and "Is it running" not in untrusted
+        other = message(url.replace("localhost", "127.0.0.1"), verify=trusting)
+        assert other.endswith("not valid for '127.0.0.1'. Use an address that it was made for.")
+        plain = message(url.replace("https", "http"))
+        assert plain.endswith(f"Is it running? If it has TLS, its address is {url}.")
+    config = settings(folder, **{"ksql.server.tls.client.authorities": str(folder / "authority.pem")})
+    with serving(config, engine) as url:
+        assert "ssl.keystore.location" in message(url, verify=trusting)
+
+
+def test_a_client_with_tls_of_a_server_without(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "CONNECT_TIMEOUT_S", 0.5)
+    with LiveServer(engine) as live:
+        url = live.url.replace("http", "https")
+        assert message(url).endswith(f"Is it running? If it has no TLS, its address is {live.url}.")

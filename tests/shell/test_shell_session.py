@@ -5,13 +5,19 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_engine import FakeEngine, FakeStream
 from live_server import LiveServer
 
+from ksql_spark.client.errors import of_answer
 from ksql_spark.client.servers import addresses
+from ksql_spark.config import Config
 from ksql_spark.engine import ResultColumn, Row
+from server.security import passwords
+from shell import embedded
 from shell.client import Client, ServerError, Unreachable
 from shell.commands.command import Context
 from shell.output.console import Console
@@ -322,3 +328,45 @@ def test_a_server_that_is_gone_is_passed_over(server: LiveServer) -> None:
     client.close()
     with pytest.raises(Unreachable):
         Client("127.0.0.1:1,127.0.0.1:2").info()
+
+
+@pytest.mark.parametrize(
+    ("credentials", "message"),
+    [
+        ({}, "The server wants to know who you are: give a user and password with --user and --password, or"),
+        (
+            {"auth": ("ada", "wrong")},
+            "The server does not accept the password of ada: The user name or the password is wrong.",
+        ),
+        (
+            {"token": "x"},
+            "The server does not accept the token: This server takes only a user name and a password.",
+        ),
+    ],
+)
+def test_a_wrong_password_is_told_from_none(
+    credentials: dict[str, Any], message: str, engine: FakeEngine, tmp_path: Path
+) -> None:
+    users = tmp_path / "users"
+    users.write_text(f"ada:{passwords.hash_password('right')}:admin\n")
+    with LiveServer(engine, config=Config({"ksql.server.auth.users.file": str(users)})) as live:
+        client = Client(live.url, **credentials)
+        with pytest.raises(ServerError) as caught:
+            client.run("SHOW TOPICS;")
+        client.close()
+        assert str(caught.value).startswith(message) and caught.value.code == 40100
+        assert embedded.is_running(live.url), "the shell must not start another one"
+
+
+def test_what_another_server_says_of_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    for status, error in ((401, "Unauthorized"), (403, "Forbidden")):
+        for auth, message in ((None, "The server wants to know"), (("a", "b"), "The server does not accept")):
+            client = Client("http://other:1", auth)
+
+            def refused(*_: object, status: int = status, error: str = error, **__: object) -> None:
+                raise of_answer(status, error)
+
+            monkeypatch.setattr(client._connection, "run", refused)
+            with pytest.raises(ServerError, match=message):
+                client.run("SHOW TOPICS;")
+            client.close()
