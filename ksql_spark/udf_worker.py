@@ -352,9 +352,7 @@ class Worker:
         try:
             self._arrow = self._arrow or _Arrow()
         except ImportError:
-            raise RuntimeError(
-                "user functions need pyarrow 20 or newer: pip install 'ksql-spark[functions]'"
-            ) from None
+            raise RuntimeError("user functions need pyarrow 20 or newer: pip install 'pyarrow>=20'") from None
         pa = self._arrow.pa
         parts, at = [], 0
         for _ in range(3):

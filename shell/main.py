@@ -41,7 +41,8 @@ OLDEST_PYTHON = (3, 11)
 OURS = ("grammar", "ksql_spark", "server", "shell")
 #: what helps if only the client is installed
 SERVER_PACKAGES = (
-    "It comes with the server: pip install 'ksql-spark[server]'. To use a server elsewhere: ksql-spark URL"
+    "It comes with the server: in a clone of the repository, make setup, or pip install '.[server]'. "
+    "To use a server elsewhere: ksql-spark URL"
 )
 #: how scripts run, for the help
 SCRIPTS = """\

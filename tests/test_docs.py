@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -346,3 +347,24 @@ def test_decisions_have_numbers_of_their_own() -> None:
     assert numbers == list(range(1, len(pages) + 1))
     for page, number in zip(pages, numbers, strict=True):
         assert page.read_text(encoding="utf-8").startswith(f"# {number}. "), page.name
+
+
+def test_packages_that_messages_name_can_be_installed() -> None:
+    """Ours is on no index: messages name packages of its extras, or a folder."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    known = {one for needed in extras.values() for one in needed} | {f".[{extra}]" for extra in extras}
+    files = [path for folder in ("ksql_spark", "server", "shell") for path in (ROOT / folder).rglob("*.py")]
+    named = set()
+    for path in [*files, *(ROOT / "docs" / "how-to").glob("*.md"), ROOT / "README.md"]:
+        # a message may go on in the next line of the code
+        text = re.sub(r'"\n\s*f?"', "", path.read_text(encoding="utf-8"))
+        named |= set(re.findall(r"pip install '?(?:--editable )?'?([^'\s)]+)", text))
+    assert named and named <= known
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=_name)
+def test_examples_with_curl_say_that_they_send_json(path: Path) -> None:
+    text = path.read_text(encoding="utf-8").replace("\\\n", " ")
+    commands = re.findall(r"\bcurl [^\n]*", text)
+    assert [one for one in commands if " -d '{" in one and "Content-Type: application/json" not in one] == []

@@ -83,7 +83,7 @@ class PythonFunctions:
         if not sources:
             return []
         if importlib.util.find_spec("pyarrow") is None:
-            why = "user functions need pyarrow: pip install 'ksql-spark[functions]'"
+            why = "user functions need pyarrow: pip install 'pyarrow>=20'"
             return [{"error": why} for _ in sources]
         command = [sys.executable, "-m", "ksql_spark.udf_worker", "--describe", json.dumps(list(sources))]
         paths = [str(_ROOT), os.environ.get("PYTHONPATH", "")]
