@@ -10,7 +10,7 @@ from typing import Any, Union
 
 from shell.output.console import Console, Form
 from shell.output.table import Table, draw
-from shell.output.text import json_text
+from shell.output.text import fold, json_text, width
 
 AT_LEAST_ONCE = "at_least_once"
 
@@ -30,9 +30,24 @@ def show(entities: Sequence[Entity], console: Console) -> None:
             console.line()
             console.line(console.cyan(one_line(entity["statementText"])))
         for part in ENTITIES.get(str(entity.get("@type")), _unknown)(entity):
-            console.line(draw(part, console) if isinstance(part, Table) else part)
+            console.line(draw(part, console) if isinstance(part, Table) else _wrapped(part, console.columns))
         for warning in entity.get("warnings") or []:
             console.warning(str(warning.get("message", "")))
+
+
+def _wrapped(text: str, columns: int | None) -> str:
+    """``text`` with lines of at most ``columns``, broken at words; what follows is indented."""
+    lines = []
+    for line in text.split("\n"):
+        if columns is None or width(line) <= columns:
+            lines.append(line)
+            continue
+        indent = 23 if line[20:23] == " : " else len(line) - len(line.lstrip()) + 2
+        space = " " * min(indent, columns // 3)
+        first = fold(line, columns)[0]
+        lines.append(first)
+        lines += [space + more for more in fold(line[len(first) :].lstrip(" "), columns - len(space))]
+    return "\n".join(lines)
 
 
 def one_line(text: str) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shell.output.console import Console
+from shell.output.console import BOX, Console
 from shell.output.text import clip, fold, pad, width
 
-#: columns are not wrapped to less than this
+#: cells of a list are not wrapped to less than this
 MIN_WIDTH = 8
 #: a column is not truncated to less than this
-CUT_WIDTH = 20
+CUT_WIDTH = 12
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,11 @@ class Table:
 
 
 def draw(table: Table, console: Console) -> str:
-    """The table as text: `` A | B `` under a header, between two lines of dashes."""
+    """The table as text: `` A | B `` under a header, between two lines of dashes.
+
+    On a terminal it is at most as wide as that. Its cells are broken at words; where that is not enough, the
+    column that may be truncated is left out, and then each row is drawn as a list of its cells.
+    """
     widths = [
         max(width(header), *(width(line) for row in table.rows for line in row[index].split("\n")), 0)
         if table.rows
@@ -34,20 +38,33 @@ def draw(table: Table, console: Console) -> str:
         for index, header in enumerate(table.headers)
     ]
     room = console.columns
+    if room is None and table.cut == len(widths) - 1:
+        widths[-1] = width(table.headers[-1])  # what is longer sticks out, and nothing is padded to it
     if room is not None:
-        room -= 3 * (len(widths) - 1) + 2
+        room = max(1, room - 3 * (len(widths) - 1) - 2)
         if table.cut is not None and sum(widths) > room:
             # it gets the width that the others leave
-            others = sum(widths) - widths[table.cut]
-            widths[table.cut] = min(widths[table.cut], max(CUT_WIDTH, room - others))
-        widths = fit(widths, room, [width(header) for header in table.headers])
+            left = room - sum(widths) + widths[table.cut]
+            if left < CUT_WIDTH:
+                return draw(_without(table, table.cut), console)
+            widths[table.cut] = left
+        least = [
+            columns if index == table.cut else min(_longest_word(table, index), room // (3 if index else 1))
+            for index, columns in enumerate(widths)
+        ]
+        if len(widths) > 1 and sum(least) > room and table.rows:
+            return _listed(table, console)
+        widths = fit(widths, room, least)
     bar = console.dim(console.lines.vertical)
     rule = console.dim(console.lines.horizontal * (sum(widths) + 3 * (len(widths) - 1) + 2))
+    ellipsis = "…" if console.lines is BOX else "..."
 
     def lines(cells: Sequence[str], header: bool = False) -> list[str]:
         folded = [
-            [clip(cell, columns)]
-            if index == table.cut and room is not None and not header
+            cell.split("\n")
+            if room is None
+            else [clip(cell, columns, ellipsis)]
+            if index == table.cut and not header
             else fold(cell, columns)
             for index, (cell, columns) in enumerate(zip(cells, widths, strict=True))
         ]
@@ -67,15 +84,47 @@ def draw(table: Table, console: Console) -> str:
     return "\n".join([*text, rule])
 
 
-def fit(widths: Sequence[int], room: int, headers: Sequence[int]) -> list[int]:
+def _longest_word(table: Table, index: int) -> int:
+    texts = [table.headers[index], *(row[index] for row in table.rows)]
+    return max((width(word) for text in texts for word in text.split()), default=1)
+
+
+def _without(table: Table, index: int) -> Table:
+    """The table without a column, which is none of those at the right."""
+    rows = [(*row[:index], *row[index + 1 :]) for row in table.rows]
+    return Table((*table.headers[:index], *table.headers[index + 1 :]), rows, table.right)
+
+
+def _listed(table: Table, console: Console) -> str:
+    """Each row as lines of a header and a cell, for a terminal that is too narrow for columns."""
+    names = max(map(width, table.headers))
+    columns = console.columns or 80
+    room = max(MIN_WIDTH, columns - names - 4)
+    bar = console.dim(console.lines.vertical)
+    rule = console.dim(console.lines.horizontal * columns)
+    text = [rule]
+    for row in table.rows:
+        for header, cell in zip(table.headers, row, strict=True):
+            if max(map(width, cell.split()), default=0) > room:  # an id, for instance: a line of its own
+                text.append(f" {console.bold(header)} {bar}")
+                text += [f"   {line}" for line in fold(cell, columns - 3)]
+                continue
+            first, *more = fold(cell, room)
+            text.append(f" {console.bold(pad(header, names))} {bar} {first}".rstrip())
+            text += [f" {' ' * names} {bar} {line}" for line in more]
+        text.append(rule)
+    return "\n".join(text)
+
+
+def fit(widths: Sequence[int], room: int, least: Sequence[int]) -> list[int]:
     """``widths``, reduced until they fit into ``room``, the widest columns first.
 
-    No column becomes narrower than MIN_WIDTH (or its header, where that is shorter).
+    No column becomes narrower than ``least`` says, not even where that does not fit.
 
     >>> fit([5, 100], 40, [4, 6])
     [5, 35]
     """
-    least = [min(MIN_WIDTH, columns, max(header, 1)) for columns, header in zip(widths, headers, strict=True)]
+    least = [min(columns, max(low, 1)) for columns, low in zip(widths, least, strict=True)]
 
     def capped(cap: int) -> list[int]:
         return [max(low, min(columns, cap)) for low, columns in zip(least, widths, strict=True)]

@@ -63,9 +63,9 @@ def test_queries() -> None:
     }
     assert shown({"@type": "queries", "queries": [query]}) == [
         " Query ID | Query Type | Status    | Sink Name | Sink Kafka Topic | Query String",
-        "------------------------------------------------------------------------------------------",
+        "---------------------------------------------------------------------------------",
         " CSAS_A_1 | PERSISTENT | RUNNING:1 | A         | a                | CREATE STREAM A AS x;",
-        "------------------------------------------------------------------------------------------",
+        "---------------------------------------------------------------------------------",
         "For detailed information on a query run: EXPLAIN <Query ID>;",
     ]
 
@@ -87,21 +87,42 @@ def test_a_query_whose_state_says_more_than_its_status() -> None:
     assert shown({"@type": "queries", "queries": [query]})[2].split("|")[2].strip() == "REGISTERED:1"
 
 
-def test_queries_on_a_terminal_are_cut(out: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+QUERY = {
+    "id": "CTAS_RIDES_PER_MINUTE_6",
+    "queryType": "PERSISTENT",
+    "statusCount": {"RUNNING": 1},
+    "sinks": ["RIDES_PER_MINUTE"],
+    "sinkKafkaTopics": ["RIDES_PER_MINUTE"],
+    "queryString": "CREATE TABLE rides_per_minute AS SELECT * FROM rides;",
+}
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 100, 120, 200])
+def test_queries_fit_the_terminal(columns: int, out: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    query = {
-        "id": "CTAS_RIDES_PER_MINUTE_6",
-        "queryType": "PERSISTENT",
-        "statusCount": {"RUNNING": 1},
-        "sinks": ["RIDES_PER_MINUTE"],
-        "sinkKafkaTopics": ["RIDES_PER_MINUTE"],
-        "queryString": "CREATE TABLE rides_per_minute AS SELECT * FROM rides;",
-    }
-    entities.show([{"@type": "queries", "queries": [query]}], Console(out, tty=True, columns=80))
-    assert out.getvalue().splitlines()[3:5] == [
-        " CTAS_RIDES_ │ PERSISTENT │ RUNNING:1 │ RIDES_PER_  │ RIDES_PER_  │ CREATE T...",
-        " PER_MINUTE_ │            │           │ MINUTE      │ MINUTE      │",
-    ]
+    entities.show([{"@type": "queries", "queries": [QUERY]}], Console(out, tty=True, columns=columns))
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= columns
+    assert any("CTAS_RIDES_PER_MINUTE_6" in line for line in lines), "no id is broken"
+    if columns == 120:
+        assert lines[2].endswith(" │ RIDES_PER_MINUTE │ RIDES_PER_MINUTE │ CREATE TABLE rides_per_minut…")
+    if columns == 60:
+        assert lines[1:4] == [
+            " Query ID         │ CTAS_RIDES_PER_MINUTE_6",
+            " Query Type       │ PERSISTENT",
+            " Status           │ RUNNING:1",
+        ]
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 200])
+def test_explain_is_broken_at_words(columns: int, out: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    words = [f"word{n}" for n in range(60)]
+    query = {"id": "CSAS_A_1", "statementText": " ".join(words), "executionPlan": " > " + ", ".join(words)}
+    answer = {"@type": "queryDescription", "queryDescription": query}
+    entities.show([answer], Console(out, tty=True, columns=columns))
+    assert max(map(len, out.getvalue().splitlines())) <= columns
+    assert set(words) <= set(out.getvalue().replace(",", " ").split())
 
 
 def test_status_shows_the_first_line_of_its_message() -> None:
