@@ -30,7 +30,7 @@ from shell.commands.command import Context, Leave
 from shell.completion import SKELETONS, complete
 from shell.lexer import KsqlLexer
 from shell.metadata import MetadataCache
-from shell.scripts import is_whole, run_text
+from shell.scripts import is_whole, run_text, skipped
 from shell.session import Failure
 
 PROMPT = "ksql> "
@@ -72,7 +72,11 @@ def run_input(text: str, context: Context) -> None:
     try:
         run_text(text, context)
     except Failure as failure:
-        console.error(str(failure.error))
+        if failure.skipped is None:
+            console.error(str(failure.error))
+        else:
+            place = f"This is the statement in line {failure.line} of the input."
+            console.error(f"{failure.message}\n{place}{skipped(failure.skipped).replace(chr(10), ' ')}")
     except ClientError as error:
         console.error(str(error))
     except KeyboardInterrupt:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import grammar
@@ -23,7 +24,12 @@ class ScriptFailure(ClientError):
     """The error that ended a script; the text is ``file:line:column: message``."""
 
     def __init__(self, name: str, failure: Failure) -> None:
-        super().__init__(failure.located(name))
+        super().__init__(failure.located(name) + skipped(failure.skipped))
+
+
+def skipped(count: int | None) -> str:
+    """How many statements were not run because of an error before them, for the end of its message."""
+    return f"\n{count} statement{'s were' if count > 1 else ' was'} skipped." if count else ""
 
 
 def run_script(lines: Iterable[str], name: str, context: Context) -> None:
@@ -38,12 +44,17 @@ def run_script(lines: Iterable[str], name: str, context: Context) -> None:
         Leave: the script says ``exit``.
         KeyboardInterrupt: Ctrl-C, unless it ends only a query in this session.
     """
-    for text, line in inputs(lines):
+    found = inputs(lines)
+    for text, line in found:
         context.session.console.spool_input(text.strip())
         try:
             run_text(text, context)
         except Failure as failure:
-            raise ScriptFailure(name, failure.moved(line - 1)) from None
+            # who is still writing into a pipe is not waited for
+            rest = found if isinstance(lines, io.StringIO) else ()
+            left = (failure.skipped or 0) + sum(len(grammar.split(text)) for text, _ in rest)
+            raise ScriptFailure(name, replace(failure.moved(line - 1), skipped=left)) from None
+    context.session.tell_inserted()
 
 
 def run_file(path: str, text: str, context: Context) -> None:
@@ -71,33 +82,49 @@ def run_text(text: str, context: Context) -> None:
         ScriptFailure: it was in a script that the input runs.
         Leave: the shell should end.
     """
-    console = context.session.console
     if _command(text) is not None:
         parts = [grammar.StatementText(text.strip(), 1, 1, True)]
     else:
         parts = grammar.split(text)
-    for part in parts:
-        if console.form is Form.TABULAR and (len(parts) > 1 or context.running_scripts):
+    for number, part in enumerate(parts, start=1):
+        try:
+            _run_part(part, len(parts) > 1 or bool(context.running_scripts), context)
+        except Failure as failure:
+            context.session.tell_inserted()
+            raise replace(failure, skipped=len(parts) - number) if len(parts) > 1 else failure from None
+    if not context.running_scripts:
+        context.session.tell_inserted()
+
+
+def _run_part(part: grammar.StatementText, is_one_of_many: bool, context: Context) -> None:
+    """Run one command or statement. Raises as run_text."""
+    console, session = context.session.console, context.session
+    if part.open == "comment":
+        start = part.tokens[-1]
+        raise Failure(ClientError("This comment is never closed."), start.line, start.col)
+    target = session.inserts_into(part)
+    if target is None:
+        session.tell_inserted()
+        if is_one_of_many and console.form is Form.TABULAR:
             console.note()
             console.note(console.cyan(entities.one_line(statements.shown(part.text)) + ";"))
-        if part.open == "comment":
-            start = part.tokens[-1]
-            raise Failure(ClientError("This comment is never closed."), start.line, start.col)
-        found = _command(part.text)
-        if found is None:
-            meant = commands.meant(part.text)
-            if meant is not None:
-                problem = CommandProblem(f"Unknown command '{part.text}'. Did you mean {meant}?")
-                raise Failure(problem, part.line, part.column)
-            context.session.run(part)
-            continue
-        command, arguments = found
-        try:
-            command.run(context, arguments)
-        except ScriptFailure:
-            raise
-        except ClientError as error:
-            raise Failure(error, part.line, part.column) from None
+    found = _command(part.text)
+    if found is None:
+        meant = commands.meant(part.text)
+        if meant is not None:
+            problem = CommandProblem(f"Unknown command '{part.text}'. Did you mean {meant}?")
+            raise Failure(problem, part.line, part.column)
+        session.run(part)
+        if target is not None:
+            session.count_inserted(target)
+        return
+    command, arguments = found
+    try:
+        command.run(context, arguments)
+    except ScriptFailure:
+        raise
+    except ClientError as error:
+        raise Failure(error, part.line, part.column) from None
 
 
 def inputs(lines: Iterable[str]) -> Iterator[tuple[str, int]]:

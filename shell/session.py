@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import grammar
+from grammar.statements.inserts import InsertValues
 from shell import statements
 from shell.client import Client, ClientError, FrameStream, ServerError, Settings
 from shell.output import entities, rows
@@ -32,6 +33,8 @@ class Failure(Exception):
     error: ClientError
     line: int
     column: int
+    #: how many statements after it were not run; None: it was alone
+    skipped: int | None = None
 
     @property
     def place(self) -> tuple[int, int]:
@@ -59,7 +62,7 @@ class Failure(Exception):
 
     def moved(self, lines: int) -> Failure:
         """The same failure with ``lines`` lines before the text."""
-        return Failure(self.error, self.line + lines, self.column)
+        return replace(self, line=self.line + lines)
 
 
 def _absolute(line: int, column: int, first_line: int, first_column: int) -> tuple[int, int]:
@@ -103,6 +106,8 @@ class Session:
         self.interrupt_ends_query_only = True
         #: warnings that have been shown
         self._warned: set[str] = set()
+        #: the source that the last statements have written rows to, and how many
+        self._inserted: tuple[str, int] | None = None
 
     @property
     def settings(self) -> Settings:
@@ -137,6 +142,31 @@ class Session:
             raise Failure(ClientError(str(problem)), part.line, part.column) from None
         except ClientError as error:
             raise Failure(error, part.line, part.column) from None
+
+    def inserts_into(self, part: grammar.StatementText) -> str | None:
+        """The source to which ``part`` writes a row, if that is to be said; None for any other statement."""
+        if not self.console.tty or self.console.form is not Form.TABULAR:
+            return None
+        if statements.body(part.text)[:6].upper() != "INSERT":
+            return None
+        try:
+            (tree,) = grammar.parse(_terminated(statements.substitute(part.text, self.variables)))
+        except (grammar.ParseFailed, ValueError):
+            return None  # the server says why
+        return tree.name if isinstance(tree, InsertValues) else None
+
+    def count_inserted(self, target: str) -> None:
+        """A row was written to ``target``."""
+        if self._inserted is not None and self._inserted[0] != target:
+            self.tell_inserted()
+        self._inserted = (target, (self._inserted[1] if self._inserted is not None else 0) + 1)
+
+    def tell_inserted(self) -> None:
+        """Say how many rows were written since this was said."""
+        inserted, self._inserted = self._inserted, None
+        if inserted is not None:
+            target, count = inserted
+            self.console.note(f"{count} row{'s' if count > 1 else ''} inserted into {target}")
 
     def _send(self, text: str) -> None:
         """Run ``text`` as one /ksql request and print the answer. Raises ClientError."""

@@ -14,7 +14,7 @@ from prompt_toolkit.output import DummyOutput
 from shell import commands
 from shell.commands.command import Context
 from shell.metadata import MetadataCache
-from shell.repl import Repl
+from shell.repl import Repl, run_input
 from shell.scripts import ScriptFailure, is_whole, run_script
 from shell.session import Session
 
@@ -87,6 +87,17 @@ def test_error_is_shown_and_the_prompt_goes_on(
     typed(session, "DESCRIBE NOWHERE;\rSHOW TOPICS;\r")
     assert err.getvalue().startswith("Source does not exist: NOWHERE.\n")
     assert "Kafka Topic" in out.getvalue()
+
+
+def test_a_paste_that_stops_says_where_and_what_was_skipped(
+    session: Session, engine: FakeEngine, err: io.StringIO
+) -> None:
+    run_input("SHOW TOPICS;\nDESCRIBE NOWHERE;\nSHOW TABLES; SHOW STREAMS;", Context(session))
+    assert err.getvalue().startswith("Source does not exist: NOWHERE.\n")
+    assert err.getvalue().endswith(
+        "This is the statement in line 2 of the input. 2 statements were skipped.\n"
+    )
+    assert len(engine.requests) == 2
 
 
 def test_abbreviation_with_space(session: Session, engine: FakeEngine) -> None:
