@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from shell.client import ClientError
+from shell.client import Client, ClientError
 from shell.commands.command import Context
 from shell.metadata import MetadataCache
 from shell.options import Connection
 from shell.output.console import SPINNER
 from shell.repl import Repl, open_history
 from shell.version import release, version
+
+#: properties with the addresses of services that the server uses or has started
+SERVICES = {
+    "bootstrap.servers": "Kafka",
+    "ksql.schema.registry.url": "schema registry",
+    "ksql.connect.url": "Connect",
+}
 
 
 class Interactive:
@@ -33,6 +42,7 @@ class Interactive:
             try:
                 self._connection.wait_until_ready()
                 self._greet(self._session.client.info())
+                self._say_services(self._session.client, console.line)
             except ClientError as error:
                 # as with any statement: the user may start the server, or switch to another with `server URL`
                 console.error(f"  {error}")
@@ -89,4 +99,22 @@ class Interactive:
             return
         console.clear_status()
         print(console.dim(f"  ready in {server.ready_after_s:.1f} s: {url}, data in {server.data_dir}"))
-        self._metadata.moved(self._session.client.at(url))
+        client = self._session.client.at(url)
+        self._say_services(client, lambda text: print(console.dim(text)))
+        self._metadata.moved(client)
+
+    def _say_services(self, client: Client, say: Callable[[str], None]) -> None:
+        """Where the services are that the server uses."""
+        with contextlib.suppress(ClientError):  # who may not see properties uses the shell all the same
+            if found := services(client.run("SHOW PROPERTIES;")):
+                say(f"  {found}")
+
+
+def services(answer: Sequence[Mapping[str, Any]]) -> str:
+    """The addresses in an answer to SHOW PROPERTIES.
+
+    >>> services([{"properties": [{"name": "ksql.connect.url", "value": "http://localhost:8083"}]}])
+    'Connect at http://localhost:8083'
+    """
+    known = {one.get("name"): one.get("value") for entity in answer for one in entity.get("properties") or []}
+    return " · ".join(f"{name} at {known[key]}" for key, name in SERVICES.items() if known.get(key))

@@ -22,6 +22,7 @@ from shell import embedded
 from shell.client import Client
 from shell.embedded import EmbeddedServer, StartFailed
 from shell.main import SUBCOMMANDS, _is_address, main
+from shell.welcome import services
 
 FAKE_SERVER = Path(__file__).parent.parent / "server" / "fake_server.py"
 #: for what happens at once, unless the machine is very busy
@@ -318,3 +319,11 @@ def test_a_data_folder_is_refused_where_a_server_is_used() -> None:
     done = ksql("127.0.0.1:1", "--data-dir", "/tmp/mine", "-e", "SHOW TOPICS;")
     assert done.returncode == 2
     assert "--data-dir is for an engine that is started here, but the server at 127.0.0.1:1" in done.stderr
+
+
+def test_where_the_services_are() -> None:
+    values = {"bootstrap.servers": "localhost:9092", "ksql.connect.url": None, "other": "x"}
+    answer = [{"properties": [{"name": name, "value": value} for name, value in values.items()]}]
+    assert services(answer) == "Kafka at localhost:9092"
+    answer[0]["properties"].append({"name": "ksql.schema.registry.url", "value": "http://localhost:8081"})
+    assert services(answer) == "Kafka at localhost:9092 · schema registry at http://localhost:8081"
