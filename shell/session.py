@@ -36,6 +36,9 @@ class Failure(Exception):
     #: how many statements after it were not run; None: it was alone
     skipped: int | None = None
 
+    def __str__(self) -> str:
+        return self.message
+
     @property
     def place(self) -> tuple[int, int]:
         """Line and column of the error in the whole text, or of the statement if the message has none."""
