@@ -19,6 +19,7 @@ from ksql_spark.functions.spark_text import string
 from ksql_spark.schema_registry import AVRO, RegisteredSchema
 from ksql_spark.types import (
     EXACT,
+    TIME,
     TIMESTAMP,
     Array,
     Decimal,
@@ -124,10 +125,21 @@ class _Schema:
 
     def __init__(self, text: str, references: Sequence[str]) -> None:
         self.root, self._types = avro_schema.parse(text, references)
-        whole = self._whole(self.root, set()) if references else json.loads(text)
-        self.plain, _ = avro_schema.parse(json.dumps(_without_logical(whole)), [])
+        self._text = text
+        self._has_references = bool(references)
         self.readers = Readers(self.root, self._types)
         self._of = self.readers.of
+
+    @cached_property
+    def plain(self) -> Any:
+        """What fastavro writes by."""
+        import fastavro
+
+        whole = self._whole(self.root, set()) if self._has_references else json.loads(self._text)
+        try:
+            return fastavro.parse_schema(_without_logical(whole), _ignore_default_error=True)
+        except (ValueError, fastavro.schema.SchemaParseException, fastavro.schema.UnknownType) as error:
+            raise ValueError(f"fastavro cannot write it: {error}") from None
 
     def _whole(self, schema: Any, seen: set[str]) -> Any:
         """A schema with the types that it refers to in place of their names, where each is met first."""
@@ -209,8 +221,8 @@ class _Schema:
             raise ValueError(f"The schema wants {schema['size']} bytes.")
         if schema["type"] == "enum" and value not in schema["symbols"]:
             raise ValueError(f"The schema's enum {schema['name'].rpartition('.')[2]} has no {value}.")
-        if type_ == TIMESTAMP and schema.get("logicalType") == "timestamp-micros":
-            return value * 1000
+        if type_ in (TIMESTAMP, TIME) and schema["type"] == "long":
+            return value * (avro_schema.per_millisecond(schema, type_) or 1)
         return value
 
     def _field(self, field: Mapping[str, Any], value: Any, type_: SqlType) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal as PythonDecimal
 from typing import Any
 
-from ksql_spark.formats.avro_schema import branch_name, is_decimal
+from ksql_spark.formats.avro_schema import branch_name, is_decimal, per_millisecond
 from ksql_spark.formats.base import BadRecord
 from ksql_spark.formats.number_text import fit_decimal
 from ksql_spark.types import (
@@ -37,6 +37,8 @@ _INT, _LONG = range(-(2**31), 2**31), range(-(2**63), 2**63)
 _NUMBER_BITS = 64
 _WHOLE = "It"
 _MICROS = 1000
+#: what a long may be that counts parts of a millisecond
+_TIMES = (TIMESTAMP, TIME, INTEGER)
 
 
 class Input:
@@ -353,7 +355,7 @@ def _plain(schema: Mapping[str, Any], type_: SqlType) -> Read | None:
         symbols = schema["symbols"]
         return lambda source: symbols[source.index(len(symbols))]
     if kind == "long":
-        return _of_long(str(schema.get("logicalType")), type_)
+        return _of_long(schema, type_)
     readers: dict[str, dict[SqlType, Read]] = {
         "boolean": {BOOLEAN: _truth, STRING: lambda source: str(_truth(source)).lower()},
         "int": {
@@ -368,24 +370,24 @@ def _plain(schema: Mapping[str, Any], type_: SqlType) -> Read | None:
     return readers.get(kind, {}).get(type_)
 
 
-def _of_long(logical: str, type_: SqlType) -> Read | None:
+def _of_long(schema: Mapping[str, Any], type_: SqlType) -> Read | None:
+    parts = per_millisecond(schema, TIME if type_ == INTEGER else type_) if type_ in _TIMES else None
+
     def milliseconds(source: Input) -> int:
-        found = source.number()
+        found = source.number() // (parts or 1)
         if found * _MICROS not in _LONG:
             raise BadRecord("long overflow")
         return found
 
     def time(source: Input) -> int:
         found = source.number()
-        cut = abs(found) // _MICROS * (1 if found >= 0 else -1)
+        cut = abs(found) // (parts or 1) * (1 if found >= 0 else -1)
         if cut not in _INT:
             raise BadRecord("integer overflow")
         return cut
 
-    if type_ == TIMESTAMP and logical == "timestamp-micros":
-        return lambda source: source.number() // _MICROS
     if type_ in (TIME, INTEGER):
-        return time if logical == "time-micros" else None
+        return None if parts is None else time
     readers: dict[SqlType, Read] = {
         BIGINT: Input.number,
         DOUBLE: lambda source: float(source.number()),

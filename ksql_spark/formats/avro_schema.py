@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import fastavro.schema
-
 from ksql_spark.formats.registered import (
     CONNECT,
     NotConvertible,
@@ -54,6 +52,23 @@ _LOGICAL: dict[tuple[str, str], SqlType] = {
     ("int", "time-millis"): TIME,
     ("long", "timestamp-millis"): TIMESTAMP,
 }
+#: types that have no name and no parts
+_PLAIN = frozenset(("null", "boolean", "int", "long", "float", "double", "bytes", "string"))
+_NAMED = ("record", "error", "enum", "fixed")
+#: what longs count, as parts of a millisecond; all others that are times count milliseconds
+_TIMESTAMPS = {
+    "timestamp-micros": 1_000,
+    "timestamp-nanos": 1_000_000,
+    "local-timestamp-micros": 1_000,
+    "local-timestamp-nanos": 1_000_000,
+    "io.debezium.time.MicroTimestamp": 1_000,
+    "io.debezium.time.NanoTimestamp": 1_000_000,
+}
+_TIMES = {
+    "time-micros": 1_000,
+    "io.debezium.time.MicroTime": 1_000,
+    "io.debezium.time.NanoTime": 1_000_000,
+}
 _WRITTEN: dict[SqlType, str] = {
     BOOLEAN: "boolean",
     INTEGER: "int",
@@ -97,13 +112,59 @@ def parse(text: str, references: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     types: dict[str, Any] = {}
     try:
         for other in references:
-            fastavro.schema.parse_schema(json.loads(other), named_schemas=types, _write_hint=False)
-        schema = fastavro.schema.parse_schema(json.loads(text), named_schemas=types, _write_hint=False)
-    except (ValueError, TypeError, KeyError, fastavro.schema.SchemaParseException) as error:
+            _resolved(json.loads(other), "", types)
+        return _resolved(json.loads(text), "", types), types
+    except NotConvertible:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise NotConvertible(f"it is no Avro schema: {error}") from None
-    except fastavro.schema.UnknownType as error:
-        raise NotConvertible(f"it refers to the type {error.name}, which is not there") from None
-    return schema, types
+
+
+def _resolved(schema: Any, space: str, types: dict[str, Any]) -> Any:
+    """A schema with all names in full; adds its named types to ``types``.
+
+    Unlike by fastavro, defaults, symbols and decimals are not checked: registries have accepted wrong ones,
+    and records do not depend on them.
+    """
+    if isinstance(schema, list):
+        return [_resolved(branch, space, types) for branch in schema]
+    if isinstance(schema, str):
+        if schema in _PLAIN:
+            return schema
+        full = schema if "." in schema or not space else f"{space}.{schema}"
+        if full not in types:
+            raise NotConvertible(f"it refers to the type {full}, which is not there")
+        return full
+    kind = schema["type"]
+    if not isinstance(kind, str):
+        raise ValueError(f"{kind} is no type")
+    made = {k: v for k, v in schema.items() if k not in ("name", "namespace")}
+    if kind in _NAMED:
+        name = schema["name"]
+        inner, _, _ = name.rpartition(".")
+        if not inner:
+            given = schema.get("namespace")
+            inner = space if given is None else given
+        made["name"] = name if "." in name or not inner else f"{inner}.{name}"
+        if made["name"] in types:
+            raise NotConvertible(f"it defines the type {made['name']} twice")
+        types[made["name"]] = made
+        if kind == "enum":
+            made["symbols"] = [str(symbol) for symbol in schema["symbols"]]
+        elif kind == "fixed":
+            made["size"] = int(schema["size"])
+        else:
+            made["fields"] = [
+                {**field, "name": field["name"], "type": _resolved(field["type"], inner, types)}
+                for field in schema["fields"]
+            ]
+    elif kind == "array":
+        made["items"] = _resolved(schema["items"], space, types)
+    elif kind == "map":
+        made["values"] = _resolved(schema["values"], space, types)
+    elif kind not in _PLAIN:
+        return _resolved(kind, space, types)
+    return made
 
 
 class _Reader:
@@ -184,6 +245,13 @@ def is_entry(schema: Any) -> bool:
         return False
     is_named = schema.get("connect.internal.type") == "MapEntry" or schema["name"] == _MAP_ENTRY
     return is_named and {f["name"] for f in schema["fields"]} == {"key", "value"}
+
+
+def per_millisecond(schema: Mapping[str, Any], type_: SqlType) -> int | None:
+    """How many units of a long are a millisecond of a TIMESTAMP or TIME; None: it is no such time."""
+    units, other = (_TIMESTAMPS, 1) if type_ == TIMESTAMP else (_TIMES, None)
+    names = (str(schema.get("logicalType")), str(schema.get("connect.name")))
+    return next((units[name] for name in names if name in units), other)
 
 
 def is_decimal(schema: Mapping[str, Any]) -> bool:

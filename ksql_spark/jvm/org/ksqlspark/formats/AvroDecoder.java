@@ -35,6 +35,25 @@ import java.util.Map;
  */
 public final class AvroDecoder extends BytesToRow {
     private static final long MICROS = 1000;
+
+    /**
+     * What longs count, as parts of a millisecond; all others that are times count milliseconds.
+     */
+    static final Map<String, Long> TIMESTAMPS =
+            Map.of(
+                    "timestamp-micros", 1_000L,
+                    "timestamp-nanos", 1_000_000L,
+                    "local-timestamp-micros", 1_000L,
+                    "local-timestamp-nanos", 1_000_000L,
+                    "io.debezium.time.MicroTimestamp", 1_000L,
+                    "io.debezium.time.NanoTimestamp", 1_000_000L);
+
+    static final Map<String, Long> TIMES =
+            Map.of(
+                    "time-micros", 1_000L,
+                    "io.debezium.time.MicroTime", 1_000L,
+                    "io.debezium.time.NanoTime", 1_000_000L);
+
     private static final int READERS_KEPT = 1000;
     private static final String WHOLE = "It";
 
@@ -246,21 +265,24 @@ public final class AvroDecoder extends BytesToRow {
     }
 
     private static Reader ofLong(Schema writer, String name) {
-        String logical = String.valueOf(writer.getProp("logicalType"));
+        long timestamp = perMillisecond(writer, TIMESTAMPS, 1);
+        long time = perMillisecond(writer, TIMES, 0);
         return switch (name) {
             case "long" -> in -> in.number();
             case "double" -> in -> (double) in.number();
             case "string" -> in -> UTF8String.fromString(String.valueOf(in.number()));
             case "timestamp" ->
-                    logical.equals("timestamp-micros")
-                            ? in -> in.number()
-                            : in -> Math.multiplyExact(in.number(), MICROS);
-            case "integer" ->
-                    logical.equals("time-micros")
-                            ? in -> Math.toIntExact(in.number() / MICROS)
-                            : null;
+                    in -> Math.multiplyExact(Math.floorDiv(in.number(), timestamp), MICROS);
+            case "integer" -> time == 0 ? null : in -> Math.toIntExact(in.number() / time);
             default -> null;
         };
+    }
+
+    /** How many units of a long are a millisecond; other: the schema has none of the names. */
+    static long perMillisecond(Schema schema, Map<String, Long> units, long other) {
+        String name = String.valueOf(schema.getObjectProp("connect.name"));
+        return units.getOrDefault(
+                String.valueOf(schema.getProp("logicalType")), units.getOrDefault(name, other));
     }
 
     private static Reader ofBytes(Schema writer, DataType type) {

@@ -234,15 +234,16 @@ public final class AvroEncoder implements ScalarFunction<byte[]> {
     }
 
     private static Writer ofLong(Schema schema, String name) {
-        boolean isMicros = "timestamp-micros".equals(schema.getProp("logicalType"));
+        long time = AvroDecoder.perMillisecond(schema, AvroDecoder.TIMES, 1);
+        long timestamp = AvroDecoder.perMillisecond(schema, AvroDecoder.TIMESTAMPS, 1);
         return switch (name) {
             case "long" -> (out, from, at) -> out.writeLong(from.getLong(at));
-            case "integer" -> (out, from, at) -> out.writeLong(from.getInt(at));
+            case "integer" -> (out, from, at) -> out.writeLong(from.getInt(at) * time);
             case "timestamp" ->
-                    isMicros
-                            ? (out, from, at) -> out.writeLong(from.getLong(at))
-                            : (out, from, at) ->
-                                    out.writeLong(Math.floorDiv(from.getLong(at), MICROS));
+                    (out, from, at) ->
+                            out.writeLong(
+                                    Math.multiplyExact(
+                                            Math.floorDiv(from.getLong(at), MICROS), timestamp));
             default -> null;
         };
     }
