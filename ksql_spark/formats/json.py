@@ -47,6 +47,10 @@ from ksql_spark.types import (
 )
 
 _LONG_DIGITS = 19
+#: digits of a number at most, as in Jackson
+_MOST_DIGITS = 1000
+#: a number, or a text, that may have more
+_LONG = re.compile(rb"[0-9.eE+-]{1001}")
 #: half of a character, which may stand alone
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -98,19 +102,30 @@ class JsonSerde(Serde):
         """The columns' values; unknown members are ignored, missing ones NULL."""
         # nearly all records have just what their columns say; anything else is looked at closely below
         try:
-            exact = self._exact(orjson.loads(data))
-            if exact is not None:
-                return exact
+            if len(data) <= _MOST_DIGITS or not _LONG.search(data):
+                exact = self._exact(orjson.loads(data))
+                if exact is not None:
+                    return exact
         except ValueError:
             pass  # json says why, or takes it
         try:
-            value = json.loads(data, parse_float=PythonDecimal, parse_constant=_no_constant)
-        except (ValueError, RecursionError) as error:
-            raise BadRecord(f"not JSON: {error}") from None
+            # json.loads(bytes) would let pass halves of characters, which no text may have
+            text = data.decode(json.detect_encoding(data))
+            value = json.loads(text, parse_float=_fraction, parse_int=_integer, parse_constant=_no_constant)
+            if _SURROGATE.search(data):
+                value = _without_lone_surrogates(value)
+            return self._read(value)
+        except RecursionError:
+            raise BadRecord("It is nested too deeply.") from None
         except InvalidOperation:
             raise BadRecord("not JSON: a number has too large an exponent") from None
-        if _SURROGATE.search(data):
-            value = _without_lone_surrogates(value)
+        except ValueError as error:
+            if isinstance(error, BadRecord):
+                raise
+            raise BadRecord(f"not JSON: {error}") from None
+
+    def _read(self, value: Any) -> list[Any] | None:
+        """The columns' values in what the json module made."""
         if not self.wrapped:
             return None if value is None else [_read(value, self.columns[0].type, "$")]
         if value is None:
@@ -216,15 +231,33 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON number")
 
 
+def _digits(text: str) -> str:
+    """``text`` if it has no more digits than Jackson takes."""
+    if len(text) > _MOST_DIGITS and sum(map(str.isdigit, text)) > _MOST_DIGITS:
+        raise ValueError(f"a number has more than {_MOST_DIGITS} digits")
+    return text
+
+
+def _integer(text: str) -> int:
+    return int(_digits(text))
+
+
+def _fraction(text: str) -> PythonDecimal:
+    return PythonDecimal(_digits(text))
+
+
 def _without_lone_surrogates(value: Any) -> Any:
-    """A JSON value whose texts can be written; Java writes "?" too."""
+    """A JSON value whose texts can be written; Java writes "?" too, and takes no such names."""
     match value:
         case str():
             return value.encode(errors="replace").decode()
         case list():
             return [_without_lone_surrogates(v) for v in value]
         case dict():
-            return {_without_lone_surrogates(k): _without_lone_surrogates(v) for k, v in value.items()}
+            for name in value:
+                if _without_lone_surrogates(name) != name:
+                    raise ValueError("a name has half of a character")
+            return {k: _without_lone_surrogates(v) for k, v in value.items()}
     return value
 
 
@@ -333,4 +366,6 @@ def _json_text(value: Any) -> str:
             return "true" if value else "false"
         case None:
             return "null"
+        case PythonDecimal() if value == 0:
+            return str(abs(value))  # as in Java, without a sign
     return str(value)

@@ -198,22 +198,14 @@ def _is_same(mine: str, theirs: str) -> bool:
 
 
 def _is_undefined(name: str, data: bytes) -> bool:
-    """Whether JSON says nothing of a record: a member is there twice, or its bytes are no UTF-8."""
+    """Whether JSON says nothing of a record: its bytes are no UTF-8."""
     if not name.startswith("JSON"):
         return False
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) < len(pairs):
-            raise LookupError
-        return dict(pairs)
-
     body = data[5:] if name == "JSON_SR" else data
     try:
-        json.loads(body, object_pairs_hook=unique)
-    except (LookupError, UnicodeDecodeError):
+        body.decode(json.detect_encoding(body))
+    except UnicodeDecodeError:
         return True
-    except (ValueError, RecursionError):
-        return False
     return False
 
 

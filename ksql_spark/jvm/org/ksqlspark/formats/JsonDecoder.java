@@ -1,7 +1,6 @@
 package org.ksqlspark.formats;
 
 import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
@@ -10,6 +9,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.core.exc.InputCoercionException;
 import com.fasterxml.jackson.core.io.ContentReference;
+import com.fasterxml.jackson.core.io.JsonStringEncoder;
 import com.fasterxml.jackson.core.io.SerializedString;
 
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -28,13 +28,13 @@ import org.apache.spark.unsafe.types.UTF8String;
 import org.ksqlspark.functions.InvokeFunction;
 
 import java.io.IOException;
-import java.io.StringWriter;
 import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.BitSet;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -161,7 +161,7 @@ public final class JsonDecoder extends BytesToRow {
     }
 
     private String reason(byte[] data) {
-        try (JsonParser parser = JSON.createParser(data)) {
+        try (JsonParser parser = JSON.createParser(data, 0, data.length)) {
             try {
                 return decode(parser) == null
                         ? "It is not one JSON object."
@@ -238,10 +238,18 @@ public final class JsonDecoder extends BytesToRow {
             Reader value = reader(map.valueType());
             return (parser, token) -> {
                 expect(token, JsonToken.START_OBJECT);
-                Map<UTF8String, Object> entries = new java.util.LinkedHashMap<>();
+                Map<UTF8String, Object> entries = new LinkedHashMap<>();
+                boolean fits = true;
                 while (parser.nextToken() != JsonToken.END_OBJECT) {
                     UTF8String key = UTF8String.fromString(parser.currentName());
-                    entries.put(key, value.read(parser, parser.nextToken()));
+                    Object found = attempt(value, parser, parser.nextToken());
+                    fits &= !(found instanceof Misfit);
+                    entries.put(key, found);
+                }
+                for (Object found : fits ? List.of() : entries.values()) {
+                    if (found instanceof Misfit misfit) {
+                        throw misfit;
+                    }
                 }
                 return new ArrayBasedMapData(
                         new GenericArrayData(entries.keySet().toArray()),
@@ -364,17 +372,43 @@ public final class JsonDecoder extends BytesToRow {
             }
             return parts.toString();
         }
-        if (token == JsonToken.START_OBJECT) {
-            StringWriter out = new StringWriter();
-            try (JsonGenerator generator = JSON.createGenerator(out)) {
-                generator.copyCurrentStructureExact(parser);
-            }
-            return out.toString();
+        return token == JsonToken.START_OBJECT ? json(parser, token) : plain(parser, token);
+    }
+
+    /** A value as JSON; of members with one name, the last counts. */
+    private static String json(JsonParser parser, JsonToken token) throws IOException {
+        switch (token) {
+            case START_ARRAY:
+                List<String> items = new ArrayList<>();
+                while ((token = parser.nextToken()) != JsonToken.END_ARRAY) {
+                    items.add(json(parser, token));
+                }
+                return "[" + String.join(",", items) + "]";
+            case START_OBJECT:
+                Map<String, String> members = new LinkedHashMap<>();
+                while (parser.nextToken() != JsonToken.END_OBJECT) {
+                    String name = quoted(parser.currentName());
+                    members.put(name, name + ":" + json(parser, parser.nextToken()));
+                }
+                return "{" + String.join(",", members.values()) + "}";
+            case VALUE_STRING:
+                return quoted(parser.getText());
+            default:
+                return plain(parser, token);
         }
-        // all its digits, and an exponent in Java's form
-        return token == JsonToken.VALUE_NUMBER_FLOAT
-                ? parser.getDecimalValue().toString()
-                : parser.getText();
+    }
+
+    private static String quoted(String text) {
+        return '"' + new String(JsonStringEncoder.getInstance().quoteAsString(text)) + '"';
+    }
+
+    /** A number with all its digits, and an exponent in Java's form; zero has no sign. */
+    private static String plain(JsonParser parser, JsonToken token) throws IOException {
+        if (token == JsonToken.VALUE_NUMBER_FLOAT) {
+            return parser.getDecimalValue().toString();
+        }
+        String text = parser.getText();
+        return token == JsonToken.VALUE_NUMBER_INT && text.equals("-0") ? "0" : text;
     }
 
     private static void expect(JsonToken token, JsonToken wanted) {
@@ -523,20 +557,20 @@ public final class JsonDecoder extends BytesToRow {
                     } else {
                         others.set(ordinal);
                     }
-                    values[ordinal] = readers[ordinal].read(parser, start);
-                    if (misfits != null) {
-                        misfits[ordinal] = null;
-                    }
                 } else if (ordinal == NONE || isExact(exact, others, -ordinal - 1)) {
                     parser.skipChildren();
+                    continue;
                 } else {
-                    Misfit misfit = folded(parser, start, -ordinal - 1, values);
-                    if (misfit != null && misfits == null) {
-                        misfits = new Misfit[names.length];
-                    }
-                    if (misfits != null) {
-                        misfits[-ordinal - 1] = misfit;
-                    }
+                    ordinal = -ordinal - 1;
+                }
+                // one that does not fit counts only if no other member of the column follows
+                values[ordinal] = attempt(readers[ordinal], parser, start);
+                Misfit misfit = values[ordinal] instanceof Misfit found ? found : null;
+                if (misfit != null && misfits == null) {
+                    misfits = new Misfit[names.length];
+                }
+                if (misfits != null) {
+                    misfits[ordinal] = misfit;
                 }
             }
             for (int i = 0; misfits != null && i < misfits.length; i++) {
@@ -546,27 +580,23 @@ public final class JsonDecoder extends BytesToRow {
             }
             return new GenericInternalRow(values);
         }
+    }
 
-        /**
-         * Reads a member that has a column's name in another case. One that does not fit counts
-         * only if no other member of the column follows; it is returned.
-         */
-        private Misfit folded(JsonParser parser, JsonToken start, int ordinal, Object[] values)
-                throws IOException {
-            JsonStreamContext object =
-                    start.isStructStart()
-                            ? parser.getParsingContext().getParent()
-                            : parser.getParsingContext();
-            try {
-                values[ordinal] = readers[ordinal].read(parser, start);
-                return null;
-            } catch (InputCoercionException | RuntimeException bad) {
-                Misfit misfit = new Misfit(reason(parser, bad));
-                while (parser.getParsingContext() != object) {
-                    parser.nextToken();
-                }
-                return misfit;
+    /** The value of a member, or a Misfit: another member of its name may follow. */
+    private static Object attempt(Reader reader, JsonParser parser, JsonToken start)
+            throws IOException {
+        JsonStreamContext object =
+                start.isStructStart()
+                        ? parser.getParsingContext().getParent()
+                        : parser.getParsingContext();
+        try {
+            return reader.read(parser, start);
+        } catch (InputCoercionException | RuntimeException bad) {
+            Misfit misfit = new Misfit(reason(parser, bad));
+            while (parser.getParsingContext() != object) {
+                parser.nextToken();
             }
+            return misfit;
         }
     }
 }
