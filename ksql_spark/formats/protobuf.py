@@ -270,6 +270,8 @@ def _add_field(
         read, kind = _reader(field.type, type_, name), _wire(field.type)
         if not field.presence:
             values[name] = _default(field.type, type_)
+        elif field.default is not None:
+            values[name] = _own_default(field, read)
 
         def single(wire: int, value: Any) -> None:
             if wire == kind:
@@ -342,6 +344,25 @@ def _default(type_: FieldType, to: SqlType) -> Any:
         return {"string": "", "bytes": "", "bool": "false"}.get(type_.name, "0")
     defaults: dict[SqlType, Any] = {BOOLEAN: False, DOUBLE: 0.0, BYTES: b""}
     return defaults.get(to, 0)
+
+
+def _own_default(field: ProtoField, read: Reader) -> Any:
+    """The default that a schema gives a field; None if it is no value of the field's type."""
+    literal = str(getattr(field.default, "name", field.default))
+    name, symbols = field.type.name, field.type.symbols
+    try:
+        if symbols is not None:
+            return read({symbol: number for number, symbol in symbols.items()}[literal])
+        if name in ("string", "bytes"):
+            text = literal.encode("latin-1", "backslashreplace").decode("unicode_escape")
+            return read(text.encode("latin-1" if name == "bytes" else "utf-8"))
+        if name == "bool":
+            return read(int(literal.lower() == "true"))
+        number = float(literal) if name in ("double", "float") else int(literal, 0)
+        encoded = _scalar_bytes(name, number)
+        return read(encoded if name in _PACKED else read_varint(encoded, 0)[0])
+    except (ValueError, KeyError, OverflowError):
+        return None
 
 
 def _reader(type_: FieldType, to: SqlType, path: str) -> Reader:

@@ -27,6 +27,12 @@ _TYPES = {
         1,
     )
 }
+#: texts, which stay as they are; comments; numbers that are not decimal
+_LITERAL = re.compile(
+    r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(//[^\n]*|/\*.*?\*/)"""
+    r"|(?<![\w.])(0[xX][0-9a-fA-F]+)(?![\w.])",
+    re.S,
+)
 _OPTIONAL, _REQUIRED, _REPEATED = 1, 2, 3
 _MAP_ENTRY = 7
 #: the number of Confluent's option of fields
@@ -40,7 +46,7 @@ def proto_text(text: str) -> str:
         NotConvertible: it is neither.
     """
     if not _BASE64.fullmatch(text):
-        return text
+        return _LITERAL.sub(_simple, text.removeprefix("\ufeff"))
     try:
         file = _Parts(base64.b64decode(text, validate=False))
         # a file of an edition differs from one of proto2 in what we do not need
@@ -55,6 +61,14 @@ def proto_text(text: str) -> str:
     except (binascii.Error, BadRecord, UnicodeDecodeError, IndexError, KeyError) as error:
         raise NotConvertible(f"it is no Protobuf schema: {error}") from None
     return "\n".join(lines)
+
+
+def _simple(found: re.Match[str]) -> str:
+    """What parsers take everywhere: white space for a comment, a decimal number."""
+    text, comment, number = found.groups()
+    if comment:
+        return " " + "\n" * comment.count("\n")
+    return str(text or int(number, 16))
 
 
 class _Parts:

@@ -46,7 +46,10 @@ class FieldType:
 
 @dataclass(frozen=True)
 class ProtoField:
-    """A field; ``key`` is the type of its keys if it is a map. Without ``presence`` it is never NULL."""
+    """A field; ``key`` is the type of its keys if it is a map. Without ``presence`` it is never NULL.
+
+    ``default`` is the literal of its own default, which only fields of proto2 and editions have.
+    """
 
     name: str
     number: int
@@ -54,6 +57,7 @@ class ProtoField:
     repeated: bool = False
     presence: bool = False
     key: FieldType | None = None
+    default: object = None
 
 
 class Message:
@@ -94,9 +98,9 @@ class Message:
         repeated = given is ast.FieldCardinality.REPEATED
         presence = is_alternative or given is ast.FieldCardinality.OPTIONAL
         presence = presence or (self._is_explicit and not repeated)
-        return ProtoField(
-            field.name, field.number, self._file.type(field.type, self.name), repeated, presence
-        )
+        default = next((o.value for o in field.options if o.name == "default"), None)
+        type_ = self._file.type(field.type, self.name)
+        return ProtoField(field.name, field.number, type_, repeated, presence, default=default)
 
 
 class ProtoFile:

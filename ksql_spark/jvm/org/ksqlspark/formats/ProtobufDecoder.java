@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.protobuf.CodedInputStream;
+import com.google.protobuf.CodedOutputStream;
 import com.google.protobuf.WireFormat;
 
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -21,6 +22,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.ksqlspark.registry.RegistryClient;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.math.BigInteger;
@@ -300,6 +302,8 @@ public final class ProtobufDecoder extends BytesToRow {
                 int wire = wireType(field.type());
                 if (!field.hasPresence()) {
                     defaults[at] = standard(field.type(), type);
+                } else if (field.standard() != null) {
+                    defaults[at] = ownStandard(field, read);
                 }
                 return (in, tag, values) -> {
                     if (WireFormat.getTagWireType(tag) == wire) {
@@ -485,6 +489,51 @@ public final class ProtobufDecoder extends BytesToRow {
                     };
             default -> null;
         };
+    }
+
+    /** The default that a schema gives a field; null if it is no value of the field's type. */
+    private static Object ownStandard(ProtobufSchema.Field field, Reader read) {
+        String text = field.standard();
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        CodedOutputStream out = CodedOutputStream.newInstance(bytes);
+        try {
+            if (field.type().symbols() != null) {
+                for (Map.Entry<Integer, String> one : field.type().symbols().entrySet()) {
+                    if (one.getValue().equals(text)) {
+                        out.writeInt32NoTag(one.getKey());
+                    }
+                }
+            } else {
+                switch (field.type().name()) {
+                    case "string" -> out.writeStringNoTag(text);
+                    case "bytes" ->
+                            out.writeByteArrayNoTag(text.getBytes(StandardCharsets.ISO_8859_1));
+                    case "bool" -> out.writeBoolNoTag(Boolean.parseBoolean(text));
+                    case "double" -> out.writeDoubleNoTag(real(text));
+                    case "float" -> out.writeFloatNoTag((float) real(text));
+                    case "sint32", "sint64" -> out.writeSInt64NoTag(Long.decode(text));
+                    case "fixed32", "sfixed32" ->
+                            out.writeFixed32NoTag(Long.decode(text).intValue());
+                    case "fixed64", "sfixed64" -> out.writeFixed64NoTag(Long.decode(text));
+                    default -> out.writeUInt64NoTag(Long.decode(text));
+                }
+            }
+            out.flush();
+            return read.read(CodedInputStream.newInstance(bytes.toByteArray()));
+        } catch (IOException | IllegalArgumentException | ArithmeticException bad) {
+            return null;
+        }
+    }
+
+    private static double real(String text) {
+        String plain = text.startsWith("-") ? text.substring(1) : text;
+        double size =
+                switch (plain) {
+                    case "inf" -> Double.POSITIVE_INFINITY;
+                    case "nan" -> Double.NaN;
+                    default -> Double.parseDouble(plain);
+                };
+        return text.startsWith("-") ? -size : size;
     }
 
     /** The reader of single values. */

@@ -7,11 +7,13 @@ import com.google.protobuf.DescriptorProtos.FieldDescriptorProto;
 import com.google.protobuf.DescriptorProtos.FileDescriptorProto;
 import com.google.protobuf.InvalidProtocolBufferException;
 
+import java.math.BigInteger;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -24,13 +26,20 @@ final class ProtobufDescriptor {
     private static final Pattern EDITION =
             Pattern.compile("(^|[;\\n/])\\s*edition\\s*=\\s*[\"'][^\"']*[\"']\\s*;");
 
+    /** Texts, which stay as they are; comments; numbers that are not decimal. */
+    private static final Pattern LITERAL =
+            Pattern.compile(
+                    "(\"(?:\\\\.|[^\"\\\\])*+\"|'(?:\\\\.|[^'\\\\])*+')|(//[^\n]*|/\\*.*?\\*/)"
+                            + "|(?<![\\w.])(0[xX][0-9a-fA-F]+)(?![\\w.])",
+                    Pattern.DOTALL);
+
     private ProtobufDescriptor() {}
 
     /** {@code text}, a .proto file; or the .proto file of the descriptor that it is. */
     static String protoText(String text) {
         if (!BASE64.matcher(text).matches()) {
             // the parser does not know editions; in proto3, too, fields need no labels
-            return EDITION.matcher(text).replaceFirst("$1syntax = \"proto3\";");
+            return EDITION.matcher(simplified(text)).replaceFirst("$1syntax = \"proto3\";");
         }
         FileDescriptorProto file;
         try {
@@ -51,9 +60,25 @@ final class ProtobufDescriptor {
         return made.toString();
     }
 
+    /** Without comments and with decimal numbers, which the parser does not take everywhere. */
+    private static String simplified(String text) {
+        return LITERAL.matcher(text.startsWith("\ufeff") ? text.substring(1) : text)
+                .replaceAll(
+                        found -> {
+                            String comment = found.group(2);
+                            if (comment != null) {
+                                return " " + "\n".repeat((int) comment.lines().count() - 1);
+                            }
+                            String number = found.group(3);
+                            return number == null
+                                    ? Matcher.quoteReplacement(found.group())
+                                    : new BigInteger(number.substring(2), 16).toString();
+                        });
+    }
+
     /** Whether {@code text} is a .proto file of an edition. */
     static boolean isEdition(String text) {
-        return EDITION.matcher(text).find();
+        return EDITION.matcher(simplified(text)).find();
     }
 
     private static void add(DescriptorProto message, boolean isProto2, StringBuilder made) {

@@ -94,6 +94,7 @@ final class ProtobufSchema {
      *
      * @param hasPresence whether it can be absent; otherwise it then has its type's default
      * @param mapKey the type of its keys if it is a map, else null
+     * @param standard its own default, which only fields of proto2 and editions have, else null
      */
     record Field(
             String name,
@@ -101,7 +102,8 @@ final class ProtobufSchema {
             boolean repeated,
             boolean hasPresence,
             Type mapKey,
-            Type type) {}
+            Type type,
+            String standard) {}
 
     /** Alternatives, of which one at most is there. */
     record OneOf(String name, List<Field> fields) {}
@@ -166,7 +168,7 @@ final class ProtobufSchema {
                 Type key = type(type.substring(4, comma).strip(), name);
                 Type value = type(type.substring(comma + 1, type.length() - 1).strip(), name);
                 return new Field(
-                        element.getName(), element.getTag(), true, hasPresence, key, value);
+                        element.getName(), element.getTag(), true, hasPresence, key, value, null);
             }
             return new Field(
                     element.getName(),
@@ -174,7 +176,8 @@ final class ProtobufSchema {
                     repeated,
                     hasPresence,
                     null,
-                    type(type, name));
+                    type(type, name),
+                    element.getDefaultValue());
         }
     }
 
