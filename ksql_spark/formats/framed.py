@@ -30,11 +30,12 @@ def framed(schema_id: int, body: bytes) -> bytes:
 def with_schema_id(
     data: bytes | None, headers: Sequence[tuple[str, bytes | None]], side: str
 ) -> bytes | None:
-    """A record's key or value behind the frame in its headers; as it is if there is none."""
+    """A record's key or value behind the frame in its last header for that; as it is if there is none."""
     if data is None:
         return None
     name = HEADERS[side]
-    return next((frame + data for header, frame in headers if header == name and frame is not None), data)
+    frame = next((frame for header, frame in reversed(headers) if header == name), None)
+    return data if frame is None else frame + data
 
 
 def unframed(data: bytes) -> tuple[int | UUID, bytes]:

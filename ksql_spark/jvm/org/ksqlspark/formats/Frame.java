@@ -87,7 +87,7 @@ public final class Frame {
 
     /**
      * A record behind the frame that newer serializers write into a header of the record instead,
-     * the first one of the given name; the record as it is where there is no such header.
+     * the last one of the given name; the record as it is where there is no such header.
      */
     public static final class FromHeader implements ScalarFunction<byte[]> {
         private final UTF8String header;
@@ -103,10 +103,10 @@ public final class Frame {
             if (data == null || headers == null) {
                 return data;
             }
-            for (int i = 0; i < headers.numElements(); i++) {
+            for (int i = headers.numElements() - 1; i >= 0; i--) {
                 InternalRow one = headers.getStruct(i, 2);
-                if (header.equals(one.getUTF8String(0)) && !one.isNullAt(1)) {
-                    byte[] frame = one.getBinary(1);
+                if (header.equals(one.getUTF8String(0))) {
+                    byte[] frame = one.isNullAt(1) ? new byte[0] : one.getBinary(1);
                     byte[] whole = Arrays.copyOf(frame, frame.length + data.length);
                     System.arraycopy(data, 0, whole, frame.length, data.length);
                     return whole;
