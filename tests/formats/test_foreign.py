@@ -1,0 +1,355 @@
+"""Records as other producers write them: both decoders read the right values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from ksql_spark.formats import BadRecord, Serde, SerdeSpec, bind, json_serde
+from ksql_spark.formats.avro_reader import Input
+from ksql_spark.formats.framed import with_schema_id
+from ksql_spark.formats.protobuf_wire import LENGTH, VARINT, varint, zigzag
+from ksql_spark.functions.spark_text import constant
+from ksql_spark.schema import Column
+from ksql_spark.spark.session import set_registry
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Field,
+    Map,
+    SqlType,
+    Struct,
+)
+from tests.analyzer.registry import FakeRegistry
+from tests.registry_server import RegistryServer
+
+REGISTRY = FakeRegistry()
+#: an event time
+_MS = 1_700_000_000_123
+#: what a record is that cannot be read
+BAD = "bad"
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A record, and the JSON of the columns that it is read as; None: it is bad."""
+
+    name: str
+    serde: Serde
+    data: bytes
+    row: str | None
+
+
+def _number(value: int) -> bytes:
+    return varint(zigzag(value))
+
+
+def _text(value: str) -> bytes:
+    return _number(len(value.encode())) + value.encode()
+
+
+def _framed(schema: Any, kind: str, columns: Mapping[str, SqlType], body: bytes) -> tuple[Serde, bytes]:
+    schema_id = REGISTRY.add("foreign", schema, kind)
+    spec = SerdeSpec(kind, tuple(Column(n, t) for n, t in columns.items()))
+    return bind(spec, REGISTRY), b"\0" + schema_id.to_bytes(4, "big") + body
+
+
+def _avro(name: str, schema: Any, type_: SqlType, body: bytes, value: Any, **field: Any) -> Foreign:
+    """A record with one field; ``value`` is the column's JSON."""
+    record = {"type": "record", "name": "R", "fields": [{"name": "A", "type": schema, **field}]}
+    row = None if value is BAD else json.dumps({"A": value})
+    return Foreign(f"AVRO {name}", *_framed(record, "AVRO", {"A": type_}, body), row)
+
+
+def _protobuf(name: str, text: str, columns: Mapping[str, SqlType], body: bytes, row: Any) -> Foreign:
+    framed = _framed(text, "PROTOBUF", columns, b"\0" + body)
+    return Foreign(f"PROTOBUF {name}", *framed, json.dumps(row))
+
+
+def _json(name: str, data: str | bytes, columns: Mapping[str, SqlType], row: Any) -> Foreign:
+    serde = bind(SerdeSpec("JSON", tuple(Column(n, t) for n, t in columns.items())), REGISTRY)
+    data = data if isinstance(data, bytes) else data.encode()
+    return Foreign(f"JSON {name}", serde, data, None if row is BAD else json.dumps(row))
+
+
+def _varint(field: int, value: int) -> bytes:
+    return varint(field << 3 | VARINT) + varint(value)
+
+
+def _sized(field: int, data: bytes) -> bytes:
+    return varint(field << 3 | LENGTH) + varint(len(data)) + data
+
+
+def _long(**properties: Any) -> dict[str, Any]:
+    return {"type": "long", **properties}
+
+
+def _decimal(**properties: Any) -> dict[str, Any]:
+    return {"type": "bytes", "logicalType": "decimal", **properties}
+
+
+_ANIMALS = [
+    {"type": "record", "name": "Cat", "namespace": "n", "fields": [{"name": "x", "type": "int"}]},
+    {"type": "record", "name": "Dog", "namespace": "n", "fields": [{"name": "y", "type": "string"}]},
+]
+_ANIMAL = Struct((Field("CAT", Struct((Field("X", INTEGER),))), Field("DOG", Struct((Field("Y", STRING),)))))
+_VALUE = {"type": "record", "name": "Value", "fields": [
+    {"name": "id", "type": "int"},
+    {"name": "d", "type": {"type": "int", "connect.name": "io.debezium.time.Date"}, "default": None},
+]}  # fmt: skip
+_ENVELOPE = {"type": "record", "name": "Envelope", "namespace": "server-1.inventory", "fields": [
+    {"name": "before", "type": ["null", _VALUE], "default": None},
+    {"name": "after", "type": ["null", "Value"], "default": None},
+]}  # fmt: skip
+_ROW = Struct((Field("ID", INTEGER), Field("D", DATE)))
+_CHANGE = Struct((Field("BEFORE", _ROW), Field("AFTER", _ROW)))
+_ENUM = {"type": "enum", "name": "E", "symbols": ["a-b", "1x"]}
+
+AVRO = [
+    *(
+        _avro(f"{name} as {type_}", _long(**{key: name}), type_, _number(_MS * parts + rest),
+              _MS if type_ == TIMESTAMP else _MS * parts + rest)
+        for key, name, parts, rest in (
+            ("logicalType", "timestamp-millis", 1, 0),
+            ("logicalType", "timestamp-micros", 1_000, 456),
+            ("logicalType", "timestamp-nanos", 1_000_000, 456_789),
+            ("logicalType", "local-timestamp-millis", 1, 0),
+            ("logicalType", "local-timestamp-micros", 1_000, 456),
+            ("logicalType", "local-timestamp-nanos", 1_000_000, 456_789),
+            ("connect.name", "io.debezium.time.Timestamp", 1, 0),
+            ("connect.name", "io.debezium.time.MicroTimestamp", 1_000, 456),
+            ("connect.name", "io.debezium.time.NanoTimestamp", 1_000_000, 456_789),
+        )
+        for type_ in (TIMESTAMP, BIGINT)
+    ),
+    _avro("nanoseconds before 1970", _long(logicalType="timestamp-nanos"), TIMESTAMP, _number(-1), -1),
+    _avro("time-micros", _long(logicalType="time-micros"), TIME, _number(5_000_999), 5000),
+    _avro("MicroTime", _long(**{"connect.name": "io.debezium.time.MicroTime"}), TIME, _number(5_000_999),
+          5000),
+    _avro("NanoTime", _long(**{"connect.name": "io.debezium.time.NanoTime"}), TIME, _number(5 * 10**9), 5000),
+    _avro("a long without a name as TIME", "long", TIME, _number(5), BAD),
+    _avro("default NULL of a text", "string", STRING, _text("x"), "x", default=None),
+    _avro("default 0 as text", "int", INTEGER, _number(7), 7, default="0"),
+    _avro("default NULL of an array", {"type": "array", "items": "int"}, Array(INTEGER),
+          _number(1) + _number(4) + _number(0), [4], default=None),
+    _avro("default NULL of an enum", {**_ENUM, "symbols": ["X"]}, STRING, _number(0), "X", default=None),
+    _avro("default of another branch", ["null", "string"], STRING, _number(1) + _text("x"), "x", default=0),
+    _avro("symbols that are no names", _ENUM, STRING, _number(1), "1x"),
+    _avro("decimal of digits as text", _decimal(precision="10", scale="2"), Decimal(10, 2),
+          _number(2) + b"\x04\xd2", 12.34),
+    _avro("decimal with more places than digits", _decimal(precision=2, scale=4), Decimal(10, 4),
+          _number(2) + b"\x04\xd2", 0.1234),
+    _avro("decimal without precision", _decimal(), Decimal(10, 2), _number(2) + b"\x04\xd2", 1234.00),
+    _avro("decimal that does not fit its bytes",
+          {**_decimal(precision=10, scale=2), "type": "fixed", "name": "F", "size": 2}, Decimal(10, 2),
+          b"\xfb\x2e", -12.34),
+    _avro("union of records", ["null", *_ANIMALS], _ANIMAL, _number(2) + _text("wau"),
+          {"CAT": None, "DOG": {"Y": "wau"}}),
+    _avro("union of records, undeclared", [*_ANIMALS, _ENUM], _ANIMAL, _number(2) + _number(0),
+          {"CAT": None, "DOG": None}),
+    _avro("map of records", {"type": "map", "values": _ANIMALS[0]},
+          Map(STRING, Struct((Field("X", INTEGER),))),
+          _number(1) + _text("k") + _number(9) + _number(0), {"k": {"X": 9}}),
+    _avro("a named type in an object", [_ANIMALS[0], {"type": "array", "items": {"type": "n.Cat"}}],
+          Struct((Field("ARRAY", Array(Struct((Field("X", INTEGER),)))),)),
+          _number(1) + _number(1) + _number(5) + _number(0), {"ARRAY": [{"X": 5}]}),
+    _avro("an envelope of Debezium", _ENVELOPE, _CHANGE,
+          _number(0) + _number(1) + _number(7) + _number(19000),
+          {"BEFORE": None, "AFTER": {"ID": 7, "D": 19000}}),
+]  # fmt: skip
+
+_ONE = {"A": INTEGER}
+_NESTED = {"A": Struct((Field("X", INTEGER),))}
+JSON = [
+    _json("byte order mark", b'\xef\xbb\xbf{"A":1}', _ONE, {"A": 1}),
+    _json("UTF-16", '{"A":"x"}'.encode("utf-16"), {"A": STRING}, {"A": "x"}),
+    _json("a member twice", '{"A":1,"A":2}', _ONE, {"A": 2}),
+    _json("a member twice, first of another type", '{"A":"x","A":2}', _ONE, {"A": 2}),
+    _json("a member twice, first an object", '{"A":{"A":[1]},"A":2}', _ONE, {"A": 2}),
+    _json("a member twice, last of another type", '{"A":1,"A":"x"}', _ONE, BAD),
+    _json("a member twice in a STRUCT", '{"A":{"X":"q","X":3}}', _NESTED, {"A": {"X": 3}}),
+    _json("a member twice in a MAP", '{"A":{"X":[],"X":3}}', {"A": Map(STRING, INTEGER)}, {"A": {"X": 3}}),
+    _json("a bad entry in a MAP", '{"A":{"X":3,"Y":[]}}', {"A": Map(STRING, INTEGER)}, BAD),
+    _json("a member twice in a text", '{"A":[{"x":1,"y":"\\n","x":2}]}', {"A": STRING},
+          {"A": '[{"x":2,"y":"\\n"}]'}),
+    _json("numbers in a text", '{"A":[-0,-0.0,1.10,1e2,{"x":-0}]}', {"A": STRING},
+          {"A": '[0, 0.0, 1.10, 1E+2, {"x":0}]'}),
+    _json("-0 as a text", '{"A":-0,"B":-0.0}', {"A": STRING, "B": STRING}, {"A": "0", "B": "0.0"}),
+    _json("half of a character", '{"A":"\\ud83dx"}', {"A": STRING}, {"A": "?x"}),
+    _json("half of a character in a name", '{"A":1,"\\ud83d":2}', _ONE, BAD),
+    _json("half of a character in a MAP", '{"A":{"\\ud83d":2}}', {"A": Map(STRING, INTEGER)}, BAD),
+    _json("halves of a character as UTF-8", b'{"A":"\xed\xa0\xbd\xed\xb8\x80"}', {"A": STRING}, BAD),
+    _json("a character as UTF-8 and escaped", '{"A":"😀\\ud83d\\ude00"}', {"A": STRING},
+          {"A": "😀😀"}),
+    _json("1e400", '{"A":1e400}', {"A": DOUBLE}, BAD),
+    _json("1e400 in another member", '{"A":1,"B":1e400}', _ONE, {"A": 1}),
+    _json("NaN", '{"A":1,"B":NaN}', _ONE, BAD),
+    _json("NaN as text", '{"A":"NaN"}', {"A": DOUBLE}, {"A": "NaN"}),
+    _json("1000 digits", f'{{"A":{"1" * 1000}}}', {"A": STRING}, {"A": "1" * 1000}),
+    _json("1001 digits", f'{{"A":{"1" * 1001}}}', {"A": STRING}, BAD),
+    _json("1001 digits in another member", f'{{"A":1,"B":{"1" * 1001}}}', _ONE, BAD),
+    _json("1001 decimals in another member", f'{{"A":1,"B":0.{"1" * 1000}}}', _ONE, BAD),
+    _json("1001 digits in a text", f'{{"A":1,"B":"{"1" * 1001}"}}', _ONE, {"A": 1}),
+    _json("exponents", '{"A":1e3,"B":1.0,"C":1E+2}', {"A": INTEGER, "B": INTEGER, "C": BIGINT},
+          {"A": 1000, "B": 1, "C": 100}),
+    _json("schema and payload of Connect", '{"schema":{"type":"struct"},"payload":{"x":5}}',
+          {"PAYLOAD": Struct((Field("X", INTEGER),))}, {"PAYLOAD": {"X": 5}}),
+    _json("an envelope of Debezium", '{"before":null,"after":{"id":7,"d":19000},"ts_ms":1700000000123}',
+          {"BEFORE": _ROW, "AFTER": _ROW, "TS_MS": TIMESTAMP},
+          {"BEFORE": None, "AFTER": {"ID": 7, "D": 19000}, "TS_MS": _MS}),
+    _json("a structured CloudEvent", '{"specversion":"1.0","time":"2020-01-01T00:00Z","data_base64":"AQ=="}',
+          {"TIME": STRING, "DATA_BASE64": BYTES}, {"TIME": "2020-01-01T00:00Z", "DATA_BASE64": "AQ=="}),
+]  # fmt: skip
+
+_PROTO2 = """syntax = "proto2"; message M {
+  enum E { X = 1; Y = 2; }
+  optional int32 a = 1 [default = -5]; optional string b = 2 [default = "it's \\"x\\""];
+  optional bool c = 3 [default = true]; optional E e = 4 [default = Y];
+  optional double d = 5 [default = -1.5e3];
+  optional sint64 s = 6 [default = -7]; optional fixed32 f = 7 [default = 0xFF]; optional int32 n = 8;
+}"""
+_DEFAULTED: dict[str, SqlType] = {
+    "A": INTEGER, "B": STRING, "C": BOOLEAN, "E": STRING, "D": DOUBLE, "S": BIGINT, "F": BIGINT, "N": INTEGER,
+}  # fmt: skip
+_ENTRY = Map(STRING, Struct((Field("S", STRING),)))
+PROTOBUF = [
+    _protobuf("defaults of proto2", _PROTO2, _DEFAULTED, b"",
+              {"A": -5, "B": 'it\'s "x"', "C": True, "E": "Y", "D": -1500.0, "S": -7, "F": 255, "N": None}),
+    _protobuf("instead of defaults of proto2", _PROTO2, {"A": INTEGER, "E": STRING},
+              _varint(1, 0) + _varint(4, 1), {"A": 0, "E": "X"}),
+    *(
+        _protobuf(name, f'syntax = "proto3"; {text}', _ONE, _varint(1, 5), {"A": 5})
+        for name, text in {
+            "hexadecimal numbers of fields": "message M { int32 a = 0x1; }",
+            "comments anywhere": "message M { int32 /* it's */ a = 1 /* b */ ; // c }\n }",
+            "a comment before a brace": "message M { int32 a = 1; /* ü */ }",
+            "comments in texts": 'option java_package = "/* // 0x1"; message M { int32 a = 1; }',
+        }.items()
+    ),
+    _protobuf("a byte order mark", '\ufeffsyntax = "proto3"; message M { int32 a = 1; }', _ONE,
+              _varint(1, 5), {"A": 5}),
+    _protobuf("packed and not packed",
+              'syntax = "proto3"; message M { repeated int32 a = 1; repeated bool b = 2 [packed = true]; }',
+              {"A": Array(INTEGER), "B": Array(BOOLEAN)},
+              _varint(1, 5) + _sized(1, b"\6\7") + _varint(2, 1) + _varint(1, 8),
+              {"A": [5, 6, 7, 8], "B": [True]}),
+    _protobuf("maps of messages",
+              'syntax = "proto3"; message M { map<int64, V> m = 1; message V { string s = 1; } }',
+              {"M": _ENTRY}, _sized(1, _varint(1, 5) + _sized(2, _sized(1, b"x"))), {"M": {"5": {"S": "x"}}}),
+    _protobuf("wrappers",
+              "message M { optional google.protobuf.Int64Value a = 1;"
+              " optional google.protobuf.BoolValue b = 2; }",
+              {"A": BIGINT, "B": BOOLEAN}, _sized(1, b""), {"A": 0, "B": None}),
+    _protobuf("Any", 'syntax = "proto3"; message M { google.protobuf.Any a = 1; }',
+              {"A": Struct((Field("TYPE_URL", STRING), Field("VALUE", BYTES)))},
+              _sized(1, _sized(1, b"t/x") + _sized(2, b"\1")), {"A": {"TYPE_URL": "t/x", "VALUE": "AQ=="}}),
+]  # fmt: skip
+
+ALL = [*AVRO, *JSON, *PROTOBUF]
+
+
+def _same(row: str | None, wanted: str | None) -> bool:
+    return row == wanted or (row is not None and wanted is not None and json.loads(row) == json.loads(wanted))
+
+
+def _differing(rows: Sequence[str | None]) -> list[tuple[str, str | None, str | None]]:
+    return [(f.name, r, f.row) for f, r in zip(ALL, rows, strict=True) if not _same(r, f.row)]
+
+
+def test_foreign_records_in_python() -> None:
+    rows = []
+    for foreign in ALL:
+        try:
+            values = foreign.serde.decode(foreign.data)
+            encoded = None if values is None else json_serde(foreign.serde.columns).encode(values)
+            rows.append(None if encoded is None else encoded.decode())
+        except BadRecord:
+            rows.append(None)
+    assert _differing(rows) == []
+
+
+@pytest.mark.spark
+def test_a_text_that_is_no_utf8_has_a_reason(local_spark: Any) -> None:
+    serde = bind(SerdeSpec("JSON", (Column("A", STRING),)), REGISTRY)
+    data = b'{"A":"\xed\xa0\xbd"}'.hex()
+    row = local_spark.range(1).selectExpr(serde.explain_sql(f"X'{data}'")).collect()[0]
+    assert "Invalid UTF-8" in row[0]
+
+
+@pytest.mark.spark
+def test_foreign_records_on_the_jvm(local_spark: Any) -> None:
+    decoded, encoded = [], []
+    for i, foreign in enumerate(ALL):
+        decoded.append(f"{foreign.serde.decode_sql(f'X{foreign.data.hex()!r}')} AS r{i}")
+        members = [f"r{i}.`{c.name}`" for c in foreign.serde.columns]
+        text = json_serde(foreign.serde.columns).encode_sql(members)
+        encoded.append(f"if(r{i} IS NULL, NULL, decode({text}, 'UTF-8')) AS j{i}")
+    with RegistryServer() as server:
+        for schema_id, schema in sorted(REGISTRY.by_ids().items()):
+            assert server.add(str(schema_id), schema.text, schema.kind) == schema_id
+        set_registry(local_spark, {"url": server.url})
+        try:
+            row = local_spark.range(1).selectExpr(*decoded).selectExpr(*encoded).collect()[0]
+        finally:
+            set_registry(local_spark, {})
+    assert _differing(list(row)) == []
+
+
+@pytest.mark.parametrize("is_spark", [False, pytest.param(True, marks=pytest.mark.spark)])
+def test_times_are_written_in_the_units_of_their_schema(
+    request: pytest.FixtureRequest, is_spark: bool
+) -> None:
+    names = {"timestamp-micros": TIMESTAMP, "local-timestamp-nanos": TIMESTAMP, "time-micros": TIME}
+    types = {f"C{i}": type_ for i, type_ in enumerate(names.values())}
+    fields = [{"name": n, "type": ["null", _long(logicalType=t)]} for n, t in zip(types, names, strict=True)]
+    schema = {"type": "record", "name": "R", "fields": fields}
+    schema_id = REGISTRY.add("units", schema)
+    columns = tuple(Column(n, t) for n, t in types.items())
+    serde = bind(SerdeSpec("AVRO", columns, schema_id=schema_id, schema=json.dumps(schema)), REGISTRY)
+    values = [_MS, _MS, 5000]
+    if is_spark:
+        texts = [constant(v, t) for v, t in zip(values, types.values(), strict=True)]
+        session = request.getfixturevalue("local_spark")
+        data = bytes(session.range(1).selectExpr(serde.encode_sql(texts)).collect()[0][0])
+    else:
+        data = serde.encode(values) or b""
+    source = Input(data[5:])
+    assert [source.number() for _ in range(6)] == [1, _MS * 10**3, 1, _MS * 10**6, 1, 5_000_000]
+    assert serde.decode(data) == values
+
+
+def test_json_that_is_nested_too_deeply_for_a_text() -> None:
+    """As a record that is bad, not as an error of the query."""
+    serde = bind(SerdeSpec("JSON", (Column("A", STRING),)), REGISTRY)
+    with pytest.raises(BadRecord, match="deeply"):
+        serde.decode(b'{"A":%s%s}' % (b"[" * 950, b"]" * 950))
+
+
+def test_the_last_header_with_a_schema_counts() -> None:
+    """As in Confluent's deserializers: a copied record may have that of its source, too."""
+    headers = [("__value_schema_id", b"old"), ("x", b"y"), ("__value_schema_id", b"new")]
+    assert with_schema_id(b"-", headers, "VALUE") == b"new-"
+    assert with_schema_id(b"-", [*headers, ("__value_schema_id", None)], "VALUE") == b"-"
+
+
+@pytest.mark.spark
+def test_the_last_header_with_a_schema_counts_on_the_jvm(local_spark: Any) -> None:
+    framed = _framed({"type": "record", "name": "R", "fields": []}, "AVRO", {"A": INTEGER}, b"")[0].framed_sql
+    old, new = (f"struct('__value_schema_id' AS key, {v} AS value)" for v in ("X'01'", "X'02'"))
+    none = "struct('__value_schema_id' AS key, cast(NULL AS binary) AS value)"
+    texts = (f"hex({framed('data', f'array({h})')})" for h in (f"{old}, {new}", f"{old}, {none}"))
+    row = local_spark.sql("SELECT X'2D' AS data").selectExpr(*texts).collect()[0]
+    assert list(row) == ["022D", "2D"]
