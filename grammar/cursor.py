@@ -14,6 +14,7 @@ from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from grammar import nodes
+from grammar.advice import advice, stray_character
 from grammar.errors import ParseFailed
 from grammar.lexer import opened
 from grammar.nodes import Position
@@ -102,6 +103,8 @@ class Cursor(Parser):
     def unknown_statement(self, suggestion: str | None, hint: str | None = None) -> NoReturn:
         """Fail because no statement begins here; ``hint``: what to do, a sentence without a full stop."""
         shown = self._shown(self._curr) if self._curr else "''"
+        if self._curr and (stray := stray_character(self._curr)):
+            raise self._failure(stray, self._index, ())
         message = f"Unknown statement {shown}" + (f". {hint}" if hint else "")
         failure = self._failure(message, self._index, ())
         failure.suggestion = suggestion
@@ -162,6 +165,8 @@ class Cursor(Parser):
             return f"Variable ${{{token.text}}} is not defined", index, None, True
         if (what := opened(token)) is not None:
             return f"This {what} is never closed", index, None, True
+        if found := advice(self._tokens, index, expected):
+            return found[0], found[1], None, True
         words = [word for word in expected if word.isupper() and word.isalpha()]
         if token.token_type == TokenType.VAR:
             suggestion = nearest(token.text, words)

@@ -14,7 +14,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 _TOKEN = re.compile(
     r"""
-      (?P<space>\s+)
+      (?P<space>[\s\ufeff]+)  # U+FEFF: editors put it before a file's text
     | (?P<word>[A-Za-z_][A-Za-z0-9_@]*)
     | (?P<symbol>->|=>|:=|<>|!=|<=|>=|\|\||[+*%=<>()\[\],;]|-(?!-)|/(?!\*)|\.(?![0-9]))
     | (?P<string>'[^']*(?:''[^']*)*')

@@ -267,6 +267,8 @@ class KsqlParser(ExpressionParser):
     def column_definition(self) -> nodes.ColumnDefinition:
         """``name type [KEY | PRIMARY KEY | HEADERS | HEADER('k')]``."""
         start = self._index
+        if self.is_word("PRIMARY") and self.is_word("KEY", ahead=1) and self.is_symbol(TokenType.L_PAREN, 2):
+            self.fail("PRIMARY KEY stands behind each key column, as in id INT PRIMARY KEY")
         name = self.name()
         data_type = self.type_()
         constraint, header = None, None
@@ -299,7 +301,7 @@ class KsqlParser(ExpressionParser):
 
         def one() -> nodes.Property:
             start = self._index
-            name = self.string() if self.is_symbol(TokenType.STRING) else self.name()
+            name = self.string() if self.is_symbol(TokenType.STRING) else self._property_name()
             key = str(name.this) if keep_case else str(name.this).upper()
             if key in given:
                 self.fail(f"Property {name.this} is given twice", start)
@@ -308,6 +310,13 @@ class KsqlParser(ExpressionParser):
             return self.build(nodes.Property, start, this=name, literal=self.literal())
 
         return self.bracketed(lambda: self.listed(one))
+
+    def _property_name(self) -> exp.Identifier:
+        """A name before ``=``; reserved words, too: whether there is such a property is not for the grammar."""
+        if not self.word_ahead(0) or not self.is_symbol(TokenType.EQ, 1):
+            return self.name()
+        self._advance()
+        return self.build(exp.Identifier, self._index - 1, this=self._prev.text, quoted=False)
 
     def column_names(self) -> list[exp.Identifier]:
         """``(name, …)`` if it is there, else []."""

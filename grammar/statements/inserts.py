@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
 
 from grammar.generator import KsqlGenerator
 from grammar.nodes import Arg, NamedStatement, Property, QueryNode
@@ -31,9 +32,15 @@ def _insert(parser: KsqlParser) -> InsertValues | InsertSelect:
     # WITH begins the properties, or the query's common tables: `WITH x AS (…) SELECT`
     properties = [] if parser.is_word("WITH") and parser.is_name(1) else parser.properties()
     if not properties:
+        columns_at = parser.at
         columns = parser.column_names()
         if parser.word("VALUES"):
-            return parser.build(InsertValues, start, this=name, columns=columns, values=parser.values())
+            values = parser.values()
+            if parser.is_symbol(TokenType.COMMA):
+                parser.fail("VALUES takes one row: write an INSERT for each")
+            return parser.build(InsertValues, start, this=name, columns=columns, values=values)
+        if columns and parser.is_word("SELECT", "WITH"):
+            parser.fail("INSERT INTO … SELECT has no column list: the SELECT gives all columns in their order", columns_at)
         if columns:
             parser.fail()
     return parser.build(InsertSelect, start, this=name, properties=properties, query=parser.query())

@@ -32,7 +32,7 @@ CREATE STREAM table (a INT) WITH (kafka_topic='x');
 CREATE STREAM s (from INT) WITH (kafka_topic='x');
 -- 1:13 WHERE is a reserved word
 SELECT a AS where FROM s;
--- 1:11 FROM is a reserved word; to use it as a name, quote it: `FROM`. Expected an expression or a name.
+-- 1:9 Nothing stands between ',' and FROM.
 SELECT a, FROM s;
 -- 1:23 Unbalanced bracket: this '(' is never closed.
 SELECT * FROM s WHERE (a = 1;
@@ -48,7 +48,7 @@ SELECT 'abc FROM s;
 SELECT `abc FROM s;
 -- 1:10 This comment is never closed.
 SELECT a /* FROM s;
--- 1:11 Unexpected '#'. Expected an expression.
+-- 1:11 Unexpected '#'. A comment begins with --.
 SELECT a, #b FROM s;
 -- 1:8 Variable ${x} is not defined.
 SELECT ${x} FROM s;
@@ -150,3 +150,81 @@ SELECT * FROM s WHERE a AT TIME ZONE 'UTC';
 SHOW STREAMS SHOW TABLES;
 -- 1:30 A ';' is missing before SELECT.
 EXPLAIN SELECT a FROM s AS s SELECT b FROM t;
+-- 1:26 Unexpected '=='. Equality has one =.
+SELECT a FROM s WHERE id == 3;
+-- 1:26 Unexpected '&'. AND joins conditions.
+SELECT a FROM s WHERE id && b;
+-- 1:23 Unexpected '!'. NOT negates a condition.
+SELECT a FROM s WHERE !b;
+-- 1:10 Unexpected '::'. CAST(value AS type) converts.
+SELECT id::STRING FROM s;
+-- 1:17 Unexpected '//'. A comment begins with --.
+SELECT a FROM s // b;
+-- 1:27 Unexpected '‘'. Text is in straight single quotes: 'text'.
+SELECT a FROM s WHERE b = ‘x’;
+-- 1:27 Unexpected '“'. Text is in straight single quotes: 'text'.
+SELECT a FROM s WHERE b = “x”;
+-- 1:10 Unexpected '–'. A minus is the character -.
+SELECT a – 1 FROM s;
+-- 1:11 There is an invisible character here, U+200B (zero width space). Delete it.
+SELECT a, ​b FROM s;
+-- 1:1 There is an invisible character here, U+200B (zero width space). Delete it.
+​SELECT a FROM s;
+-- 1:34 Unexpected '{'. A map is written MAP('key' := value).
+INSERT INTO s (id, m) VALUES (1, {'a': 1});
+-- 1:28 Nothing stands between ',' and ')'.
+CREATE STREAM s (id INT KEY,) WITH (kafka_topic='s');
+-- 1:38 Nothing stands between ',' and ')'.
+CREATE STREAM s WITH (kafka_topic='s',);
+-- 1:9 Nothing stands between ',' and ','.
+SELECT a,,b FROM s;
+-- 1:31 WINDOW cannot stand here: each clause comes once, in the order FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, ORDER BY, EMIT, LIMIT, OFFSET.
+SELECT a FROM s GROUP BY a, b WINDOW TUMBLING (SIZE 1 HOUR);
+-- 1:31 WHERE cannot stand here: each clause comes once
+SELECT a FROM s EMIT CHANGES  WHERE a = 1;
+-- 1:31 WHERE cannot stand here: each clause comes once
+SELECT a FROM s WHERE a = 1   WHERE b = 1;
+-- 1:25 EMIT cannot stand here: each clause comes once
+SELECT a FROM s LIMIT 5 EMIT CHANGES;
+-- 1:16 Unexpected ','. Sources are joined by JOIN … ON, as in a JOIN b ON a.id = b.id.
+SELECT * FROM s, t WHERE s.id = t.id;
+-- 1:30 A join needs its condition in ON, as in a JOIN b ON a.id = b.id.
+SELECT * FROM s JOIN t USING (id);
+-- 1:30 A join needs its condition in ON
+SELECT * FROM s CROSS JOIN t EMIT CHANGES;
+-- 1:17 Unexpected '-'. A name with - needs backticks, which keep its case: `US-EAST`.
+CREATE STREAM us-east (a INT) WITH (kafka_topic='x');
+-- 1:17 Unexpected '-'. A name with - needs backticks
+SELECT * FROM us-east;
+-- 1:18 Unexpected '-'. A name with - needs backticks
+TERMINATE CSAS_us-east_1;
+-- 1:17 Unexpected '.'. A stream or table is named without dots; a topic may have them.
+CREATE STREAM us.orders (a INT) WITH (kafka_topic='us.orders');
+-- 1:13 Unexpected '.'. -> reads a STRUCT's field, as in POS->LAT.
+SELECT s.pos.lat FROM s;
+-- 1:25 Unexpected 'ILIKE'. LCASE(text) LIKE 'pattern' ignores case.
+SELECT a FROM s WHERE a ILIKE 'x%';
+-- 1:28 IS is for NULL and DISTINCT FROM; other values are compared with =.
+SELECT a FROM s WHERE b IS TRUE;
+-- 1:21 There is no OVER: aggregate in a WINDOW with GROUP BY.
+SELECT ROW_NUMBER() OVER (PARTITION BY a) FROM s;
+-- 1:23 A sub-query can only stand in FROM.
+SELECT a FROM s WHERE EXISTS (SELECT b FROM t);
+-- 1:25 A column has no NOT NULL: any but a PRIMARY KEY may be NULL.
+CREATE STREAM s (id INT NOT NULL) WITH (kafka_topic='s');
+-- 1:25 PRIMARY KEY stands behind each key column, as in id INT PRIMARY KEY.
+CREATE TABLE s (id INT, PRIMARY KEY (id)) WITH (kafka_topic='s');
+-- 1:31 WITH stands before its SELECT: INSERT … WITH name AS (…) SELECT ….
+WITH x AS (SELECT a FROM s)   INSERT INTO t SELECT * FROM x;
+-- 1:15 INSERT INTO … SELECT has no column list: the SELECT gives all columns in their order.
+INSERT INTO s (a, b) SELECT a, b FROM t;
+-- 1:29 VALUES takes one row: write an INSERT for each.
+INSERT INTO s VALUES (1, 2) , (3, 4);
+-- 1:10 DESCRIBE takes the name alone: DESCRIBE C.
+DESCRIBE TABLE c;
+-- 1:11 TERMINATE takes the name alone: TERMINATE CSAS_X_1.
+TERMINATE QUERY csas_x_1;
+-- 1:8 IF NOT EXISTS stands before the name: CREATE STREAM IF NOT EXISTS name.
+CREATE IF NOT EXISTS STREAM s (id INT) WITH (kafka_topic='s');
+-- 1:6 IF EXISTS stands before the name: DROP STREAM IF EXISTS name.
+DROP IF EXISTS STREAM s;

@@ -1,0 +1,170 @@
+"""What to write instead of what other dialects of SQL, editors and haste leave in a statement."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+#: the order of a query's clauses
+CLAUSES = (
+    "FROM", "WINDOW", "WHERE", "GROUP", "PARTITION", "HAVING", "UNION", "ORDER", "EMIT", "LIMIT", "OFFSET",
+)  # fmt: skip
+_ORDER = ", ".join(f"{c} BY" if c in ("GROUP", "PARTITION", "ORDER") else c for c in CLAUSES if c != "UNION")
+_CHARACTERS = {
+    "&": "AND joins conditions",
+    "!": "NOT negates a condition",
+    "|": "OR joins conditions, || texts",
+    "#": "A comment begins with --",
+    "::": "CAST(value AS type) converts",
+    "//": "A comment begins with --",
+    "==": "Equality has one =",
+    "{": "A map is written MAP('key' := value)",
+    "'": "Text is in straight single quotes: 'text'",
+    "-": "A minus is the character -",
+}
+_WORDS = {
+    "ILIKE": "LCASE(text) LIKE 'pattern' ignores case",
+    "RLIKE": "REGEXP_EXTRACT('pattern', text) IS NOT NULL matches a regular expression",
+    "REGEXP": "REGEXP_EXTRACT('pattern', text) IS NOT NULL matches a regular expression",
+}
+#: statements that take a name without the kind of what it names
+_NAME_ALONE = ("DESCRIBE", "DESC", "TERMINATE", "PAUSE", "RESUME")
+_KINDS = ("STREAM", "TABLE", "QUERY")
+
+#: tokens, the index of the one that cannot stand there, what was expected -> what to write, and the index to show
+_Rule = Callable[[Sequence[Token], int, Sequence[str]], tuple[str, int] | None]
+
+
+def advice(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple[str, int] | None:
+    """What to write instead of the token ``index``, which cannot stand there.
+
+    Args:
+        tokens: of the statement.
+        expected: what can stand there; words in upper case, symbols in quotes.
+
+    Returns:
+        A sentence without its full stop, and the index of the token to show; None: nothing is known.
+    """
+    return next((found for rule in _RULES if (found := rule(tokens, index, expected))), None)
+
+
+def stray_character(token: Token) -> str | None:
+    """What is wrong with a character that belongs to no token, if that is known; a sentence without full stop."""
+    character = token.text[:1]
+    if token.token_type != TokenType.UNKNOWN:
+        return None
+    category = unicodedata.category(character)
+    if category in ("Cf", "Cc", "Co", "Cn"):
+        name = unicodedata.name(character, "control character").lower()
+        return f"There is an invisible character here, U+{ord(character):04X} ({name}). Delete it"
+    if category == "Pd":
+        character = "-"
+    elif category in ("Pi", "Pf") or character in "‚„′″´":
+        character = "'"
+    hint = _CHARACTERS.get(character)
+    return f"Unexpected '{token.text}'. {hint}" if hint else None
+
+
+def _character(tokens: Sequence[Token], index: int, _: Sequence[str]) -> tuple[str, int] | None:
+    for first in (index - 1, index):
+        pair = "".join(t.text for t in tokens[max(0, first) : first + 2])
+        if first >= 0 and len(pair) == 2 and pair in _CHARACTERS and _touch(tokens, first + 1):
+            return f"Unexpected '{pair}'. {_CHARACTERS[pair]}", first
+    found = stray_character(tokens[index])
+    return (found, index) if found else None
+
+
+def _comma(tokens: Sequence[Token], index: int, _: Sequence[str]) -> tuple[str, int] | None:
+    token = tokens[index]
+    is_end = token.token_type in (TokenType.COMMA, TokenType.R_PAREN, TokenType.R_BRACKET)
+    if index and tokens[index - 1].token_type == TokenType.COMMA and (is_end or _is_word(token, *CLAUSES)):
+        return f"Nothing stands between ',' and {_quoted(token)}", index - 1
+    return None
+
+
+def _clause(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple[str, int] | None:
+    token = tokens[index]
+    if _is_word(token, *CLAUSES[1:]) and set(expected) & set(CLAUSES):
+        return f"{token.text} cannot stand here: each clause comes once, in the order {_ORDER}", index
+    return None
+
+
+def _join(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple[str, int] | None:
+    if "ON" in expected:
+        return "A join needs its condition in ON, as in a JOIN b ON a.id = b.id", index
+    if "JOIN" in expected and tokens[index].token_type == TokenType.COMMA:
+        return "Unexpected ','. Sources are joined by JOIN … ON, as in a JOIN b ON a.id = b.id", index
+    return None
+
+
+def _name(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple[str, int] | None:
+    """``us-east.orders`` without quotes, or ``s.col.field``."""
+    if index == 0 or tokens[index].token_type not in (TokenType.DASH, TokenType.DOT):
+        return None
+    if not _is_name(tokens[index - 1]) or not _touch(tokens, index):
+        return None
+    if "AND" in expected:
+        is_qualified = index > 2 and tokens[index - 2].token_type == TokenType.DOT
+        if tokens[index].token_type == TokenType.DOT and is_qualified and index + 1 < len(tokens):
+            column, field = tokens[index - 1].text, tokens[index + 1].text
+            return f"Unexpected '.'. -> reads a STRUCT's field, as in {column}->{field}", index
+        return None
+    text = "".join(_run(tokens, index - 1))
+    if "." in text:
+        return f"Unexpected '{tokens[index].text}'. A stream or table is named without dots; a topic may have them", index
+    return f"Unexpected '-'. A name with - needs backticks, which keep its case: `{text}`", index
+
+
+def _run(tokens: Sequence[Token], start: int) -> Iterator[str]:
+    """The texts of tokens from ``start`` on that touch and make up a name."""
+    for index in range(start, len(tokens)):
+        token = tokens[index]
+        is_part = _is_name(token) or token.token_type in (TokenType.DASH, TokenType.DOT, TokenType.NUMBER)
+        if not is_part or index > start and not _touch(tokens, index):
+            return
+        yield token.text
+
+
+def _word(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple[str, int] | None:
+    token, before = tokens[index], tokens[index - 1] if index else tokens[index]
+    opens = index + 1 < len(tokens) and tokens[index + 1].token_type == TokenType.L_PAREN
+    if "AND" in expected and _is_word(token, *_WORDS):
+        return f"Unexpected '{token.text}'. {_WORDS[token.text]}", index
+    if _is_word(before, "IS") and "DISTINCT" in expected:
+        return "IS is for NULL and DISTINCT FROM; other values are compared with =", index
+    if _is_word(before, "OVER") and token.token_type == TokenType.L_PAREN:
+        return "There is no OVER: aggregate in a WINDOW with GROUP BY", index - 1
+    if _is_word(token, "EXISTS") and opens and "an expression" in expected:
+        return "A sub-query can only stand in FROM", index
+    if _is_word(token, "NOT") and "HEADERS" in expected:
+        return "A column has no NOT NULL: any but a PRIMARY KEY may be NULL", index
+    if _is_word(token, "INSERT", "CREATE") and "SELECT" in expected and _is_word(tokens[0], "WITH"):
+        return f"WITH stands before its SELECT: {token.text} … WITH name AS (…) SELECT …", index
+    if _is_word(before, *_NAME_ALONE) and _is_word(token, *_KINDS) and index + 1 < len(tokens):
+        return f"{before.text} takes the name alone: {before.text} {tokens[index + 1].text}", index
+    if _is_word(before, "CREATE", "DROP") and _is_word(token, "IF"):
+        exists = "IF NOT EXISTS" if before.text == "CREATE" else "IF EXISTS"
+        return f"{exists} stands before the name: {before.text} STREAM {exists} name", index
+    return None
+
+
+_RULES: tuple[_Rule, ...] = (_character, _comma, _word, _clause, _join, _name)
+
+
+def _is_word(token: Token, *words: str) -> bool:
+    return token.token_type == TokenType.VAR and token.text in words
+
+
+def _is_name(token: Token) -> bool:
+    return token.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+
+
+def _touch(tokens: Sequence[Token], index: int) -> bool:
+    """Whether nothing stands between the token ``index`` and the one before."""
+    return tokens[index - 1].end + 1 == tokens[index].start
+
+
+def _quoted(token: Token) -> str:
+    return token.text if token.token_type == TokenType.VAR else f"'{token.text}'"
