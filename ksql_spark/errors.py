@@ -312,10 +312,11 @@ CONDITIONS: dict[str, Condition] = {
     "TABLE_FUNCTION_NOT_ALLOWED": Condition(
         40001, "{name} is a table function: it can only be used in SELECT, not in {clause}."
     ),
-    "TIMESTAMP_TEXT": Condition(
-        40001, "Failed to parse timestamp '{text}': expected a form such as 2020-02-23T23:45."
-    ),
+    "TIMESTAMP_TEXT": Condition(40001, "Failed to parse {kind} '{text}': expected a form such as {example}."),
     "TOPIC_EXISTS": Condition(40001, "A Kafka topic with the name '{topic}' already exists."),
+    "TOPIC_MADE_AGAIN": Condition(
+        40001, "Topic '{topic}' was deleted and made again while it was read. Send the query again."
+    ),
     "TOPIC_MISMATCH": Condition(
         40001,
         "A Kafka topic with the name '{topic}' already exists, with different partition/replica "

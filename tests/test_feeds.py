@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -231,3 +232,21 @@ def test_a_feed_that_fails_ends_the_queries(feeds: Feeds, cluster: MockCluster) 
     assert not subscription.is_live
     write(cluster, "failing", 0, 2)
     assert values(subscription, 2) == [0, 1]  # by itself: only if that fails, too, the query does
+
+
+def test_a_topic_that_is_made_again_ends_who_reads_it(
+    cluster: MockCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ksql_spark.kafka.consumer.PARTITIONS_EVERY_S", 0.01)
+    admin = MockAdmin(cluster)
+    feeds = Feeds(admin, BUDGET)
+    with contextlib.closing(admin), contextlib.closing(feeds):
+        write(cluster, "made_again", 0, 3)
+        some = subscribe(feeds, "made_again", EARLIEST)
+        assert values(some, 3) == [0, 1, 2]
+        while not some.is_live:
+            some.read(0.1)
+        admin.ids["made_again"] = "another"
+        with pytest.raises(KsqlError, match="made again"):
+            while True:
+                some.read(0.1)

@@ -266,3 +266,18 @@ def test_a_view_that_is_too_large_is_refused_once_and_for_all(make: Make, cluste
         assert (caught.value.condition, caught.value.statement) == ("VIEW_TOO_LARGE", None)
         caught.value.statement = "SELECT 'a secret' FROM large;"  # which the next client must not see
     assert len(views.sizes()) == 1
+
+
+def test_a_topic_that_is_made_again_is_read_from_its_beginning(
+    make: Make, cluster: MockCluster, admin: MockAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ksql_spark.kafka.consumer.PARTITIONS_EVERY_S", 0.01)
+    views, source = make(), table("MADE_AGAIN")
+    cluster.write(source.topic, (b"a", b"1"), (b"b", b"2"))
+    first = views.current(source, SOON_S)
+    with contextlib.closing(sqlite3.connect(next(views.folder.glob("*.db")), isolation_level=None)) as db:
+        db.execute("INSERT INTO entry SELECT x'00', window_start, window_end, value, time FROM entry LIMIT 1")
+    assert b"\0" in rows(first)  # a row of the topic as it was
+    admin.ids[source.topic] = "another"
+    until(lambda: first.has_failed)
+    assert rows(views.current(source, SOON_S)) == {b"a": b"1", b"b": b"2"}

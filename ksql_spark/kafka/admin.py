@@ -149,6 +149,14 @@ class KafkaAdmin:
         found = self._wait(future, f"describe topic '{name}'", name).topic_id
         return str(found) if found is not None else None
 
+    def made_again(self, name: str) -> Callable[[], bool]:
+        """A function that returns whether a topic was deleted and made again since this call.
+
+        Both raise KsqlErrors: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
+        """
+        first = self.topic_id(name)
+        return lambda: self.topic_id(name) != first
+
     def identities(self, names: Iterable[str]) -> dict[str, TopicIdentity]:
         """Those of the topics that exist, by name."""
         wanted = list(names)

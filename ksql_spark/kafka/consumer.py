@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -51,6 +51,8 @@ class TopicReader:
         read_committed: skip records of transactions that are open or aborted.
         settings: more settings, under librdkafka's names.
         prefetch_bytes: how much may be fetched before it is asked for; a record may be larger.
+        is_made_again: returns whether the topic was deleted and made again, where offsets mean other
+            records; asked now and then. May raise KsqlErrors.
 
     Raises:
         KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
@@ -64,8 +66,10 @@ class TopicReader:
         read_committed: bool = True,
         settings: Mapping[str, Any] | None = None,
         prefetch_bytes: int = PREFETCH_BYTES,
+        is_made_again: Callable[[], bool] = lambda: False,
     ) -> None:
         self.topic = topic
+        self._is_made_again, self._was_made_again = is_made_again, False
         self._connection = Connection(servers, settings)
         self._admin = partial(KafkaAdmin, servers, settings)
         self._read_committed = read_committed
@@ -145,7 +149,8 @@ class TopicReader:
             max_bytes: after so many bytes of keys and values no more records are taken.
 
         Raises:
-            KsqlError: TOPIC_UNKNOWN if the topic was deleted, BROKER_UNREACHABLE, KAFKA_REFUSED.
+            KsqlError: TOPIC_UNKNOWN if the topic was deleted, TOPIC_MADE_AGAIN, BROKER_UNREACHABLE,
+                KAFKA_REFUSED.
         """
         self._find_partitions()
         deadline = time.monotonic() + timeout_s
@@ -217,6 +222,8 @@ class TopicReader:
             self._asking.start()
         elif self._asking is not None and not self._asking.is_alive():
             self._asking = None
+            if self._was_made_again:
+                raise KsqlError("TOPIC_MADE_AGAIN", topic=self.topic)
             if new := dict.fromkeys(self._there - self._positions.keys(), 0):
                 self._consumer.incremental_assign([TopicPartition(self.topic, *pair) for pair in new.items()])
                 self._starts |= new
@@ -226,7 +233,8 @@ class TopicReader:
         """Ask for the topic's partitions; the answer may have to wait for the open fetch of another one."""
         try:
             found = self._consumer.list_topics(self.topic, timeout=_PARTITIONS_TIMEOUT_S).topics[self.topic]
-        except KafkaException:
+            self._was_made_again = self._is_made_again()
+        except (KafkaException, KsqlError):
             return  # reading tells what is the matter
         if not found.error:
             self._there = set(found.partitions)

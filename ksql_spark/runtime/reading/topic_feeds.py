@@ -135,6 +135,7 @@ class Feed:
             read_committed=read_committed,
             settings=admin.settings,
             prefetch_bytes=_FEED_PREFETCH_BYTES,
+            is_made_again=admin.made_again(topic),
         )
         self._has_from = self._reader.starts
         self._thread = threading.Thread(target=self._run, name=f"feed-{topic}", daemon=True)
@@ -204,7 +205,8 @@ class Feed:
             self.error = error
             subscriptions, self._subscriptions = self._subscriptions, set()
         for subscription in subscriptions:
-            subscription.detached()
+            # offsets mean other records now: to go on at its own would leave some out
+            subscription.detached(error if error.condition == "TOPIC_MADE_AGAIN" else None)
 
 
 def _size(record: Record) -> int:
@@ -238,6 +240,8 @@ class Subscription:
         self._arrived: threading.Event | None = None
         self._on_arrival: Callable[[], None] | None = None
         self._closed = False
+        #: what ends the query once it has what has arrived
+        self._error: KsqlError | None = None
 
     # ---- called by the feed, with its lock ------------------------------------------------------------
 
@@ -262,8 +266,9 @@ class Subscription:
         self._arrive()
         return self.is_live
 
-    def detached(self) -> None:
-        """It gets no more; what has arrived is still read."""
+    def detached(self, error: KsqlError | None = None) -> None:
+        """It gets no more; what has arrived is still read, before ``error`` if there is one."""
+        self._error = error
         self.is_live = False
         self._arrive()
 
@@ -296,6 +301,8 @@ class Subscription:
             KsqlError: as TopicReader.poll_batch.
         """
         if not self._batches and timeout_s > 0 and not self._closed:
+            if self._error is not None:
+                raise self._error.again()
             if not self.is_live:
                 return self._catch_up(timeout_s)
             self._wait(timeout_s)
@@ -435,6 +442,7 @@ class Readers:
             read_committed=subscription.read_committed,
             settings=self._admin.settings,
             prefetch_bytes=_PREFETCH_BYTES,
+            is_made_again=self._admin.made_again(subscription.topic),
         )
 
     def _remove(self, subscription: Subscription) -> TopicReader | None:

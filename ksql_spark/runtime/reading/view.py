@@ -129,10 +129,17 @@ class View:
 
     def _follow(self) -> None:
         try:
+            admin = self._admin
+            is_made_again = admin.made_again(self.topic)
             with contextlib.closing(self._opened()) as db:
                 positions = dict(db.execute("SELECT partition, next FROM position"))
-                admin = self._admin
-                with TopicReader(admin.servers, self.topic, positions, settings=admin.settings) as reader:
+                with TopicReader(
+                    admin.servers,
+                    self.topic,
+                    positions,
+                    settings=admin.settings,
+                    is_made_again=is_made_again,
+                ) as reader:
                     self._moved_to(reader.positions)
                     applied, noted_at = _CHECK_ROWS, -math.inf
                     while not self._closing.is_set():
