@@ -175,7 +175,7 @@ def compare(symbol: str, left: Expression, right: Expression, node: exp.Expr, sc
             left=_shown_operand(left), symbol=symbol, right=_shown_operand(right),
         )  # fmt: skip
     try:
-        return call(symbol, (left, right), node)
+        return _with_times(call(symbol, (left, right), node), node)
     except KsqlError as error:
         if error.condition != "FUNCTION_ARGUMENTS":
             raise
@@ -195,9 +195,25 @@ def _timestamp(node: exp.Expr, other: exp.Expr, scope: Scope) -> Expression:
     if isinstance(bound, Literal) and isinstance(bound.value, str) and _is_moment(other):
         instant = timestamp_text.epoch_ms(bound.value)
         if instant is None:
-            raise failure("TIMESTAMP_TEXT", node, text=bound.value)
+            raise _no_time(bound.value, "TIMESTAMP", node)
         return Literal(instant, BIGINT)
     return bound
+
+
+def _with_times(comparison: Call, node: exp.Expr) -> Call:
+    """``comparison``, unless a literal in it is no date or time: no row would ever match."""
+    for argument in comparison.arguments:
+        if isinstance(argument, Cast) and isinstance(argument.operand, Literal):
+            text, kind = argument.operand.value, str(argument.type)
+            is_time = isinstance(text, str) and kind in timestamp_text.EXAMPLES
+            if is_time and not timestamp_text.is_possible(text, kind):
+                raise _no_time(text, kind, node)
+    return comparison
+
+
+def _no_time(text: str, kind: str, node: exp.Expr) -> KsqlError:
+    example = timestamp_text.EXAMPLES[kind]
+    return failure("TIMESTAMP_TEXT", node, text=text, kind=kind.lower(), example=example)
 
 
 def _is_moment(node: exp.Expr) -> bool:
@@ -226,7 +242,7 @@ def _in(node: exp.In, scope: Scope) -> Expression:
         # maps can only be compared with =
         tests: list[Expression] = [call("=", (fitted[0], m), node) for m in fitted[1:]]
         return reduce(lambda a, b: call("OR", (a, b), node), tests)
-    bound_call = call("IN", fitted, node)
+    bound_call = _with_times(call("IN", fitted, node), node)
     members_ = constants(bound_call.arguments[1:], type_)
     return bound_call if members_ is None else Call("IN", (bound_call.arguments[0], members_), BOOLEAN)
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from grammar.nodes import FunctionCall
+from grammar import render
+from grammar.nodes import FunctionCall, Select, SelectItem
 from ksql_spark.analyzer.failures import failure
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.expressions import ColumnRef, Expression, LambdaRef
@@ -168,7 +169,7 @@ class Scope:
     def _unknown(self, alias: str, name: str, node: exp.Expr | None) -> KsqlError:
         relations = [x for x in self.relations if not alias or x.alias == alias]
         names = [*self.extra, *(c.name for x in relations for c in x.schema.columns)]
-        hint = self._did_you_mean(name, names)
+        hint = (None if alias else _alias_hint(name, node)) or self._did_you_mean(name, names)
         if hint is None and self.relations:
             hint = f"There are: {', '.join(names[:8])}{', …' if len(names) > 8 else ''}." if names else None
         if not alias and isinstance(node, exp.Column) and node.this.args.get("quoted"):
@@ -189,3 +190,14 @@ class Scope:
                 if relation.internal(name) == internal:
                     return f"{relation.alias}.{name}" if relation.alias else name
         return internal
+
+
+def _alias_hint(name: str, node: exp.Expr | None) -> str | None:
+    """What to write for the alias of a SELECT item, which other expressions of its query cannot use."""
+    select = node.find_ancestor(Select) if node is not None else None
+    for item in select.items if select is not None else ():
+        is_named = isinstance(item, SelectItem) and item.alias_name == name
+        if is_named and not any(column == node for column in item.find_all(exp.Column)):
+            text = render(item.this)
+            return f"{name} is an alias of the SELECT, which only ORDER BY can use: write {text}."
+    return None

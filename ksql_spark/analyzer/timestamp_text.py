@@ -1,4 +1,4 @@
-"""Partial ISO date-times to epoch milliseconds, for comparisons with ROWTIME (reference §3.3).
+"""Partial ISO date-times in comparisons: to epoch milliseconds beside ROWTIME (reference §3.3).
 
 ``2020``, ``2020-02``, ``2020-02-23T23:45`` and forms with a zone are read as in ksqlDB: missing parts have
 their smallest value, the default zone is UTC.
@@ -7,7 +7,7 @@ their smallest value, the default zone is UTC.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 _MOMENT = re.compile(
@@ -15,6 +15,8 @@ _MOMENT = re.compile(
     r"(?:T(?:(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:[.,](?P<fraction>\d{1,9}))?)?)?)?)?"
     r"(?P<zone>Z|[+-]\d{1,2}(?::?\d{2})?|[A-Za-z]+(?:/[A-Za-z_+\-0-9]+)*)?"
 )
+_DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
+_TIME = re.compile(r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:[.]\d{1,9})?)?)?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -37,6 +39,36 @@ def epoch_ms(text: str) -> int | None:
     except (ValueError, KeyError, OSError):
         return None
     return (moment + timedelta(days=hour // 24) - _EPOCH) // timedelta(milliseconds=1)
+
+
+#: a text of each type, for messages
+EXAMPLES = {"TIMESTAMP": "2020-02-23T23:45", "DATE": "2020-02-23", "TIME": "23:45"}
+
+
+def is_possible(text: str, kind: str) -> bool:
+    """Whether a cast of ``text`` may give a value; False: it never does.
+
+    Args:
+        text: a literal.
+        kind: TIMESTAMP, DATE or TIME; zones are not looked at.
+    """
+    day, separator, time = ("", "T", text) if kind == "TIME" else text.partition("T")
+    if separator and (kind == "DATE" or (not time and kind == "TIME")):
+        return False
+    if day or kind != "TIME":
+        found = _DATE.fullmatch(day)
+        if found is None:
+            return False
+        try:
+            date(int(found[1]), int(found[2] or 1), int(found[3] or 1))
+        except ValueError:
+            return int(found[1]) == 0  # Python has no year 0
+    if not time:
+        return True
+    clock = _TIME.fullmatch(time) if kind == "TIME" else _TIME.match(time)
+    if clock is None:
+        return False
+    return int(clock[1]) <= 24 and int(clock[2] or 0) <= 59 and int(clock[3] or 0) <= 59
 
 
 def _zone(text: str | None) -> timezone | ZoneInfo:

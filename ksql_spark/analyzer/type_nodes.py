@@ -10,6 +10,19 @@ from ksql_spark.errors import nearest
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.types import ALIASES, STRING, Array, Decimal, Field, Map, SqlType, Struct
 
+#: types of other dialects and languages -> ours
+_ELSEWHERE = {
+    **dict.fromkeys(("TEXT", "CHAR", "CHARACTER", "NVARCHAR", "VARCHAR2", "UUID", "JSON"), "STRING"),
+    **dict.fromkeys(("LONG", "INT8", "INT64", "SERIAL", "UNSIGNED"), "BIGINT"),
+    **dict.fromkeys(("SHORT", "SMALLINT", "TINYINT", "BYTE", "INT32", "INT16"), "INTEGER"),
+    **dict.fromkeys(("FLOAT", "REAL", "FLOAT64", "FLOAT32", "FLOAT8"), "DOUBLE"),
+    **dict.fromkeys(("NUMERIC", "NUMBER", "MONEY"), "DECIMAL(precision, scale)"),
+    **dict.fromkeys(("BOOL", "BIT"), "BOOLEAN"),
+    **dict.fromkeys(("BLOB", "BINARY", "VARBINARY", "BYTEA"), "BYTES"),
+    **dict.fromkeys(("DATETIME", "TIMESTAMPTZ", "TIMESTAMP_LTZ"), "TIMESTAMP"),
+    "ROW": "STRUCT",
+}
+
 
 def bind_type(node: TypeNode, metastore: MetaStore) -> SqlType:
     """The type that ``node`` names, custom types expanded.
@@ -38,7 +51,8 @@ def resolve_type(node: TypeNode, custom: Mapping[str, SqlType]) -> SqlType:
             return ALIASES[node.name]
     if node.name in custom:
         return custom[node.name]
-    near = nearest(node.name, (*ALIASES, "ARRAY", "MAP", "STRUCT", "DECIMAL", *custom))
+    known = (*ALIASES, "ARRAY", "MAP", "STRUCT", "DECIMAL", *custom)
+    near = _ELSEWHERE.get(node.name) or nearest(node.name, known)
     hint = f"Did you mean {near}?" if near else "SHOW TYPES lists the custom types."
     raise failure("TYPE_UNKNOWN", node, name=node.name, hint=hint)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ksql_spark.analyzer.timestamp_text import epoch_ms
+from ksql_spark.analyzer.timestamp_text import epoch_ms, is_possible
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,30 @@ from ksql_spark.analyzer.timestamp_text import epoch_ms
 )
 def test_epoch_ms(text: str, expected: int | None) -> None:
     assert epoch_ms(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        ("2024", "TIMESTAMP", True),
+        ("2024-02-29T10", "TIMESTAMP", True),
+        ("2024-2-9T10:00:00.123 Europe/Berlin", "TIMESTAMP", True),
+        ("2024-02-29T", "TIMESTAMP", True),
+        ("0000-01-01", "TIMESTAMP", True),
+        ("2024-02-29 10:00", "TIMESTAMP", False),
+        ("2024-02-30", "TIMESTAMP", False),
+        ("2024-01-01T25:00", "TIMESTAMP", False),
+        ("2024-01-01Tnoon", "TIMESTAMP", False),
+        ("", "TIMESTAMP", False),
+        ("2024-02", "DATE", True),
+        ("2024-02-29T10:00", "DATE", False),
+        ("29.02.2024", "DATE", False),
+        ("10", "TIME", True),
+        ("10:05:06.789", "TIME", True),
+        ("10:60", "TIME", False),
+        ("10 am", "TIME", False),
+        ("", "TIME", False),
+    ],
+)
+def test_texts_that_never_are_a_time(text: str, kind: str, expected: bool) -> None:
+    assert is_possible(text, kind) == expected

@@ -316,3 +316,51 @@ INSERT INTO log_of_commands SELECT id, name FROM s;
     line 1:13
       INSERT INTO log_of_commands SELECT id, name FROM s
                   ^^^^^^^^^^^^^^^
+
+SELECT name, COUNT(*) AS n FROM s GROUP BY name HAVING n > 3 EMIT CHANGES;
+    COLUMN_UNKNOWN: HAVING column 'N' cannot be resolved. N is an alias of the SELECT, which only ORDER BY can use: write COUNT(*).
+    line 1:56
+      SELECT name, COUNT(*) AS n FROM s GROUP BY name HAVING n > 3 EMIT CHANGES
+                                                             ^
+
+SELECT id AS i FROM s WHERE i > 3 EMIT CHANGES;
+    COLUMN_UNKNOWN: WHERE column 'I' cannot be resolved. I is an alias of the SELECT, which only ORDER BY can use: write ID.
+    line 1:29
+      SELECT id AS i FROM s WHERE i > 3 EMIT CHANGES
+                                  ^
+
+SELECT UCASE(name) AS k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;
+    COLUMN_UNKNOWN: GROUP BY column 'K' cannot be resolved. K is an alias of the SELECT, which only ORDER BY can use: write UCASE(NAME).
+    line 1:56
+      SELECT UCASE(name) AS k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES
+                                                             ^
+
+SELECT zz AS zz FROM s EMIT CHANGES;
+    COLUMN_UNKNOWN: SELECT column 'ZZ' cannot be resolved. There are: ID, NAME, AMOUNT.
+    line 1:8
+      SELECT zz AS zz FROM s EMIT CHANGES
+             ^^
+
+SELECT id FROM s WHERE CAST(name AS TIMESTAMP) > '2024-01-01 00:00:00' EMIT CHANGES;
+    TIMESTAMP_TEXT: Failed to parse timestamp '2024-01-01 00:00:00': expected a form such as 2020-02-23T23:45.
+    line 1:24
+      SELECT id FROM s WHERE CAST(name AS TIMESTAMP) > '2024-01-01 00:00:00' EMIT CHANGES
+                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT id FROM s WHERE CAST(name AS TIMESTAMP) BETWEEN '2024-01-01' AND '2024-02-30' EMIT CHANGES;
+    TIMESTAMP_TEXT: Failed to parse timestamp '2024-02-30': expected a form such as 2020-02-23T23:45.
+    line 1:73
+      SELECT id FROM s WHERE CAST(name AS TIMESTAMP) BETWEEN '2024-01-01' AND '2024-02-30' EMIT CHANGES
+                                                                              ^^^^^^^^^^^^
+
+SELECT id FROM s WHERE CAST(name AS DATE) IN ('2024-01-01', '01/02/2024') EMIT CHANGES;
+    TIMESTAMP_TEXT: Failed to parse date '01/02/2024': expected a form such as 2020-02-23.
+    line 1:24
+      SELECT id FROM s WHERE CAST(name AS DATE) IN ('2024-01-01', '01/02/2024') EMIT CHANGES
+                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT id FROM s WHERE CAST(name AS TIME) = '25:00' EMIT CHANGES;
+    TIMESTAMP_TEXT: Failed to parse time '25:00': expected a form such as 23:45.
+    line 1:24
+      SELECT id FROM s WHERE CAST(name AS TIME) = '25:00' EMIT CHANGES
+                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^

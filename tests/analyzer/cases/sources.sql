@@ -301,3 +301,21 @@ CREATE STREAM s (v INT KEY) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_T
     line 1:97
       CREATE STREAM s (v INT KEY) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='99999999999999999999999999999999999999999999999999999999999999999999 DAYS')
                                                                                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o (id LONG) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');
+    TYPE_UNKNOWN: Cannot resolve unknown type: LONG. Did you mean BIGINT?
+    line 1:21
+      CREATE STREAM o (id LONG) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON')
+                          ^^^^
+
+CREATE STREAM o (id INT, p NUMERIC(10, 2)) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');
+    TYPE_UNKNOWN: Cannot resolve unknown type: NUMERIC. Did you mean DECIMAL(precision, scale)?
+    line 1:28
+      CREATE STREAM o (id INT, p NUMERIC(10, 2)) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON')
+                                 ^^^^^^^^^^^^^^
+
+CREATE STREAM o (id INT) WITH (TOPIC='s', VALUE_FORMAT='JSON');
+    PROPERTY_IN_WITH: Configuration TOPIC is invalid: it is not a valid property name. Did you mean KAFKA_TOPIC?
+    line 1:32
+      CREATE STREAM o (id INT) WITH (TOPIC='s', VALUE_FORMAT='JSON')
+                                     ^^^^^^^^^
