@@ -39,8 +39,16 @@ _WRONG_REQUEST = frozenset(
         KafkaError.INVALID_REQUEST,
         KafkaError.POLICY_VIOLATION,
         KafkaError.MSG_SIZE_TOO_LARGE,
+        KafkaError.RECORD_LIST_TOO_LARGE,
+        KafkaError.INVALID_RECORD,
+        KafkaError.INVALID_TIMESTAMP,
     }
 )
+#: what brokers do not say of why they refuse a record
+_USUAL_REASONS = {
+    KafkaError.INVALID_RECORD: "; a compacted topic takes no record without a key",
+    KafkaError.INVALID_TIMESTAMP: "; its message.timestamp.before.max.ms and .after.max.ms limit times",
+}
 
 
 class Connection:
@@ -92,7 +100,8 @@ class Connection:
         if cause.code() == KafkaError.TOPIC_ALREADY_EXISTS:
             return KsqlError("TOPIC_EXISTS", topic=topic)
         condition = "KAFKA_REFUSED_REQUEST" if cause.code() in _WRONG_REQUEST else "KAFKA_REFUSED"
-        return KsqlError(condition, action=action, reason=_plain(cause))
+        reason = _plain(cause) + _USUAL_REASONS.get(cause.code(), "")
+        return KsqlError(condition, action=action, reason=reason)
 
 
 def is_moving(error: BaseException) -> bool:

@@ -257,6 +257,22 @@ class TestRecords:
             producer.send(name, None, b"x" * 2_000_000)
         producer.close()
 
+    @pytest.mark.parametrize(
+        ("config", "message"),
+        [
+            ({"cleanup.policy": "compact"}, "a compacted topic takes no record without a key"),
+            ({"message.timestamp.after.max.ms": "1000"}, "limit times"),
+        ],
+    )
+    def test_a_record_that_its_topic_does_not_take(self, broker, kafka_admin, topic_names, config, message):
+        name = topic_names()
+        kafka_admin.create_topic(name, config=config)
+        producer = RecordProducer(broker.bootstrap_servers)
+        with pytest.raises(KsqlError, match=message) as caught:
+            producer.send(name, None, b"x", timestamp_ms=4_000_000_000_000)
+        assert caught.value.condition == "KAFKA_REFUSED_REQUEST"  # the statement's fault, not the server's
+        producer.close()
+
 
 @pytest.mark.parametrize("servers", ["127.0.0.1:1", "nosuch.invalid:9092"])
 def test_no_broker_is_one_clear_line(servers, capfd):
