@@ -382,6 +382,8 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
             if (isBatch && buffers.stream().noneMatch(PartitionBuffer::hasMore)) {
                 noteBatch(Frontier.IDLE);
             }
+            // a micro-batch hands the last records out without another poll
+            noteWaiting();
             run.keep(name, this);
         }
     }
