@@ -33,7 +33,7 @@ _WORDS = {
 _NAME_ALONE = ("DESCRIBE", "DESC", "TERMINATE", "PAUSE", "RESUME")
 _KINDS = ("STREAM", "TABLE", "QUERY")
 
-#: tokens, the index of the one that cannot stand there, what was expected -> what to write, and the index to show
+#: takes and returns what advice() does
 _Rule = Callable[[Sequence[Token], int, Sequence[str]], tuple[str, int] | None]
 
 
@@ -51,7 +51,7 @@ def advice(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tupl
 
 
 def stray_character(token: Token) -> str | None:
-    """What is wrong with a character that belongs to no token, if that is known; a sentence without full stop."""
+    """What is wrong with a character that belongs to no token, if that is known, without a full stop."""
     character = token.text[:1]
     if token.token_type != TokenType.UNKNOWN:
         return None
@@ -113,7 +113,8 @@ def _name(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple
         return None
     text = "".join(_run(tokens, index - 1))
     if "." in text:
-        return f"Unexpected '{tokens[index].text}'. A stream or table is named without dots; a topic may have them", index
+        shown = tokens[index].text
+        return f"Unexpected '{shown}'. A stream or table is named without dots; a topic may have them", index
     return f"Unexpected '-'. A name with - needs backticks, which keep its case: `{text}`", index
 
 
@@ -122,7 +123,7 @@ def _run(tokens: Sequence[Token], start: int) -> Iterator[str]:
     for index in range(start, len(tokens)):
         token = tokens[index]
         is_part = _is_name(token) or token.token_type in (TokenType.DASH, TokenType.DOT, TokenType.NUMBER)
-        if not is_part or index > start and not _touch(tokens, index):
+        if not is_part or (index > start and not _touch(tokens, index)):
             return
         yield token.text
 

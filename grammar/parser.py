@@ -312,7 +312,7 @@ class KsqlParser(ExpressionParser):
         return self.bracketed(lambda: self.listed(one))
 
     def _property_name(self) -> exp.Identifier:
-        """A name before ``=``; reserved words, too: whether there is such a property is not for the grammar."""
+        """A name, before ``=`` a reserved word, too: which properties there are is not for the grammar."""
         if not self.word_ahead(0) or not self.is_symbol(TokenType.EQ, 1):
             return self.name()
         self._advance()

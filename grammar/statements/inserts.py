@@ -40,7 +40,10 @@ def _insert(parser: KsqlParser) -> InsertValues | InsertSelect:
                 parser.fail("VALUES takes one row: write an INSERT for each")
             return parser.build(InsertValues, start, this=name, columns=columns, values=values)
         if columns and parser.is_word("SELECT", "WITH"):
-            parser.fail("INSERT INTO … SELECT has no column list: the SELECT gives all columns in their order", columns_at)
+            parser.fail(
+                "INSERT INTO … SELECT has no column list: the SELECT gives all columns in their order",
+                columns_at,
+            )
         if columns:
             parser.fail()
     return parser.build(InsertSelect, start, this=name, properties=properties, query=parser.query())
