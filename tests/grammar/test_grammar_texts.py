@@ -51,6 +51,11 @@ def test_comments_go_anywhere() -> None:
     assert grammar.render(grammar.parse(text)[0]) == "SELECT A, B FROM S WHERE A - -B > 1"
 
 
+def test_what_editors_put_between_words_is_blank() -> None:
+    text = "\ufeffSELECT\u00a0a\r\n, b FROM s;\r\n\ufeff"
+    assert [grammar.render(each) for each in grammar.parse(text)] == ["SELECT A, B FROM S"]
+
+
 def test_a_bare_comment_swallows_the_next_line() -> None:
     """A quirk of the language, reference §1.1."""
     assert grammar.render(grammar.parse_one("SELECT a\n--\n, b\nFROM s")) == "SELECT A FROM S"
