@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable
 
 import pytest
+from confluent_kafka import Producer
 
 from ksql_spark.engine import Engine
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.request import Request
+from ksql_spark.services.broker import EmbeddedBroker
 
 pytestmark = pytest.mark.kafka
 
@@ -18,19 +20,27 @@ TIMEOUT_S = 120.0
 STATEMENTS = f"""
 CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC = '{PREFIX}s', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 CREATE TABLE t (k STRING PRIMARY KEY, v INT) WITH (KAFKA_TOPIC = '{PREFIX}s', VALUE_FORMAT = 'JSON');
-INSERT INTO s VALUES ('a', 1); INSERT INTO s VALUES ('b', 2); INSERT INTO s VALUES ('c', 3);
 CREATE STREAM j AS SELECT s.k, t.v FROM s JOIN t ON s.k = t.k;
 """
 
 
-def test_a_micro_batch_that_is_over_leaves_nothing_waiting(make_engine: Callable[[], Engine]) -> None:
+def test_a_micro_batch_that_is_over_leaves_nothing_waiting(
+    make_engine: Callable[[], Engine], broker: EmbeddedBroker
+) -> None:
     engine = make_engine()
     engine.execute(Request(STATEMENTS, {"auto.offset.reset": "earliest"}))  # it reads a topic twice
     admin, count, deadline = engine.services.admin, 0, time.monotonic() + TIMEOUT_S
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": f"{PREFIX}x"})
+    producer.init_transactions(30)
     with TopicReader(admin.servers, f"{PREFIX}J") as written:
-        while count < 3:
-            assert time.monotonic() < deadline
-            count += len(written.poll_batch(0.5))
+        for lot in (1, 2):
+            producer.begin_transaction()
+            for key in "abc":
+                producer.produce(f"{PREFIX}s", b'{"V": 1}', key)
+            producer.commit_transaction(30)
+            while count < 3 * lot:
+                assert time.monotonic() < deadline
+                count += len(written.poll_batch(0.5))
     (query,) = engine.services.queries.all()
     while engine.services.queries.traffic()[query.id].waiting_ms is not None:
         assert time.monotonic() < deadline
