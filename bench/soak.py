@@ -1,12 +1,14 @@
 """Does anything grow, stall, or get lost? Runs queries under load while others are created and dropped.
 
     python bench/soak.py [--seconds 600] [--queries 20] [--rate 2000] [--pause 0]
+                         [--clients 10]
 
 Half of --queries are stateless, half COUNT and SUM by key; --rate records a second go to their inputs in
 turn. Meanwhile a loop makes a stateless and a stateful query, sends records, reads a push query and a pull
-query, drops all of it, and pauses. After each round: resident memory (MB) and threads of the server's Python
-and of Spark's JVM, open descriptors of both, files in the data folder without the broker's, their size (MB),
-and topics; the longest time that a record of the load has taken from its input to the reader of its result
+query, drops all of it, and pauses. Each round brings --clients push clients of the loaded streams, which go a
+round later. After each round: resident memory (MB) and threads of the server's Python and of Spark's JVM,
+open descriptors of both, files in the data folder without the broker's, their size (MB), and topics; the
+longest time that a record of the load has taken from its input to the reader of its result
 (ms), and how many took longer than a second. At the end: how these numbers changed between --settle seconds
 after the start and the end, and how many records got no result or several.
 """
@@ -48,6 +50,12 @@ INSERT INTO s VALUES ('b', 2);
 """
 DROP = "DROP TABLE t DELETE TOPIC; DROP STREAM a DELETE TOPIC; DROP STREAM s DELETE TOPIC;"
 PUSH = "SELECT k, v FROM s EMIT CHANGES LIMIT 2;"
+#: what clients that come and go ask: plain, shared, and with a query of Spark of their own
+PUSHED = (
+    "SELECT * FROM i{n} EMIT CHANGES;",
+    "SELECT k, number + 1 AS m FROM i{n} WHERE number % 2 = 0 EMIT CHANGES;",
+    "SELECT k, COUNT(*) AS c FROM i{n} GROUP BY k EMIT CHANGES;",
+)
 PULL = "SELECT n FROM t WHERE k = 'a';"
 SIZES = ("py MB", "jvm MB", "py thr", "jvm thr", "py fd", "jvm fd", "files", "files MB", "topics")
 COLUMNS = ("seconds", "round", *SIZES, "max ms", "> 1 s")
@@ -161,6 +169,38 @@ def one_round(engine: Engine) -> None:
     engine.execute(Request(DROP))
 
 
+class Clients:
+    """Push clients, of which each round brings some and takes those of the round before.
+
+    Args:
+        count: how many a round brings; every tenth has a query of Spark of its own.
+        queries: how many inputs there are.
+    """
+
+    def __init__(self, engine: Engine, count: int, queries: int) -> None:
+        self._engine, self._count, self._queries = engine, count, queries
+        self._open: list[Any] = []
+        self.came = 0
+
+    def change(self) -> None:
+        """Open, read a little, and close those of the round before."""
+        fresh = []
+        for _ in range(self._count):
+            text = PUSHED[2 if self.came % 10 == 9 else self.came % 2].format(n=self.came % self._queries)
+            fresh.append(self._engine.query(Request(text, {"auto.offset.reset": "latest"})))
+            self.came += 1
+        for each in fresh[::2]:  # the others never read
+            each.read(0.1)
+        self.close()
+        self._open = fresh
+
+    def close(self) -> None:
+        """Let all go."""
+        for each in self._open:
+            each.close()
+        self._open = []
+
+
 def measured(engine: Engine, folder: Path) -> list[float]:
     """What there is now, as SIZES says."""
     own, jvm = psutil.Process(), psutil.Process(engine.services.spark.pid)
@@ -207,6 +247,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=20)
     parser.add_argument("--rate", type=float, default=2000.0)
     parser.add_argument("--pause", type=float, default=0.0, help="seconds from one round to the next")
+    parser.add_argument("--clients", type=int, default=10, help="push clients that come and go in a round")
     parser.add_argument("--memory", default="2g", help="heap of Spark's JVM")
     options = parser.parse_args()
     settle_s = options.settle if options.settle is not None else min(600.0, options.seconds / 3)
@@ -219,18 +260,21 @@ def main() -> None:
                 text = source + (stream, table)[n % 2]
                 engine.execute(Request(text.format(n=n), {"auto.offset.reset": "earliest"}))
             load = Load(engine.services.admin.servers, options.queries, options.rate)
+            clients = Clients(engine, options.clients, options.queries)
             began, number, found = time.monotonic(), 0, list[tuple[float, list[float]]]()
             print(" ".join(f"{column:>8}" for column in COLUMNS), flush=True)
             while (second := time.monotonic() - began) < options.seconds:
                 number += 1
                 one_round(engine)
+                clients.change()
                 found.append((second, measured(engine, Path(name))))
                 values = (second, number, *found[-1][1], *load.look())
                 print(" ".join(f"{value:8.0f}" for value in values), flush=True)
                 time.sleep(options.pause)
+            clients.close()
             sent, came = load.end()
             print(changes(found, settle_s))
-            print(f"{sent:,} records, {came:,} results, {number} rounds")
+            print(f"{sent:,} records, {came:,} results, {number} rounds, {clients.came} push clients")
         finally:
             engine.stop()
 
