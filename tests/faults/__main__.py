@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from ksql_spark.errors import KsqlError
-from tests.faults.faults import FAULTS, IMPOSSIBLE, Run
+from tests.faults.faults import APART, FAULTS, IMPOSSIBLE, Run
 from tests.faults.scene import PARTITIONS, Difference, Scene
 
 #: records of a run, before, during and after the fault, for each set of queries
@@ -81,16 +81,16 @@ def one(run: Run, fault: str, seed: int, *, exactly_once: bool) -> Outcome:
         time.sleep(0.2)
         found = _difference(scene)
     took = time.monotonic() - began
-    said = f"{run.damaged}: {run.said}" if run.damaged else ""
+    said = f"{run.damaged}: {run.said}" if run.damaged else run.said
     is_late = took > PATIENCE_S
     if found.lost or found.wrong or is_late:
         print(run.diagnosis(), file=sys.stderr, flush=True)
     if found.lost or found.wrong:
-        said = "; ".join(found.where)
+        said = "; ".join([said, *found.where])
         if found.first is not None:
             said += f"; inputs of {found.first}: {scene.inputs(found.first)}"
     elif is_late:
-        said = str(run.health())
+        said = f"{said}; {run.health()}"
     elif found.repeated and exactly_once:
         said = f"{said} {'; '.join(found.again)}"
     return Outcome(
@@ -216,16 +216,20 @@ def main() -> int:
         return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # ends the server and the broker, too
     try:
-        outcomes = play(
-            options.fault or [name for name in FAULTS if name not in IMPOSSIBLE],
-            options.seed,
-            options.runs,
-            options.properties,
-            options.results,
-            options.seconds or math.inf,
-            options.partitions,
-            exactly_once=options.exactly_once,
-        )
+        names = options.fault or [name for name in FAULTS if name not in IMPOSSIBLE]
+        together = [name for name in names if name not in APART]
+        outcomes = []
+        for group in filter(None, (together, *([name] for name in names if name in APART))):
+            outcomes += play(
+                group,
+                options.seed,
+                max(1, options.runs * len(group) // len(names)),
+                options.properties,
+                options.results,
+                options.seconds or math.inf,
+                options.partitions,
+                exactly_once=options.exactly_once,
+            )
     except Exception:
         traceback.print_exc()
         return 1

@@ -9,22 +9,32 @@ import random
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import time
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 import psutil
-from confluent_kafka.admin import AdminClient, NewPartitions
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    ResourceType,
+)
 
+from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
-from tests.faults.places import Clock, ProxiedBroker, SmallDisk
-from tests.faults.scene import FUNCTIONS, SCHEMAS, Scene
+from tests.faults.places import Clock, MemoryGroup, ProxiedBroker, Proxy, SmallDisk
+from tests.faults.scene import BRIEF, FUNCTIONS, FURTHER, KEYS, LINES, SCHEMAS, TIMES, Scene
 from tests.integration.server_process import TIMEOUT_S, ServerProcess
+from tests.registry_server import RegistryServer
 
 #: how long a process is frozen, seconds
 FROZEN_S = 20.0
@@ -55,10 +65,17 @@ class Run:
     ) -> None:
         self.numbers = numbers
         self.data_dir = folder / "data"
+        self.memory = MemoryGroup() if memory_exceeded.__name__ in faults else None
         self.disk: SmallDisk | None = None
         if disk_full.__name__ in faults:
             self.disk = SmallDisk(self.data_dir)
         self.clock = Clock(folder) if clock_jumped.__name__ in faults else None
+        self.registry: tuple[RegistryServer, Proxy] | None = None
+        if registry_away.__name__ in faults:
+            registry = RegistryServer().__enter__()
+            self.registry = registry, Proxy(int(registry.url.rpartition(":")[2]))
+            self.registry[1].start()
+            properties += f"\nksql.schema.registry.url=http://{self.registry[1].address}\n"
         self._properties = folder / "server.properties"
         self._properties.write_text(
             # a registry may be started while a statement is planned, and the machine may be slow
@@ -66,33 +83,63 @@ class Run:
             f"ksql.statement.timeout.ms=600000\n{properties}",
             encoding="utf-8",
         )
-        self.broker = ProxiedBroker(folder / "kafka")
-        self.broker.start()
-        self.server = self._server()
-        further = {worker_killed.__name__: FUNCTIONS, registry_killed.__name__: SCHEMAS}
-        self.scene = Scene(
-            self.broker.bootstrap_servers,
-            [part for fault, part in further.items() if fault in faults],
-            partitions,
-        )
+        #: None: the server has its own
+        self._broker: ProxiedBroker | None = None
+        if own_broker_killed.__name__ not in faults:
+            self._broker = ProxiedBroker(folder / "kafka")
+            self._broker.start()
+        self.server = self.begun_server().ready()
+        further = {
+            worker_killed.__name__: FUNCTIONS,
+            registry_killed.__name__: SCHEMAS,
+            registry_away.__name__: SCHEMAS,
+            schemas_changed.__name__: SCHEMAS,
+            negative_times.__name__: TIMES,
+            terminated.__name__: BRIEF,
+            connect_killed.__name__: LINES,
+        }
+        parts = sorted({part for fault, part in further.items() if fault in faults})
+        self.scene = Scene(self.servers, parts, partitions, folder)
         #: queries whose state was rebuilt: their streams repeat everything
         self.has_rebuilt = False
+        #: whether there is a schema that is compatible with no other
+        self.has_other_schema = False
         #: the file that was damaged, and what the server has said of it
         self.damaged, self.said = "", ""
         #: seconds until /healthcheck said that something is wrong, where a fault waits for that
         self.noticed_s: float | None = None
 
-    def _server(self) -> ServerProcess:
-        servers = self.broker.proxy.address
-        options = ("--bootstrap-servers", servers, "--properties", str(self._properties))
+    @property
+    def broker(self) -> ProxiedBroker:
+        """The broker beside the server."""
+        assert self._broker is not None
+        return self._broker
+
+    @property
+    def servers(self) -> str:
+        """Kafka's address for those who are not the server."""
+        return self.server.bootstrap_servers() if self._broker is None else self._broker.bootstrap_servers
+
+    def begun_server(self) -> ServerProcess:
+        """A server that starts."""
+        options = ["--properties", str(self._properties)]
+        if self._broker is not None:
+            options += ["--bootstrap-servers", self._broker.proxy.address]
         environment = self.clock.environment if self.clock is not None else {}
-        return ServerProcess(self.data_dir, *options, environment=environment).ready()
+        server = ServerProcess(self.data_dir, *options, environment=environment)
+        if self.memory is not None:
+            self.memory.add(server.process.pid)
+        return server
 
     def start_server(self) -> None:
         """Start the server again."""
-        with contextlib.suppress(ValueError):  # its output was read to the end
+        self.forget_server()
+        self.server = self.begun_server().ready()
+
+    def forget_server(self) -> None:
+        """Read the output of a server that has ended."""
+        with contextlib.suppress(ValueError):  # it was read to the end
             self.server.process.communicate()
-        self.server = self._server()
 
     def jvm(self) -> int:
         """The process id of Spark's JVM."""
@@ -175,14 +222,19 @@ class Run:
         with contextlib.ExitStack() as ends:
             if self.disk is not None:
                 ends.callback(self.disk.close)
-            ends.callback(self.broker.close)
+            if self._broker is not None:
+                ends.callback(self._broker.close)
+            if self.registry is not None:
+                for each in self.registry:
+                    ends.callback(each.close if isinstance(each, Proxy) else each.stop)
+            if self.memory is not None:
+                ends.callback(self.memory.close)
             ends.callback(self._end_server)
             ends.callback(self.scene.close)
 
     def _end_server(self) -> None:
         self.server.crash()
-        with contextlib.suppress(ValueError):  # its output was read to the end
-            self.server.process.communicate()
+        self.forget_server()
 
 
 def _freeze(pid: int) -> None:
@@ -358,7 +410,7 @@ def slow_loris(run: Run) -> None:
 
 def command_log_garbage(run: Run) -> None:
     """Records in the command topic that are no commands; the server is stopped and started again."""
-    producer = RecordProducer(run.broker.bootstrap_servers)
+    producer = RecordProducer(run.servers)
     (topic,) = (t for t in _topics(run) if t.endswith("_command_topic"))
     for value in (b"garbage{", None, b'{"version": 1}', run.numbers.randbytes(200)):
         producer.send(topic, None, value)
@@ -367,7 +419,7 @@ def command_log_garbage(run: Run) -> None:
 
 
 def _topics(run: Run) -> list[str]:
-    return list(KafkaAdmin(run.broker.bootstrap_servers).topics())
+    return list(KafkaAdmin(run.servers).topics())
 
 
 def _damaged(run: Run, damage: Callable[[Run, Path], None], pattern: str) -> None:
@@ -439,7 +491,7 @@ def views_damaged(run: Run) -> None:
 def partitions_added(run: Run) -> None:
     """Partitions are added to all topics that are sent to; queries that stop for that are rebuilt."""
     run.scene.flush()
-    admin = AdminClient({"bootstrap.servers": run.broker.bootstrap_servers, "log_level": 0})
+    admin = AdminClient({"bootstrap.servers": run.servers, "log_level": 0})
     there = admin.list_topics(timeout=TIMEOUT_S).topics
     wanted = [
         NewPartitions(name, len(there[name].partitions) + run.numbers.randint(1, 3))
@@ -453,19 +505,253 @@ def partitions_added(run: Run) -> None:
 
 def slow_clients(run: Run) -> None:
     """50 clients of push queries from the beginning that read nothing, for 5 s."""
-    place = urlsplit(run.server.url)
     process = psutil.Process(run.server.process.pid)
     before = process.memory_info().rss
     with contextlib.ExitStack() as clients:
         for number in range(SLOW_CLIENTS):
             text = f"SELECT * FROM s{run.scene.partitions[number % len(run.scene.partitions)]} EMIT CHANGES;"
-            body = json.dumps({"sql": text, "properties": {"auto.offset.reset": "earliest"}}).encode()
-            sock = clients.enter_context(socket.create_connection((place.hostname, place.port)))
-            head = f"POST /query-stream HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
-            sock.sendall(head.encode() + body)
+            sock = clients.enter_context(socket.create_connection(_address(run)))
+            sock.sendall(_push_request(text, "earliest"))
         run.scene.send(100)
         time.sleep(5)
         assert process.memory_info().rss - before < MAX_SLOW_BYTES
+
+
+def own_broker_killed(run: Run) -> None:
+    """kill -9 of the server's own broker, which the server starts again."""
+    (pid,) = (pid for pid in run.processes("kafka.Kafka") if not _is_shell(pid))
+    os.kill(pid, signal.SIGKILL)
+    began = time.monotonic()
+    _until(lambda: not Path(f"/proc/{pid}").exists())
+    admin = KafkaAdmin(run.servers, timeout_s=2)
+    _until(lambda: _answers(admin))
+    run.said = f"Kafka answered after {time.monotonic() - began:.1f} s"
+
+
+def _is_shell(pid: int) -> bool:
+    return Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"/bin/sh")
+
+
+def _answers(admin: KafkaAdmin) -> bool:
+    try:
+        admin.cluster_id()
+    except KsqlError:
+        return False
+    return True
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def memory_exceeded(run: Run) -> None:
+    """The server reaches the limit of its cgroup's memory, and the kernel kills the largest process."""
+    assert run.memory is not None
+    before = set(run.server.pids())
+    with run.memory.exceeded():
+        run.said = f"{len(before - set(run.server.pids()))} killed"
+    if run.server.process.poll() is not None:
+        run.server.crash()
+        run.start_server()
+
+
+def negative_times(run: Run) -> None:
+    """Records whose event time is negative among the others; then kill -9 of Spark's JVM, or nothing."""
+    for number in (-1, -run.numbers.randrange(1, 1 << 62), -(1 << 63)):
+        for key in KEYS:
+            run.scene.spoil(b'{"ID": %d, "V": 1}' % number, key.encode(), "timed")
+        run.scene.send(20)
+    if run.numbers.random() < 0.5:
+        jvm_killed(run)
+
+
+def compacted(run: Run) -> None:
+    """Tables' topics are compacted while queries read them, are paused, or the server is away."""
+    admin = AdminClient({"bootstrap.servers": run.servers, "log_level": 0})
+    topics = [f"{name}{n}" for n in run.scene.partitions for name in ("names", "SUMS", "DIGITS")]
+    at_once = {
+        "cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "segment.ms": "100",
+        "max.compaction.lag.ms": "100", "delete.retention.ms": "0",
+    }  # fmt: skip
+    settings = [(ResourceType.TOPIC, name, at_once) for name in topics]
+    settings.append((ResourceType.BROKER, "1", {"log.cleaner.backoff.ms": "200"}))
+    for kind, name, values in settings:
+        resource = ConfigResource(kind, name)
+        for key, value in values.items():
+            resource.add_incremental_config(
+                ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
+            )
+        for done in admin.incremental_alter_configs([resource]).values():
+            done.result(TIMEOUT_S)
+    how = run.numbers.choice(("running", "paused", "away"))
+    readers = [q for name in ("ODD", "NAMED", "LINKED", "JOINED") for q in _queries(run, name)]
+    if how == "paused":
+        run.server.execute("".join(f"PAUSE {query};" for query in readers))
+    elif how == "away":
+        run.server.crash()
+    begun = {name: run.scene.count(name) for name in topics}
+
+    def is_compacted() -> bool:
+        run.scene.name_again()
+        run.scene.send(20)
+        run.scene.flush()
+        changing = [name for name in topics if how != "away" or name.startswith("names")]
+        return all(run.scene.gaps(name) > begun[name] / 2 for name in changing)
+
+    _until(is_compacted)
+    if how == "paused":
+        run.server.execute("".join(f"RESUME {query};" for query in readers))
+    elif how == "away":
+        run.start_server()
+    else:
+        jvm_killed(run)
+    run.said = f"{how}; {sum(run.scene.gaps(name) for name in topics)} records removed"
+
+
+def _queries(run: Run, sink: str) -> list[str]:
+    """The queries that write the streams or tables of this name."""
+    (shown,) = run.server.execute("SHOW QUERIES;")
+    sinks = {f"{sink}{n}" for n in run.scene.partitions}
+    return [query["id"] for query in shown["queries"] if sinks & set(query["sinks"])]
+
+
+#: what has nothing in common with our schemas
+_OTHER = {
+    "type": "record",
+    "name": "Other",
+    "fields": [{"name": "ID", "type": {"type": "array", "items": "string"}}],
+}
+
+
+def schemas_changed(run: Run) -> None:
+    """An incompatible schema on the subject that a query writes, and records with it; a restart, or none."""
+    port = (run.data_dir / "registry" / "registry.port").read_text().strip()
+    url = f"http://127.0.0.1:{port}/apis/ccompat/v7"
+    body = {"schema": json.dumps(_OTHER)}
+    producer = RecordProducer(run.servers)
+    for n in run.scene.partitions:
+        subject = f"AVRO{n}-value"
+        refused = httpx.post(f"{url}/subjects/{subject}/versions", json=body, timeout=TIMEOUT_S)
+        assert run.has_other_schema or refused.status_code == 409, refused.text
+        _put(f"{url}/config/{subject}", "NONE")
+        taken = httpx.post(f"{url}/subjects/{subject}/versions", json=body, timeout=TIMEOUT_S)
+        assert taken.status_code == 200, taken.text
+        schema_id = taken.json()["id"].to_bytes(4)
+        for _ in range(3):  # an array of one text
+            producer.send(f"AVRO{n}", b"k0", b"\0" + schema_id + b"\x02\x02x\x00")
+    run.has_other_schema = True
+    run.scene.send(50)
+    how = run.numbers.choice(("running", "Spark", "server"))
+    if how == "Spark":
+        jvm_killed(run)
+    elif how == "server":
+        server_killed(run)
+    for n in run.scene.partitions:
+        _put(f"{url}/config/AVRO{n}-value", "BACKWARD")
+    producer.close()
+    run.said = how
+
+
+def _put(url: str, compatibility: str) -> None:
+    answer = httpx.put(url, json={"compatibility": compatibility}, timeout=TIMEOUT_S)
+    assert answer.status_code == 200, answer.text
+
+
+def registry_away(run: Run) -> None:
+    """The registry refuses connections, or is silent, while the server starts and for 20 s more."""
+    assert run.registry is not None
+    _, proxy = run.registry
+    how = run.numbers.choice(("refuses", "is silent"))
+    run.server.crash()
+    run.forget_server()
+    with proxy.refusing() if how == "refuses" else proxy.cut():
+        run.server = run.begun_server().serving()
+        run.scene.send(50)
+        time.sleep(FROZEN_S)
+    run.server.until("complete: ")
+    run.said = how
+
+
+def terminated(run: Run) -> None:
+    """TERMINATE of queries, at once a crash, a stop or nothing, and the same queries once more."""
+    names = ("BRIEF", "AGAIN")
+    ended = [query for name in names for query in _queries(run, name)]
+    run.server.execute("".join(f"TERMINATE {query};" for query in ended))
+    how = run.numbers.choice((server_killed, server_alone_killed, server_stopped, None))
+    if how is not None:
+        how(run)
+    left = [query for name in names for query in _queries(run, name)]
+    assert not left, left
+    kinds = dict(zip(names, ("STREAM", "TABLE"), strict=True))
+    sources = [(kind, f"{name}{n}") for n in run.scene.partitions for name, kind in kinds.items()]
+    text = "".join(f"DROP {kind} {name} DELETE TOPIC;" for kind, name in sources)
+    text += "".join(FURTHER[BRIEF].format(n=n) for n in run.scene.partitions)
+    run.server.execute(text, **{"auto.offset.reset": "earliest"})
+    for _, name in sources:
+        run.scene.forget(name)
+    run.said = how.__name__ if how is not None else "no restart"
+
+
+def connect_killed(run: Run) -> None:
+    """kill -9 of the Connect worker, which reads a file into a query, and writes the results into another."""
+    for pid in run.processes("org.apache.kafka.connect.cli"):
+        os.kill(pid, signal.SIGKILL)
+    run.scene.send(50)
+
+
+def clients_come_and_go(run: Run) -> None:
+    """20 clients at a time of push queries, which read a little, or nothing, and go, for 15 s."""
+    process = psutil.Process(run.server.process.pid)
+    before = process.memory_info().rss
+    end = time.monotonic() + 15
+    seeds = [run.numbers.random() for _ in range(20)]
+    with ThreadPoolExecutor(len(seeds)) as threads:
+        clients = [threads.submit(_come_and_go, run, random.Random(seed), end) for seed in seeds]
+        while time.monotonic() < end:
+            run.scene.send(20)
+    came = sum(client.result() for client in clients)
+    _until(lambda: not any(query["queryType"] == "PUSH" for query in _shown(run)))
+    grown = process.memory_info().rss - before
+    assert grown < MAX_SLOW_BYTES, grown
+    run.said = f"{came} clients, {grown / 1e6:+.0f} MB"
+
+
+def _shown(run: Run) -> list[dict[str, Any]]:
+    (shown,) = run.server.execute("SHOW QUERIES;")
+    return list(shown["queries"])
+
+
+def _come_and_go(run: Run, numbers: random.Random, end: float) -> int:
+    """Be one client after the other; how many."""
+    came = 0
+    while time.monotonic() < end:
+        n = numbers.choice(run.scene.partitions)
+        text = numbers.choice(
+            (
+                f"SELECT * FROM s{n} EMIT CHANGES;",
+                f"SELECT k, v + {numbers.randrange(3)} AS w FROM s{n} EMIT CHANGES;",
+                f"SELECT * FROM sums{n} EMIT CHANGES;",
+                f"SELECT k, COUNT(*) AS n FROM s{n} GROUP BY k EMIT CHANGES;",
+            )
+        )
+        head = _push_request(text, numbers.choice(("earliest", "latest")))
+        came += 1
+        with contextlib.suppress(OSError), socket.create_connection(_address(run), timeout=5) as sock:
+            if numbers.random() < 0.3:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
+            sock.sendall(head[: numbers.choice((10, len(head), len(head), len(head)))])
+            sock.settimeout(numbers.uniform(0.01, 3))
+            for _ in range(numbers.randrange(4)):
+                sock.recv(numbers.choice((1, 1000)))
+    return came
+
+
+def _push_request(text: str, reset: str) -> bytes:
+    body = json.dumps({"sql": text, "properties": {"auto.offset.reset": reset}}).encode()
+    return f"POST /query-stream HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 FAULTS: dict[str, Callable[[Run], None]] = {
@@ -476,14 +762,18 @@ FAULTS: dict[str, Callable[[Run], None]] = {
         worker_killed, registry_killed, queries_paused, garbage, tombstones,
         big_statement, connections, slow_loris, command_log_garbage, state_flipped, state_truncated,
         offsets_truncated, offsets_flipped, views_damaged, partitions_added, slow_clients,
+        own_broker_killed, memory_exceeded, negative_times, compacted, schemas_changed, registry_away,
+        terminated, connect_killed, clients_come_and_go,
     )
 }  # fmt: skip
 #: faults that this user may not cause
 IMPOSSIBLE = tuple(
     fault.__name__
-    for fault, place in ((disk_full, SmallDisk), (clock_jumped, Clock))
+    for fault, place in ((disk_full, SmallDisk), (clock_jumped, Clock), (memory_exceeded, MemoryGroup))
     if not place.is_possible()
 )
+#: faults that need a server of their own: one with its own broker, one with a registry elsewhere
+APART = ("own_broker_killed", "registry_away")
 #: faults that test_faults.py tries in CI
 SHORT = ("jvm_killed", "server_killed", "garbage")
-__all__ = ["FAULTS", "IMPOSSIBLE", "SHORT", "Run"]
+__all__ = ["APART", "FAULTS", "IMPOSSIBLE", "SHORT", "Run"]

@@ -1,4 +1,4 @@
-"""Where a server runs: a network that can be cut, a disk that can be filled, a clock that can jump."""
+"""Where a server runs: a network that can be cut, a full disk, a clock that jumps, and limited memory."""
 
 from __future__ import annotations
 
@@ -36,6 +36,9 @@ class Proxy:
         self._thread = threading.Thread(target=self._run, name="proxy", daemon=True)
         self.port = 0
         self._is_listening = threading.Event()
+        self._is_refusing = False
+        #: what passes something on
+        self._passing: set[asyncio.Future[None]] = set()
 
     @property
     def address(self) -> str:
@@ -46,6 +49,16 @@ class Proxy:
         """Listen."""
         self._thread.start()
         self._is_listening.wait()
+
+    @contextlib.contextmanager
+    def refusing(self) -> Iterator[None]:
+        """Close connections as soon as they are opened meanwhile, and those that there are."""
+        self._is_refusing = True
+        self._loop.call_soon_threadsafe(lambda: [task.cancel() for task in self._passing])
+        try:
+            yield
+        finally:
+            self._is_refusing = False
 
     @contextlib.contextmanager
     def cut(self) -> Iterator[None]:
@@ -83,17 +96,21 @@ class Proxy:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.closing(writer):
             await self._is_open.wait()
+            if self._is_refusing:
+                return
             try:
                 back, forth = await asyncio.open_connection(HOST, self._target)
             except OSError:
                 return
             with contextlib.closing(forth):
                 ways = [asyncio.ensure_future(self._pass(*way)) for way in ((reader, forth), (back, writer))]
+                self._passing.update(ways)
                 try:
                     await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
                 except asyncio.CancelledError:
                     return  # the stream's own callback would report it
                 finally:
+                    self._passing.difference_update(ways)
                     for way in ways:
                         way.cancel()
 
@@ -194,4 +211,63 @@ class Clock:
             file.write(struct.pack("=q", seconds))
 
 
-__all__ = ["Clock", "ProxiedBroker", "Proxy", "SmallDisk"]
+class MemoryGroup:
+    """A memory cgroup of its own (version 1), below that of this process; only root may make one."""
+
+    _CONTROLLER = Path("/sys/fs/cgroup/memory")
+
+    def __init__(self) -> None:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+        own = next(line.rpartition(":")[2] for line in lines if line.split(":")[1] == "memory")
+        self._folder = self._CONTROLLER / own.lstrip("/") / f"ksql-spark-faults-{os.getpid()}"
+        self._folder.mkdir()
+
+    @classmethod
+    def is_possible(cls) -> bool:
+        """Whether this machine and user may."""
+        return os.geteuid() == 0 and (cls._CONTROLLER / "memory.oom_control").exists()
+
+    def add(self, pid: int) -> None:
+        """Put a process into it; those that it starts from now on are in it, too."""
+        (self._folder / "cgroup.procs").write_text(str(pid))
+
+    @contextlib.contextmanager
+    def exceeded(self) -> Iterator[None]:
+        """Take memory up to a limit just above what is used, until the kernel has killed something."""
+        used = int((self._folder / "memory.usage_in_bytes").read_text())
+        limit = self._folder / "memory.limit_in_bytes"
+        limit.write_text(str(used + (32 << 20)))
+        before = self._killed()
+        command = [sys.executable, "-c", _HOG, str(self._folder), str(before)]
+        hog = subprocess.Popen(command)
+        try:
+            hog.wait(60)
+            assert self._killed() > before, "the kernel killed nothing"
+            yield
+        finally:
+            hog.kill()
+            hog.wait()
+            limit.write_text("-1")
+
+    def _killed(self) -> int:
+        """How many processes the kernel has killed for this limit."""
+        return int((self._folder / "memory.oom_control").read_text().rpartition("oom_kill ")[2])
+
+    def close(self) -> None:
+        """Remove it; nothing must run in it."""
+        self._folder.rmdir()
+
+
+#: takes memory in a group, and is not killed itself, until the kernel has killed another process of it
+_HOG = """
+import pathlib, sys
+folder, before = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+pathlib.Path("/proc/self/oom_score_adj").write_text("-1000")
+(folder / "cgroup.procs").write_text("0")
+taken = []
+while int((folder / "memory.oom_control").read_text().rpartition("oom_kill ")[2]) == before:
+    taken.append(b"x" * (1 << 20))
+"""
+
+
+__all__ = ["Clock", "MemoryGroup", "ProxiedBroker", "Proxy", "SmallDisk"]

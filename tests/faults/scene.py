@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ksql_spark.errors import KsqlError
@@ -46,8 +47,8 @@ CREATE TABLE linked{n} AS SELECT t.k AS k, n, name FROM sums{n} t JOIN names{n} 
 """
 STREAMS = ("COPY", "JOINED", "PAIRS")
 TABLES = ("SUMS", "WINDOWS", "SESSIONS", "ODD", "DIGITS", "NAMED", "LINKED")
-#: what only some faults need: statements, and the streams that are compared
-FUNCTIONS, SCHEMAS = "functions", "schemas"
+#: what only some faults need: statements, and the streams and tables that are compared
+FUNCTIONS, SCHEMAS, TIMES, BRIEF, LINES = "functions", "schemas", "times", "brief", "lines"
 FURTHER = {
     FUNCTIONS: """
 CREATE STREAM twice{n} AS SELECT k, id, twice(v) AS w FROM s{n} EMIT CHANGES;
@@ -56,8 +57,31 @@ CREATE STREAM twice{n} AS SELECT k, id, twice(v) AS w FROM s{n} EMIT CHANGES;
 CREATE STREAM avro{n} WITH (VALUE_FORMAT = 'AVRO') AS SELECT k, id, v FROM s{n} EMIT CHANGES;
 CREATE STREAM plain{n} WITH (VALUE_FORMAT = 'JSON') AS SELECT k, id, v FROM avro{n} EMIT CHANGES;
 """,
+    TIMES: """
+CREATE STREAM timed{n} (k STRING KEY, id BIGINT, v INT)
+  WITH (KAFKA_TOPIC = 'timed{n}', VALUE_FORMAT = 'JSON', PARTITIONS = {n}, TIMESTAMP = 'id');
+CREATE STREAM dated{n} AS SELECT k, id, v FROM timed{n} EMIT CHANGES;
+CREATE TABLE seconds{n} AS SELECT k, COUNT(*) AS n FROM timed{n}
+  WINDOW TUMBLING (SIZE 1 SECOND, GRACE PERIOD 1 DAY) GROUP BY k EMIT CHANGES;
+""",
+    BRIEF: """
+CREATE STREAM brief{n} AS SELECT k, id, v FROM s{n} EMIT CHANGES;
+CREATE TABLE again{n} AS SELECT v, COUNT(*) AS n FROM s{n} GROUP BY v EMIT CHANGES;
+""",
+    LINES: """
+CREATE STREAM lines{n} (id BIGINT, v INT)
+  WITH (KAFKA_TOPIC = 'lines{n}', VALUE_FORMAT = 'JSON', PARTITIONS = {n});
+CREATE STREAM loaded{n} AS SELECT id, v FROM lines{n} EMIT CHANGES;
+CREATE SOURCE CONNECTOR from{n} WITH ("connector.class" = 'FileStreamSource', "file" = '{folder}/in{n}',
+  "topic" = 'lines{n}', "value.converter" = 'org.apache.kafka.connect.storage.StringConverter');
+CREATE SINK CONNECTOR to{n} WITH ("connector.class" = 'FileStreamSink', "file" = '{folder}/out{n}',
+  "topics" = 'LOADED{n}', "value.converter" = 'org.apache.kafka.connect.storage.StringConverter');
+""",
 }
-FURTHER_STREAMS = {FUNCTIONS: "TWICE", SCHEMAS: "PLAIN"}
+FURTHER_STREAMS = {FUNCTIONS: "TWICE", SCHEMAS: "PLAIN", TIMES: "DATED", BRIEF: "BRIEF", LINES: "LOADED"}
+FURTHER_TABLES = {TIMES: "SECONDS", BRIEF: "AGAIN"}
+#: the topics of what does not read s
+INPUTS = {"DATED": "timed", "SECONDS": "timed", "LOADED": "lines"}
 FUNCTION = "CREATE FUNCTION twice (v INT) RETURNS INT LANGUAGE PYTHON AS $$ return 2 * v $$;"
 
 
@@ -82,13 +106,18 @@ class Scene:
         servers: of Kafka.
         further: which of FURTHER there are, too.
         partitions: of the topics of each set of queries.
+        folder: for the files of connectors.
     """
 
-    def __init__(self, servers: str, further: Collection[str], partitions: Sequence[int]) -> None:
+    def __init__(
+        self, servers: str, further: Collection[str], partitions: Sequence[int], folder: Path
+    ) -> None:
         self.servers = servers
         self.partitions = partitions
         self._further = further
+        self._folder = folder
         self._streams = (*STREAMS, *(FURTHER_STREAMS[each] for each in further))
+        self._tables = (*TABLES, *(FURTHER_TABLES[each] for each in further if each in FURTHER_TABLES))
         # what is not taken at once must be taken later: else the truth would not be what was sent
         self._producer = self._connected()
         self._refused: list[KsqlError] = []
@@ -129,7 +158,9 @@ class Scene:
             )
             execute(STATEMENTS.format(n=n, names=names))
             for each in self._further:
-                execute(FURTHER[each].format(n=n))
+                if each == LINES:
+                    (self._folder / f"in{n}").touch()
+                execute(FURTHER[each].format(n=n, folder=self._folder))
 
     def send(self, count: int) -> None:
         """Send ``count`` records, spread over about a second, to each set of queries."""
@@ -139,6 +170,11 @@ class Scene:
                 self._send(f"s{n}", KEYS[number % len(KEYS)].encode(), _s_value(number), time_ms)
                 for topic in ("a", "b"):
                     self._send(f"{topic}{n}", struct.pack(">q", number), _ab_value(number), time_ms)
+                if TIMES in self._further:
+                    self._send(f"timed{n}", KEYS[number % len(KEYS)].encode(), _s_value(number), time_ms)
+                if LINES in self._further:
+                    with (self._folder / f"in{n}").open("ab") as file:
+                        file.write(_s_value(number) + b"\n")
             if number % 50 == 0:
                 time.sleep(0.05)
         self.sent += count
@@ -159,10 +195,23 @@ class Scene:
 
         self._producer.send_async(topic, key, value, time_ms, on_delivery=delivered)
 
-    def spoil(self, value: bytes | None, key: bytes | None = b"k0") -> None:
-        """Send a record that cannot be read to each stream ``s``."""
+    def spoil(self, value: bytes | None, key: bytes | None = b"k0", stream: str = "s") -> None:
+        """Send a record that cannot be read to the topic of each of these streams."""
         for n in self.partitions:
-            self._send(f"s{n}", key, value, FIRST_MS + self.sent * STEP_MS)
+            self._send(f"{stream}{n}", key, value, FIRST_MS + self.sent * STEP_MS)
+
+    def name_again(self) -> None:
+        """Send the rows of the tables ``names`` once more."""
+        for n in self.partitions:
+            for key in KEYS:
+                self._send(f"names{n}", key.encode(), json.dumps({"NAME": f"name of {key}"}).encode(), None)
+
+    def forget(self, topic: str) -> None:
+        """Read a topic of results from its beginning again, because it is another one now."""
+        if (reader := self._readers.pop(topic, None)) is not None:
+            reader.close()
+        self._ids.pop(topic, None)
+        self._rows.pop(topic, None)
 
     def bury(self, count: int) -> None:
         """Send tombstones of keys that nobody has to each table ``names``."""
@@ -184,22 +233,25 @@ class Scene:
         """Compare the results that are there now with the truth."""
         found = Difference()
         for n in self.partitions:
-            sent, left, right = (self._input(f"{name}{n}") for name in "sab")
+            left, right = (self._input(f"{name}{n}") for name in "ab")
             pairs = Counter({each: count * right[each] for each, count in left.items()})
             for name in self._streams:
-                ids, times = self._stream(f"{name}{n}"), pairs if name == "PAIRS" else sent
+                ids, times = self._stream(f"{name}{n}"), pairs if name == "PAIRS" else self._sent(name, n)
                 missing = sorted(set(range(self.sent)) - ids.keys())
                 self._add(found, f"{name}{n}", len(missing), 0, missing[:5])
                 found.wrong += sum(1 for each in ids if not 0 <= each < self.sent)
                 if again := [each for each, count in sorted(ids.items()) if count > max(1, times[each])]:
                     found.again.append(f"{name}{n}: {len(again)} again {again[:5]}…{again[-1]}")
                 found.repeated += sum(ids[each] - max(1, times[each]) for each in again)
-            for name in TABLES:
-                truth = dict(self._truth(name, sent))
+            if LINES in self._further:
+                written = self._written(n)
+                self._add(found, f"out{n}", self.sent - len(written & set(range(self.sent))), 0)
+            for name in self._tables:
+                truth = dict(self._truth(name, self._sent(name, n)))
                 rows = self._table(f"{name}{n}")
-                missing = sum(1 for key in truth if key not in rows)
+                absent = sum(1 for key in truth if key not in rows)
                 wrong = sum(1 for key, row in rows.items() if key in truth and truth[key] != row)
-                self._add(found, f"{name}{n}", missing, wrong + len(rows.keys() - truth.keys()))
+                self._add(found, f"{name}{n}", absent, wrong + len(rows.keys() - truth.keys()))
         found.repeated -= self._known_repeats
         return found
 
@@ -225,6 +277,17 @@ class Scene:
                     found.setdefault(topic, []).append((record.partition, record.offset))
         return found
 
+    def count(self, topic: str) -> int:
+        """How many records a topic has."""
+        return len(self._all(topic))
+
+    def gaps(self, topic: str) -> int:
+        """How many records were removed from a topic, so far as later ones of their partition show."""
+        offsets: dict[int, list[int]] = {}
+        for record in self._all(topic):
+            offsets.setdefault(record.partition, []).append(record.offset)
+        return sum(max(each) + 1 - len(each) for each in offsets.values())
+
     def _all(self, topic: str) -> list[Any]:
         with TopicReader(self.servers, topic) as reader:
             return [record for records in reader.read_to_end() for record in records]
@@ -249,10 +312,23 @@ class Scene:
                 rows[record.key] = json.loads(record.value)
         return rows
 
+    def _sent(self, name: str, n: int) -> Counter[int]:
+        """How often Kafka has each record that results are made from."""
+        return self._input(f"{INPUTS.get(name, 's')}{n}")
+
+    def _written(self, n: int) -> set[int]:
+        """The numbers in the file of a connector; Connect may write them more than once."""
+        file = self._folder / f"out{n}"
+        lines = file.read_text().splitlines() if file.exists() else []
+        return {json.loads(line)["ID"] for line in lines if line.endswith("}")}
+
     def _input(self, topic: str) -> Counter[int]:
         """How often a topic of ours has each number that it may have; what spoils it does not count."""
         counts = self._inputs.setdefault(topic, Counter())
         for record in self._new(topic):
+            if topic.startswith("lines"):  # the time is when Connect has read it
+                counts[json.loads(record.value)["ID"]] += 1
+                continue
             number, rest = divmod(record.timestamp_ms - FIRST_MS, STEP_MS)
             if rest == 0 and record.value in (_s_value(number), _ab_value(number)):
                 counts[number] += 1
@@ -267,7 +343,9 @@ class Scene:
             if name == "WINDOWS":
                 time_ms = FIRST_MS + number * STEP_MS
                 key += struct.pack(">q", time_ms - time_ms % WINDOW_MS)
-            elif name == "DIGITS":
+            elif name == "SECONDS":
+                key += struct.pack(">q", number - number % 1000)
+            elif name in ("DIGITS", "AGAIN"):
                 key = struct.pack(">i", number % 10)
             elif name == "SESSIONS":
                 # one session for each key, which grows
