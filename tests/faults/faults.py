@@ -32,7 +32,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from tests.faults.places import Clock, MemoryGroup, ProxiedBroker, Proxy, SmallDisk
-from tests.faults.scene import BRIEF, FUNCTIONS, FURTHER, KEYS, LINES, SCHEMAS, TIMES, Scene
+from tests.faults.scene import BRIEF, FUNCTIONS, FURTHER, KEYS, LINES, SCHEMAS, TIMES, Scene, statements
 from tests.integration.server_process import TIMEOUT_S, ServerProcess
 from tests.registry_server import RegistryServer
 
@@ -687,9 +687,10 @@ def terminated(run: Run) -> None:
     assert not left, left
     kinds = dict(zip(names, ("STREAM", "TABLE"), strict=True))
     sources = [(kind, f"{name}{n}") for n in run.scene.partitions for name, kind in kinds.items()]
-    text = "".join(f"DROP {kind} {name} DELETE TOPIC;" for kind, name in sources)
+    text = "".join(f"DROP {kind} {name} DELETE TOPIC;\n" for kind, name in sources)
     text += "".join(FURTHER[BRIEF].format(n=n) for n in run.scene.partitions)
-    run.server.execute(text, **{"auto.offset.reset": "earliest"})
+    for statement in statements(text):
+        run.server.execute(statement, **{"auto.offset.reset": "earliest"})
     for _, name in sources:
         run.scene.forget(name)
     run.said = how.__name__ if how is not None else "no restart"
