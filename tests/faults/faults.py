@@ -88,7 +88,8 @@ class Run:
         if own_broker_killed.__name__ not in faults:
             self._broker = ProxiedBroker(folder / "kafka")
             self._broker.start()
-        self.server = self.begun_server().ready()
+        self.server = self._begun_server()
+        self.server.ready()
         further = {
             worker_killed.__name__: FUNCTIONS,
             registry_killed.__name__: SCHEMAS,
@@ -120,8 +121,12 @@ class Run:
         """Kafka's address for those who are not the server."""
         return self.server.bootstrap_servers() if self._broker is None else self._broker.bootstrap_servers
 
-    def begun_server(self) -> ServerProcess:
-        """A server that starts."""
+    def begin_server(self) -> None:
+        """Start the server again, and wait for nothing."""
+        self._forget_server()
+        self.server = self._begun_server()
+
+    def _begun_server(self) -> ServerProcess:
         options = ["--properties", str(self._properties)]
         if self._broker is not None:
             options += ["--bootstrap-servers", self._broker.proxy.address]
@@ -133,10 +138,10 @@ class Run:
 
     def start_server(self) -> None:
         """Start the server again."""
-        self.forget_server()
-        self.server = self.begun_server().ready()
+        self.begin_server()
+        self.server.ready()
 
-    def forget_server(self) -> None:
+    def _forget_server(self) -> None:
         """Read the output of a server that has ended."""
         with contextlib.suppress(ValueError):  # it was read to the end
             self.server.process.communicate()
@@ -234,7 +239,7 @@ class Run:
 
     def _end_server(self) -> None:
         self.server.crash()
-        self.forget_server()
+        self._forget_server()
 
 
 def _freeze(pid: int) -> None:
@@ -666,9 +671,9 @@ def registry_away(run: Run) -> None:
     _, proxy = run.registry
     how = run.numbers.choice(("refuses", "is silent"))
     run.server.crash()
-    run.forget_server()
     with proxy.refusing() if how == "refuses" else proxy.cut():
-        run.server = run.begun_server().serving()
+        run.begin_server()
+        run.server.serving()
         run.scene.send(50)
         time.sleep(FROZEN_S)
     run.server.until("complete: ")
