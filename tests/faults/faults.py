@@ -64,19 +64,43 @@ class Run:
         partitions: Sequence[int],
     ) -> None:
         self.numbers = numbers
+        #: queries whose state was rebuilt: their streams repeat everything
+        self.has_rebuilt = False
+        #: whether there is a schema that is compatible with no other
+        self.has_other_schema = False
+        #: the file that was damaged, and what there is to say
+        self.damaged, self.said = "", ""
+        #: seconds until /healthcheck said that something is wrong, where a fault waits for that
+        self.noticed_s: float | None = None
         self.data_dir = folder / "data"
-        self.memory = MemoryGroup() if memory_exceeded.__name__ in faults else None
+        self._properties = folder / "server.properties"
+        with contextlib.ExitStack() as ends:
+            self._start(folder, faults, properties, ends)
+            parts = sorted({part for fault, part in FURTHER_OF.items() if fault in faults})
+            self.scene = Scene(self.servers, parts, partitions, folder)
+            ends.callback(self.scene.close)
+            self._ends = ends.pop_all()
+
+    def _start(
+        self, folder: Path, faults: Collection[str], properties: str, ends: contextlib.ExitStack
+    ) -> None:
+        """Start everything; what ends it goes to ``ends``."""
+        self.memory: MemoryGroup | None = None
+        if memory_exceeded.__name__ in faults:
+            self.memory = MemoryGroup()
+            ends.callback(self.memory.close)
         self.disk: SmallDisk | None = None
         if disk_full.__name__ in faults:
             self.disk = SmallDisk(self.data_dir)
+            ends.callback(self.disk.close)
         self.clock = Clock(folder) if clock_jumped.__name__ in faults else None
-        self.registry: tuple[RegistryServer, Proxy] | None = None
+        self.registry: Proxy | None = None
         if registry_away.__name__ in faults:
-            registry = RegistryServer().__enter__()
-            self.registry = registry, Proxy(int(registry.url.rpartition(":")[2]))
-            self.registry[1].start()
-            properties += f"\nksql.schema.registry.url=http://{self.registry[1].address}\n"
-        self._properties = folder / "server.properties"
+            registry = ends.enter_context(RegistryServer())
+            self.registry = Proxy(int(registry.url.rpartition(":")[2]))
+            self.registry.start()
+            ends.callback(self.registry.close)
+            properties += f"\nksql.schema.registry.url=http://{self.registry.address}\n"
         self._properties.write_text(
             # a registry may be started while a statement is planned, and the machine may be slow
             "ksql.query.retry.backoff.initial.ms=1000\nksql.create.function.enabled=true\n"
@@ -87,28 +111,11 @@ class Run:
         self._broker: ProxiedBroker | None = None
         if own_broker_killed.__name__ not in faults:
             self._broker = ProxiedBroker(folder / "kafka")
+            ends.callback(self._broker.close)
             self._broker.start()
         self.server = self._begun_server()
+        ends.callback(self._end_server)
         self.server.ready()
-        further = {
-            worker_killed.__name__: FUNCTIONS,
-            registry_killed.__name__: SCHEMAS,
-            registry_away.__name__: SCHEMAS,
-            schemas_changed.__name__: SCHEMAS,
-            negative_times.__name__: TIMES,
-            terminated.__name__: BRIEF,
-            connect_killed.__name__: LINES,
-        }
-        parts = sorted({part for fault, part in further.items() if fault in faults})
-        self.scene = Scene(self.servers, parts, partitions, folder)
-        #: queries whose state was rebuilt: their streams repeat everything
-        self.has_rebuilt = False
-        #: whether there is a schema that is compatible with no other
-        self.has_other_schema = False
-        #: the file that was damaged, and what the server has said of it
-        self.damaged, self.said = "", ""
-        #: seconds until /healthcheck said that something is wrong, where a fault waits for that
-        self.noticed_s: float | None = None
 
     @property
     def broker(self) -> ProxiedBroker:
@@ -224,18 +231,7 @@ class Run:
 
     def close(self) -> None:
         """End everything, the others too if one cannot be ended."""
-        with contextlib.ExitStack() as ends:
-            if self.disk is not None:
-                ends.callback(self.disk.close)
-            if self._broker is not None:
-                ends.callback(self._broker.close)
-            if self.registry is not None:
-                for each in self.registry:
-                    ends.callback(each.close if isinstance(each, Proxy) else each.stop)
-            if self.memory is not None:
-                ends.callback(self.memory.close)
-            ends.callback(self._end_server)
-            ends.callback(self.scene.close)
+        self._ends.close()
 
     def _end_server(self) -> None:
         self.server.crash()
@@ -668,10 +664,9 @@ def _put(url: str, compatibility: str) -> None:
 def registry_away(run: Run) -> None:
     """The registry refuses connections, or is silent, while the server starts and for 20 s more."""
     assert run.registry is not None
-    _, proxy = run.registry
     how = run.numbers.choice(("refuses", "is silent"))
     run.server.crash()
-    with proxy.refusing() if how == "refuses" else proxy.cut():
+    with run.registry.refusing() if how == "refuses" else run.registry.cut():
         run.begin_server()
         run.server.serving()
         run.scene.send(50)
@@ -778,6 +773,16 @@ IMPOSSIBLE = tuple(
     for fault, place in ((disk_full, SmallDisk), (clock_jumped, Clock), (memory_exceeded, MemoryGroup))
     if not place.is_possible()
 )
+#: what is in the scene only for some faults
+FURTHER_OF = {
+    worker_killed.__name__: FUNCTIONS,
+    registry_killed.__name__: SCHEMAS,
+    registry_away.__name__: SCHEMAS,
+    schemas_changed.__name__: SCHEMAS,
+    negative_times.__name__: TIMES,
+    terminated.__name__: BRIEF,
+    connect_killed.__name__: LINES,
+}
 #: faults that need a server of their own: one with its own broker, one with a registry elsewhere
 APART = ("own_broker_killed", "registry_away")
 #: faults that test_faults.py tries in CI

@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -255,6 +256,8 @@ class MemoryGroup:
 
     def close(self) -> None:
         """Remove it; nothing must run in it."""
+        while (self._folder / "cgroup.procs").read_text():  # of processes that end now
+            time.sleep(0.05)
         self._folder.rmdir()
 
 
