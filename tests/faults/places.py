@@ -126,6 +126,8 @@ class Proxy:
 class ProxiedBroker(EmbeddedBroker):
     """A broker with a second listener, behind a proxy."""
 
+    start_timeout_s = 600.0  # it is not what is tried
+
     def __init__(self, data_dir: Path) -> None:
         super().__init__(data_dir, port=0)
         self._behind = free_port()
@@ -231,6 +233,8 @@ class MemoryGroup:
     def add(self, pid: int) -> None:
         """Put a process into it; those that it starts from now on are in it, too."""
         (self._folder / "cgroup.procs").write_text(str(pid))
+        # rather than what exceeds the limit
+        Path(f"/proc/{pid}/oom_score_adj").write_text("500")
 
     @contextlib.contextmanager
     def exceeded(self) -> Iterator[None]:
@@ -256,16 +260,20 @@ class MemoryGroup:
 
     def close(self) -> None:
         """Remove it; nothing must run in it."""
-        while (self._folder / "cgroup.procs").read_text():  # of processes that end now
-            time.sleep(0.05)
-        self._folder.rmdir()
+        deadline = time.monotonic() + 60
+        while self._folder.exists():
+            try:
+                self._folder.rmdir()
+            except OSError:  # processes of it have not ended altogether
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
 
 
-#: takes memory in a group, and is not killed itself, until the kernel has killed another process of it
+#: takes memory in a group until the kernel has killed another process of it
 _HOG = """
 import pathlib, sys
 folder, before = pathlib.Path(sys.argv[1]), int(sys.argv[2])
-pathlib.Path("/proc/self/oom_score_adj").write_text("-1000")
 (folder / "cgroup.procs").write_text("0")
 taken = []
 while int((folder / "memory.oom_control").read_text().rpartition("oom_kill ")[2]) == before:
