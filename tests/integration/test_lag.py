@@ -9,8 +9,8 @@ import pytest
 from confluent_kafka import Producer
 
 from ksql_spark.engine import Engine
+from ksql_spark.engine.request import Request
 from ksql_spark.kafka.consumer import TopicReader
-from ksql_spark.request import Request
 from ksql_spark.services.broker import EmbeddedBroker
 
 pytestmark = pytest.mark.kafka
