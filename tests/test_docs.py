@@ -341,30 +341,19 @@ def test_sections_that_are_named_exist() -> None:
     assert len(SECTIONS) > 50 and not missing
 
 
+DECISIONS = sorted((ROOT / "docs" / "adr").glob("[0-9]*.md"))
+
+
 def test_decisions_have_numbers_of_their_own() -> None:
-    pages = sorted((ROOT / "docs" / "adr").glob("*.md"))
-    numbers = [int(page.name[:4]) for page in pages]
-    assert numbers == list(range(1, len(pages) + 1))
-    for page, number in zip(pages, numbers, strict=True):
+    numbers = [int(page.name[:4]) for page in DECISIONS]
+    assert numbers == list(range(1, len(DECISIONS) + 1))
+    for page, number in zip(DECISIONS, numbers, strict=True):
         assert page.read_text(encoding="utf-8").startswith(f"# {number}. "), page.name
 
 
-def test_packages_that_messages_name_can_be_installed() -> None:
-    """Ours is on no index: messages name packages of its extras, or a folder."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = project["optional-dependencies"]
-    known = {one for needed in extras.values() for one in needed} | {f".[{extra}]" for extra in extras}
-    files = [path for folder in ("ksql_spark", "server", "shell") for path in (ROOT / folder).rglob("*.py")]
-    named = set()
-    for path in [*files, *(ROOT / "docs" / "how-to").glob("*.md"), ROOT / "README.md"]:
-        # a message may go on in the next line of the code
-        text = re.sub(r'"\n\s*f?"', "", path.read_text(encoding="utf-8"))
-        named |= set(re.findall(r"pip install '?(?:--editable )?'?([^'\s)]+)", text))
-    assert named and named <= known
-
-
-@pytest.mark.parametrize("path", WRITTEN, ids=_name)
-def test_examples_with_curl_say_that_they_send_json(path: Path) -> None:
-    text = path.read_text(encoding="utf-8").replace("\\\n", " ")
-    commands = re.findall(r"\bcurl [^\n]*", text)
-    assert [one for one in commands if " -d '{" in one and "Content-Type: application/json" not in one] == []
+def test_the_index_of_decisions_says_which_are_in_force() -> None:
+    index = (ROOT / "docs" / "adr" / "README.md").read_text(encoding="utf-8")
+    in_force = set(re.findall(r"^\| \[\d+\]\((.*?)\) \| .* \| in force \|$", index, flags=re.M))
+    gone = set(re.findall(r"^\| \[\d+\]\((.*?)\) \| (?:merged into .*|withdrawn) \|$", index, flags=re.M))
+    says_so = {page.name for page in DECISIONS if "\nStatus: in force" in page.read_text(encoding="utf-8")}
+    assert in_force == says_so and gone == {page.name for page in DECISIONS} - says_so
