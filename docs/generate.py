@@ -1,8 +1,8 @@
 """Write the pages below docs/reference from the tables of the code: ``python docs/generate.py [--check]``.
 
-Each page is a function in PAGES; whatever a page says stands in the code first. In docs/architecture.md one
-table is generated: how much Java there is. No JVM, no Kafka; run by
-``make docs``, and tests/test_docs.py holds that nothing differs.
+Each page is a function in PAGES; whatever a page says stands in the code first. Two hand-written pages have a
+generated part (PARTS): the packages in docs/architecture.md, and how much Java there is in docs/internals/java.md.
+No JVM, no Kafka; run by ``make docs``, and tests/test_docs.py holds that nothing differs.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import re
 import string
 import sys
 import textwrap
+import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal as PythonDecimal
 from http import HTTPStatus
@@ -61,7 +62,7 @@ from shell.main import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "reference"
-ARCHITECTURE = ROOT / "docs" / "architecture.md"
+DOCS = ROOT / "docs"
 JAVA = ROOT / "ksql_spark" / "jvm" / "org" / "ksqlspark"
 
 
@@ -498,9 +499,29 @@ def shell_commands() -> str:
     )
 
 
-# ---- how much Java there is ----------------------------------------------------------------------------
+# ---- generated parts of hand-written pages -------------------------------------------------------------
 
-_JAVA_BEGINS, _JAVA_ENDS = "<!-- java: written by make docs -->\n", "<!-- end of java -->\n"
+
+def _first_sentence(module: str) -> str:
+    """The first sentence of a module's or package's docstring, as Markdown."""
+    path = ROOT / module.replace(".", "/")
+    source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    text = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
+    sentence = re.split(r"(?<=[^.])\.(?: |$)", " ".join(text.split("\n\n")[0].split()))[0]
+    return re.sub(r" \(reference [^)]*\)", "", sentence).replace("``", "`")
+
+
+def packages() -> str:
+    """The layers that import-linter checks, from top to bottom, with what each module says of itself."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    rows = [
+        (str(number), code(module), _first_sentence(module))
+        for number, layer in enumerate(layers, 1)
+        for module in (name.strip() for name in layer.split("|"))
+    ]
+    return table(("layer", "module", "what it is for"), rows)
 
 
 def _lines(paths: Iterable[Path]) -> int:
@@ -529,11 +550,20 @@ def java() -> str:
     return f"{text}\n\n{table(('package', 'what it contains', 'lines, up to'), rows)}"
 
 
-def architecture() -> str:
-    """docs/architecture.md with the table of Java as it should be."""
-    before, _, rest = ARCHITECTURE.read_text(encoding="utf-8").partition(_JAVA_BEGINS)
-    _, _, after = rest.partition(_JAVA_ENDS)
-    return f"{before}{_JAVA_BEGINS}{java().strip()}\n{_JAVA_ENDS}{after}"
+#: page -> the name of its generated part, and what makes that
+PARTS: dict[Path, tuple[str, Callable[[], str]]] = {
+    DOCS / "architecture.md": ("packages", packages),
+    DOCS / "internals" / "java.md": ("java", java),
+}
+
+
+def with_part(path: Path) -> str:
+    """A hand-written page with its generated part as it should be."""
+    name, build = PARTS[path]
+    begins, ends = f"<!-- {name}: written by make docs -->\n", f"<!-- end of {name} -->\n"
+    before, _, rest = path.read_text(encoding="utf-8").partition(begins)
+    _, _, after = rest.partition(ends)
+    return f"{before}{begins}{build().strip()}\n{ends}{after}"
 
 
 #: file below docs/reference -> what makes it
@@ -551,7 +581,8 @@ PAGES: dict[str, Callable[[], str]] = {
 
 def differing() -> dict[Path, str]:
     """The pages that are not as the code would have them, with what they should be."""
-    made = {REFERENCE / name: build() for name, build in PAGES.items()} | {ARCHITECTURE: architecture()}
+    made = {REFERENCE / name: build() for name, build in PAGES.items()}
+    made |= {path: with_part(path) for path in PARTS}
     return {p: t for p, t in made.items() if not p.exists() or p.read_text(encoding="utf-8") != t}
 
 

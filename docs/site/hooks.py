@@ -74,7 +74,16 @@ def navigation() -> list[Any]:
         {"Tutorial": ["tutorial.md", {"Stories": stories}]},
         {"How-to": ["migrating-from-ksqldb.md", *pages("how-to"), "how-to/containers.md", "project/security.md"]},
         {"Reference": pages("reference", "reference/index.md")},
-        {"Explanation": ["architecture.md", "reliability.md", "benchmarks.md", "explanation/grammar.md", {"Decisions": pages("adr", "adr/README.md")}]},
+        {
+            "Explanation": [
+                "architecture.md",
+                {"Internals": pages("internals")},
+                "reliability.md",
+                "benchmarks.md",
+                "explanation/grammar.md",
+                {"Decisions": pages("adr", "adr/README.md")},
+            ]
+        },
         {"Project": ["project/contributing.md", "project/changes.md"]},
     ]
 
