@@ -515,7 +515,7 @@ def packages() -> str:
     """The layers that import-linter checks, from top to bottom, with what each module says of itself."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
-    (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    layers = next(c["layers"] for c in contracts if c["type"] == "layers" and "containers" not in c)
     rows = [
         (str(number), code(module), _first_sentence(module))
         for number, layer in enumerate(layers, 1)
