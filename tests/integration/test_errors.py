@@ -61,8 +61,8 @@ def test_a_syntax_error(post: Post) -> None:
     code, message = refusal(post("CREATE STREAM x AS\n  SELECT id, FROM orders;"))
     assert code == 40001
     lines = message.splitlines()
-    assert "line 2:14" in message
-    assert lines[-1].strip() == "^^^^" and lines[-1].index("^") == lines[-2].index("FROM")
+    assert "line 2:12" in message
+    assert lines[-1].strip() == "^" and lines[-1].index("^") == lines[-2].index(",")
 
 
 def test_a_missing_topic(post: Post, orders: str) -> None:
