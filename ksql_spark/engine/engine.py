@@ -16,10 +16,9 @@ from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt
 from ksql_spark.entities.servers import HealthCheckResponse, ServerInfo
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime.inserts import Acknowledged, RowInserter
+from ksql_spark.runtime.inserts import RowInserter
 from ksql_spark.runtime.reading.lookups import LookUp
-from ksql_spark.runtime.reading.protobuf_rows import ProtobufRows
-from ksql_spark.runtime.reading.results import QueryStream, ResultColumn, Row
+from ksql_spark.runtime.reading.results import QueryStream
 from ksql_spark.security.authorization import ALL_RIGHTS, Rights
 from ksql_spark.services import artifacts
 from ksql_spark.services.early_broker import EarlyBroker
@@ -241,18 +240,3 @@ class Engine:
         """
         self._config.check_editable(name)
         return True
-
-
-__all__ = [
-    "Acknowledged",
-    "Cluster",
-    "Engine",
-    "Figure",
-    "LookUp",
-    "ProtobufRows",
-    "QueryStream",
-    "Request",
-    "ResultColumn",
-    "Row",
-    "RowInserter",
-]

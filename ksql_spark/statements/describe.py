@@ -58,10 +58,6 @@ def describe_source(statement: DescribeSource, context: StatementContext) -> Act
     return Immediate(run)
 
 
-#: a query that follows its topics has no results later than that, seconds
-OLD_S = 1.0
-
-
 def describe_sources(statement: DescribeSources, context: StatementContext) -> Action:
     """DESCRIBE STREAMS|TABLES [EXTENDED]."""
     kind = STREAM if statement.what == "STREAMS" else TABLE
