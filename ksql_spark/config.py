@@ -807,6 +807,16 @@ class Config(Mapping[str, Any]):
         return settings
 
 
+class CurrentConfig:
+    """The server's configuration of now: ALTER SYSTEM replaces it. Thread-safe."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+
+    def __call__(self) -> Config:
+        return self.config
+
+
 _PEM_NAMES = (".pem", ".crt", ".cer")
 
 _LIBRDKAFKA_NAMES = {

@@ -103,13 +103,13 @@ class CommandRunner:
         services = self._services
         self._reader = services.log.reader()
         count = 0
-        with registry.with_functions(services.user_functions):
+        with registry.with_functions(services.catalog.functions):
             for sequence, command in self._reader.read_to_end():
                 if services.is_stopping():
                     raise KsqlError("STOPPED")
                 count += isinstance(command, Command)
                 self._handle(sequence, command, report)
-        services.publish()
+        services.catalog.publish()
         # keep folders of ids that are not in this log: they may belong to another service
         there = {query.id for query in services.queries.all()}
         services.queries.checkpoints.remove(*sorted(self._logged - there - self._skipped))
@@ -228,7 +228,7 @@ class CommandRunner:
 
     def _run(self) -> None:
         services = self._services
-        with registry.with_functions(services.user_functions):
+        with registry.with_functions(services.catalog.functions):
             while not self._closing.is_set():
                 try:
                     if self._reader is None:
@@ -306,10 +306,10 @@ class CommandRunner:
             outcome = action.apply(command.starts) if isinstance(action, Logged) else None
         except BaseException:
             if before is not None:
-                services.metastore = before
+                services.catalog.metastore = before
             raise
         if is_live:
-            services.publish()
+            services.catalog.publish()
         if outcome is None:  # it changes nothing here
             return Outcome("")
         status = "ERROR" if outcome.is_failed else "SUCCESS"

@@ -79,7 +79,7 @@ class StatementExecutor:
         Raises:
             KsqlError: with ``statement``, and ``entities`` of the statements that ran before it.
         """
-        with registry.with_functions(self._services.user_functions):
+        with registry.with_functions(self._services.catalog.functions):
             return self._execute(filled_in(request))
 
     def terminate_cluster(self, topics: Sequence[str]) -> list[CommandStatusEntity]:

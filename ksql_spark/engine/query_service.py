@@ -162,7 +162,7 @@ class QueryService:
         if settings is not None:
             known = self.plans.find(catalog, settings, request.text)
             if known is not None:
-                with registry.with_functions(services.published_functions), _restarting_said():
+                with registry.with_functions(services.catalog.published_functions), _restarting_said():
                     plan = known.plan
                     check_source(request.rights, Role.READER, plan.source.name)
                     return self._answer(plan, request)

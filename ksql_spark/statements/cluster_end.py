@@ -15,7 +15,7 @@ def terminate(services: Services) -> Logged:
     def apply(_: Starts) -> Outcome:
         for query in services.queries.all():
             services.queries.drop(query)
-        services.metastore = MetaStore()
+        services.catalog.metastore = MetaStore()
         return Outcome("Cluster terminated.")
 
     return Logged(COMMAND_ID, apply, statement=STATEMENT)

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ksql_spark.config import Client, Config
+from ksql_spark.config import Client, Config, CurrentConfig
 from ksql_spark.connect import ConnectCluster, NoConnect
 from ksql_spark.consistency import Known
 from ksql_spark.entities import Entity
-from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.logical.nodes import PersistentQuery
+from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.cleanup import CleanupRecord
@@ -47,11 +47,9 @@ class Services:
     """The parts of a running engine.
 
     Args:
-        metastore: the metastore itself, not a sandbox; to be read with the lock.
-        published: the metastore after the last statement that was carried out. It never changes, so queries
-            read it without the lock, whatever statement is being carried out.
+        catalog: the metastore.
         log: the command log.
-        config: the server's configuration; ALTER SYSTEM replaces it.
+        current_config: the server's configuration.
         lock: held while statements are checked and carried out.
         evaluate: returns the values of constant expressions.
         write: like ``producer.send``, but by Spark: slow, but it can write any timestamp.
@@ -67,13 +65,13 @@ class Services:
         await_spark: returns once Spark has started for the first time; raises as SparkStart.wait.
     """
 
-    metastore: MetaStore
+    catalog: Catalog
     admin: KafkaAdmin
     producer: RecordProducer
     queries: QueryManager
     views: Views
     log: CommandLog
-    config: Config
+    current_config: CurrentConfig
     spark: SparkProcess
     evaluate: Callable[[Any], list[Any]]
     write: Callable[[str, bytes | None, bytes | None, int], None]
@@ -86,10 +84,24 @@ class Services:
     cluster_id: str = ""
     commands: CarriedOut = field(default_factory=CarriedOut)
     lock: threading.RLock = field(default_factory=threading.RLock)
-    published: MetaStore = field(default_factory=MetaStore)
     placement: Placement | None = None
     end: Callable[[], None] = lambda: None
     await_spark: Callable[[], None] = lambda: None
+
+    @property
+    def metastore(self) -> MetaStore:
+        """The metastore itself, not a sandbox; to be read with the lock."""
+        return self.catalog.metastore
+
+    @property
+    def published(self) -> MetaStore:
+        """The metastore that queries read, without the lock."""
+        return self.catalog.published
+
+    @property
+    def config(self) -> Config:
+        """The server's configuration of now."""
+        return self.current_config()
 
     def session(self) -> Session:
         """The Spark session of now; waits for the first one.
@@ -100,21 +112,9 @@ class Services:
         self.await_spark()
         return self.spark.running_session
 
-    def publish(self) -> None:
-        """Let queries see the metastore as it is now."""
-        self.published = self.metastore.copy()
-
     def client_settings(self, client: Client, overrides: Mapping[str, Any]) -> Mapping[str, str]:
         """Settings of a Kafka client on the JVM, with a query's overrides of the server's properties."""
         return self.config.with_values(overrides).client_settings(client)
-
-    def user_functions(self) -> Mapping[str, Spec]:
-        """The server's current user functions, by name."""
-        return self.metastore.functions()
-
-    def published_functions(self) -> Mapping[str, Spec]:
-        """The user functions that queries see, by name."""
-        return self.published.functions()
 
 
 @dataclass(frozen=True)

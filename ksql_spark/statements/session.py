@@ -68,7 +68,7 @@ def alter_system(statement: AlterSystem, context: StatementContext) -> Action:
     name = find(statement.property_name).name
 
     def apply(_: Starts) -> Outcome:
-        services.config = services.config.with_values({name: value})
+        services.current_config.config = services.config.with_values({name: value})
         if not services.queries.is_replaying:
             for query in services.queries.all():
                 if not query.is_transient:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 
 from ksql_spark.config import Config
 from ksql_spark.connect import ConfiguredConnect, ConnectCluster, NoConnect
-from ksql_spark.engine.bootstrap import Bootstrap
+from ksql_spark.engine.bootstrap.connect import create_connect
+from ksql_spark.engine.bootstrap.lifecycle import Lifecycle
 from ksql_spark.errors import KsqlError
 from ksql_spark.services.connect_on_demand import ConnectOnDemand
 from ksql_spark.services.connect_worker import EmbeddedConnect
@@ -26,8 +28,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[ConnectOnDemand]:
 
 def cluster(folder: Path, **properties: Any) -> ConnectCluster:
     named = {f"ksql.{name.replace('_', '.')}": value for name, value in properties.items()}
-    bootstrap = Bootstrap(Config({"ksql.spark.data.dir": str(folder), **named}))
-    return bootstrap._connect("b:1", None, lambda text: None)
+    return create_connect(Config(named), folder, "b:1", None, Lifecycle(threading.RLock()))
 
 
 def worker(connect: ConnectCluster) -> EmbeddedConnect:
@@ -71,13 +72,14 @@ def test_a_worker_that_is_configured_starts_at_once(tmp_path: Path, started: lis
 
 
 def test_security_of_kafka_s_clients_reaches_the_worker(tmp_path: Path) -> None:
-    config = {"ksql.spark.data.dir": str(tmp_path), "bootstrap.servers": "k:9092"}
+    config = {"bootstrap.servers": "k:9092"}
     secure = {
         "security.protocol": "SASL_SSL",
         "ssl.truststore.location": "/ca.pem",
         "sasl.mechanism": "PLAIN",
     }
-    connect = Bootstrap(Config(config | secure))._connect("k:9092", None, lambda text: None)
+    lifecycle = Lifecycle(threading.RLock())
+    connect = create_connect(Config(config | secure), tmp_path, "k:9092", None, lifecycle)
     properties, _ = worker(connect)._properties()
     for client in ("", "consumer.", "producer.", "admin."):
         assert properties[f"{client}security.protocol"] == "SASL_SSL"

@@ -240,7 +240,7 @@ def test_a_scan_comes_in_pages_and_its_limit_ends_it(
     services.admin.create_topic("many", 4)
     source = services.published.require("TEXTS")
     services.metastore.add(dataclasses.replace(source, name="MANY", topic="many"))
-    services.publish()
+    services.catalog.publish()
     stream = service.query(Request("SELECT * FROM many;"))
     sizes = []
     while (rows := stream.read(0)) is not None:
@@ -359,7 +359,7 @@ def test_a_token_of_others_is_refused(service: QueryService, token: str) -> None
 
 def test_pull_queries_that_are_too_many_are_refused(service: QueryService, services: Services) -> None:
     text = "SELECT n FROM ints WHERE id = 1;"
-    services.config = services.config.with_values({"ksql.query.pull.max.qps": 3})
+    services.current_config.config = services.config.with_values({"ksql.query.pull.max.qps": 3})
     with pytest.raises(KsqlError) as caught:
         for _ in range(20):
             answer(service, text)
@@ -367,7 +367,7 @@ def test_pull_queries_that_are_too_many_are_refused(service: QueryService, servi
     with pytest.raises(KsqlError, match=r"ksql\.query\.pull\.max\.qps"):
         for _ in range(20):
             service.look_up(text, {})
-    services.config = Config({"ksql.query.pull.max.concurrent.requests": 0})
+    services.current_config.config = Config({"ksql.query.pull.max.concurrent.requests": 0})
     with pytest.raises(KsqlError, match=r"max\.concurrent"):
         answer(service, text)
 

@@ -110,7 +110,7 @@ def test_it_comes_to_an_end_however_often_others_change_something(
 
 
 def test_planning_has_a_limit(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    world.services.config = world.services.config.with_values({"ksql.statement.timeout.ms": 1})
+    world.services.current_config.config = world.services.config.with_values({"ksql.statement.timeout.ms": 1})
     clock = iter(range(1_000_000))
     monkeypatch.setattr("ksql_spark.deadline.time.monotonic", lambda: next(clock))
     error = world.refused(A)

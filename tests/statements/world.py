@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from ksql_spark.config import Config
+from ksql_spark.config import Config, CurrentConfig
 from ksql_spark.connect import NoConnect
 from ksql_spark.engine.bootstrap import connect_cluster, schema_registry
 from ksql_spark.engine.command_runner import CommandRunner
@@ -20,7 +20,7 @@ from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import Consumers, KafkaAdmin, Topic, TopicIdentity
 from ksql_spark.kafka.producer import RecordProducer
-from ksql_spark.metastore.store import MetaStore
+from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.runtime.command_log import Command, CommandLog, Unreadable, decode, encode
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
@@ -220,23 +220,22 @@ class World:
 
     def _start(self) -> None:
         admin = cast(KafkaAdmin, self.admin)
-        services: Services  # the query manager asks it later
+        config = CurrentConfig(self._config)
         self.queries = FakeQueries(
             cast(Any, None),
             admin,
             LocalFolder(self._folder / "checkpoints"),
             cast(Any, None),
-            lambda name: services.config[name],
-            lambda client, overrides: {},
+            config,
         )
         self.services = services = Services(
-            metastore=MetaStore(),
+            catalog=Catalog(),
             admin=admin,
             producer=cast(RecordProducer, self),
             queries=self.queries,
             views=Views(admin, self._folder / "views"),
             log=cast(CommandLog, self.log),
-            config=self._config,
+            current_config=config,
             spark=cast(Any, self.spark),
             evaluate=lambda expressions: ["" if e.type == STRING else 0 for e in expressions],
             write=lambda *record: self.sent.append(record[:3]),

@@ -111,13 +111,13 @@ class WarmUp:
         if self._stopping.wait(DELAY_S) or not self._is_needed():
             return
         began = time.monotonic()
+        hurried = _Hurried(self._config)
         queries = QueryManager(
             lambda: self._session,
             self._admin,
             self._checkpoints,
             IdleHeartbeat(self._admin, str(self._config["ksql.service.id"])),
-            self._setting,
-            lambda client, overrides: self._config.client_settings(client),
+            lambda: hurried,
         )
         self._queries = queries
         try:
@@ -184,13 +184,12 @@ class WarmUp:
         reader = TopicReader(self._admin.servers, topic, settings=self._admin.settings)
         try:
             while not reader.poll_batch(0.1):
-                if self._stopping.is_set() or time.monotonic() > deadline:
+                if self._stopping.is_set():
                     raise KsqlError("STOPPED")
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"there was no result after {TIMEOUT_S:.0f} s")
         finally:
             reader.close()
-
-    def _setting(self, name: str) -> Any:
-        return CHECKPOINT_MS if name == "ksql.checkpoint.interval.ms" else self._config[name]
 
     def _wait_for_checkpoints(self, query: ManagedQuery) -> None:
         """Wait until the query has made CHECKPOINTS, or there is something else to do."""
@@ -199,6 +198,16 @@ class WarmUp:
             ended = [run.progress for run in list(query.spark)]
             if all(last is not None and last["batchId"] + 1 >= CHECKPOINTS for last in ended):
                 return
+
+
+class _Hurried(Config):
+    """A configuration whose queries make checkpoints more often than anybody may ask for."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config.with_prefix(""))
+
+    def __getitem__(self, name: str) -> Any:
+        return CHECKPOINT_MS if name == "ksql.checkpoint.interval.ms" else super().__getitem__(name)
 
 
 __all__ = ["WarmUp"]

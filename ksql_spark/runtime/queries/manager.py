@@ -8,11 +8,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from pyspark.sql import SparkSession
 
-from ksql_spark.config import Client
+from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -44,8 +43,7 @@ class QueryManager:
         admin: of the cluster that queries read from and write to.
         checkpoints: folder with one folder for each query's checkpoints.
         heartbeat: for queries with an idle timeout.
-        setting: value of a property in the server's configuration, by name.
-        client: settings of a Kafka client on the JVM ("consumer", "producer"), with a query's overrides.
+        config: returns the server's configuration of now.
         functions: returns the server's user functions by name.
         processing_log: takes errors of single records; None: they are not reported.
         placement: says which queries are this server's; None: all are.
@@ -58,8 +56,7 @@ class QueryManager:
         admin: KafkaAdmin,
         checkpoints: Folder,
         heartbeat: IdleHeartbeat,
-        setting: Callable[[str], Any],
-        client: Callable[[Client, Mapping[str, Any]], Mapping[str, str]],
+        config: Callable[[], Config],
         *,
         functions: Callable[[], Mapping[str, Spec]] = dict,
         processing_log: ProcessingLog | None = None,
@@ -69,7 +66,7 @@ class QueryManager:
         self._placement = placement
         self.checkpoints = QueryCheckpoints(checkpoints, scratch or checkpoints)
         self._admin = admin
-        self._setting = setting
+        self._config = config
         self._log = processing_log
         self._queries: dict[str, ManagedQuery] = {}
         #: stream or table -> the queries that write it; look-ups read it without the lock
@@ -91,8 +88,7 @@ class QueryManager:
             admin,
             self.checkpoints,
             heartbeat,
-            setting,
-            client,
+            config,
             functions=functions,
             processing_log=processing_log,
             queries=self.managed,
@@ -613,8 +609,8 @@ class QueryManager:
             time.monotonic(),
             committed=self.checkpoints.committed_or_none(query),
             was_running=query.state is State.RUNNING,
-            first_s=float(self._setting("ksql.query.retry.backoff.initial.ms")) / 1000,
-            longest_s=float(self._setting("ksql.query.retry.backoff.max.ms")) / 1000,
+            first_s=float(self._config()["ksql.query.retry.backoff.initial.ms"]) / 1000,
+            longest_s=float(self._config()["ksql.query.retry.backoff.max.ms"]) / 1000,
         )
         message = reason(cause) if cause is not None else "the query ended by itself"
         self._runs.note_error(query, message, classify(cause))

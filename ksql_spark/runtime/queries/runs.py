@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from ksql_spark.config import Client
+from ksql_spark.config import Client, Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -46,8 +46,7 @@ class QueryRuns:
         admin: of the cluster.
         checkpoints: of all queries.
         heartbeat: for queries with an idle timeout.
-        setting: value of a property in the server's configuration.
-        client: settings of a Kafka client on the JVM.
+        config: returns the server's configuration of now.
         functions: returns the server's user functions by name.
         processing_log: takes errors of single records; None: they are not reported.
         queries: returns the queries that the manager has.
@@ -60,8 +59,7 @@ class QueryRuns:
         admin: KafkaAdmin,
         checkpoints: QueryCheckpoints,
         heartbeat: IdleHeartbeat,
-        setting: Callable[[str], Any],
-        client: Callable[[Client, Mapping[str, Any]], Mapping[str, str]],
+        config: Callable[[], Config],
         *,
         functions: Callable[[], Mapping[str, Spec]],
         processing_log: ProcessingLog | None,
@@ -70,7 +68,7 @@ class QueryRuns:
     ) -> None:
         self._admin = admin
         self._checkpoints = checkpoints
-        self._setting = setting
+        self._config = config
         self._log = processing_log
         self._failed = failed
         self._lock = threading.RLock()
@@ -82,7 +80,7 @@ class QueryRuns:
             heartbeat,
             setting_of=self.setting,
             skips_losses=self.skips_losses,
-            client=client,
+            client=self._client,
             functions=functions,
             processing_log=processing_log,
             runs=lambda: [run for query in queries() for run in query.spark],
@@ -95,7 +93,10 @@ class QueryRuns:
 
     def setting(self, query: ManagedQuery, name: str) -> Any:
         """The value of a property for a query."""
-        return query.properties.get(name, self._setting(name))
+        return query.properties.get(name, self._config()[name])
+
+    def _client(self, client: Client, overrides: Mapping[str, Any]) -> Mapping[str, str]:
+        return self._config().with_values(overrides).client_settings(client)
 
     def skips_losses(self, query: ManagedQuery) -> bool:
         """Whether a query goes on where records are lost."""
@@ -337,7 +338,7 @@ class QueryRuns:
 
     def stop_timeout_s(self) -> float:
         """How long queries may take to end what they have read."""
-        return float(self._setting("ksql.query.stop.timeout.ms")) / 1000
+        return float(self._config()["ksql.query.stop.timeout.ms"]) / 1000
 
 
 __all__ = ["QueryRuns"]

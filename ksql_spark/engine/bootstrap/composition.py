@@ -1,0 +1,338 @@
+"""The parts of an engine, and the order in which they start."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ksql_spark.config import Config, CurrentConfig
+from ksql_spark.engine.bootstrap.connect import create_connect
+from ksql_spark.engine.bootstrap.kafka import (
+    advertised_host,
+    check_shared,
+    create_placement,
+    find_broker,
+    take_lease,
+)
+from ksql_spark.engine.bootstrap.lifecycle import Lifecycle, Report
+from ksql_spark.engine.bootstrap.processing_log import create_log_stream, create_processing_log
+from ksql_spark.engine.bootstrap.registry import RegistryOfSpark
+from ksql_spark.engine.bootstrap.spark import (
+    begin_spark,
+    create_watchers,
+    file_systems,
+    scratch_folder,
+    state_folder,
+)
+from ksql_spark.engine.cluster import Cluster
+from ksql_spark.engine.command_runner import CommandRunner
+from ksql_spark.engine.execution import StatementExecutor
+from ksql_spark.engine.health import DEADLINE_S, Health
+from ksql_spark.engine.metrics import Measures
+from ksql_spark.engine.query_service import QueryService, transient_topic_prefix
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.lease import ServiceLease
+from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.metastore.catalog import Catalog
+from ksql_spark.metastore.serdes import check_registry, record_spec
+from ksql_spark.runtime.cluster.state_owner import StateOwner, claim
+from ksql_spark.runtime.command_log import CommandLog
+from ksql_spark.runtime.driver.startup import SparkStart
+from ksql_spark.runtime.driver.warm_up import WarmUp
+from ksql_spark.runtime.queries.definition import TRANSIENT_PREFIX
+from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
+from ksql_spark.runtime.queries.manager import QueryManager
+from ksql_spark.runtime.reading.views import Views
+from ksql_spark.services import artifacts
+from ksql_spark.services.data_dir import locked_data_dir
+from ksql_spark.services.early_broker import EarlyBroker
+from ksql_spark.services.python_functions import PythonFunctions
+from ksql_spark.spark import master, sinks
+from ksql_spark.spark.evaluate import evaluate
+from ksql_spark.spark.python_calls import end_workers
+from ksql_spark.spark.session import Session, SparkProcess
+from ksql_spark.statements import Services, functions
+from ksql_spark.storage import Folder
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a running engine."""
+
+    services: Services
+    runner: CommandRunner
+    statements: StatementExecutor
+    queries: QueryService
+    health: Health
+    cluster: Cluster
+    measures: Measures
+
+
+class Bootstrap:
+    """Starts the parts of one engine, and stops them in reverse order.
+
+    Args:
+        config: the server's configuration; without ``bootstrap.servers`` a broker is started below the
+            data folder.
+        spark: a running Spark process to use, which is left running; None: start one, and stop it in stop().
+        end: stops the whole server; called when another one has ended all servers of the service id.
+        early: the data folder's lock and broker, if they are there already; the caller releases the folder.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        spark: SparkProcess | None = None,
+        end: Callable[[], None] = lambda: None,
+        early: EarlyBroker | None = None,
+    ) -> None:
+        self._end = end
+        self._early = early
+        self._config = config
+        self._data_dir = Path(str(config["ksql.spark.data.dir"])).expanduser().absolute()
+        self._given_spark = spark
+        #: held while statements are checked and carried out
+        self._lock = threading.RLock()
+        self._lifecycle = Lifecycle(self._lock)
+
+    def start(
+        self, report: Report = lambda text: None, serve: Callable[[Parts], None] = lambda parts: None
+    ) -> Parts:
+        """Start everything.
+
+        Args:
+            report: gets progress lines.
+            serve: called once requests can be answered. Those that need Spark wait for it then (ADR 40).
+
+        Raises:
+            KsqlError: a part could not be started; STOPPED. Call stop() afterwards.
+        """
+        self._lifecycle.report = report
+        check_shared(self._config)
+        schemes = file_systems(self._config)
+        if self._early is None:
+            # before everything else: the parts below remove what an earlier run has left in the folder
+            self._lifecycle.enter(locked_data_dir(self._data_dir))
+        more = [conf for scheme, conf in artifacts.FILE_SYSTEMS.items() if scheme in schemes]
+        artifacts.ensure([*artifacts.CONFS, *more], report)
+        self._lifecycle.check()
+        spark, starting = begin_spark(self._config, self._data_dir, self._given_spark, self._lifecycle)
+        try:
+            return self._start_beside(spark, starting, serve)
+        finally:
+            starting.settle()  # so that what it starts can be stopped
+
+    def stop(self) -> None:
+        """Stop everything, including a start() in progress; may be called more than once."""
+        self._lifecycle.stop()
+
+    def _start_beside(
+        self, spark: SparkProcess, starting: SparkStart, serve: Callable[[Parts], None]
+    ) -> Parts:
+        """Start everything else while Spark starts, then what needs Spark; see start()."""
+        config, lifecycle = self._config, self._lifecycle
+        servers = find_broker(config, self._data_dir, self._early, lifecycle)
+        lease = take_lease(config, self._data_dir, servers, lifecycle)
+        # servers that share queries wait for each other, and far state is reached through Spark
+        serves_first = lease is not None and not file_systems(config)
+        if not serves_first:
+            starting.join()
+        lifecycle.check()
+        state = state_folder(config, self._data_dir, spark)
+        scratch = scratch_folder(config, self._data_dir, state)
+        services, open_spark = self._services(spark, starting, servers, lease, state, scratch)
+        if config["ksql.udfs.enabled"]:
+            functions.load(services.functions, services.metastore, lifecycle.report)
+        lifecycle.on_stop(end_workers, lambda: spark.running_session, str(services.functions.extensions))
+        runner = CommandRunner(services, self._data_dir)
+        lifecycle.on_stop(runner.close)
+        statements = StatementExecutor(services, runner)
+        queries = QueryService(services)
+        _remove_transient_queries(services, scratch)
+        runner.replay(lifecycle.report)
+        runner.finish_pending()
+        lifecycle.check()
+        services.views.resume(services.metastore.sources())
+        lifecycle.on_stop(queries.close_all)
+        admin = KafkaAdmin(services.admin.servers, services.admin.settings, DEADLINE_S)
+        lifecycle.on_stop(admin.close)
+        health = Health(services, admin)
+        lifecycle.on_stop(health.close)
+        cluster, measures = Cluster(services), Measures(services, queries)
+        lifecycle.on_stop(cluster.close)
+        parts = Parts(services, runner, statements, queries, health, cluster, measures)
+        before = runner.carried_out + queries.started
+        if serves_first:
+            serve(parts)
+        starting.join()
+        lifecycle.check()
+        open_spark()
+        if serves_first:
+            services.queries.end_replay()
+        runner.start()
+        starting.open()
+        create_log_stream(config, services, statements, lifecycle)
+        _require_registry(services)
+        services.queries.start_registered(lifecycle.report)
+        if services.placement is not None:
+            lifecycle.report("asking for a share of the queries")
+            services.placement.join(services.queries)
+        if self._given_spark is None and config["ksql.spark.warm.up.enabled"]:
+            self._warm_up(services, scratch, lambda: runner.carried_out + queries.started == before)
+        if not serves_first:
+            serve(parts)
+        return parts
+
+    def _services(
+        self,
+        spark: SparkProcess,
+        starting: SparkStart,
+        servers: str,
+        lease: ServiceLease | None,
+        state: Folder,
+        scratch: Folder,
+    ) -> tuple[Services, Callable[[], None]]:
+        """The services of an engine on this broker; the command log is not replayed yet.
+
+        Also what is to be called once Spark runs, and before queries do.
+
+        Raises:
+            KsqlError: STATE_DIR_IN_USE; as KafkaAdmin.
+        """
+        config, lifecycle = self._config, self._lifecycle
+        current = CurrentConfig(config.with_values({"bootstrap.servers": servers}))
+        service_id = str(config["ksql.service.id"])
+        catalog = Catalog()
+
+        def session() -> Session:
+            starting.wait()
+            return spark.running_session
+
+        admin = KafkaAdmin(servers, config.kafka_client_settings())
+        lifecycle.on_stop(admin.close)
+        if config["ksql.state.dir"]:
+            claim(state, StateOwner(admin.cluster_id(), service_id))
+        producer = RecordProducer(servers, config.kafka_client_settings())
+        lifecycle.on_stop(producer.close)
+        placement = create_placement(config, self._data_dir, admin, lambda: spark.running_session, lifecycle)
+        confirm = lease.confirm if lease is not None else lambda: None
+        command_log = CommandLog(admin, producer, service_id, confirm)
+        views = Views(
+            admin,
+            self._data_dir / "views",
+            lambda: int(current()["ksql.pull.views.max.bytes"]),
+            lambda: current()["ksql.pull.views"] == "eager",
+            lambda topic: producer.written.get(topic, {}),
+        )
+        lifecycle.on_stop(views.close)
+        processing_log = create_processing_log(config, admin, lifecycle)
+        heartbeat = IdleHeartbeat(admin, service_id)
+        lifecycle.on_stop(heartbeat.close)
+        queries = QueryManager(
+            session,
+            admin,
+            state,
+            heartbeat,
+            current,
+            functions=catalog.functions,
+            processing_log=processing_log,
+            placement=placement,
+            scratch=scratch,
+        )
+
+        def shut_down() -> None:
+            if not queries.shut_down() and self._given_spark is None:
+                log.warning("Spark is ended at once: some queries wait for Kafka")
+                spark.kill()
+
+        lifecycle.on_stop(shut_down)
+        if lease is not None:
+            lease.when_lost(lambda: queries.fence(KsqlError("SERVICE_ID_TAKEN", id=service_id).message))
+        if placement is not None:
+            lifecycle.on_stop(placement.close)
+        registry_of_spark = RegistryOfSpark(config, self._data_dir, spark)
+
+        def started() -> None:
+            registry_of_spark.tell()
+            processing_log.open(spark.running_session)
+
+        is_ours = self._given_spark is None
+        watchers = create_watchers(spark, queries, started, lifecycle) if is_ours else ()
+
+        def open_spark() -> None:
+            started()
+            for watcher in watchers:
+                watcher.start()
+
+        registry = registry_of_spark.create(lifecycle)
+        services = Services(
+            catalog=catalog,
+            admin=admin,
+            producer=producer,
+            queries=queries,
+            views=views,
+            log=command_log,
+            current_config=current,
+            spark=spark,
+            lock=self._lock,
+            cluster_id=admin.cluster_id(),
+            evaluate=lambda expressions: evaluate(session(), expressions),
+            write=lambda *record: sinks.write(session(), current().client_settings("producer"), *record),
+            registry=registry,
+            connect=create_connect(config, self._data_dir, servers, registry, lifecycle),
+            host=advertised_host(config),
+            is_stopping=lifecycle.is_stopping,
+            is_replaced=lambda: lease is not None and lease.is_lost,
+            placement=placement,
+            end=self._end,
+            functions=self._python_functions(),
+            await_spark=starting.wait,
+        )
+        return services, open_spark
+
+    def _python_functions(self) -> PythonFunctions:
+        """Folders and modules of this server's user functions; relative paths start at the data folder."""
+        extensions = self._data_dir / str(self._config["ksql.extension.dir"])
+        modules = tuple(self._config["ksql.extension.modules"])
+        created = self._data_dir / "functions"
+        is_local = master.is_local(str(self._config["ksql.spark.master"]))
+        return PythonFunctions(extensions, modules, created, None if is_local else created / "archives")
+
+    def _warm_up(self, services: Services, scratch: Folder, is_needed: Callable[[], bool]) -> None:
+        """Warm Spark up if no query does that, unless a statement or query comes first."""
+        if services.queries.all():
+            return
+        warm_up = WarmUp(
+            services.spark.running_session,
+            services.admin,
+            services.producer,
+            services.config,
+            topics=f"{transient_topic_prefix(services)}warm_up_",
+            checkpoints=scratch.sub(f"{TRANSIENT_PREFIX}warm_up"),
+            is_needed=is_needed,
+        )
+        self._lifecycle.on_stop(warm_up.stop)
+        warm_up.start()
+
+
+def _require_registry(services: Services) -> None:
+    """Make sure that there is a registry if a query that will be started needs one."""
+    for query in services.queries.all():
+        for source in (*query.plan.sources, query.plan.sink):
+            if services.registry is not None:
+                check_registry(record_spec(source), services.registry)
+
+
+def _remove_transient_queries(services: Services, scratch: Folder) -> None:
+    """Remove what push queries of a killed run have left."""
+    prefix = transient_topic_prefix(services)
+    services.admin.delete_topics([name for name in services.admin.topics() if name.startswith(prefix)])
+    for name in scratch.names():
+        if name.startswith(TRANSIENT_PREFIX):
+            scratch.sub(name).remove()

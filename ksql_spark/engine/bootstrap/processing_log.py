@@ -1,0 +1,58 @@
+"""The processing log's topic and stream (reference §5.8)."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+
+import grammar
+from ksql_spark.config import Config
+from ksql_spark.engine.bootstrap.lifecycle import Lifecycle
+from ksql_spark.engine.execution import StatementExecutor
+from ksql_spark.engine.request import Request
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.spark.processing_log import ProcessingLog, create_stream
+from ksql_spark.statements import Services
+
+log = logging.getLogger(__name__)
+
+
+def create_processing_log(config: Config, admin: KafkaAdmin, lifecycle: Lifecycle) -> ProcessingLog:
+    """The processing log, and its topic if configured; without the topic it only counts errors."""
+    topic = _topic(config)
+    if config["ksql.logging.processing.topic.auto.create"] and admin.topic(topic) is None:
+        replicas = config["ksql.logging.processing.topic.replication.factor"]
+        with contextlib.suppress(KsqlError):  # another server may have created it
+            admin.create_topic(topic, config["ksql.logging.processing.topic.partitions"], replicas)
+    processing_log = ProcessingLog(
+        f"{topic}@{admin.servers}",
+        topic if admin.topic(topic) is not None else None,
+        {**config.client_settings("producer"), "bootstrap.servers": admin.servers},
+        shows_rows=config["ksql.logging.processing.rows.include"],
+    )
+    lifecycle.on_stop(processing_log.close)
+    return processing_log
+
+
+def create_log_stream(
+    config: Config, services: Services, statements: StatementExecutor, lifecycle: Lifecycle
+) -> None:
+    """Create the stream over the processing log, if it is configured and does not exist."""
+    if not config["ksql.logging.processing.stream.auto.create"]:
+        return
+    name = str(config["ksql.logging.processing.stream.name"])
+    text = create_stream(name, _topic(config))
+    (statement,) = grammar.parse(text)
+    if services.metastore.find(statement.name) is not None:
+        return
+    try:
+        statements.execute(Request(text))
+    except KsqlError as error:
+        log.error("the stream %s over the processing log was not created: %s", name, error)
+        lifecycle.report(f"no stream {name} over the processing log: {error.message}")
+
+
+def _topic(config: Config) -> str:
+    given = config["ksql.logging.processing.topic.name"]
+    return str(given or f"{config['ksql.service.id']}ksql_processing_log")

@@ -1,0 +1,140 @@
+"""Spark's process: how it starts, what watches it, and where the state of its queries is."""
+
+from __future__ import annotations
+
+import urllib.parse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ksql_spark.config import Config
+from ksql_spark.engine.bootstrap.lifecycle import Lifecycle
+from ksql_spark.errors import KsqlError
+from ksql_spark.runtime.driver.clock_monitor import ClockWatch
+from ksql_spark.runtime.driver.heap_monitor import LOOK_EVERY_S, HeapWatch
+from ksql_spark.runtime.driver.startup import SparkStart
+from ksql_spark.runtime.driver.supervisor import SparkSupervisor
+from ksql_spark.runtime.queries.manager import QueryManager
+from ksql_spark.runtime.queries.polling import Watch
+from ksql_spark.services.data_dir import folder_id
+from ksql_spark.spark import master
+from ksql_spark.spark.hadoop_folder import HadoopFolder
+from ksql_spark.spark.session import SparkProcess, function_limits
+from ksql_spark.storage import Folder, LocalFolder
+
+
+def file_systems(config: Config) -> tuple[str, ...]:
+    """The schemes of the file systems that Spark has to reach besides local files.
+
+    Raises:
+        KsqlError: PROPERTY_INVALID.
+    """
+    given = str(config["ksql.state.dir"])
+    scheme, colon, _ = given.partition(":")
+    if not colon or scheme == "file" or "/" in scheme:
+        return ()
+    if scheme in ("s3", "s3n"):
+        reason = "Hadoop's scheme for S3 is s3a"
+        raise KsqlError("PROPERTY_INVALID", name="ksql.state.dir", value=given, reason=reason)
+    return (scheme,)
+
+
+def begin_spark(
+    config: Config, data_dir: Path, given: SparkProcess | None, lifecycle: Lifecycle
+) -> tuple[SparkProcess, SparkStart]:
+    """Begin to start Spark, and do not wait for it.
+
+    Args:
+        config: the server's.
+        data_dir: the server's.
+        given: a running process to use instead, which is left running.
+        lifecycle: the engine's.
+
+    Raises:
+        KsqlError: PROPERTY_INVALID.
+    """
+
+    def limit_s() -> float:
+        return float(config["ksql.statement.timeout.ms"]) / 1000
+
+    if given is not None:
+        return given, SparkStart(lambda: None, limit_s, lifecycle.is_stopping)
+    spark = SparkProcess(
+        data_dir / "spark",
+        memory=str(config["ksql.spark.memory"]),
+        master=str(config["ksql.spark.master"]),
+        settings={
+            **function_limits(config),
+            **{f"spark.hadoop.{name}": value for name, value in config.with_prefix("fs.").items()},
+            **config.with_prefix("spark."),
+        },
+        file_systems=file_systems(config),
+    )
+    lifecycle.on_stop(spark.stop)
+
+    def start() -> None:
+        lifecycle.report("starting Spark")
+        spark.start(lifecycle.report)
+        if lifecycle.is_stopping():  # stop() may have been called before there was anything to stop
+            spark.stop()
+
+    starting = SparkStart(start, limit_s, lifecycle.is_stopping)
+    starting.begin()
+    return spark, starting
+
+
+def create_watchers(
+    spark: SparkProcess, queries: QueryManager, restarted: Callable[[], None], lifecycle: Lifecycle
+) -> Sequence[SparkSupervisor | ClockWatch | Watch]:
+    """What watches a Spark process of our own, once started: its end, the wall clock, its heap.
+
+    Args:
+        spark: the process.
+        queries: on it.
+        restarted: called with a new process, before queries start on it.
+        lifecycle: the engine's.
+    """
+    lifecycle.on_stop(spark.kill_if_frozen)  # else queries could not be stopped
+    supervisor = SparkSupervisor(spark, queries, restarted)
+    clock = ClockWatch(supervisor.clock_set_back)
+    heap = HeapWatch(queries.runs, spark.heap, spark.collect_garbage)
+    watchers = (supervisor, clock, Watch("heap-watch", LOOK_EVERY_S, heap.look))
+    for watcher in watchers:
+        lifecycle.on_stop(watcher.close)
+    return watchers
+
+
+def state_folder(config: Config, data_dir: Path, spark: SparkProcess) -> Folder:
+    """The folder of the state of queries.
+
+    Raises:
+        KsqlError: PROPERTY_INVALID, STATE_DIR_UNUSABLE.
+    """
+    given = str(config["ksql.state.dir"])
+    if not given:
+        return LocalFolder(data_dir / "checkpoints")
+    if not file_systems(config):
+        is_uri = given.startswith("file:")
+        path = urllib.parse.unquote(urllib.parse.urlsplit(given).path) if is_uri else given
+        return LocalFolder(Path(path).expanduser().absolute())
+    folder = HadoopFolder(given, lambda: spark.running_session)
+    probe = f".{folder_id(data_dir)}"
+    try:
+        folder.write(probe, "")
+        folder.forget(probe)
+    except OSError as error:
+        raise KsqlError("STATE_DIR_UNUSABLE", uri=given, reason=error) from error
+    return folder
+
+
+def scratch_folder(config: Config, data_dir: Path, state: Folder) -> Folder:
+    """The folder of the checkpoints of push queries, which end with this server.
+
+    Args:
+        config: the server's.
+        data_dir: the server's.
+        state: the folder of the state of queries.
+    """
+    is_far = not master.is_on_this_machine(str(config["ksql.spark.master"]))
+    if is_far and config["ksql.state.dir"]:  # executors do not reach the data folder
+        return state.sub(f"push-{folder_id(data_dir)}")
+    return LocalFolder(data_dir / "checkpoints")
