@@ -22,20 +22,20 @@ from tests.integration.server_process import ROOT, TIMEOUT_S, ServerProcess
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 clean_kafka = loss.clean_kafka
-#: the last state of the code whose servers move no queries to each other; it runs with the packages and JVM
-#: artifacts of the present one
-OLDER = "5b45747c0901e5379fa043b39003a6adc0f41bcc"
+#: older states of the code: the last one whose servers move no queries to each other, and a recent one; they
+#: run with the packages and JVM artifacts of the present one
+OLDER = ("5b45747c0901e5379fa043b39003a6adc0f41bcc", "8f441daef0dc30cb9de75b969156a0ff85fd015c")
 REFUSAL = "A newer release has written to the command log"
 BOTH = {"first:8088", "second:8088"}
 COUNTS = "CREATE TABLE {} AS SELECT k, COUNT(*) AS c FROM e GROUP BY k EMIT CHANGES;"
 
 
-@pytest.fixture
-def older(tmp_path: Path) -> Path:
-    """A folder with the older state of the code."""
-    found = subprocess.run(["git", "archive", "--format=tar", OLDER], cwd=ROOT, capture_output=True)
+@pytest.fixture(params=OLDER)
+def older(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A folder with an older state of the code."""
+    found = subprocess.run(["git", "archive", "--format=tar", request.param], cwd=ROOT, capture_output=True)
     if found.returncode:
-        pytest.skip(f"the git history with commit {OLDER} is not here")
+        pytest.skip(f"the git history with commit {request.param} is not here")
     with tarfile.open(fileobj=io.BytesIO(found.stdout)) as packed:
         packed.extractall(tmp_path / "older", filter="data")
     # it takes no connections where uvicorn finds this package, which it did not need
