@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 
 import psutil
 
-from shell import stories
-from shell.stories import Show
+from shell.tools.demo import stories
+from shell.tools.demo.stories import Show
 
 READY = re.compile(r"✓ engine at \S+, ready in ([\d.]+) s")
 FIRST = re.compile(r"✓ first result ([\d.]+) s after")

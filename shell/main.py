@@ -27,14 +27,17 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
         "ksql_spark.datagen",
         "write generated events to a topic",
     ),
-    "import": ("shell.importer", "take over the streams, tables and queries of a ksqlDB server"),
-    "migrations": ("shell.migrations.main", "apply versioned files of statements, in order and once each"),
+    "import": ("shell.tools.importer", "take over the streams, tables and queries of a ksqlDB server"),
+    "migrations": (
+        "shell.tools.migrations.main",
+        "apply versioned files of statements, in order and once each",
+    ),
     "registry": ("ksql_spark.services.registry_command", "run the embedded schema registry alone"),
     "connect": ("ksql_spark.services.connect_command", "run Kafka Connect alone, install connectors"),
     "password": ("server.security.passwords", "write the line of a user for the server's file of users"),
-    "state": ("shell.state", "rebuild the state of a query that cannot be read"),
-    "test": ("shell.testing.main", "run files of tests: statements and what should come of them"),
-    "demo": ("shell.demo", "the stories of the folder examples, live"),
+    "state": ("shell.tools.state", "rebuild the state of a query that cannot be read"),
+    "test": ("shell.tools.testing.main", "run files of tests: statements and what should come of them"),
+    "demo": ("shell.tools.demo.main", "the stories of the folder examples, live"),
 }
 OLDEST_PYTHON = (3, 11)
 #: packages whose absence is a mistake of ours
@@ -145,6 +148,6 @@ def _is_address(text: str) -> bool:
 
 
 def _interactive(connection: Connection) -> int:
-    from shell.welcome import Interactive
+    from shell.prompt.interactive import Interactive
 
     return Interactive(connection).run()

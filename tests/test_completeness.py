@@ -47,8 +47,8 @@ from ksql_spark.types import (
     Struct,
 )
 from server import host
-from shell import completion
 from shell.output import entities as shown
+from shell.prompt import completion
 from tests.cases.case_file import Check, Sql, read
 from tests.formats.samples import serde as bound
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shell.commands.command import Command, Context
-from shell.completion import SKELETONS
 from shell.output.text import pad
+from shell.prompt.completion import SKELETONS
 
 _KEYS = (
     ("Tab", "complete words, names, columns, functions"),

@@ -20,10 +20,10 @@ from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.serdes import key_serde, value_serde
 from ksql_spark.runtime.reading.view import split_key
-from shell import stories
 from shell.client import Client
 from shell.output.console import Console
 from shell.session import Session
+from shell.tools.demo import stories
 
 #: how long a result may take, seconds; it only matters where a test fails
 TIMEOUT_S = 120.0

@@ -14,11 +14,11 @@ import httpx
 import pytest
 
 from shell.client import ClientError
-from shell.migrations.applying import Applying
-from shell.migrations.history import CLAIMED, RUNNING, Event, History, Standing, standing
-from shell.migrations.main import main
-from shell.migrations.project import Project
 from shell.output.console import Console
+from shell.tools.migrations.applying import Applying
+from shell.tools.migrations.history import CLAIMED, RUNNING, Event, History, Standing, standing
+from shell.tools.migrations.main import main
+from shell.tools.migrations.project import Project
 
 pytestmark = pytest.mark.kafka
 

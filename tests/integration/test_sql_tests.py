@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shell.testing.main import main
+from shell.tools.testing.main import main
 
 pytestmark = [
     pytest.mark.kafka,

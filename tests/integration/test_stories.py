@@ -22,7 +22,7 @@ from ksql_spark.engine.bootstrap import registry_settings, schema_registry
 from ksql_spark.errors import KsqlError
 from ksql_spark.services import artifacts
 from ksql_spark.spark.session import set_registry
-from shell import stories
+from shell.tools.demo import stories
 from tests.integration.story_runs import Given, Row, StoryRun
 from tests.registry_server import RegistryServer
 

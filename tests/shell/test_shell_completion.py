@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from shell.completion import Metadata, complete
-from shell.metadata import MetadataCache
+from shell.prompt.completion import Metadata, complete
+from shell.prompt.metadata import MetadataCache
 from shell.session import Session
 
 METADATA = Metadata(

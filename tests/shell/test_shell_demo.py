@@ -6,12 +6,13 @@ import pytest
 
 import grammar
 from grammar.nodes import AliasedSource
-from shell import dashboard, demo, stories
 from shell.client import Client
-from shell.dashboard import Feed, Panel
 from shell.main import main
 from shell.output.text import width
-from shell.stories import Generate, Program, Show, StoryProblem, Then
+from shell.tools.demo import dashboard, stories
+from shell.tools.demo import main as demo
+from shell.tools.demo.dashboard import Feed, Panel
+from shell.tools.demo.stories import Generate, Program, Show, StoryProblem, Then
 
 
 def plain(text: str) -> str:

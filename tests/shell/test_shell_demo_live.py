@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from shell import stories
-from shell.stories import Show
+from shell.tools.demo import stories
+from shell.tools.demo.stories import Show
 
 pytestmark = pytest.mark.kafka
 

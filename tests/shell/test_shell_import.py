@@ -14,10 +14,10 @@ from live_server import LiveServer
 import grammar
 from ksql_spark.engine import Request
 from ksql_spark.entities import Entity
-from shell import importer
 from shell.client import Client
-from shell.importer import Item
 from shell.main import main
+from shell.tools import importer
+from shell.tools.importer import Item
 from tests.statements.world import World
 
 DECLARED = [

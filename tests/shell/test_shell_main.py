@@ -22,7 +22,7 @@ from shell import embedded
 from shell.client import Client
 from shell.embedded import EmbeddedServer, StartFailed
 from shell.main import SUBCOMMANDS, _is_address, main
-from shell.welcome import services
+from shell.prompt.interactive import services
 
 FAKE_SERVER = Path(__file__).parent.parent / "server" / "fake_server.py"
 #: for what happens at once, unless the machine is very busy
@@ -55,7 +55,8 @@ def ksql(*arguments: str, stdin: str = "") -> Done:
 
 def test_the_shell_is_light() -> None:
     code = (
-        "import sys, shell.main, shell.welcome, shell.run, shell.demo; client = 'ksql_spark.client'; "
+        "import sys, shell.main, shell.prompt.interactive, shell.run, shell.tools.demo.main; "
+        "client = 'ksql_spark.client'; "
         "ours = [m for m in sys.modules if m.startswith('ksql_spark.') and not m.startswith(client)]; "
         "print(ours + [m for m in ('server', 'pyspark', 'fastapi') if m in sys.modules])"
     )

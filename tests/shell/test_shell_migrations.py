@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from shell.client import ClientError
-from shell.migrations.applying import Wanted, check_applied, choose, parts_of
-from shell.migrations.history import (
+from shell.options import OptionProblem
+from shell.tools.migrations.applying import Wanted, check_applied, choose, parts_of
+from shell.tools.migrations.history import (
     CLAIM,
     CLAIMED,
     CURRENT,
@@ -22,9 +23,8 @@ from shell.migrations.history import (
     Standing,
     standing,
 )
-from shell.migrations.main import main
-from shell.migrations.project import Migration, Project
-from shell.options import OptionProblem
+from shell.tools.migrations.main import main
+from shell.tools.migrations.project import Migration, Project
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from prompt_toolkit.output import DummyOutput
 
 from shell import commands
 from shell.commands.command import Context
-from shell.metadata import MetadataCache
-from shell.repl import Repl, run_input
+from shell.prompt.metadata import MetadataCache
+from shell.prompt.repl import Repl, run_input
 from shell.scripts import ScriptFailure, is_whole, run_script
 from shell.session import Session
 

@@ -11,10 +11,10 @@ from grammar.statements.inserts import InsertValues
 from shell.client import ClientError
 from shell.options import OptionProblem
 from shell.session import Failure
-from shell.testing.assertions import AssertionFailed
-from shell.testing.files import SqlTest, find, read
-from shell.testing.main import main
-from shell.testing.running import _time, _verdict
+from shell.tools.testing.assertions import AssertionFailed
+from shell.tools.testing.files import SqlTest, find, read
+from shell.tools.testing.main import main
+from shell.tools.testing.running import _time, _verdict
 
 FILE = """\
 -- what this file is about

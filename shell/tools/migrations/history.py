@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from shell.client import Client, ClientError, ServerError, Settings
-from shell.migrations.project import Project
 from shell.statements import quoted_name, quoted_text
+from shell.tools.migrations.project import Project
 
 MIGRATED, RUNNING, ERROR, PENDING = "MIGRATED", "RUNNING", "ERROR", "PENDING"
 #: the key of the events of whatever version is the newest

@@ -22,9 +22,9 @@ from shell.output.console import Console
 from shell.scripts import read_script
 from shell.session import Failure, Session
 from shell.statements import Kind, quoted_name, quoted_text
-from shell.testing.assertions import SCRATCH, AssertionFailed, Assertions
-from shell.testing.files import SqlTest
-from shell.testing.rows import ROWTIME
+from shell.tools.testing.assertions import SCRATCH, AssertionFailed, Assertions
+from shell.tools.testing.files import SqlTest
+from shell.tools.testing.rows import ROWTIME
 
 #: how often to look whether queries have read what there is
 _LOOK_S = 0.05

@@ -12,8 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from shell.client import Client, ClientError, until_ready
-from shell.migrations.applying import Applying, Wanted, check_applied, choose, parts_of
-from shell.migrations.history import (
+from shell.options import FAILED, READY_S, WRONG_OPTIONS, OptionProblem, definition
+from shell.output.console import Console
+from shell.output.table import Table, draw
+from shell.tools.migrations.applying import Applying, Wanted, check_applied, choose, parts_of
+from shell.tools.migrations.history import (
     NO_REASON,
     NO_VERSION,
     PENDING,
@@ -23,10 +26,7 @@ from shell.migrations.history import (
     Standing,
     standing,
 )
-from shell.migrations.project import CONFIG, MOST, Migration, Project
-from shell.options import FAILED, READY_S, WRONG_OPTIONS, OptionProblem, definition
-from shell.output.console import Console
-from shell.output.table import Table, draw
+from shell.tools.migrations.project import CONFIG, MOST, Migration, Project
 
 _HEADERS = (
     "Version",

@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import grammar
-from shell import dashboard, embedded, stories
+from shell import embedded
 from shell.client import Client, ClientError, FrameStream, Settings, until_ready
-from shell.dashboard import Feed, Panel
 from shell.output.console import Console
 from shell.output.rows import columns_of
 from shell.session import Failure, Session
-from shell.stories import Generate, Program, Show, Story, StoryProblem, Then
+from shell.tools.demo import dashboard, stories
+from shell.tools.demo.dashboard import Feed, Panel
+from shell.tools.demo.stories import Generate, Program, Show, Story, StoryProblem, Then
 
 READY_S = 120.0
 REGISTRY_S = 120.0

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 import grammar
 from shell import statements
 from shell.client import Client, ClientError
-from shell.migrations.history import (
+from shell.output.console import Console
+from shell.session import Failure, Session
+from shell.tools.migrations.history import (
     CLAIMED,
     ERROR,
     MIGRATED,
@@ -24,9 +26,7 @@ from shell.migrations.history import (
     standing,
     token,
 )
-from shell.migrations.project import Migration
-from shell.output.console import Console
-from shell.session import Failure, Session
+from shell.tools.migrations.project import Migration
 
 #: first words of the statements that a migration may have
 _ALLOWED = frozenset(

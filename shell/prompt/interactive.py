@@ -9,10 +9,10 @@ from typing import Any
 
 from shell.client import Client, ClientError
 from shell.commands.command import Context
-from shell.metadata import MetadataCache
 from shell.options import Connection
 from shell.output.console import SPINNER
-from shell.repl import Repl, open_history
+from shell.prompt.metadata import MetadataCache
+from shell.prompt.repl import Repl, open_history
 from shell.version import release, version
 
 #: properties with the addresses of services that the server uses or has started

@@ -10,7 +10,7 @@ from grammar.statements.asserts import AssertSource, AssertTombstone, AssertValu
 from shell.client import Client, ClientError, Settings
 from shell.output.text import json_text
 from shell.statements import quoted_name, quoted_text, type_text
-from shell.testing.rows import ROWTIME, WINDOW, Row, Rows
+from shell.tools.testing.rows import ROWTIME, WINDOW, Row, Rows
 
 #: streams of what is expected begin so; they are dropped with all others after the test
 SCRATCH = "KSQL_TEST_EXPECTED_"

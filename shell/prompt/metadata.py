@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shell.client import Client, ClientError
-from shell.completion import Metadata
+from shell.prompt.completion import Metadata
 
 #: one request each, because a server may refuse one of them
 _QUESTIONS = (

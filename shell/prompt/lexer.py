@@ -17,7 +17,7 @@ from pygments.token import (  # type: ignore[import-untyped]
 )
 
 from grammar import KEYWORDS
-from shell.completion import DATA_TYPES
+from shell.prompt.completion import DATA_TYPES
 
 _TYPES = [name for name in DATA_TYPES if name.isalpha()]
 

@@ -27,9 +27,9 @@ from prompt_toolkit.styles import Style
 from shell import commands, statements
 from shell.client import ClientError
 from shell.commands.command import Context, Leave
-from shell.completion import SKELETONS, complete
-from shell.lexer import KsqlLexer
-from shell.metadata import MetadataCache
+from shell.prompt.completion import SKELETONS, complete
+from shell.prompt.lexer import KsqlLexer
+from shell.prompt.metadata import MetadataCache
 from shell.scripts import is_whole, run_text, skipped
 from shell.session import Failure
 

@@ -29,7 +29,7 @@ from pathlib import Path
 
 import grammar
 
-FOLDER = Path(__file__).parent.parent / "examples"
+FOLDER = Path(__file__).parents[3] / "examples"
 _DIRECTIVE = re.compile(r"^--@(\w+) *(.*?)\s*$", re.M)
 
 

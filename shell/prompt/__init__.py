@@ -1,0 +1,1 @@
+"""The interactive prompt: reading, completion, colors, and the greeting."""

@@ -1,0 +1,1 @@
+"""``ksql-spark demo``: the stories of the folder examples, live."""
