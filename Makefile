@@ -15,7 +15,7 @@ JVM := .venv/.jvm
 S3 := .venv/.s3
 
 .PHONY: help setup run server demo test test-fast test-java test-kafka check lint lint-java types contracts fmt clean
-.PHONY: test-long test-stories test-cluster docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency plans
+.PHONY: pom test-long test-stories test-cluster docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency plans
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -83,6 +83,9 @@ lint: $(TOOLS) ## style, with ruff
 lint-java: $(TOOLS) ## format and warnings of the JVM classes, with google-java-format and ecj
 	@echo "== Java"
 	@$(BIN)/python -m tests.jvm.tools lint
+
+pom: setup ## write ksql_spark/jvm/pom.xml, with which an IDE opens the JVM classes and their tests
+	@$(BIN)/python -m tests.jvm.tools pom
 
 types: $(TOOLS) ## types, with mypy
 	@echo "== mypy"

@@ -75,7 +75,7 @@ class Category:
     URL = "URL"
 
 
-#: properties that limit what a function may build; KsqlCatalog.java gives them to the functions
+#: properties that limit what a function may build; the catalog gives them to the functions
 MAX_ELEMENTS, MAX_BYTES = "ksql.functions.max.elements", "ksql.functions.max.bytes"
 #: the result is at most a small multiple of the arguments together: nothing has to limit it
 BY_ARGUMENTS: tuple[str, ...] = ()

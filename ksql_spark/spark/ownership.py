@@ -21,4 +21,4 @@ def confirm(session: SparkSession, stamp: int, seconds: float) -> None:
 
 def _ownership(session: SparkSession) -> Any:
     jvm: Any = session._jvm
-    return java_class(jvm, "org.ksqlspark.cluster.Ownership")
+    return java_class(jvm, "org.ksqlspark.ownership.Ownership")

@@ -135,7 +135,7 @@ SETTINGS: Mapping[str, str] = {
     "spark.hadoop.fs.s3a.input.stream.type": "classic",
     # the SDK's own upload of files takes the store's answer 100 (continue) for a failure
     "spark.hadoop.fs.s3a.optimized.copy.from.local.enabled": "false",
-    "spark.sql.streaming.checkpointFileManagerClass": "org.ksqlspark.cluster.OwnedFiles",
+    "spark.sql.streaming.checkpointFileManagerClass": "org.ksqlspark.ownership.OwnedFiles",
     # real-time mode needs this format; a query that starts in micro-batches must use it from its first batch
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",

@@ -89,7 +89,7 @@ def start_with_spark(
         engine.stop()
     # queries of other tests write without being a member's
     session: Any = spark_process.session
-    java_class(session._jvm, "org.ksqlspark.cluster.Ownership").release()
+    java_class(session._jvm, "org.ksqlspark.ownership.Ownership").release()
 
 
 Start = Callable[[str], Engine]

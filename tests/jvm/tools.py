@@ -1,7 +1,8 @@
-"""``python -m tests.jvm.tools lint|format|test``: formatter, lint and unit tests of the JVM classes.
+"""``python -m tests.jvm.tools lint|format|test|pom``: formatter, lint and unit tests of the JVM classes.
 
 ``lint`` compares the format with google-java-format's and compiles with ecj's warnings as errors; ``format``
-rewrites the files; ``test`` runs the JUnit tests below ``tests/jvm``. The tools come from Maven Central on
+rewrites the files; ``test`` runs the JUnit tests below ``tests/jvm``; ``pom`` writes a ``pom.xml`` with which
+an IDE opens classes and tests, against the same jars. The tools come from Maven Central on
 first use. google-java-format needs a JDK; where Java is only a runtime, or there is none, we say what was not
 checked.
 """
@@ -14,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.services import artifacts
@@ -44,13 +46,34 @@ OFF = (
     "unusedParam",
 )
 
+POM = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>org.ksqlspark</groupId>
+  <artifactId>ksql-spark-jvm</artifactId>
+  <version>0</version>
+  <properties>
+    <maven.compiler.source>17</maven.compiler.source>
+    <maven.compiler.target>17</maven.compiler.target>
+    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
+  </properties>
+  <build>
+    <directory>${{java.io.tmpdir}}/ksql-spark-jvm</directory>
+    <sourceDirectory>${{project.basedir}}</sourceDirectory>
+    <testSourceDirectory>{tests}</testSourceDirectory>
+  </build>
+  <dependencies>
+{dependencies}  </dependencies>
+</project>
+"""
+
 #: packages of javac that google-java-format uses
 EXPORTS = ("api", "code", "file", "parser", "tree", "util")
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the tools that the arguments name; returns the exit code."""
-    tools = {"lint": lint, "format": reformat, "test": test}
+    tools = {"lint": lint, "format": reformat, "test": test, "pom": write_pom}
     if not arguments or not set(arguments) <= set(tools):
         print(__doc__, file=sys.stderr)
         return 2
@@ -74,6 +97,25 @@ def lint() -> int:
 def reformat() -> int:
     """Format all files; returns the exit code."""
     return _formatter("--replace")
+
+
+def write_pom() -> int:
+    """Write ``ksql_spark/jvm/pom.xml``, which names this machine's jars; returns the exit code."""
+    artifacts.ensure(["spark", "junit"])
+    dependencies = "".join(
+        f"    <dependency><groupId>jar</groupId><artifactId>{jar.stem}</artifactId><version>1</version>"
+        f"<scope>system</scope><systemPath>{escape(str(jar))}</systemPath></dependency>\n"
+        for jar in _classpath()
+    )
+    (PRODUCT / "pom.xml").write_text(POM.format(tests=TESTS, dependencies=dependencies), encoding="utf-8")
+    print(f"{PRODUCT / 'pom.xml'}: open it in an IDE, or mvn -f it test-compile")
+    return 0
+
+
+def _classpath() -> list[Path]:
+    """The jars that classes and tests are compiled against."""
+    spark = sorted(artifacts.pyspark_jars().glob("*.jar"))
+    return [*spark, *artifacts.jars("spark"), *artifacts.jars("junit")]
 
 
 def _sources(root: Path) -> list[str]:
@@ -110,11 +152,7 @@ def _formatter(*options: str) -> int:
 def _warnings() -> int:
     artifacts.ensure(["spark", "build", "junit"])
     (compiler,) = artifacts.jars("build")
-    classpath = [
-        *sorted(artifacts.pyspark_jars().glob("*.jar")),
-        *artifacts.jars("spark"),
-        *artifacts.jars("junit"),
-    ]
+    classpath = _classpath()
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         lines = ["-17", "-proc:none", "-failOnWarning", "-encoding", "UTF-8", "-d", "none"]
         lines += [
@@ -133,9 +171,7 @@ def test() -> int:
     product = artifacts.compile_java(PRODUCT)
     against = [
         product,
-        *artifacts.jars("junit"),
-        *artifacts.jars("spark"),
-        *sorted(artifacts.pyspark_jars().glob("*.jar")),
+        *_classpath(),
     ]
     tests = artifacts.compile_java(TESTS, against)
     classpath = os.pathsep.join(map(str, [tests, *against]))

@@ -4,6 +4,7 @@ import org.apache.spark.api.plugin.DriverPlugin;
 import org.ksqlspark.kafka.RemoteRuns;
 import org.ksqlspark.kafka.Traffic;
 import org.ksqlspark.log.ProcessingLog;
+import org.ksqlspark.ownership.Ownership;
 import org.ksqlspark.state.CacheBudget;
 
 /** The driver's side: takes executors' reports, and answers each. */

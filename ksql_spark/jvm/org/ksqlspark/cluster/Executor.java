@@ -6,6 +6,7 @@ import org.ksqlspark.kafka.RemoteRuns;
 import org.ksqlspark.kafka.Traffic;
 import org.ksqlspark.log.ErrorCounts;
 import org.ksqlspark.log.ProcessingLog;
+import org.ksqlspark.ownership.Ownership;
 import org.ksqlspark.state.CacheBudget;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

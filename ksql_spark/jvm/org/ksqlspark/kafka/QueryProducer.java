@@ -5,8 +5,8 @@ import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
-import org.ksqlspark.cluster.Ownership;
 import org.ksqlspark.log.ProcessingLog;
+import org.ksqlspark.ownership.Ownership;
 
 import java.time.Duration;
 import java.util.HashMap;

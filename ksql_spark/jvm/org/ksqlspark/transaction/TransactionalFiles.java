@@ -2,7 +2,7 @@ package org.ksqlspark.transaction;
 
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
-import org.ksqlspark.cluster.OwnedFiles;
+import org.ksqlspark.ownership.OwnedFiles;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

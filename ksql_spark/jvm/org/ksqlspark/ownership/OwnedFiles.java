@@ -1,4 +1,4 @@
-package org.ksqlspark.cluster;
+package org.ksqlspark.ownership;
 
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;

@@ -1,4 +1,4 @@
-package org.ksqlspark.cluster;
+package org.ksqlspark.ownership;
 
 /**
  * Until when this server's queries may write.
@@ -30,7 +30,7 @@ public final class Ownership {
     }
 
     /** For how long the server's queries may still write: nanoseconds. Negative: no longer. */
-    static long left() {
+    public static long left() {
         long end = until;
         return end == FOREVER ? FOREVER : end - System.nanoTime();
     }
@@ -41,7 +41,7 @@ public final class Ownership {
      * @param stamp when it was asked, on the clock of this JVM
      * @param left its answer to {@link #left}
      */
-    static void follow(long stamp, long left) {
+    public static void follow(long stamp, long left) {
         until = left == FOREVER ? FOREVER : stamp + left;
     }
 

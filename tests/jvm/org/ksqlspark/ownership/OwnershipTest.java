@@ -1,4 +1,4 @@
-package org.ksqlspark.cluster;
+package org.ksqlspark.ownership;
 
 import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;

@@ -1,0 +1,60 @@
+package org.ksqlspark.formats;
+
+import org.ksqlspark.functions.FunctionTable;
+import org.ksqlspark.registry.RegistryClient;
+
+/** Decoders and encoders by name. */
+public final class FormatFunctions {
+    private FormatFunctions() {}
+
+    /** Adds them to a table. */
+    public static void addTo(FunctionTable table) {
+        addTexts(table);
+        addSchemas(table);
+        table.add("kafka_int_decode", call -> new KafkaCodec.DecodeInt());
+        table.add("kafka_bigint_decode", call -> new KafkaCodec.DecodeLong());
+        table.add("kafka_double_decode", call -> new KafkaCodec.DecodeDouble());
+        table.add("kafka_double_encode", call -> new KafkaCodec.EncodeDouble());
+        table.add("kafka_partition", call -> new KafkaCodec.Partition());
+    }
+
+    private static void addTexts(FunctionTable table) {
+        table.add("decode_json", call -> new JsonDecoder(call.argument()));
+        table.add("decode_json_sr", call -> new JsonDecoder(call.argument(), true));
+        table.add("explain_json", call -> new JsonDecoder.Explain(call.argument()));
+        table.add("is_json_null", call -> new JsonDecoder.IsNull());
+        table.add("encode_json", call -> new JsonEncoder(call.row(), false));
+        table.add("encode_json_bare", call -> new JsonEncoder(call.row(), true));
+        table.add("encode_json_sr", call -> new JsonEncoder(call.row(), false, call.argument()));
+        table.add(
+                "encode_json_sr_bare", call -> new JsonEncoder(call.row(), true, call.argument()));
+        table.add("json_text", call -> new JsonEncoder.Text(call.row()));
+        table.add("decode_delimited", call -> new DelimitedDecoder(call.argument()));
+        table.add("explain_delimited", call -> new DelimitedDecoder.Explain(call.argument()));
+        table.add("quote_delimited", call -> new DelimitedDecoder.Quote(call.argument(), false));
+        table.add(
+                "quote_delimited_first", call -> new DelimitedDecoder.Quote(call.argument(), true));
+    }
+
+    private static void addSchemas(FunctionTable table) {
+        table.add("decode_avro", call -> avro(call));
+        table.add(
+                "explain_avro",
+                call -> new AvroDecoder.Explain(call.argument(), RegistryClient.ofSession()));
+        table.add("encode_avro", call -> new AvroEncoder(call.row(), false, call.argument()));
+        table.add("encode_avro_bare", call -> new AvroEncoder(call.row(), true, call.argument()));
+        table.add("decode_protobuf", call -> protobuf(call));
+        table.add("explain_protobuf", call -> new ProtobufDecoder.Explain(protobuf(call)));
+        table.add("encode_protobuf", call -> new ProtobufEncoder(call.row(), call.argument()));
+        table.add("frame_body", call -> new Frame.Body());
+        table.add("framed", call -> new Frame.FromHeader(call.argument(), call.types()));
+    }
+
+    private static AvroDecoder avro(FunctionTable.Call call) {
+        return new AvroDecoder(call.argument(), RegistryClient.ofSession());
+    }
+
+    private static ProtobufDecoder protobuf(FunctionTable.Call call) {
+        return new ProtobufDecoder(call.argument(), RegistryClient.ofSession());
+    }
+}
