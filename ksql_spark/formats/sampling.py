@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from ksql_spark.formats.base import BadRecord
+from ksql_spark.formats.detection import CANDIDATES, FormatDetector
 from ksql_spark.formats.framed import unframed
-from ksql_spark.formats.guess import CANDIDATES, Guess
 from ksql_spark.formats.protobuf import ProtobufSerde, message_name
 from ksql_spark.formats.registered import NotConvertible
-from ksql_spark.formats.shown import Shown
+from ksql_spark.formats.self_described import SelfDescribed
 from ksql_spark.schema_registry import RegisteredSchema, SchemaRegistry
 from ksql_spark.types import (
     BIGINT,
@@ -45,7 +45,7 @@ _MOST_DIGITS = 38
 _MOST_FIELDS = 100
 _WHOLE = re.compile(r"-?(0|[1-9]\d*)")
 _FRACTION = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
-#: the names that Guess has for the format KAFKA, the likeliest first, and their types
+#: the names that FormatDetector has for the format KAFKA, the likeliest first, and their types
 _KAFKA: dict[str, SqlType] = {
     "KAFKA_STRING": STRING,
     "KAFKA_INT": INTEGER,
@@ -82,7 +82,7 @@ class Proposal:
 
 def guessed(samples: Iterable[bytes], registry: SchemaRegistry | None) -> str | None:
     """The format that fits all samples; those that fit none do not count. None: there are no others."""
-    guess = Guess(is_key=False, shown=None if registry is None else Shown(registry))
+    guess = FormatDetector(is_key=False, shown=None if registry is None else SelfDescribed(registry))
     for data in samples:
         guess.show(data)
     if not guess.names:

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from ksql_spark.errors import KsqlError
 from ksql_spark.services.cache import Report, cache_dir, digest, locked
 from ksql_spark.services.java import java_binary
-from ksql_spark.services.trust import trust_store
+from ksql_spark.services.trust_store import trust_store
 
 MANIFEST = Path(__file__).with_name("ivy.xml")
 SETTINGS = Path(__file__).with_name("ivysettings.xml")

@@ -19,7 +19,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.logical.nodes import keeps_places
 from ksql_spark.runtime.errors import QueryError
-from ksql_spark.runtime.queries import removals as leftovers
+from ksql_spark.runtime.queries import removals
 from ksql_spark.runtime.queries.states import Event
 from ksql_spark.runtime.reading.push import PushResult
 from ksql_spark.runtime.reading.topic_feeds import Batch, Feeds, PushMemory, Readers, Subscription
@@ -353,7 +353,7 @@ def test_rows_of_single_records_of_one_stream_have_places(world: World, text: st
 
 
 def test_topics_go_even_if_the_broker_was_away(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leftovers, "REMOVE_AFTER_S", 0.0)
+    monkeypatch.setattr(removals, "REMOVE_AFTER_S", 0.0)
     stream = serving.query("SELECT s.w, COUNT(*) FROM s JOIN t ON s.k = t.k GROUP BY s.w EMIT CHANGES;")
     assert len(serving.topics()) > 1
 
@@ -364,5 +364,5 @@ def test_topics_go_even_if_the_broker_was_away(serving: Serving, monkeypatch: py
         patched.setattr(serving.world.admin, "delete_topics", away)
         with pytest.raises(KsqlError):
             stream.close()
-    serving.world.queries.leftovers.remove_due(lambda name: False, lambda: False)
+    serving.world.queries.removals.remove_due(lambda name: False, lambda: False)
     assert serving.topics() == []

@@ -9,12 +9,12 @@ from pathlib import Path
 from ksql_spark.config import Config
 from ksql_spark.engine.bootstrap.lifecycle import Lifecycle
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime.driver.clock_monitor import ClockWatch
-from ksql_spark.runtime.driver.heap_monitor import LOOK_EVERY_S, HeapWatch
+from ksql_spark.runtime.driver.clock_monitor import ClockMonitor
+from ksql_spark.runtime.driver.heap_monitor import LOOK_EVERY_S, HeapMonitor
 from ksql_spark.runtime.driver.startup import SparkStart
 from ksql_spark.runtime.driver.supervisor import SparkSupervisor
 from ksql_spark.runtime.queries.manager import QueryManager
-from ksql_spark.runtime.queries.polling import Watch
+from ksql_spark.runtime.queries.periodic import PeriodicTask
 from ksql_spark.services.data_dir import folder_id
 from ksql_spark.spark import master
 from ksql_spark.spark.hadoop_folder import HadoopFolder
@@ -84,7 +84,7 @@ def begin_spark(
 
 def create_watchers(
     spark: SparkProcess, queries: QueryManager, restarted: Callable[[], None], lifecycle: Lifecycle
-) -> Sequence[SparkSupervisor | ClockWatch | Watch]:
+) -> Sequence[SparkSupervisor | ClockMonitor | PeriodicTask]:
     """What watches a Spark process of our own, once started: its end, the wall clock, its heap.
 
     Args:
@@ -95,9 +95,9 @@ def create_watchers(
     """
     lifecycle.on_stop(spark.kill_if_frozen)  # else queries could not be stopped
     supervisor = SparkSupervisor(spark, queries, restarted)
-    clock = ClockWatch(supervisor.clock_set_back)
-    heap = HeapWatch(queries.runs, spark.heap, spark.collect_garbage)
-    watchers = (supervisor, clock, Watch("heap-watch", LOOK_EVERY_S, heap.look))
+    clock = ClockMonitor(supervisor.clock_set_back)
+    heap = HeapMonitor(queries.runs, spark.heap, spark.collect_garbage)
+    watchers = (supervisor, clock, PeriodicTask("heap-watch", LOOK_EVERY_S, heap.look))
     for watcher in watchers:
         lifecycle.on_stop(watcher.close)
     return watchers

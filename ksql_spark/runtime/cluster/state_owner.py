@@ -1,4 +1,4 @@
-"""Whose the folder of the state of queries is: of one service id on one Kafka cluster.
+"""Ownership of the state folder, which belongs to one service id on one Kafka cluster.
 
 Ids of queries and checkpoints mean something only there. Another service that used the folder would go on
 from state which is not its own, and remove what it does not know.

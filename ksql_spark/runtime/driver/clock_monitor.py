@@ -15,7 +15,7 @@ HARMLESS_S = 10.0
 LOOK_EVERY_S = 1.0
 
 
-class ClockWatch:
+class ClockMonitor:
     """Compares the wall clock with one that nobody sets, in a thread of its own.
 
     Args:
@@ -55,4 +55,4 @@ class ClockWatch:
             self.look()
 
 
-__all__ = ["ClockWatch"]
+__all__ = ["ClockMonitor"]

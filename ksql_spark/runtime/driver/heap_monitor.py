@@ -27,7 +27,7 @@ SPARE_SHARE, SPARE_BYTES = 0.4, 32 * 2**20
 GROWTH = 1.15
 
 
-class HeapWatch:
+class HeapMonitor:
     """Looks through the heap when the runs of queries have changed and then have not for QUIET_S.
 
     If they never stop changing, it does so every LONGEST_S. It also does so when a load is over that made the
@@ -100,4 +100,4 @@ class _Growth:
             self._collections, self._quiet, self._left = use.collections, 0, use.taken
 
 
-__all__ = ["LOOK_EVERY_S", "HeapWatch"]
+__all__ = ["LOOK_EVERY_S", "HeapMonitor"]

@@ -21,7 +21,7 @@ from ksql_spark.runtime.errors import SYSTEM, classify, is_jvm_gone, reason
 from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
 from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
-from ksql_spark.runtime.queries.removals import Leftovers
+from ksql_spark.runtime.queries.removals import PendingRemovals
 from ksql_spark.runtime.queries.runs import QueryRuns
 from ksql_spark.runtime.queries.states import Event, State, TransitionRefused
 from ksql_spark.runtime.queries.watcher import QueryWatcher
@@ -94,8 +94,8 @@ class QueryManager:
             queries=self.managed,
             failed=self._did_not_go_on,
         )
-        self.leftovers = Leftovers()
-        self._watcher = QueryWatcher(self, self._runs, self.checkpoints, self.leftovers, admin)
+        self.removals = PendingRemovals()
+        self._watcher = QueryWatcher(self, self._runs, self.checkpoints, self.removals, admin)
         self._watcher.start()
 
     def is_here(self, query: ManagedQuery) -> bool:
@@ -431,12 +431,12 @@ class QueryManager:
             self._kill(query)
             log.info("query %s has ended", query.id, extra={"query": query.id})
         if not is_here:  # its owner removes what it leaves, unless that has just died
-            self.leftovers.add(query.id, lambda: self._remove_all(query))
+            self.removals.add(query.id, lambda: self._remove_all(query))
             return
         try:
             self._remove_all(query)
         except (KsqlError, OSError):
-            self.leftovers.add(query.id, lambda: self._remove_all(query))
+            self.removals.add(query.id, lambda: self._remove_all(query))
             raise
 
     def _remove_all(self, query: ManagedQuery) -> None:

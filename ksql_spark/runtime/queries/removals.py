@@ -1,4 +1,4 @@
-"""Removals that another server may have made, or that have failed: they are made later, and again."""
+"""Removals of topics and state that are retried until they succeed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REMOVE_AFTER_S = 15.0
 _FROZEN_S = 5.0
 
 
-class Leftovers:
+class PendingRemovals:
     """What ended queries may have left. Thread-safe."""
 
     def __init__(self) -> None:

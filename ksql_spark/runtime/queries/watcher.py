@@ -19,8 +19,8 @@ from ksql_spark.runtime.errors import (
 )
 from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
 from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
-from ksql_spark.runtime.queries.polling import Watch
-from ksql_spark.runtime.queries.removals import Leftovers
+from ksql_spark.runtime.queries.periodic import PeriodicTask
+from ksql_spark.runtime.queries.removals import PendingRemovals
 from ksql_spark.runtime.queries.runs import QueryRuns
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.queries.topics import QueryTopics, all_names
@@ -63,7 +63,7 @@ class QueryWatcher:
         manager: of the queries.
         runs: of the queries.
         checkpoints: of the queries.
-        leftovers: of queries that have ended.
+        removals: what is to be removed of queries that have ended.
         admin: of the cluster.
     """
 
@@ -72,21 +72,21 @@ class QueryWatcher:
         manager: Manager,
         runs: QueryRuns,
         checkpoints: QueryCheckpoints,
-        leftovers: Leftovers,
+        removals: PendingRemovals,
         admin: KafkaAdmin,
     ) -> None:
         self._manager = manager
         self._runs = runs
         self._checkpoints = checkpoints
-        self._leftovers = leftovers
+        self._removals = removals
         self._admin = admin
         self._closing = threading.Event()
         #: topics that were not as they should be the last time: query id and topic
         self._doubted: set[tuple[str, str]] = set()
         self._watches = (
-            Watch("query-watcher", WATCH_EVERY_S, self._look),
-            Watch("topic-watcher", LOOK_AT_TOPICS_EVERY_S, self._look_at_topics),
-            Watch("leftover-watcher", WATCH_EVERY_S, self._remove_leftovers),
+            PeriodicTask("query-watcher", WATCH_EVERY_S, self._look),
+            PeriodicTask("topic-watcher", LOOK_AT_TOPICS_EVERY_S, self._look_at_topics),
+            PeriodicTask("pending-removals", WATCH_EVERY_S, self._remove_pending),
         )
 
     def start(self) -> None:
@@ -123,8 +123,8 @@ class QueryWatcher:
         if failed is not None:
             raise failed
 
-    def _remove_leftovers(self) -> None:
-        self._leftovers.remove_due(self._manager.knows, self._closing.is_set)
+    def _remove_pending(self) -> None:
+        self._removals.remove_due(self._manager.knows, self._closing.is_set)
 
     def check(self, query: ManagedQuery) -> None:
         """Look at a query once, unless it is being started or ended; if that fails, so does the query."""

@@ -7,9 +7,9 @@ import itertools
 import threading
 from typing import Literal
 
+from ksql_spark.formats.detection import FormatDetector
 from ksql_spark.formats.framed import with_schema_id
-from ksql_spark.formats.guess import Guess
-from ksql_spark.formats.shown import Shown
+from ksql_spark.formats.self_described import SelfDescribed
 from ksql_spark.formats.spec import KEY, VALUE
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
@@ -56,8 +56,11 @@ class PrintResult(QueryStream):
         self._every = max(every, 1)
         self._left = limit
         self._count = 0
-        shown = None if registry is None else Shown(registry)
-        self._guesses = {"Key": Guess(is_key=True, shown=shown), "Value": Guess(is_key=False, shown=shown)}
+        shown = None if registry is None else SelfDescribed(registry)
+        self._guesses = {
+            "Key": FormatDetector(is_key=True, shown=shown),
+            "Value": FormatDetector(is_key=False, shown=shown),
+        }
         self._announced: dict[str, str] = {}
 
     def read(self, timeout_s: float) -> list[Row] | None:

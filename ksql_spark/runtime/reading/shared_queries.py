@@ -172,7 +172,7 @@ class SharedQueries:
             self._admin.delete_topics([shared.topic])
         except KsqlError as error:
             log.warning("topic %s is deleted later: %s", shared.topic, error.message)
-            self._queries.leftovers.add(shared.topic, lambda: self._admin.delete_topics([shared.topic]))
+            self._queries.removals.add(shared.topic, lambda: self._admin.delete_topics([shared.topic]))
 
     def _running(self, same: str) -> list[SharedQuery]:
         with self._lock:

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime.queries import removals as leftovers
-from ksql_spark.runtime.queries.removals import Leftovers
+from ksql_spark.runtime.queries import removals
+from ksql_spark.runtime.queries.removals import PendingRemovals
 from tests.statements.world import World
 
 SOON_S = 20.0
@@ -19,7 +19,7 @@ SOON_S = 20.0
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leftovers, "REMOVE_AFTER_S", 0.0)
+    monkeypatch.setattr(removals, "REMOVE_AFTER_S", 0.0)
 
 
 def until(condition: Callable[[], object]) -> None:
@@ -30,7 +30,7 @@ def until(condition: Callable[[], object]) -> None:
 
 
 def test_what_cannot_be_removed_is_removed_later(at_once: None) -> None:
-    left, removed = Leftovers(), []
+    left, removed = PendingRemovals(), []
     problems: list[Exception] = [KsqlError("BROKER_UNREACHABLE", servers="x", reason="y"), OSError("disk")]
 
     def remove() -> None:
@@ -45,7 +45,7 @@ def test_what_cannot_be_removed_is_removed_later(at_once: None) -> None:
 
 
 def test_what_has_come_again_stays(at_once: None) -> None:
-    left, removed = Leftovers(), []
+    left, removed = PendingRemovals(), []
     left.add("a", lambda: removed.append("a"))
     left.remove_due(lambda name: name == "a", lambda: False)
     left.remove_due(lambda name: False, lambda: False)
@@ -53,7 +53,7 @@ def test_what_has_come_again_stays(at_once: None) -> None:
 
 
 def test_nothing_is_removed_before_its_time() -> None:
-    left, removed = Leftovers(), []
+    left, removed = PendingRemovals(), []
     left.add("a", lambda: removed.append("a"))
     left.remove_due(lambda name: False, lambda: False)
     assert removed == []
@@ -72,7 +72,7 @@ def test_what_a_dead_server_cannot_remove_another_one_does(world: World, at_once
 
 
 def test_what_is_refused_is_not_tried_again(at_once: None) -> None:
-    left, tries = Leftovers(), []
+    left, tries = PendingRemovals(), []
 
     def refused() -> None:
         tries.append("a")
@@ -85,7 +85,7 @@ def test_what_is_refused_is_not_tried_again(at_once: None) -> None:
 
 
 def test_nothing_is_removed_while_the_server_stops(at_once: None) -> None:
-    left, removed = Leftovers(), []
+    left, removed = PendingRemovals(), []
     left.add("a", lambda: removed.append("a"))
     left.remove_due(lambda name: False, lambda: True)
     assert removed == []
@@ -94,10 +94,10 @@ def test_nothing_is_removed_while_the_server_stops(at_once: None) -> None:
 def test_a_server_that_was_frozen_first_reads_what_has_come_again(
     at_once: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left, removed = Leftovers(), []
+    left, removed = PendingRemovals(), []
     left.add("a", lambda: removed.append("a"))
     with monkeypatch.context() as patched:
-        patched.setattr(leftovers, "_FROZEN_S", -1.0)
+        patched.setattr(removals, "_FROZEN_S", -1.0)
         left.remove_due(lambda name: False, lambda: False)
         assert removed == []
     left.remove_due(lambda name: False, lambda: False)

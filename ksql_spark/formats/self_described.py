@@ -1,4 +1,4 @@
-"""Records of formats with schemas as text, by nothing but their own schemas: for PRINT (reference §2.12)."""
+"""Shows records as JSON with the schemas that they name: for PRINT (reference §2.12)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ksql_spark.schema_registry import RegisteredSchema, SchemaRegistry
 from ksql_spark.types import Struct
 
 
-class Shown:
+class SelfDescribed:
     """Shows records as JSON.
 
     Args:

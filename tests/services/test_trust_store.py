@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 
-from ksql_spark.services import trust
+from ksql_spark.services import trust_store as trust
 
 
 def pem(*certificates: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Guesses the format of keys or values from their bytes, for PRINT and for CREATE … WITH (INFER = 'sample').
+"""Detects the format of keys or values from their bytes, for PRINT and for CREATE … WITH (INFER = 'sample').
 
 What PRINT calls KAFKA_INT and so on is the format KAFKA with a column of that type.
 """
@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable
 from functools import partial
 
-from ksql_spark.formats.shown import Shown
+from ksql_spark.formats.self_described import SelfDescribed
 
 
 def _json(data: bytes) -> str:
@@ -69,13 +69,13 @@ def _session(data: bytes) -> str:
     raise ValueError("no key")
 
 
-class Guess:
+class FormatDetector:
     """The formats that fit all the keys, or all the values, seen so far.
 
     ``shown`` reads records that name a schema; None: there is no registry.
     """
 
-    def __init__(self, *, is_key: bool, shown: Shown | None = None) -> None:
+    def __init__(self, *, is_key: bool, shown: SelfDescribed | None = None) -> None:
         self._readers: dict[str, Callable[[bytes], str]] = {}
         if shown is not None:
             self._readers |= {name: partial(shown.text, name) for name in REGISTERED}

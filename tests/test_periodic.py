@@ -1,4 +1,4 @@
-"""Looks that fail are told once, and are no reason not to look again."""
+"""Calls that fail are logged once, and the next one is made all the same."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import threading
 
 import pytest
 
-from ksql_spark.runtime.queries.polling import Watch
+from ksql_spark.runtime.queries.periodic import PeriodicTask
 
 TIMEOUT_S = 20.0
 
 
-def test_a_look_that_fails_is_told_once_and_the_next_one_comes(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_call_that_fails_is_logged_once_and_the_next_one_is_made(caplog: pytest.LogCaptureFixture) -> None:
     outcomes: queue.Queue[Exception | None] = queue.Queue()
     problems: queue.Queue[str | None] = queue.Queue()
 
@@ -22,7 +22,7 @@ def test_a_look_that_fails_is_told_once_and_the_next_one_comes(caplog: pytest.Lo
         if outcome is not None:
             raise outcome
 
-    watch = Watch("a-watcher", 0.0, look)
+    watch = PeriodicTask("a-watcher", 0.0, look)
     watch.start()
     given = [None, RuntimeError("odd"), RuntimeError("odd"), ValueError("odder"), None, None]
     for outcome in given:
@@ -33,7 +33,7 @@ def test_a_look_that_fails_is_told_once_and_the_next_one_comes(caplog: pytest.Lo
     outcomes.put(None)
     assert watch.join(TIMEOUT_S)
     told = [record.message for record in caplog.records if record.levelname == "ERROR"]
-    assert told == ["a-watcher: a look has failed; it goes on"] * 2
+    assert told == ["a-watcher failed; it will be tried again"] * 2
     assert caplog.text.count("RuntimeError: odd") == 1 and caplog.text.count("ValueError: odder") == 1
 
 
@@ -45,7 +45,7 @@ def test_what_fails_because_all_is_closed_is_not_told(caplog: pytest.LogCaptureF
         assert is_closed.wait(TIMEOUT_S)
         raise RuntimeError("it is closed")
 
-    watch = Watch("a-watcher", 0.0, look)
+    watch = PeriodicTask("a-watcher", 0.0, look)
     watch.start()
     assert is_looking.wait(TIMEOUT_S)
     watch.close()

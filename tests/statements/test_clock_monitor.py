@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ksql_spark.runtime.driver.clock_monitor import ClockWatch
+from ksql_spark.runtime.driver.clock_monitor import ClockMonitor
 
 
 class Clocks:
     def __init__(self) -> None:
         self.wall, self.steady = 1_000_000.0, 50.0
         self.told: list[float] = []
-        self.watch = ClockWatch(self.told.append, lambda: self.wall, lambda: self.steady)
+        self.watch = ClockMonitor(self.told.append, lambda: self.wall, lambda: self.steady)
 
     def after(self, wall_s: float, steady_s: float) -> list[float]:
         """What has been told so far, once the clocks have gone on by so much."""

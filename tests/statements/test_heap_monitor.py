@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from ksql_spark.runtime.driver.heap_monitor import LONGEST_S, QUIET_LOOKS, QUIET_S, HeapWatch
+from ksql_spark.runtime.driver.heap_monitor import LONGEST_S, QUIET_LOOKS, QUIET_S, HeapMonitor
 from ksql_spark.spark.heap import HeapUse
 
 MB = 2**20
@@ -17,7 +17,7 @@ class Server:
         self.now, self.collected = 50.0, 0
         self.runs: frozenset[Hashable] = frozenset()
         self.heap: HeapUse | None = HeapUse(collections=10, taken=120 * MB, needed=100 * MB)
-        self.watch = HeapWatch(lambda: self.runs, lambda: self.heap, self._collect, lambda: self.now)
+        self.watch = HeapMonitor(lambda: self.runs, lambda: self.heap, self._collect, lambda: self.now)
 
     def _collect(self) -> None:
         self.collected += 1
@@ -99,7 +99,7 @@ def test_not_when_the_heap_is_needed_or_hardly_grew() -> None:
 def test_not_again_when_nothing_was_given_back() -> None:
     server = quiet_server()
     collected: list[int] = []
-    server.watch = HeapWatch(
+    server.watch = HeapMonitor(
         lambda: server.runs, lambda: server.heap, lambda: collected.append(1), lambda: server.now
     )
     server.looks(100, collections=0, taken=900)
