@@ -13,7 +13,7 @@ from typing import Any
 
 from ksql_spark.formats.avro_schema import branch_name, is_decimal, per_millisecond
 from ksql_spark.formats.base import BadRecord
-from ksql_spark.formats.number_text import fit_decimal
+from ksql_spark.formats.number_text import fit_decimal, in_range
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -359,7 +359,8 @@ def _plain(schema: Mapping[str, Any], type_: SqlType) -> Read | None:
     readers: dict[str, dict[SqlType, Read]] = {
         "boolean": {BOOLEAN: _truth, STRING: lambda source: str(_truth(source)).lower()},
         "int": {
-            **dict.fromkeys((INTEGER, BIGINT, DATE, TIME), Input.integer),
+            **dict.fromkeys((INTEGER, BIGINT, DATE), Input.integer),
+            TIME: lambda source: in_range(source.integer(), TIME),
             DOUBLE: lambda source: float(source.integer()),
             STRING: lambda source: str(source.integer()),
         },
@@ -380,6 +381,9 @@ def _of_long(schema: Mapping[str, Any], type_: SqlType) -> Read | None:
         return found
 
     def time(source: Input) -> int:
+        return in_range(source.number() // (parts or 1), TIME)
+
+    def integer(source: Input) -> int:
         found = source.number()
         cut = abs(found) // (parts or 1) * (1 if found >= 0 else -1)
         if cut not in _INT:
@@ -387,7 +391,7 @@ def _of_long(schema: Mapping[str, Any], type_: SqlType) -> Read | None:
         return cut
 
     if type_ in (TIME, INTEGER):
-        return None if parts is None else time
+        return None if parts is None else time if type_ == TIME else integer
     readers: dict[SqlType, Read] = {
         BIGINT: Input.number,
         DOUBLE: lambda source: float(source.number()),

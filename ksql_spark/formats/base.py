@@ -46,10 +46,13 @@ class Serde(ABC):
 
     @property
     def ddl(self) -> str:
-        """The columns for decoders on the JVM: Spark DDL, after "=" where there is one bare value."""
-        return ("" if self.wrapped else "=") + ", ".join(
-            f"{quote_identifier(c.name)} {spark_type(c.type)}" for c in self.columns
-        )
+        """The columns for decoders on the JVM, after "=" where there is one bare value."""
+        return ("" if self.wrapped else "=") + self.columns_ddl
+
+    @property
+    def columns_ddl(self) -> str:
+        """The columns as Spark DDL; TIME is Spark's, so that decoders know it from INTEGER."""
+        return ", ".join(f"{quote_identifier(c.name)} {spark_type(c.type, 'time(3)')}" for c in self.columns)
 
     # ---- in Python -----------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from ksql_spark.formats.number_text import double_text, in_range, parse_decimal,
 from ksql_spark.formats.spec import SerdeSpec
 from ksql_spark.formats.temporal import NUMBER_OF, to_number
 from ksql_spark.functions.casts import plain_decimal
-from ksql_spark.functions.spark_text import spark_type, string
+from ksql_spark.functions.spark_text import string
 from ksql_spark.schema import Column
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.types import (
@@ -119,8 +119,7 @@ class DelimitedSerde(Serde):
         return self._call("explain_delimited", data)
 
     def _call(self, function: str, data: str) -> str:
-        schema = ", ".join(f"{quote_identifier(c.name)} {spark_type(c.type)}" for c in self.columns)
-        return f"ksql.{quote_identifier(f'{function}:{self.delimiter}{schema}')}({data})"
+        return f"ksql.{quote_identifier(f'{function}:{self.delimiter}{self.columns_ddl}')}({data})"
 
     def encode_sql(self, texts: Sequence[str]) -> str:
         """The fields' texts, quoted where needed, joined; a single NULL is a null record."""

@@ -7,8 +7,10 @@ from decimal import Decimal as PythonDecimal
 from decimal import InvalidOperation
 
 from ksql_spark.formats.base import BadRecord
-from ksql_spark.types import INTEGER, TIMESTAMP, Decimal, SqlType
+from ksql_spark.types import INTEGER, TIME, TIMESTAMP, Decimal, SqlType
 
+#: included: Connect's times and ksqlDB allow the end of the day
+_DAY_MS = 86_400_000
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 #: as Java's Double.parseDouble takes them
 _DOUBLE = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?")
@@ -59,11 +61,13 @@ def parse_integer(text: str, type_: SqlType) -> int:
 
 
 def in_range(value: int, type_: SqlType) -> int:
-    """The number of a DATE, TIME or TIMESTAMP, whose microseconds must fit 64 bits.
+    """The number of a DATE, a TIMESTAMP (its microseconds must fit 64 bits) or a TIME (within a day).
 
     Raises:
-        BadRecord: they do not.
+        BadRecord: it is out of range.
     """
+    if type_ == TIME and not 0 <= value <= _DAY_MS:
+        raise BadRecord(f"There are no {value} milliseconds in a day, as a TIME needs.")
     if type_ == TIMESTAMP and not -(2**63) <= value * 1000 < 2**63:
         raise BadRecord(f"{value} is no {type_}")
     return value

@@ -18,7 +18,7 @@ from uuid import UUID
 from ksql_spark.formats import protobuf_schema
 from ksql_spark.formats.base import BadRecord, Serde
 from ksql_spark.formats.framed import FramedSerde
-from ksql_spark.formats.number_text import fit_decimal
+from ksql_spark.formats.number_text import fit_decimal, in_range
 from ksql_spark.formats.protobuf_message import (
     DATE,
     DECIMAL,
@@ -422,8 +422,10 @@ def _scalar(name: str, to: SqlType) -> Reader | None:
     whole = _whole(name)
     if whole is None:
         return None
-    if to == INTEGER or to in (SQL_DATE, SQL_TIME):
+    if to in (INTEGER, SQL_DATE):
         return lambda value: _in_int(whole(value))
+    if to == SQL_TIME:
+        return lambda value: in_range(signed(whole(value), 64), to)
     if to == BIGINT:
         return lambda value: signed(whole(value), 64)
     if to == SQL_TIMESTAMP:
@@ -509,8 +511,7 @@ def _date(data: bytes) -> int | None:
 
 def _time(data: bytes) -> int:
     _, hours, minutes, seconds, nanos = map(_in_int, _numbers(data))
-    millis = abs(nanos) // _NANOS_PER_MS * (1 if nanos >= 0 else -1)
-    return _in_int(((hours * 60 + minutes) * 60 + seconds) * _MS_PER_S + millis)
+    return in_range(((hours * 60 + minutes) * 60 + seconds) * _MS_PER_S + nanos // _NANOS_PER_MS, SQL_TIME)
 
 
 def _decimal(data: bytes, to: Decimal) -> PythonDecimal:

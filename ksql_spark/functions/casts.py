@@ -261,7 +261,7 @@ def _struct_text(text: str, fields: tuple[Any, ...]) -> str:
 
 
 def _time_text(text: str) -> str:
-    minutes = f"lpad(({text} div 3600000), 2, '0'), ':', lpad(({text} div 60000) % 60, 2, '0')"
+    minutes = f"lpad(({text} div 3600000) % 24, 2, '0'), ':', lpad(({text} div 60000) % 60, 2, '0')"
     seconds = f"({text} div 1000) % 60"
     return f"concat({minutes}, if({seconds} = 0, '', concat(':', lpad({seconds}, 2, '0'))))"
 

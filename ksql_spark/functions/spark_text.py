@@ -61,12 +61,15 @@ _PRIMITIVE_TYPES: dict[SqlType, str] = {
 }
 
 
-def spark_type(type_: SqlType) -> str:
+def spark_type(type_: SqlType, time: str = "int") -> str:
     """The Spark SQL type of ``type_``; that of NULL is ``void``.
 
     Precisions above Spark's 38 are reduced as Spark does: whole digits first, at least 6 (or all) decimals.
+    ``time`` stands for TIME, which is a number in Spark.
     """
     match type_:
+        case Primitive("TIME"):
+            return time
         case Primitive():
             return _PRIMITIVE_TYPES[type_]
         case Decimal(precision, scale):
@@ -76,11 +79,11 @@ def spark_type(type_: SqlType) -> str:
                 precision = MAX_PRECISION
             return f"decimal({precision},{scale})"
         case Array(element):
-            return f"array<{spark_type(element)}>"
+            return f"array<{spark_type(element, time)}>"
         case Map(key, value):
-            return f"map<{spark_type(key)},{spark_type(value)}>"
+            return f"map<{spark_type(key, time)},{spark_type(value, time)}>"
         case Struct(fields):
-            inner = ",".join(f"{quote_identifier(f.name)}:{spark_type(f.type)}" for f in fields)
+            inner = ",".join(f"{quote_identifier(f.name)}:{spark_type(f.type, time)}" for f in fields)
             return f"struct<{inner}>"
         case Null():
             return "void"

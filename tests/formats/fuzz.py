@@ -107,7 +107,7 @@ def _value(type_: SqlType, dice: random.Random) -> Any:
     if type_ == DATE:
         return number % 40_000 - 10_000
     if type_ == TIME:
-        return number % 86_400_000
+        return dice.choice((number, 86_400_000, *[number % 86_400_000] * 8))
     if type_ == TIMESTAMP:
         return number * 1000
     return number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +76,7 @@ def _avro(name: str, schema: Any, type_: SqlType, body: bytes, value: Any, **fie
 
 def _protobuf(name: str, text: str, columns: Mapping[str, SqlType], body: bytes, row: Any) -> Foreign:
     framed = _framed(text, "PROTOBUF", columns, b"\0" + body)
-    return Foreign(f"PROTOBUF {name}", *framed, json.dumps(row))
+    return Foreign(f"PROTOBUF {name}", *framed, None if row is BAD else json.dumps(row))
 
 
 def _json(name: str, data: str | bytes, columns: Mapping[str, SqlType], row: Any) -> Foreign:
@@ -258,7 +258,45 @@ PROTOBUF = [
               _sized(1, _sized(1, b"t/x") + _sized(2, b"\1")), {"A": {"TYPE_URL": "t/x", "VALUE": "AQ=="}}),
 ]  # fmt: skip
 
-ALL = [*AVRO, *JSON, *PROTOBUF]
+_DAY_MS = 86_400_000
+_TIMES = {"T": TIME, "S": Struct((Field("T", TIME),)), "A": Array(TIME), "M": Map(STRING, TIME)}
+
+
+def _times(ms: int) -> Iterator[Foreign]:
+    """A TIME in each format and at each place."""
+    is_time = 0 <= ms <= _DAY_MS
+    for name, member in {"T": ms, "S": {"T": ms}, "A": [0, ms], "M": {"k": ms}}.items():
+        row = {name: member} if is_time else BAD
+        yield _json(f"TIME {ms} in {name}", json.dumps({name: member}), {name: _TIMES[name]}, row)
+    row = {"T": ms} if is_time else BAD
+    yield _json(f"TIME {ms} as text", f'{{"T":"{ms}"}}', {"T": TIME}, row)
+    for wrapped, format_ in ((True, "DELIMITED"), (False, "JSON")):
+        serde = bind(SerdeSpec(format_, (Column("T", TIME),), wrapped), REGISTRY)
+        yield Foreign(f"{format_} TIME {ms}", serde, str(ms).encode(), json.dumps(row) if is_time else None)
+    value = ms if is_time else BAD
+    yield _avro(f"TIME {ms} as int", {"type": "int", "logicalType": "time-millis"}, TIME, _number(ms), value)
+    yield _avro(f"TIME {ms} in a list", {"type": "array", "items": "int"}, Array(TIME),
+                _number(1) + _number(ms) + _number(0), [ms] if is_time else BAD)  # fmt: skip
+    yield _avro(f"TIME {ms} as long", _long(logicalType="time-micros"), TIME, _number(ms * 1000), value)
+    yield _protobuf(f"TIME {ms} as int32", 'syntax = "proto3"; message M { int32 t = 1; }', {"T": TIME},
+                    _varint(1, ms), row)  # fmt: skip
+    seconds, rest = divmod(ms, 1000)
+    yield _protobuf(f"TIME {ms} as TimeOfDay", "message M { optional google.type.TimeOfDay t = 1; }",
+                    {"T": TIME}, _sized(1, _varint(3, seconds) + _varint(4, rest * 10**6)), row)  # fmt: skip
+
+
+TIMES = [f for ms in (0, _DAY_MS, -1, _DAY_MS + 1, 90_000_000, -(2**31), 2**31 - 1) for f in _times(ms)]
+TIMES.append(
+    _protobuf(
+        "TimeOfDay as INTEGER",
+        "message M { optional google.type.TimeOfDay t = 1; }",
+        {"T": INTEGER},
+        _sized(1, _varint(3, 1)),
+        BAD,
+    )
+)
+
+ALL = [*AVRO, *JSON, *PROTOBUF, *TIMES]
 
 
 def _same(row: str | None, wanted: str | None) -> bool:

@@ -221,7 +221,7 @@ def _date_text(days: int) -> str:
 
 
 def _time_text(milliseconds: int) -> str:
-    """A TIME, which records may have more or less than a day of."""
+    """A TIME; the end of the day is its start."""
     at = (datetime.datetime.min + datetime.timedelta(milliseconds=milliseconds % _DAY_MS)).time()
     return at.strftime("%H:%M:%S" if at.second else "%H:%M")
 

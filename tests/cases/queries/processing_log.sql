@@ -27,6 +27,28 @@ INSERT INTO s (k, a) VALUES (1, 3);
 -- processing.CSAS_COPY_4.KsqlTopic.Source.deserializer | ERROR | 0    | value  | ["There is an array, which does not fit the column."]         | NULL
 -- processing.CSAS_COPY_4.KsqlTopic.Source.deserializer | ERROR | 0    | value  | ["Unexpected end-of-input: expected close marker for Object"] | NULL
 
+--@test: a TIME outside a day
+CREATE STREAM entries AS
+  SELECT message->deserializationError->cause AS cause FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE STREAM raw (v STRING) WITH (KAFKA_TOPIC = '${case}_t', VALUE_FORMAT = 'KAFKA', PARTITIONS = 1);
+CREATE STREAM s (a INT, t TIME, l ARRAY<TIME>) WITH (KAFKA_TOPIC = '${case}_t', VALUE_FORMAT = 'JSON');
+CREATE STREAM copy AS
+  SELECT a, t, CAST(t AS STRING) AS text, FORMAT_TIME(t, 'HH:mm:ss') AS formatted FROM s EMIT CHANGES;
+INSERT INTO raw (v) VALUES ('{"a": 1, "t": -1}');
+INSERT INTO raw (v) VALUES ('{"a": 2, "l": [0, 90000000]}');
+INSERT INTO raw (v) VALUES ('{"a": 3, "t": 0}');
+INSERT INTO raw (v) VALUES ('{"a": 4, "t": "86400000"}');
+INSERT INTO s (a, t) VALUES (5, '23:59:59');
+--@output COPY ordered
+-- a | t        | text     | formatted
+-- 3 | 00:00    | 00:00    | 00:00:00
+-- 4 | 00:00    | 00:00    | 00:00:00
+-- 5 | 23:59:59 | 23:59:59 | 23:59:59
+--@output ENTRIES rowsort
+-- cause
+-- ["$.l[1]: There are no 90000000 milliseconds in a day, as a TIME needs."]
+-- ["$.t: There are no -1 milliseconds in a day, as a TIME needs."]
+
 --@test: a line with too many fields
 CREATE STREAM entries AS
   SELECT logger, message->deserializationError->`topic` = '${case}_d' AS is_topic,

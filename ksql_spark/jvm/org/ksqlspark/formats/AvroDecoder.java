@@ -230,6 +230,7 @@ public final class AvroDecoder extends BytesToRow {
             case INT:
                 return switch (name) {
                     case "integer", "date" -> in -> in.integer();
+                    case TimeField.TYPE -> in -> TimeField.fit(in.integer());
                     case "long" -> in -> (long) in.integer();
                     case "double" -> in -> (double) in.integer();
                     case "string" -> in -> UTF8String.fromString(String.valueOf(in.integer()));
@@ -274,6 +275,8 @@ public final class AvroDecoder extends BytesToRow {
             case "timestamp" ->
                     in -> Math.multiplyExact(Math.floorDiv(in.number(), timestamp), MICROS);
             case "integer" -> time == 0 ? null : in -> Math.toIntExact(in.number() / time);
+            case TimeField.TYPE ->
+                    time == 0 ? null : in -> TimeField.fit(Math.floorDiv(in.number(), time));
             default -> null;
         };
     }

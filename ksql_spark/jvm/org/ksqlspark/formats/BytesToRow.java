@@ -8,12 +8,16 @@ import org.apache.spark.sql.types.StructType;
 
 /** A function from BINARY to STRUCT; NULL to NULL. */
 public abstract class BytesToRow implements ScalarFunction<InternalRow> {
+    /** The columns; those of Spark's type TIME are INTs in rows, see TimeField. */
     protected final StructType schema;
+
+    private final DataType rows;
     private final String name;
 
     protected BytesToRow(String name, StructType schema) {
         this.name = name;
         this.schema = schema;
+        this.rows = TimeField.inRows(schema);
     }
 
     /** Spark's generated code calls this overload. */
@@ -26,7 +30,7 @@ public abstract class BytesToRow implements ScalarFunction<InternalRow> {
 
     @Override
     public final DataType resultType() {
-        return schema;
+        return rows;
     }
 
     @Override

@@ -6,6 +6,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.TimeType;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.ksqlspark.functions.InvokeFunction;
 
@@ -285,6 +286,9 @@ public final class DelimitedDecoder extends BytesToRow {
         }
         if (type.equals(DataTypes.IntegerType) || type.equals(DataTypes.DateType)) {
             return Math.toIntExact(whole(data, from, to));
+        }
+        if (type instanceof TimeType) {
+            return TimeField.fit(whole(data, from, to));
         }
         if (type.equals(DataTypes.LongType)) {
             return whole(data, from, to);

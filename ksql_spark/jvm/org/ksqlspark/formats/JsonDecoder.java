@@ -296,6 +296,8 @@ public final class JsonDecoder extends BytesToRow {
                 };
             case "date":
                 return (parser, token) -> Integer.valueOf(Math.toIntExact(integral(parser, token)));
+            case TimeField.TYPE:
+                return (parser, token) -> TimeField.fit(integral(parser, token));
             case "timestamp":
                 return (parser, token) ->
                         Long.valueOf(Math.multiplyExact(integral(parser, token), 1000L));

@@ -476,7 +476,7 @@ public final class ProtobufDecoder extends BytesToRow {
             return null;
         }
         return switch (to.typeName()) {
-            case "integer", "date" -> 0;
+            case "integer", "date", TimeField.TYPE -> 0;
             case "long", "timestamp" -> 0L;
             case "double" -> 0.0;
             case "boolean" -> false;
@@ -575,7 +575,7 @@ public final class ProtobufDecoder extends BytesToRow {
                                         ? in -> inside(in, ProtobufDecoder::date)
                                         : null;
                         case ProtobufSchema.TIME ->
-                                name.equals("integer")
+                                name.equals(TimeField.TYPE)
                                         ? in -> inside(in, ProtobufDecoder::time)
                                         : null;
                         case ProtobufSchema.DECIMAL ->
@@ -694,6 +694,7 @@ public final class ProtobufDecoder extends BytesToRow {
         }
         return switch (to) {
             case "integer", "date" -> in -> Math.toIntExact(read.read(in));
+            case TimeField.TYPE -> in -> TimeField.fit(read.read(in));
             case "long" -> in -> read.read(in);
             case "double" -> in -> (double) read.read(in);
             case "timestamp" -> in -> Math.multiplyExact(read.read(in), MICROS);
@@ -747,7 +748,9 @@ public final class ProtobufDecoder extends BytesToRow {
         for (long part : n) { // so that nothing below is too large for a long
             Math.toIntExact(part);
         }
-        return Math.toIntExact(((n[1] * 60 + n[2]) * 60 + n[3]) * 1000 + n[4] / NANOS_PER_MILLI);
+        return TimeField.fit(
+                ((n[1] * 60 + n[2]) * 60 + n[3]) * 1000
+                        + Math.floorDiv(n[4], (long) NANOS_PER_MILLI));
     }
 
     private static Object decimal(CodedInputStream in, DecimalType type) throws IOException {

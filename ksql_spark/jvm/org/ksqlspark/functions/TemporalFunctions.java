@@ -134,16 +134,16 @@ public final class TemporalFunctions {
         }
     }
 
-    /** (milliseconds of the day, pattern) to STRING; a topic may hold more than a day has. */
+    /** (milliseconds of the day, pattern) to STRING; the end of the day is its start. */
     public static final class FormatTime extends InvokeFunction<UTF8String> {
         public FormatTime() {
             super(DataTypes.StringType, DataTypes.IntegerType, DataTypes.StringType);
         }
 
         public UTF8String invoke(int millis, UTF8String pattern) {
-            return millis < 0 || millis >= DAY_MS
+            return millis < 0 || millis > DAY_MS
                     ? null
-                    : format(LocalTime.ofNanoOfDay(millis * 1_000_000L), pattern);
+                    : format(LocalTime.ofNanoOfDay(millis % DAY_MS * 1_000_000L), pattern);
         }
     }
 

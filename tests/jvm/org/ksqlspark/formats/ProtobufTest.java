@@ -66,7 +66,8 @@ class ProtobufTest {
     }
 
     private static ProtobufDecoder decoder(String ddl, String schema) {
-        return new ProtobufDecoder(argument(Map.of("ddl", ddl, "schema", schema)), Map.of());
+        String read = ddl.replace("TM int", "TM time(3)");
+        return new ProtobufDecoder(argument(Map.of("ddl", read, "schema", schema)), Map.of());
     }
 
     private static ProtobufEncoder encoder(String ddl, String schema) {

@@ -57,7 +57,7 @@ class TemporalFunctionsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"0,00:00", "86399999,23:59", "86400000,", "-1,", "2147483647,"})
+    @CsvSource({"0,00:00", "86399999,23:59", "86400000,00:00", "86400001,", "-1,", "2147483647,"})
     void aTimeOutsideOfADayHasNoText(int millis, String text) {
         UTF8String found = new TemporalFunctions.FormatTime().invoke(millis, utf8("HH:mm"));
         assertEquals(text == null ? null : utf8(text), found);
