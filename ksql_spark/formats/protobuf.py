@@ -233,16 +233,25 @@ def _message(message: Message, wanted: Sequence[tuple[str, SqlType]], data: byte
     readers: dict[int, Callable[[int, Any], None]] = {}
     alternatives = {f"{name}_{i}": fields for i, (name, fields) in enumerate(message.one_ofs)}
     fields = {f.name: f for _, group in message.one_ofs for f in group} | {f.name: f for f in message.fields}
+    groups: list[tuple[str, Struct, tuple[ProtoField, ...]]] = []
     for name, type_ in wanted:
         group = _named(alternatives, name)
         field = _named(fields, name)
         if field is not None:
             _add_field(field, name, type_, values, readers)
         elif group is not None and isinstance(type_, Struct):
+            groups.append((name, type_, group))
             for inner in type_.fields:
                 one = _named({f.name: f for f in group}, inner.name)
                 if one is not None:
                     readers[one.number] = _alternative(values, name, type_, inner.name, one, inner.type)
+        elif group is not None:
+            raise _mismatch(name, f"oneof {name}", type_)
+    for name, type_, group in groups:
+        declared = dict.fromkeys(f.name for f in type_.fields)
+        for field in group:
+            if field.name.upper() not in map(str.upper, declared):
+                readers[field.number] = _undeclared(values, name, declared, field, readers.get(field.number))
     for number, wire, value in fields_of(data):
         if number in readers:
             readers[number](wire, value)
@@ -290,6 +299,28 @@ def _alternative(
     def one(wire: int, value: Any) -> None:
         if wire == kind:
             values[name] = {f.name: None for f in struct_.fields} | {inner: read(value)}
+
+    return one
+
+
+def _undeclared(
+    values: dict[str, Any],
+    name: str,
+    nothing: dict[str, None],
+    field: ProtoField,
+    own: Callable[[int, Any], None] | None,
+) -> Callable[[int, Any], None]:
+    """An alternative that the STRUCT has no field for: all its fields are NULL then.
+
+    ``own`` reads the column that is this alternative itself.
+    """
+    kind = _wire(field.type)
+
+    def one(wire: int, value: Any) -> None:
+        if wire == kind:
+            values[name] = dict(nothing)
+        if own is not None:
+            own(wire, value)
 
     return one
 

@@ -224,6 +224,12 @@ _PROTO2 = """syntax = "proto2"; message M {
 _DEFAULTED: dict[str, SqlType] = {
     "A": INTEGER, "B": STRING, "C": BOOLEAN, "E": STRING, "D": DOUBLE, "S": BIGINT, "F": BIGINT, "N": INTEGER,
 }  # fmt: skip
+_ONE_OF = """message M {
+  oneof c { int32 x = 1; int32 y = 2; N n = 300; }
+  M m = 4; repeated M l = 5; map<string, M> t = 6; message N {}
+}"""
+_CHOSEN: dict[str, SqlType] = {"C_0": Struct((Field("X", INTEGER),))}
+_IN_ONE = Struct((Field("C_0", _CHOSEN["C_0"]),))
 _ENTRY = Map(STRING, Struct((Field("S", STRING),)))
 PROTOBUF = [
     _protobuf("defaults of proto2", _PROTO2, _DEFAULTED, b"",
@@ -253,6 +259,29 @@ PROTOBUF = [
               "message M { optional google.protobuf.Int64Value a = 1;"
               " optional google.protobuf.BoolValue b = 2; }",
               {"A": BIGINT, "B": BOOLEAN}, _sized(1, b""), {"A": 0, "B": None}),
+    *(
+        _protobuf(f"oneof with {name}", f'syntax = "proto3"; {_ONE_OF}', columns, body, row)
+        for name, columns, body, row in (
+            ("a declared alternative", _CHOSEN, _varint(1, 5), {"C_0": {"X": 5}}),
+            ("no alternative", _CHOSEN, b"", {"C_0": None}),
+            ("an undeclared one", _CHOSEN, _varint(2, 5), {"C_0": {"X": None}}),
+            ("an undeclared message", _CHOSEN, _sized(300, b""), {"C_0": {"X": None}}),
+            ("another type of number", _CHOSEN, _sized(2, b"\5"), {"C_0": None}),
+            ("two, the last undeclared", _CHOSEN, _varint(1, 5) + _varint(2, 5), {"C_0": {"X": None}}),
+            ("two, the last declared", _CHOSEN, _varint(2, 5) + _varint(1, 5), {"C_0": {"X": 5}}),
+            ("a column of its own", {**_CHOSEN, "Y": INTEGER}, _varint(2, 5), {"C_0": {"X": None}, "Y": 5}),
+            ("a column of its own before", {"Y": INTEGER, **_CHOSEN}, _varint(2, 5),
+             {"Y": 5, "C_0": {"X": None}}),
+            ("an undeclared one in a message", {"M": _IN_ONE}, _sized(4, _varint(2, 5)),
+             {"M": {"C_0": {"X": None}}}),
+            ("an undeclared one in a list", {"L": Array(_IN_ONE)},
+             _sized(5, _varint(2, 5)) + _sized(5, b"") + _sized(5, _varint(1, 5)),
+             {"L": [{"C_0": {"X": None}}, {"C_0": None}, {"C_0": {"X": 5}}]}),
+            ("an undeclared one in a map", {"T": Map(STRING, _IN_ONE)},
+             _sized(6, _sized(1, b"k") + _sized(2, _varint(2, 5))), {"T": {"k": {"C_0": {"X": None}}}}),
+            ("a column that is no STRUCT", {"C_0": STRING}, _varint(1, 5), BAD),
+        )
+    ),
     _protobuf("Any", 'syntax = "proto3"; message M { google.protobuf.Any a = 1; }',
               {"A": Struct((Field("TYPE_URL", STRING), Field("VALUE", BYTES)))},
               _sized(1, _sized(1, b"t/x") + _sized(2, b"\1")), {"A": {"TYPE_URL": "t/x", "VALUE": "AQ=="}}),
@@ -285,7 +314,7 @@ def _times(ms: int) -> Iterator[Foreign]:
                     {"T": TIME}, _sized(1, _varint(3, seconds) + _varint(4, rest * 10**6)), row)  # fmt: skip
 
 
-TIMES = [f for ms in (0, _DAY_MS, -1, _DAY_MS + 1, 90_000_000, -(2**31), 2**31 - 1) for f in _times(ms)]
+TIMES = [f for ms in (0, _DAY_MS, -1, 90_000_000) for f in _times(ms)]
 TIMES.append(
     _protobuf(
         "TimeOfDay as INTEGER",

@@ -224,6 +224,7 @@ public final class ProtobufDecoder extends BytesToRow {
                     fields.add(field);
                 }
             }
+            Map<Integer, ProtobufSchema.OneOf> groups = new LinkedHashMap<>();
             for (int at = 0; at < size; at++) {
                 StructField column = struct.fields()[at];
                 int found = ordinal(names, column.name());
@@ -232,6 +233,7 @@ public final class ProtobufDecoder extends BytesToRow {
                 }
                 if (fields.get(found) == null) {
                     int number = found - writer.fields().size();
+                    groups.put(at, oneOfs.get(number));
                     addAlternatives(byNumber, oneOfs.get(number), column, at);
                 } else {
                     ProtobufSchema.Field field = fields.get(found);
@@ -242,6 +244,34 @@ public final class ProtobufDecoder extends BytesToRow {
                 }
             }
             small = byNumber;
+            groups.forEach((at, oneOf) -> addUndeclared(oneOf, struct.fields()[at], at));
+        }
+
+        /** Alternatives that the STRUCT has no field for: all its fields are NULL then. */
+        private void addUndeclared(ProtobufSchema.OneOf oneOf, StructField column, int at) {
+            StructType declared = (StructType) column.dataType();
+            for (ProtobufSchema.Field field : oneOf.fields()) {
+                if (ordinal(List.of(declared.fieldNames()), field.name()) >= 0) {
+                    continue;
+                }
+                int wire = wireType(field.type());
+                int number = field.number();
+                // a column may be this alternative itself
+                FieldReader own = number < SMALL_NUMBERS ? small[number] : large.get(number);
+                add(
+                        small,
+                        number,
+                        (in, tag, values) -> {
+                            if (WireFormat.getTagWireType(tag) == wire) {
+                                values[at] = new GenericInternalRow(declared.size());
+                            }
+                            if (own == null) {
+                                ProtobufWire.skip(in, tag);
+                            } else {
+                                own.read(in, tag, values);
+                            }
+                        });
+            }
         }
 
         private void add(FieldReader[] byNumber, int number, FieldReader reader) {
