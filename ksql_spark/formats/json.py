@@ -47,8 +47,12 @@ from ksql_spark.types import (
 )
 
 _LONG_DIGITS = 19
-#: digits of a number at most, as in Jackson
-_MOST_DIGITS = 1000
+#: digits of a number, and objects and arrays within each other, at most, as in Jackson
+_MOST_DIGITS = _MOST_NESTED = 1000
+#: how deep the json module and the functions below get with Python's own limit; the limit that they need
+_NESTED_BY_DEFAULT, _RECURSION_LIMIT = 100, 5 * _MOST_NESTED
+#: what opens and closes objects and arrays, and texts, in which they do not count
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
 #: a number, or a text, that may have more
 _LONG = re.compile(rb"[0-9.eE+-]{1001}")
 #: half of a character, which may stand alone
@@ -102,16 +106,14 @@ class JsonSerde(Serde):
         """The columns' values; unknown members are ignored, missing ones NULL."""
         # nearly all records have just what their columns say; anything else is looked at closely below
         try:
-            if len(data) <= _MOST_DIGITS or not _LONG.search(data):
+            if len(data) <= _MOST_DIGITS or not (_LONG.search(data) or _brackets(data) > _MOST_NESTED):
                 exact = self._exact(orjson.loads(data))
                 if exact is not None:
                     return exact
         except ValueError:
             pass  # json says why, or takes it
         try:
-            # json.loads(bytes) would let pass halves of characters, which no text may have
-            text = data.decode(json.detect_encoding(data))
-            value = json.loads(text, parse_float=_fraction, parse_int=_integer, parse_constant=_no_constant)
+            value = _first_value(data)
             if _SURROGATE.search(data):
                 value = _without_lone_surrogates(value)
             return self._read(value)
@@ -197,6 +199,57 @@ class JsonSerde(Serde):
 # ---- values in Python ------------------------------------------------------------------------------------
 
 
+def _first_value(data: bytes) -> Any:
+    """The first JSON value; what follows it is not looked at.
+
+    Raises:
+        ValueError: there is none.
+    """
+    encoding, rest = json.detect_encoding(data), ""
+    try:
+        # json.loads(bytes) would let pass halves of characters, which no text may have
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        text, rest = data[: error.start].decode(encoding), "\ufffd"
+    if _brackets(text) > _NESTED_BY_DEFAULT:
+        _check_depth(text)
+    start = len(text) - len(text.lstrip(_SPACE))
+    value, end = _DECODER.raw_decode(text, start)
+    following = text[end : end + 1] or rest
+    if following and _runs_on(value, following):
+        raise ValueError("something stands directly behind the first value")
+    return value
+
+
+def _runs_on(value: Any, following: str) -> bool:
+    """Whether a number or literal does not end before a character (as in Jackson)."""
+    if isinstance(value, bool) or value is None:
+        return f"a{following}".isidentifier() or following in "$\ufffd"
+    return not isinstance(value, (str, list, dict)) and following not in _SPACE
+
+
+def _brackets(text: str | bytes) -> int:
+    """As many objects and arrays as there may be."""
+    return text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
+
+
+def _check_depth(text: str) -> None:
+    """Make sure that the first value is not nested too deeply, and can be read."""
+    depth = deepest = 0
+    for found in _BRACKETS.finditer(text):
+        if found[0] in "[{":
+            depth += 1
+            deepest = max(depth, deepest)
+        elif found[0] in "]}":
+            depth -= 1
+            if depth <= 0:
+                break
+    if deepest > _MOST_NESTED:
+        raise BadRecord("It is nested too deeply.")
+    if deepest > _NESTED_BY_DEFAULT and sys.getrecursionlimit() < _RECURSION_LIMIT:
+        sys.setrecursionlimit(_RECURSION_LIMIT)  # for good: it is one for all threads
+
+
 #: a text in quotes, as json.dumps(ensure_ascii=False) writes it
 _text = json.encoder.encode_basestring
 
@@ -244,6 +297,11 @@ def _integer(text: str) -> int:
 
 def _fraction(text: str) -> PythonDecimal:
     return PythonDecimal(_digits(text))
+
+
+_DECODER = json.JSONDecoder(parse_float=_fraction, parse_int=_integer, parse_constant=_no_constant)
+#: JSON's white space
+_SPACE = " \t\r\n"
 
 
 def _without_lone_surrogates(value: Any) -> Any:

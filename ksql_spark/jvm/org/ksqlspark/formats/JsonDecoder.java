@@ -30,7 +30,6 @@ import org.ksqlspark.functions.InvokeFunction;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Base64;
 import java.util.BitSet;
 import java.util.HashMap;
@@ -42,7 +41,7 @@ import java.util.Map;
 /**
  * Decodes JSON bytes to a row by ksqlDB's rules, which from_json of Spark lacks: field names match
  * exactly or in upper case, strings may contain numbers, a STRING accepts any value. A record that
- * breaks a rule is NULL as a whole. A schema that starts with "=" has one field, for a bare
+ * breaks a rule is NULL as a whole; what follows its first value is not looked at. A schema that starts with "=" has one field, for a bare
  * (unwrapped) value.
  */
 public final class JsonDecoder extends BytesToRow {
@@ -95,16 +94,11 @@ public final class JsonDecoder extends BytesToRow {
             return null;
         }
         Object value = reader.read(parser, token);
-        if (parser.nextToken() != null) {
-            return null;
-        }
         return wrapped ? (InternalRow) value : new GenericInternalRow(new Object[] {value});
     }
 
-    /** Whether the bytes are the literal null and nothing else but JSON's white space. */
+    /** Whether the first value is the literal null. */
     public static final class IsNull extends InvokeFunction<Boolean> {
-        private static final byte[] LITERAL = {'n', 'u', 'l', 'l'};
-
         public IsNull() {
             super(DataTypes.BooleanType, DataTypes.BinaryType);
         }
@@ -113,22 +107,19 @@ public final class JsonDecoder extends BytesToRow {
             if (data == null) {
                 return false;
             }
-            int start = afterSpace(data, 0);
-            int end = start + LITERAL.length;
-            return end <= data.length
-                    && Arrays.equals(data, start, end, LITERAL, 0, LITERAL.length)
-                    && afterSpace(data, end) == data.length;
-        }
-
-        private static int afterSpace(byte[] data, int at) {
-            while (at < data.length
-                    && (data[at] == ' '
-                            || data[at] == '\t'
-                            || data[at] == '\n'
-                            || data[at] == '\r')) {
+            int at = 0;
+            while (at < data.length && data[at] > 0 && data[at] <= ' ') {
                 at++;
             }
-            return at;
+            // only UTF-16, UTF-32 and byte order marks have bytes of 0 and less here
+            if (at == data.length || data[at] > 0 && data[at] != 'n') {
+                return false;
+            }
+            try (JsonParser parser = JSON.createParser(data)) {
+                return parser.nextToken() == JsonToken.VALUE_NULL;
+            } catch (IOException bad) {
+                return false;
+            }
         }
     }
 

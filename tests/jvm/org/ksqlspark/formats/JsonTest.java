@@ -114,14 +114,14 @@ class JsonTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"null", " null", "null\n", "\t\r\n null \t\r\n"})
+    @ValueSource(strings = {"null", " null", "null\n", "\t\r\n null \t\r\n", "null null", "null{"})
     void theLiteralNullIsNull(String json) {
         assertTrue(new JsonDecoder.IsNull().invoke(bytes(json)));
     }
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"", " ", "nul", "nulll", "null null", "NULL", "{\"a\":null}", "\fnull", "n"})
+            strings = {"", " ", "nul", "nulll", "null1", "NULL", "{\"a\":null}", "\fnull", "n"})
     void nothingElseIs(String json) {
         assertFalse(new JsonDecoder.IsNull().invoke(bytes(json)));
         assertFalse(new JsonDecoder.IsNull().invoke(null));
@@ -167,12 +167,17 @@ class JsonTest {
                 "1",
                 "{\"A\": true}",
                 "{\"A\": \"x\"}",
-                "{\"A\": 1} {}",
                 "{\"A\": 1",
                 "{\"A\": []}"
             })
     void aBadRecordIsNullAsAWhole(String json) {
         assertNull(read("A INT", json));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"{}", "x", "}", "\"", "\0", "\ud800"})
+    void whatFollowsTheFirstValueIsNotLookedAt(String rest) {
+        assertEquals(1, read("A INT", "{\"A\": 1}" + rest).getInt(0));
     }
 
     @Test
