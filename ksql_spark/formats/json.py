@@ -224,7 +224,7 @@ def _first_value(data: bytes) -> Any:
 def _runs_on(value: Any, following: str) -> bool:
     """Whether a number or literal does not end before a character (as in Jackson)."""
     if isinstance(value, bool) or value is None:
-        return f"a{following}".isidentifier() or following in "$\ufffd"
+        return following.isalnum() or following == "_" or following >= "\x7f"
     return not isinstance(value, (str, list, dict)) and following not in _SPACE
 
 

@@ -12,6 +12,8 @@ from ksql_spark.types import INTEGER, TIME, TIMESTAMP, Decimal, SqlType
 #: included: Connect's times and ksqlDB allow the end of the day
 _DAY_MS = 86_400_000
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+#: as Java's BigDecimal takes them
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 #: as Java's Double.parseDouble takes them
 _DOUBLE = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?")
 _HEXADECIMAL = re.compile(r"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFdD]?")
@@ -98,12 +100,14 @@ def parse_decimal(text: str, type_: Decimal) -> PythonDecimal:
     Raises:
         BadRecord: it is not a number, or does not fit without rounding.
     """
+    stripped = text.strip(SPACE)
     try:
-        if "_" in text:  # which only Python takes
-            raise BadRecord(f"{text!r} is no {type_}")
-        return fit_decimal(PythonDecimal(text.strip(SPACE)), type_)
+        # Python takes other blanks and _, too
+        if _DECIMAL.fullmatch(stripped):
+            return fit_decimal(PythonDecimal(stripped), type_)
     except InvalidOperation:
-        raise BadRecord(f"{text!r} is no {type_}") from None
+        pass
+    raise BadRecord(f"{text!r} is no {type_}")
 
 
 def has_java_exponent(value: PythonDecimal) -> bool:

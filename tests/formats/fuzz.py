@@ -1,8 +1,9 @@
 """Damaged records: ``python -m tests.formats.fuzz [FORMAT...] [--seed N] [--records N]``.
 
-For each format, that many random records and that many mutated ones are read on the JVM and in Python, by two
-programs. A record must be bad for both, or have the same values for both; nothing may stop the query. A seed
-gives the same records again. It prints a line for each format, and the first records on which they differ.
+For each format, that many random records, that many mutated ones and, where a format is text, that many with
+odd values are read on the JVM and in Python, by two programs. A record must be bad for both, or have the same
+values for both; nothing may stop the query. A seed gives the same records again. It prints a line for each
+format, and the first records on which they differ.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import sys
 import tempfile
 import time
@@ -19,7 +21,8 @@ from decimal import Decimal as PythonDecimal
 from pathlib import Path
 from typing import Any
 
-from ksql_spark.formats import BadRecord, FramedSerde, Serde, json_serde
+from ksql_spark.formats import BadRecord, FramedSerde, Serde, SerdeSpec, bind, json_serde
+from ksql_spark.formats.delimited import DelimitedSerde
 from ksql_spark.schema import Column
 from ksql_spark.services import artifacts
 from ksql_spark.spark.session import SparkProcess, set_registry
@@ -54,14 +57,81 @@ NESTED: dict[str, SqlType] = {
     "R": Struct((Field("X", BIGINT), Field("INN", Struct((Field("Y", STRING), Field("Z", Array(DATE))))))),
     "AR": Array(Struct((Field("X", INTEGER), Field("M", Map(STRING, Decimal(4, 1)))))),
 }
-#: what is read, by the name of the format, and for KAFKA of the type too
+#: types of bare values
+_BARE = (INTEGER, BIGINT, DOUBLE, BOOLEAN, STRING, TIME, TIMESTAMP, Decimal(10, 2), Array(TIME))
+#: what is read, by the name of the format, and of bare values of the type too
 COLUMNS: dict[str, dict[str, SqlType]] = {
     **dict.fromkeys(("AVRO", "JSON", "JSON_SR", "PROTOBUF", "PROTOBUF_NOSR"), PLAIN | NESTED),
-    "DELIMITED": PLAIN,
+    **dict.fromkeys(("DELIMITED", "DELIMITED TAB"), PLAIN),
+    "DELIMITED TIME": {"V": TIME},
+    **{f"JSON {t}": {"V": t} for t in _BARE},
+    "AVRO TIME": {"V": TIME},
     **{f"KAFKA {t}": {"V": t} for t in (INTEGER, BIGINT, DOUBLE, STRING, BYTES)},
 }
+TEXT = ("DELIMITED", "JSON", "JSON_SR")
 #: bytes that formats give a meaning to
 _TELLING = b'\x00\x01\x02\x7f\x80\xff"{}[],:\\0-.eE\n; \t'
+#: values that writers of JSON and lines have in common use, or by mistake
+_ODD = (
+    *(
+        "0",
+        "-0",
+        "-0.0",
+        "1.0",
+        "1.9",
+        "-1",
+        "007",
+        "+5",
+        "1e3",
+        "1E-2",
+        "1e400",
+        "-1e400",
+        ".5",
+        "5.",
+        "0x1F",
+        "1_0",
+    ),
+    *(
+        "86400000",
+        "86400001",
+        "90000000",
+        "2147483648",
+        "9223372036854775807",
+        "9223372036854775808",
+        "1" * 1001,
+    ),
+    *(
+        "null",
+        "NULL",
+        "true",
+        "TRUE",
+        "false",
+        "NaN",
+        "Infinity",
+        "1d",
+        "0x1p3",
+        "AQ==",
+        "AQ",
+        "x",
+        "é",
+        "\u00a0",
+        "",
+    ),
+)
+_ODD_JSON = (
+    *_ODD,
+    "[]",
+    "{}",
+    "[1",
+    '{"X":"1"}',
+    '"\\u0031"',
+    '"\\ud83d"',
+    "[" * 1001 + "]" * 1001,
+    "[" * 300 + "]" * 300,
+)
+#: what may stand around a value, and after a record
+_AROUND = ("", "", "", " ", "\t", "\n", "\r\n", "\x00", "\u00a0", "\ufeff", ",", '"', "{}", "]")
+_JSON_VALUE = re.compile(r'(?<=[:\[,])("(?:[^"\\]|\\.)*"|[^"{}\[\],:]+)(?=[,}\]])')
 #: records that are read at a time
 _BATCH = 20_000
 
@@ -78,6 +148,8 @@ class Outcome:
 def bound(name: str, registry: FakeRegistry) -> Serde:
     """The serde of COLUMNS."""
     columns = [Column(n, t) for n, t in COLUMNS[name].items()]
+    if name.endswith(" TAB"):
+        return bind(SerdeSpec("DELIMITED", tuple(columns), delimiter="TAB"), registry)
     return serde(name.partition(" ")[0], columns, len(columns) > 1, registry)
 
 
@@ -134,8 +206,33 @@ def _mutated(data: bytes, start: int, dice: random.Random) -> bytes:
     return bytes(made)
 
 
+def _with_odd_values(good: str, delimiter: str | None, dice: random.Random) -> str:
+    """A record with some values replaced, and perhaps something around it; ``delimiter`` is None for JSON."""
+
+    def around(text: str) -> str:
+        return dice.choice(_AROUND[:9]) + text + dice.choice(_AROUND[:9])
+
+    if delimiter is not None:
+        fields = good.split(delimiter)
+        for _ in range(dice.randrange(1, 3)):
+            value = dice.choice(_ODD)
+            value = dice.choice((value, f'"{value}"', f'"{around(value)}"', f'"{value}{delimiter}"'))
+            fields[dice.randrange(len(fields))] = around(value)
+        return delimiter.join(fields) + dice.choice(_AROUND)
+
+    def odd() -> str:
+        value = dice.choice(_ODD_JSON)
+        is_plain = value[:1] not in ("[", "{", '"')
+        return around(dice.choice((value, f'"{around(value)}"', f'"{value}"')) if is_plain else value)
+
+    places = [m.span() for m in _JSON_VALUE.finditer(good)] if good[:1] == "{" else [(0, len(good))]
+    start, end = dice.choice(places or [(0, 0)])
+    made = good[:start] + odd() + good[end:]
+    return dice.choice(_AROUND) * (dice.random() < 0.2) + made + dice.choice(_AROUND)
+
+
 def records(bound_: Serde, count: int, seed: int) -> Iterator[bytes]:
-    """``count`` random records, then as many mutated ones."""
+    """``count`` random records, as many mutated ones, and as many with odd values."""
     dice = random.Random(f"{seed} {bound_.name} {bound_.columns}")
     types = [c.type for c in bound_.columns]
     frame = b""
@@ -149,6 +246,12 @@ def records(bound_: Serde, count: int, seed: int) -> Iterator[bytes]:
     for _ in range(count):
         good = bound_.encode([_value(t, dice) for t in types])
         yield _mutated(good or b"", len(frame), dice)
+    if bound_.name in TEXT:
+        for _ in range(count):
+            good = bound_.encode([_value(t, dice) for t in types]) or b"null"
+            delimiter = bound_.delimiter if isinstance(bound_, DelimitedSerde) else None
+            odd = _with_odd_values(good[len(frame) :].decode(), delimiter, dice)
+            yield frame + odd.encode()
 
 
 def compare(session: Any, bound_: Serde, count: int, seed: int) -> Outcome:
@@ -162,6 +265,7 @@ def compare(session: Any, bound_: Serde, count: int, seed: int) -> Outcome:
         frame = session.createDataFrame(
             [(i, bytearray(d)) for i, d in enumerate(batch)], "i INT, data BINARY"
         )
+        frame = frame.selectExpr("i", f"{bound_.or_null_sql('data')} AS data")
         frame = frame.selectExpr(
             "i", f"{bound_.decode_sql('data')} AS r", f"{bound_.explain_sql('data')} AS e"
         )
@@ -260,7 +364,7 @@ def main() -> int:
                     f"{len(outcome.differences):7,} different{time.monotonic() - start:7.0f} s",
                     flush=True,
                 )
-                for data, theirs, mine in outcome.differences[:5]:
+                for data, theirs, mine in outcome.differences[:12]:
                     print(f"    {data!r}\n      JVM:    {theirs}\n      Python: {mine}")
         finally:
             process.stop()

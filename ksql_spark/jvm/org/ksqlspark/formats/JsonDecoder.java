@@ -342,6 +342,9 @@ public final class JsonDecoder extends BytesToRow {
      */
     private static UTF8String string(JsonParser parser) throws IOException {
         JsonLocation token = parser.currentTokenLocation();
+        if (token.getByteOffset() < 0) { // UTF-16 or UTF-32
+            return UTF8String.fromString(parser.getText());
+        }
         ContentReference record = token.contentReference();
         byte[] json = (byte[]) record.getRawContent();
         int start = record.contentOffset() + (int) token.getByteOffset() + 1;
