@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import unquote
@@ -73,6 +73,33 @@ def read(text: str, references: Mapping[str, str]) -> ReadSchema:
     documents = {name: _parsed(other) for name, other in references.items()}
     root = _parsed(text)
     return ReadSchema(_Reader(documents).type(root, root))
+
+
+def further_members(text: str, references: Mapping[str, str], names: Collection[str]) -> str:
+    """The members that an object of the schema ``text`` has besides those with ``names``.
+
+    JSON text, each member after a comma, as Connect writes it: with its default, else null where the schema
+    allows it. Where it does not, the member is left out. For ``references`` see ``read``.
+
+    Raises:
+        ValueError: a member is required that has neither.
+    """
+    root = _parsed(text)
+    reader = _Reader({name: _parsed(other) for name, other in references.items()})
+    parts = list(reader.parts(root, root))
+    required = {name for part, _ in parts for name in part.get("required") or ()}
+    written = {}
+    for part, document in parts:
+        for name, schema in _properties(part):
+            if name in names or name.upper() in names:
+                continue
+            if isinstance(schema, dict) and "default" in schema:
+                written[name] = schema["default"]
+            elif reader.allows_null(schema, document):
+                written[name] = None
+            elif name in required:
+                raise ValueError(f"{name}: the schema requires it, gives it no default, and allows no NULL.")
+    return "".join(f",{json.dumps(n)}:{json.dumps(v, separators=(',', ':'))}" for n, v in written.items())
 
 
 def _parsed(text: str) -> Any:
@@ -161,7 +188,8 @@ class _Reader:
         parts += schema.get("allOf", ())
         properties: dict[str, tuple[Any, Any]] = {}
         for part in parts:
-            properties.update(self._all_properties(part, root, ()))
+            for one, document in self.parts(part, root):
+                properties.update((name, (property_, document)) for name, property_ in _properties(one))
         if properties:
             return struct_of((n, partial(self.type, s, r)) for n, (s, r) in properties.items())
         choices = self._choices(schema)
@@ -171,20 +199,29 @@ class _Reader:
             raise NotConvertible("allOf has no part with a type")
         return self.type(candidates[0], root)
 
-    def _all_properties(
-        self, schema: Any, root: Any, seen: tuple[str, ...]
-    ) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    def parts(self, schema: Any, root: Any, seen: tuple[str, ...] = ()) -> Iterator[tuple[Schema, Any]]:
+        """The schemas that a value must all fit, each with its document."""
         if not isinstance(schema, dict):
             return
         if "$ref" in schema:
             reference = str(schema["$ref"])
             if reference not in seen:
-                yield from self._all_properties(*self._resolved(reference, root), (*seen, reference))
+                yield from self.parts(*self._resolved(reference, root), (*seen, reference))
             return
         for part in schema.get("allOf", ()):
-            yield from self._all_properties(part, root, seen)
-        for name, property_ in _properties(schema):
-            yield name, (property_, root)
+            yield from self.parts(part, root, seen)
+        yield schema, root
+
+    def allows_null(self, schema: Any, root: Any) -> bool:
+        """Whether a schema says that a value may be null."""
+        return all(self._allows_null(part, document) for part, document in self.parts(schema, root))
+
+    def _allows_null(self, part: Schema, root: Any) -> bool:
+        choices = self._choices(part)
+        if choices and not any(self.allows_null(choice, root) for choice in choices):
+            return False
+        kind = part.get("type", "null")
+        return "null" in (kind if isinstance(kind, list) else [kind]) and None in part.get("enum", [None])
 
     def _referred(self, reference: str, root: Any) -> SqlType:
         schema, document = self._resolved(reference, root)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -36,10 +37,18 @@ class JsonSrSerde(FramedSerde):
     # ---- in Python -----------------------------------------------------------------------------------
 
     def encode_body(self, values: Sequence[Any]) -> bytes:
-        """JSON; a bare NULL never comes here."""
+        """JSON, also of members that are no columns; a bare NULL never comes here."""
         body = self._json.encode(values)
         assert body is not None
-        return body
+        return body if self._further == "" else body[:-1] + self._further.encode() + b"}"
+
+    @cached_property
+    def _further(self) -> str:
+        """Members of the schema that are no columns, as JSON."""
+        if not self.wrapped or self.spec.schema is None:
+            return ""
+        names = {c.name for c in self.columns}
+        return json_schema.further_members(self.spec.schema, dict(self.spec.references), names)
 
     def decode_body(self, schema_id: int | UUID, body: bytes) -> list[Any] | None:
         """JSON."""
@@ -61,12 +70,12 @@ class JsonSrSerde(FramedSerde):
         return f"if({_body(data)} IS NULL, {missing}, {self._json.explain_sql(_body(data))})"
 
     def encode_sql(self, texts: Sequence[str]) -> str:
-        """A call of JsonEncoder.java, the frame in the function's name."""
+        """A call of JsonEncoder.java, the frame and what is no column in the function's name."""
         if not self.columns:
             return "cast(NULL as binary)"
         members = ", ".join(f"{string(c.name)}, {t}" for c, t in zip(self.columns, texts, strict=True))
         name = "encode_json_sr" if self.wrapped else "encode_json_sr_bare"
-        name = quote_identifier(f"{name}:{framed(self.schema_id, b'').hex()}")
+        name = quote_identifier(f"{name}:{framed(self.schema_id, b'').hex()}{self._further}")
         return f"ksql.{name}(named_struct({members}))"
 
 

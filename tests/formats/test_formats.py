@@ -437,3 +437,44 @@ def test_an_avro_field_that_is_no_column_needs_a_default() -> None:
     spec = SerdeSpec("AVRO", (column(INTEGER),), schema_id=schema_id, schema=json.dumps(text))
     with pytest.raises(ValueError, match="B: The schema allows no NULL"):
         bind(spec, REGISTRY).encode([1])
+
+
+OPTIONAL = {"oneOf": [{"type": "null"}, {"type": "integer", "connect.type": "int32"}]}
+#: members of a JSON Schema besides a, and how they are written
+FURTHER = [
+    ({"b": OPTIONAL}, ',"b":null'),
+    ({"b": {"type": ["string", "null"]}}, ',"b":null'),
+    ({"b": {"type": "integer", "default": 7}, "c": {**OPTIONAL, "default": [1, "é"]}},
+     ',"b":7,"c":[1,"\\u00e9"]'),
+    ({"b": {"$ref": "#/definitions/o"}, "c": {"allOf": [{"$ref": "#/definitions/o"}]}},
+     ',"b":null,"c":null'),
+    ({"b": {"enum": ["x", None]}, "c": {"enum": ["x"], "type": "string"}}, ',"b":null'),
+    ({"b": {"type": "integer"}}, ""),  # may be absent
+    ({"B": OPTIONAL, "b": OPTIONAL, "A": {"type": "integer"}}, ',"B":null,"b":null'),
+]  # fmt: skip
+
+
+def with_json_schema(properties: Any, **more: Any) -> Serde:
+    properties = {"A": {"type": "integer", "connect.type": "int32"}, **properties}
+    schema = {"type": "object", "properties": properties, "definitions": {"o": OPTIONAL}, **more}
+    schema_id = REGISTRY.add("further", schema, "JSON")
+    spec = SerdeSpec("JSON_SR", (column(INTEGER),), schema_id=schema_id, schema=json.dumps(schema))
+    return bind(spec, REGISTRY)
+
+
+@pytest.mark.parametrize(("properties", "members"), FURTHER)
+def test_json_sr_writes_members_of_its_schema_that_are_no_columns(properties: Any, members: str) -> None:
+    data = with_json_schema(properties).encode([1])
+    assert data is not None and data[5:].decode() == f'{{"A":1{members}}}'
+
+
+def test_json_sr_whose_schema_is_made_of_parts() -> None:
+    parts = [{"$ref": "#/definitions/p"}, {"type": "object", "properties": {"c": OPTIONAL}}]
+    made = {"type": "object", "properties": {"b": {"type": "string", "default": "x"}}}
+    data = with_json_schema({}, allOf=parts, definitions={"p": made}).encode([1])
+    assert data is not None and data[5:] == b'{"A":1,"b":"x","c":null}'
+
+
+def test_a_member_that_a_json_schema_requires_needs_a_column() -> None:
+    with pytest.raises(ValueError, match="b: the schema requires it"):
+        with_json_schema({"b": {"type": "integer"}}, required=["b"]).encode([1])

@@ -15,6 +15,7 @@ from ksql_spark.types import BIGINT, DATE, DOUBLE, INTEGER, STRING, TIME, TIMEST
 from tests.statements.json_server import JsonServer
 
 from .samples import NESTED, REGISTRY, SAMPLES, carried, column, read_back, serde
+from .test_formats import FURTHER, with_json_schema
 
 pytestmark = pytest.mark.spark
 
@@ -122,6 +123,12 @@ def test_spark_and_python_write_the_same_lines(local_spark: Any) -> None:
     wanted += [serde("DELIMITED", pair).encode([f, ""]) for f in firsts]
     wanted.append(b'"-5",-5')
     assert [bytes(r) for r in row] == wanted
+
+
+def test_spark_writes_members_of_a_json_schema_that_are_no_columns(local_spark: Any) -> None:
+    texts = [with_json_schema(properties).encode_sql(["1"]) for properties, _ in FURTHER]
+    row = local_spark.range(1).selectExpr(*(f"{t} as c{i}" for i, t in enumerate(texts))).collect()[0]
+    assert [bytes(r)[5:].decode() for r in row] == [f'{{"A":1{members}}}' for _, members in FURTHER]
 
 
 def test_bad_records_are_null(local_spark: Any) -> None:

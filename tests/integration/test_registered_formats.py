@@ -459,3 +459,53 @@ def test_a_row_that_does_not_fit_the_schema_is_left_out_and_counted(
     for sink in ("fitting_avro", "fitting_proto"):
         described = execute(f"DESCRIBE {sink} EXTENDED;")[0]["sourceDescription"]
         assert described["errorStats"].startswith("processing-errors: 1 "), described["errorStats"]
+
+
+def test_members_of_a_given_schema_that_are_no_columns_are_null_or_have_their_default(
+    execute: Callable[[str], Any],
+    registry: RegistryServer,
+    kafka_admin: KafkaAdmin,
+    topic_names: Callable[[str], str],
+) -> None:
+    topics = {name: topic_names(name) for name in ("in", "json_out", "avro_out", "proto_out")}
+    optional = {"oneOf": [{"type": "null"}, {"type": "integer", "connect.type": "int32"}]}
+    json_schema = {
+        "type": "object",
+        "properties": {"c1": optional, "c2": optional, "c3": {"type": "integer", "default": 7}},
+    }
+    fields = [
+        {"name": "c1", "type": ["null", "int"]},
+        {"name": "c2", "type": ["null", "int"]},
+        {"name": "c3", "type": "int", "default": 7},
+    ]
+    proto = """syntax = "proto3";
+        message M { optional int32 c1 = 1; optional int32 c2 = 2; int32 c3 = 3; }"""
+    schemas = {
+        "json": Schema(json.dumps(json_schema), "JSON"),
+        "avro": Schema(json.dumps({"type": "record", "name": "R", "fields": fields}), "AVRO"),
+        "proto": Schema(proto, "PROTOBUF"),
+    }
+    client = SchemaRegistryClient({"url": registry.url})
+    ids = {
+        name: client.register_schema(f"{topics[f'{name}_out']}-value", schema)
+        for name, schema in schemas.items()
+    }
+    execute(f"""
+        CREATE STREAM optional_in (`k` INT KEY, `c1` INT)
+          WITH (KAFKA_TOPIC = '{topics["in"]}', FORMAT = 'JSON', PARTITIONS = 1);
+        CREATE STREAM optional_json WITH (KAFKA_TOPIC = '{topics["json_out"]}', VALUE_FORMAT = 'JSON_SR',
+          VALUE_SCHEMA_ID = {ids["json"]}) AS SELECT * FROM optional_in;
+        CREATE STREAM optional_avro WITH (KAFKA_TOPIC = '{topics["avro_out"]}', VALUE_FORMAT = 'AVRO',
+          VALUE_SCHEMA_ID = {ids["avro"]}) AS SELECT * FROM optional_in;
+        CREATE STREAM optional_proto WITH (KAFKA_TOPIC = '{topics["proto_out"]}', VALUE_FORMAT = 'PROTOBUF',
+          VALUE_SCHEMA_ID = {ids["proto"]}) AS SELECT * FROM optional_in;
+        INSERT INTO optional_in VALUES (1, 4);
+    """)
+    for name in ids:
+        records(kafka_admin, topics[f"{name}_out"], 1)
+    execute("".join(f"INSERT INTO optional_{name} VALUES (2, 5);" for name in ids))
+    written = {name: [r.value for r in records(kafka_admin, topics[f"{name}_out"], 2)] for name in ids}
+    frames = {name: b"\0" + schema_id.to_bytes(4, "big") for name, schema_id in ids.items()}
+    assert written["json"] == [frames["json"] + b'{"c1":%d,"c2":null,"c3":7}' % n for n in (4, 5)]
+    assert written["avro"] == [frames["avro"] + bytes([2, 2 * n, 0, 14]) for n in (4, 5)]
+    assert written["proto"] == [frames["proto"] + bytes([0, 8, n]) for n in (4, 5)]

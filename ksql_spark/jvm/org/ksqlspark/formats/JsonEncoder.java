@@ -47,6 +47,7 @@ public final class JsonEncoder extends RowToBytes {
     private final boolean bare;
     private final Writer writer;
     private final byte[] frame;
+    private final String further;
     private transient ByteArrayBuilder bytes;
     private transient JsonGenerator json;
 
@@ -55,12 +56,15 @@ public final class JsonEncoder extends RowToBytes {
     }
 
     /**
-     * @param frame what is before each record, as hexadecimal digits
+     * @param around what is before each record, as hexadecimal digits; then members that each
+     *     object has after those of the row, as JSON, each after a comma
      */
-    public JsonEncoder(StructType schema, boolean bare, String frame) {
+    public JsonEncoder(StructType schema, boolean bare, String around) {
         super("encode_json", schema);
         this.bare = bare;
-        this.frame = HexFormat.of().parseHex(frame);
+        int end = around.indexOf(',');
+        this.frame = HexFormat.of().parseHex(end < 0 ? around : around.substring(0, end));
+        this.further = end < 0 ? "" : around.substring(end);
         this.writer =
                 bare
                         ? writer(schema.fields()[0].dataType(), false)
@@ -84,7 +88,7 @@ public final class JsonEncoder extends RowToBytes {
             if (bare) {
                 writer.write(generator, row, 0);
             } else {
-                ((StructWriter) writer).write(generator, row);
+                ((StructWriter) writer).write(generator, row, further);
             }
             generator.flush();
         } catch (IOException impossible) { // nothing is written but memory
@@ -150,14 +154,17 @@ public final class JsonEncoder extends RowToBytes {
 
         @Override
         public void write(JsonGenerator json, SpecializedGetters from, int at) throws IOException {
-            write(json, from.getStruct(at, writers.length));
+            write(json, from.getStruct(at, writers.length), "");
         }
 
-        void write(JsonGenerator json, InternalRow row) throws IOException {
+        void write(JsonGenerator json, InternalRow row, String further) throws IOException {
             json.writeStartObject();
             for (int i : order) {
                 json.writeFieldName(names[i]);
                 value(json, writers[i], row, i);
+            }
+            if (!further.isEmpty()) {
+                json.writeRaw(further);
             }
             json.writeEndObject();
         }
