@@ -34,6 +34,19 @@ def picky(number: int) -> int:
         raise ValueError(f"{number} is odd")
     return number // 2
 '''
+PICKY_ROWS = '''
+from collections.abc import Iterator
+
+from ksql_spark.udf import table_function
+
+@table_function
+def halves(number: int) -> Iterator[int]:
+    """Two rows; an odd number fails after the first one."""
+    yield number // 2
+    if number % 2:
+        raise ValueError(f"{number} is odd")
+    yield number // 2
+'''
 UNMERGED = '''
 from ksql_spark.udf import aggregate_function
 
@@ -58,6 +71,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for file in EXAMPLES.glob("*.py"):
         shutil.copy(file, folder)
     (folder / "picky.py").write_text(PICKY)
+    (folder / "halves.py").write_text(PICKY_ROWS)
     (folder / "unmerged.py").write_text(UNMERGED)
     (folder / "broken.py").write_text(BROKEN)
     (folder / "_helper.py").write_text("raise RuntimeError('not to be loaded by itself')\n")
@@ -197,6 +211,19 @@ def test_failures_are_in_the_processing_log(server: Server, names: str) -> None:
     )
     causes = sorted(str(cause).split(" (")[0] for (cause,) in found)
     assert causes == ["ValueError: 103 is odd", "ValueError: 3 is odd", "ValueError: math domain error"]
+
+
+def test_a_table_function_that_fails_gives_no_rows_and_the_others_go_on(server: Server, names: str) -> None:
+    server.run(
+        "CREATE STREAM halved AS SELECT id, HALVES(number) AS h, EXPLODE(ARRAY[id, id]) AS i FROM names;"
+    )
+    found = server.rows("SELECT id, h, i FROM halved EMIT CHANGES LIMIT 6;")
+    assert found == [[1, 1, 1], [1, 1, 1], [2, None, 2], [2, None, 2], [3, 2, 3], [3, 2, 3]]
+    (row,) = server.rows(
+        "SELECT message->recordProcessingError->cause[1] AS cause FROM ksql_processing_log"
+        " WHERE logger LIKE '%CSAS_HALVED%' EMIT CHANGES LIMIT 1;"
+    )
+    assert row[0].startswith("ValueError: 3 is odd")
 
 
 def test_conditions_that_fail_do_not_hold(server: Server, names: str) -> None:

@@ -164,6 +164,31 @@ SELECT ARRAY_LENGTH(GENERATE_SERIES(v, 2000000000)) AS many FROM s;
 -- 2
 -- NULL
 
+--@test: a table function that fails gives no rows; the others of its SELECT go on
+CREATE STREAM entries AS
+  SELECT message->recordProcessingError->errorMessage AS message, message->recordProcessingError->cause AS cause
+  FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE STREAM s (id INT, n INT) WITH (KAFKA_TOPIC = '${case}_t', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM rows_of AS
+  SELECT id, CUBE_EXPLODE(GENERATE_SERIES(1, n)) AS c, EXPLODE(GENERATE_SERIES(n, 2000000000)) AS e,
+    EXPLODE(ARRAY[id]) AS x
+  FROM s EMIT CHANGES;
+INSERT INTO s (id, n) VALUES (1, 1);
+INSERT INTO s (id, n) VALUES (2, 2000000000);
+INSERT INTO s (id, n) VALUES (3, 25);
+--@output ROWS_OF ordered
+-- id | c      | e          | x
+-- 1  | [null] | NULL       | 1
+-- 1  | [1]    | NULL       | NULL
+-- 2  | NULL   | 2000000000 | 2
+-- 3  | NULL   | NULL       | 3
+--@output ENTRIES rowsort
+-- message                                                          | cause
+-- Column KSQL_SYNTH_0: CUBE_EXPLODE(GENERATE_SERIES(1, N)) failed. | ["CUBE_EXPLODE gives more than ksql.functions.max.elements allows."]
+-- Column KSQL_SYNTH_0: GENERATE_SERIES(1, N) failed.               | ["GENERATE_SERIES has no result for its arguments, or gives more than ksql.functions.max.elements allows."]
+-- Column KSQL_SYNTH_1: GENERATE_SERIES(N, 2000000000) failed.      | ["GENERATE_SERIES has no result for its arguments, or gives more than ksql.functions.max.elements allows."]
+-- Column KSQL_SYNTH_1: GENERATE_SERIES(N, 2000000000) failed.      | ["GENERATE_SERIES has no result for its arguments, or gives more than ksql.functions.max.elements allows."]
+
 --@test: regular expressions that would never end, or end the process
 CREATE STREAM entries AS
   SELECT message->recordProcessingError->errorMessage AS message, message->recordProcessingError->cause AS cause
