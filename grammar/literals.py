@@ -86,7 +86,7 @@ _PARAMETER = re.compile(
 
 
 #: the parts of longer texts are found each time: they may take many times the memory of the text
-_MOST_KEPT = 2_000
+_MAX_KEPT = 2_000
 
 
 class ParameterMismatch(ValueError):
@@ -110,7 +110,7 @@ def with_parameters(text: str, values: Sequence[Any] | Mapping[str, Any]) -> str
     >>> with_parameters("SELECT * FROM t WHERE a = :x;", {"x": None})
     'SELECT * FROM t WHERE a =  NULL ;'
     """
-    between, names = _known_parts(text) if len(text) <= _MOST_KEPT else _parts(text)
+    between, names = _known_parts(text) if len(text) <= _MAX_KEPT else _parts(text)
     named = isinstance(values, Mapping)
     if any((name is not None) != named for name in names):
         raise ParameterMismatch(

@@ -30,7 +30,7 @@ _POSTFIX_OPERANDS = (
 )
 
 #: the largest LIMIT, as in ksqlDB; with OFFSET, their sum
-MOST_ROWS = 2**31 - 1
+MAX_ROWS = 2**31 - 1
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_-]*")
 
 
@@ -113,7 +113,7 @@ class KsqlParser(ExpressionParser):
             node.set("order_by", self.listed(self._order_item))
         if self.word("EMIT"):
             node.set("emit", self.expect_one_of("CHANGES", "FINAL"))
-        most = MOST_ROWS
+        most = MAX_ROWS
         if self.word("LIMIT"):
             node.set("limit", self.whole_number(most))
             most -= node.args["limit"]

@@ -12,7 +12,7 @@ from grammar.lexer import scan
 from grammar.words import NON_RESERVED, RESERVED
 
 #: how many characters the values of variables may have in a statement: a short text could ask for any number
-MOST_CHARACTERS = 1_000_000
+MAX_CHARACTERS = 1_000_000
 _IN_STRING = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_@]*)\}")
 
 
@@ -41,9 +41,9 @@ def substitute(text: str, variables: Mapping[str, str]) -> str:
         if value is None:
             value = folded.get(name.upper())
         length += len(value or "")
-        if length > MOST_CHARACTERS:
+        if length > MAX_CHARACTERS:
             raise ParseFailed(
-                f"The values of variables have more than {MOST_CHARACTERS} characters", text=text
+                f"The values of variables have more than {MAX_CHARACTERS} characters", text=text
             )
         return value
 

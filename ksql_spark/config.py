@@ -23,9 +23,9 @@ Level = Literal["query", "server"]
 Client = Literal["consumer", "producer"]
 
 #: longer numbers are not read; Python itself refuses some thousand digits
-_MOST_DIGITS = 50
+_MAX_DIGITS = 50
 #: how much of a wrong value is shown
-_MOST_SHOWN = 100
+_MAX_SHOWN = 100
 _BOUNDS = {"int": 2**31 - 1, "long": 2**63 - 1}
 
 
@@ -91,7 +91,7 @@ class Property:
         bound = _BOUNDS[self.type]
         if isinstance(value, bool) or not re.fullmatch(r"[+-]?\d+", text):
             raise self._invalid(value, "it must be a whole number")
-        number = int(text) if len(text) <= _MOST_DIGITS else None
+        number = int(text) if len(text) <= _MAX_DIGITS else None
         if number is None or not -bound - 1 <= number <= bound:
             raise self._invalid(value, f"it must be between {-bound - 1} and {bound}")
         self._check_minimum(value, number)
@@ -113,8 +113,8 @@ class Property:
 
     def _invalid(self, value: Any, reason: str) -> KsqlError:
         shown = _json_text(value)
-        if len(shown) > _MOST_SHOWN:
-            shown = f"{shown[:_MOST_SHOWN]}…"
+        if len(shown) > _MAX_SHOWN:
+            shown = f"{shown[:_MAX_SHOWN]}…"
         return KsqlError("PROPERTY_INVALID", name=self.name, value=shown, reason=reason)
 
 
@@ -476,7 +476,7 @@ CLIENTS_MAY_SET = frozenset(
 )
 
 #: those of them that have an upper limit for requests: so much memory is taken at once, for each query
-_MOST_FOR_CLIENTS = {
+_MAX_FOR_CLIENTS = {
     "batch.size": 16 * 2**20,
     "buffer.memory": 128 * 2**20,
     "fetch.max.bytes": 128 * 2**20,
@@ -715,10 +715,10 @@ class Config(Mapping[str, Any]):
         """
         entry = self.check_editable(name)
         parsed = entry.parse(value)
-        most = _MOST_FOR_CLIENTS.get(_setting(entry.name))
+        most = _MAX_FOR_CLIENTS.get(_setting(entry.name))
         if most is not None and not (re.fullmatch(r"-?[0-9]{1,20}", str(parsed)) and int(parsed) <= most):
             reason = f"it must be a whole number, in a request at most {most}"
-            raise KsqlError("PROPERTY_INVALID", name=name, value=str(value)[:_MOST_SHOWN], reason=reason)
+            raise KsqlError("PROPERTY_INVALID", name=name, value=str(value)[:_MAX_SHOWN], reason=reason)
         if entry.name not in PROPERTIES and parsed is not None:
             _check_of_client(entry, str(parsed))
         scans = "ksql.query.pull.table.scan.enabled"

@@ -14,7 +14,7 @@ from ksql_spark.errors import KsqlError
 Offsets = Mapping[str, Mapping[int, int]]
 _VERSION = 1
 #: longer tokens are none of ours
-_MOST_CHARACTERS = 100_000
+_MAX_CHARACTERS = 100_000
 
 
 class Known:
@@ -54,7 +54,7 @@ def decode(token: str) -> Offsets:
         KsqlError: BAD_REQUEST, it is none of ours.
     """
     try:
-        if len(token) > _MOST_CHARACTERS:
+        if len(token) > _MAX_CHARACTERS:
             raise ValueError
         text = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
         version, body = json.loads(text)

@@ -11,7 +11,7 @@ from ksql_spark.kafka.membership import Note
 from ksql_spark.runtime.cluster.rebalancing import (
     IDLE_COST,
     LEAST_GAIN,
-    MOST_GONE,
+    MAX_DEPARTED,
     SMOOTHING_S,
     Costs,
     Gone,
@@ -133,7 +133,7 @@ def test_notes_that_say_nothing_of_moves(told: Mapping[str, object]) -> None:
 
 def test_a_slots_note_has_room_for_few() -> None:
     here = Whereabouts()
-    here.read(0, {f"q{n}": Gone(1, 1) for n in range(MOST_GONE)})
+    here.read(0, {f"q{n}": Gone(1, 1) for n in range(MAX_DEPARTED)})
     assert here.has_room(0, "q1") and not here.has_room(0, "more")
     here.drop("q3")
     assert here.has_room(0, "more") and not here.has_room(0, "x" * 2000)

@@ -20,10 +20,10 @@ from ksql_spark.logical.nodes import PullQuery
 from ksql_spark.metastore.sources import DataSource
 
 #: longer texts are bound each time
-MOST_CHARACTERS = 10_000
+MAX_CHARACTERS = 10_000
 #: values that stand for others, of the same type; each statement has few
 _INTS, _BIGINTS, _STRING = 1_970_000_000, 8_970_000_000_000_000_000, "\ue000{}\ue000"
-_MOST_VALUES = 100_000
+_MAX_VALUES = 100_000
 
 Values = Sequence[Value]
 #: makes a plan, or a part of it, from the values of a statement
@@ -126,7 +126,7 @@ class PlanCache:
                 self._plans.popitem(last=False)
 
 
-def is_cacheable(text: str, most_characters: int = MOST_CHARACTERS) -> bool:
+def is_cacheable(text: str, most_characters: int = MAX_CHARACTERS) -> bool:
     """Whether the template of ``text`` is no other text's: NUL begins the marks of templates."""
     return len(text) <= most_characters and "\0" not in text
 
@@ -134,7 +134,7 @@ def is_cacheable(text: str, most_characters: int = MOST_CHARACTERS) -> bool:
 def _for_all_values(template: Template, plan: PullQuery, bind: Callable[[str], object]) -> Known | None:
     """The plan with any values; None if it depends on the values otherwise."""
     others = tuple(_other(value, i) for i, value in enumerate(template.values))
-    if len(others) > _MOST_VALUES or set(others) & set(template.values):
+    if len(others) > _MAX_VALUES or set(others) & set(template.values):
         return None
     try:
         second = bind(put_in(Template(template.text, others)))

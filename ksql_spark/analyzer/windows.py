@@ -8,7 +8,7 @@ from ksql_spark.logical.nodes import WindowSpec
 
 DAY_MS = 24 * 3_600_000
 #: the most windows that a record may be in: each has a state, and a result, that a task keeps in memory
-MOST_WINDOWS = 100_000
+MAX_WINDOWS = 100_000
 
 
 def bind_window(node: nodes.Window, emit_final: bool) -> WindowSpec:
@@ -28,9 +28,9 @@ def bind_window(node: nodes.Window, emit_final: bool) -> WindowSpec:
     advance = node.advance.milliseconds if node.advance is not None else None
     if advance is not None and not 0 < advance <= size:
         raise invalid("ADVANCE BY must be longer than zero and at most the SIZE of the window.", node.advance)
-    if advance is not None and size // advance > MOST_WINDOWS:
+    if advance is not None and size // advance > MAX_WINDOWS:
         raise invalid(
-            f"Each record would be in {size // advance} windows, and {MOST_WINDOWS} is the most. "
+            f"Each record would be in {size // advance} windows, and {MAX_WINDOWS} is the most. "
             "Use a longer ADVANCE BY.",
             node.advance,
         )

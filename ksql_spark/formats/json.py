@@ -48,9 +48,9 @@ from ksql_spark.types import (
 
 _LONG_DIGITS = 19
 #: digits of a number, and objects and arrays within each other, at most, as in Jackson
-_MOST_DIGITS = _MOST_NESTED = 1000
+_MAX_DIGITS = _MAX_NESTED = 1000
 #: how deep the json module and the functions below get with Python's own limit; the limit that they need
-_NESTED_BY_DEFAULT, _RECURSION_LIMIT = 100, 5 * _MOST_NESTED
+_NESTED_BY_DEFAULT, _RECURSION_LIMIT = 100, 5 * _MAX_NESTED
 #: what opens and closes objects and arrays, and texts, in which they do not count
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
 #: a number, or a text, that may have more
@@ -106,7 +106,7 @@ class JsonSerde(Serde):
         """The columns' values; unknown members are ignored, missing ones NULL."""
         # nearly all records have just what their columns say; anything else is looked at closely below
         try:
-            if len(data) <= _MOST_DIGITS or not (_LONG.search(data) or _brackets(data) > _MOST_NESTED):
+            if len(data) <= _MAX_DIGITS or not (_LONG.search(data) or _brackets(data) > _MAX_NESTED):
                 exact = self._exact(orjson.loads(data))
                 if exact is not None:
                     return exact
@@ -244,7 +244,7 @@ def _check_depth(text: str) -> None:
             depth -= 1
             if depth <= 0:
                 break
-    if deepest > _MOST_NESTED:
+    if deepest > _MAX_NESTED:
         raise BadRecord("It is nested too deeply.")
     if deepest > _NESTED_BY_DEFAULT and sys.getrecursionlimit() < _RECURSION_LIMIT:
         sys.setrecursionlimit(_RECURSION_LIMIT)  # for good: it is one for all threads
@@ -286,8 +286,8 @@ def _no_constant(name: str) -> Any:
 
 def _digits(text: str) -> str:
     """``text`` if it has no more digits than Jackson takes."""
-    if len(text) > _MOST_DIGITS and sum(map(str.isdigit, text)) > _MOST_DIGITS:
-        raise ValueError(f"a number has more than {_MOST_DIGITS} digits")
+    if len(text) > _MAX_DIGITS and sum(map(str.isdigit, text)) > _MAX_DIGITS:
+        raise ValueError(f"a number has more than {_MAX_DIGITS} digits")
     return text
 
 

@@ -10,7 +10,7 @@ from ksql_spark.formats.base import BadRecord
 #: how a value is stored: a number of one to ten bytes, eight bytes, a length and as many bytes, four bytes
 VARINT, EIGHT, LENGTH, GROUP, GROUP_END, FOUR = range(6)
 #: groups within groups, as in Google's library
-_MOST_NESTED = 100
+_MAX_NESTED = 100
 
 
 def varint(number: int) -> bytes:
@@ -82,7 +82,7 @@ def fields_of(data: bytes) -> Iterator[tuple[int, int, Any]]:
             value, at = data[at : at + size], at + size
         elif wire == GROUP:
             groups.append(number)
-            if len(groups) > _MOST_NESTED:
+            if len(groups) > _MAX_NESTED:
                 raise BadRecord("It is no Protobuf message: it is nested too deeply.")
         elif wire == GROUP_END:
             if not groups or groups.pop() != number:

@@ -31,7 +31,7 @@ from ksql_spark.types import (
 DEFAULT_PRECISION = 64
 
 #: fields of a STRUCT, those of STRUCTs in it too: a type may be named in several places, and these nested
-_MOST_FIELDS = 10_000
+_MAX_FIELDS = 10_000
 
 #: names of Connect's logical types start with it
 CONNECT = "org.apache.kafka.connect.data."
@@ -84,8 +84,8 @@ def struct_of(fields: Iterable[tuple[str, Callable[[], SqlType]]]) -> Struct:
         except FieldLeftOut:
             continue
         count += 1 + _fields_in(kept[-1].type)
-        if count > _MOST_FIELDS:
-            raise NotConvertible(f"it has more than {_MOST_FIELDS:,} fields")
+        if count > _MAX_FIELDS:
+            raise NotConvertible(f"it has more than {_MAX_FIELDS:,} fields")
     return Struct(tuple(kept))
 
 

@@ -40,9 +40,9 @@ from ksql_spark.types import (
 )
 
 _LONG = range(-(2**63), 2**63)
-_MOST_DIGITS = 38
+_MAX_DIGITS = 38
 #: an object with more members than this, all of one type, is a MAP
-_MOST_FIELDS = 100
+_MAX_FIELDS = 100
 _WHOLE = re.compile(r"-?(0|[1-9]\d*)")
 _FRACTION = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 #: the names that FormatDetector has for the format KAFKA, the likeliest first, and their types
@@ -185,7 +185,7 @@ class _Shape:
             return Array(self._element.type() or STRING)
         if self._members is None:
             return _widest(self._scalars)
-        if not is_whole and (not self._members or len(self._members) > _MOST_FIELDS):
+        if not is_whole and (not self._members or len(self._members) > _MAX_FIELDS):
             one = _Shape.of(self._members.values())
             return Map(STRING, one.type() or STRING)
         return Struct(tuple(Field(n, m.type() or STRING) for n, m in _named(self._members).items() if n))
@@ -219,7 +219,7 @@ def _scalar(value: Any) -> SqlType:
         return BOOLEAN
     if isinstance(value, int):
         digits = len(str(abs(value)))
-        return BIGINT if value in _LONG else Decimal(digits, 0) if digits <= _MOST_DIGITS else STRING
+        return BIGINT if value in _LONG else Decimal(digits, 0) if digits <= _MAX_DIGITS else STRING
     return DOUBLE if isinstance(value, float) else STRING
 
 
@@ -254,7 +254,7 @@ def _of_lines(samples: Sequence[bytes], delimiter: str) -> Proposal | None:
 
 def _text_type(text: str) -> SqlType:
     if _WHOLE.fullmatch(text):
-        return _scalar(int(text)) if len(text) <= _MOST_DIGITS else STRING
+        return _scalar(int(text)) if len(text) <= _MAX_DIGITS else STRING
     if _FRACTION.fullmatch(text):
         return DOUBLE
     return BOOLEAN if text in ("true", "false") else STRING

@@ -28,7 +28,7 @@ from ksql_spark.types import BYTES, INTEGER, STRING, SqlType
 Types = Sequence[SqlType]
 _NO_BYTES = "cast(NULL as binary)"
 #: no limit for a count
-_MOST = str(2**31 - 1)
+_MAX_LENGTH = str(2**31 - 1)
 _NULL_STRING, _NULL_BYTES = Typed(None, STRING), Typed(None, BYTES)
 
 #: a regular expression, as Spark SQL literal
@@ -145,7 +145,7 @@ def _substring(args: Sequence[str], types: Types) -> str:
             # Spark counts a length from before the start; here the start is moved to it first
             position = f"if({position} < 0, greatest(octet_length({value}) + {position} + 1, 1), {position})"
         return f"substring({', '.join((value, position, *args[2:]))})"
-    counts = (position, args[2] if len(args) == 3 else _MOST)
+    counts = (position, args[2] if len(args) == 3 else _MAX_LENGTH)
     return unless_null(counts, f"ksql.substring({value}, {', '.join(counts)})")
 
 
@@ -157,7 +157,7 @@ def _right(args: Sequence[str], _: Types) -> str:
     text, count = args
     # position 0 is that of the first character
     return unless_null(
-        [count], f"if({count} > 0, ksql.substring({text}, (- {count}), {_MOST}), left({text}, 0))"
+        [count], f"if({count} > 0, ksql.substring({text}, (- {count}), {_MAX_LENGTH}), left({text}, 0))"
     )
 
 
@@ -192,7 +192,7 @@ _DEFAULT_MASKS = ("'X'", "'x'", "'n'", "'-'")
 
 def _mask(args: Sequence[str], _: Types) -> str:
     """(text[, upper, lower, digit, other])"""
-    return f"ksql.mask({', '.join((args[0], _MOST, *(args[1:] or _DEFAULT_MASKS)))})"
+    return f"ksql.mask({', '.join((args[0], _MAX_LENGTH, *(args[1:] or _DEFAULT_MASKS)))})"
 
 
 def _mask_part(function: str) -> Lowering:

@@ -11,7 +11,7 @@ from ksql_spark.types import INTEGER, Array, SqlType
 
 Types = Sequence[SqlType]
 
-_MOST_ELEMENTS = 20
+_MAX_ELEMENTS = 20
 
 
 def _cube(args: Sequence[str], types: Types) -> str:
@@ -23,7 +23,7 @@ def _cube(args: Sequence[str], types: Types) -> str:
         kept = f"transform({a}, ({x}, {i}) -> if(getbit({mask}, {size} - 1 - {i}) = 1, {x}, NULL))"
         masks = f"sequence(0, cast(shiftleft(1, {size}) - 1 as int))"
         count = f"shiftleft(cast({size} as bigint), {size})"
-        fits = f"{size} <= {_MOST_ELEMENTS} and ksql.elements_fit({count})"
+        fits = f"{size} <= {_MAX_ELEMENTS} and ksql.elements_fit({count})"
         all_, type_ = f"transform({masks}, {mask} -> {kept})", Array(types[0])
         different = with_maps(f"array_distinct({without_maps(all_, type_)})", type_)
         return f"if({fits}, {different}, NULL)"

@@ -21,7 +21,7 @@ Headers = Sequence[tuple[str, "bytes | None"]]
 """A record's headers in order; keys may repeat."""
 
 #: how many records may wait before nobody adds one without waiting; half of what librdkafka takes
-MOST_QUEUED = 50_000
+MAX_QUEUED = 50_000
 #: what calls that serve callbacks raise, once, after a fatal error
 _FATAL = (KafkaException, SystemError)
 _FAILED_CALLBACK = "a callback for a record that was written, or not, has failed"

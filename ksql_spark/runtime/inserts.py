@@ -46,7 +46,7 @@ from ksql_spark.types import (
 log = logging.getLogger(__name__)
 
 #: about how many rows of one client may wait for the brokers
-MOST_UNACKNOWLEDGED = 10_000
+MAX_UNACKNOWLEDGED = 10_000
 #: after how many rows we look what was written
 POLLED_ROWS = 100
 
@@ -102,7 +102,7 @@ class RowInserter:
     def insert(self, lines: Iterable[bytes]) -> bool:
         """Send rows, each a JSON object; False if a row has failed, after which no more are taken.
 
-        It waits while MOST_UNACKNOWLEDGED rows are on their way.
+        It waits while MAX_UNACKNOWLEDGED rows are on their way.
         """
         with self._writer.attention:
             return self._insert(lines)
@@ -132,9 +132,9 @@ class RowInserter:
     def _serve_deliveries(self) -> None:
         """Note what was written, and wait while too many rows are not."""
         self._writer.poll()
-        if self._sent - self._next < MOST_UNACKNOWLEDGED:
+        if self._sent - self._next < MAX_UNACKNOWLEDGED:
             return
-        while self._sent - self._next > MOST_UNACKNOWLEDGED // 2 and not (self._closed or self._errors):
+        while self._sent - self._next > MAX_UNACKNOWLEDGED // 2 and not (self._closed or self._errors):
             self._writer.poll(0.1)
 
     def acknowledged(self) -> Acknowledged:

@@ -22,7 +22,7 @@ from ksql_spark.errors import KsqlError
 LOCAL_SLOTS = 512
 PLUGIN = "org.ksqlspark.cluster.ClusterPlugin"
 #: Spark's limit of what all tasks of a batch hand back to the driver
-MOST_RESULTS = "spark.driver.maxResultSize"
+MAX_RESULTS = "spark.driver.maxResultSize"
 #: what executors on this machine are started by. Spark gives them two options about modules that we do not
 #: use, and a JVM with an incubator module takes no archive of linked classes
 _JAVA = """#!/bin/sh
@@ -89,7 +89,7 @@ def settings(
         # without it, RocksDB's allocations get a heap for each of the many threads
         "spark.executorEnv.MALLOC_ARENA_MAX": "2",
         # results of queries that are exactly once go through the driver: an error rather than a full heap
-        MOST_RESULTS: own.get(MOST_RESULTS, str(_bytes(memory) // 4)),
+        MAX_RESULTS: own.get(MAX_RESULTS, str(_bytes(memory) // 4)),
     }
     if is_on_this_machine(master):
         # an archive of classes serves a class path that begins as its own
@@ -109,7 +109,7 @@ def _bytes(memory: str) -> int:
 def most_results(session: SparkSession) -> int:
     """The most bytes that all tasks of a batch may hand back to the driver; 0: any number."""
     context: Any = session.sparkContext._jsc.sc()
-    return int(context.conf().getSizeAsBytes(MOST_RESULTS))
+    return int(context.conf().getSizeAsBytes(MAX_RESULTS))
 
 
 def environment(master: str, spark_jars: Path, java_home: Path, home: Path) -> dict[str, str]:

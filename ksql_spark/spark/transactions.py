@@ -14,7 +14,7 @@ from ksql_spark.spark.sinks import BATCH_BYTES, BATCH_LINGER_MS, ONE_REQUEST
 #: the largest transaction timeout that brokers allow by default: a batch must be done in this time
 _TIMEOUT_MS = 900_000
 #: Kafka's default of max.request.size
-_MOST_BYTES = 1_048_576
+_MAX_BYTES = 1_048_576
 #: what transactions need, whatever a user says
 _FIXED = {"acks": "all", "enable.idempotence": "true"}
 
@@ -43,7 +43,7 @@ def open_transactions(
     Raises:
         PySparkException, Py4JJavaError: Kafka refuses it, or does not answer.
     """
-    given = int(producer.get("max.request.size", _MOST_BYTES))
+    given = int(producer.get("max.request.size", _MAX_BYTES))
     limit = given if most_bytes is None else min(given, most_bytes)
     settings = {
         "linger.ms": str(BATCH_LINGER_MS),
@@ -53,7 +53,7 @@ def open_transactions(
         **producer,
         **_FIXED,
         # the last record of a transaction is not the sink's
-        "max.request.size": str(max(given, _MOST_BYTES)),
+        "max.request.size": str(max(given, _MAX_BYTES)),
         "transactional.id": transactional_id,
     }
     jvm: Any = session._jvm

@@ -18,7 +18,7 @@ LOG = logging.getLogger(__name__)
 #: how long a connection that is refused may take to send something, after which it is told why
 REFUSAL_S = 1.0
 #: longer pieces are sent as they are, and not copied
-MOST_JOINED = 65_536
+MAX_JOINED = 65_536
 _TOO_MANY = (
     b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 )
@@ -223,7 +223,7 @@ class JoiningTransport:
             return
         if held := self._held:
             self._held = b""
-            if len(data) > MOST_JOINED:
+            if len(data) > MAX_JOINED:
                 self._write(held)
             else:
                 data = held + data

@@ -38,7 +38,7 @@ MAX_WAITING_BYTES = 256 * 1024
 PROXIES = "ksql.server.trusted.proxies"
 IPV4 = 4
 #: as many empty lines before the first request of a connection are ignored (RFC 9112 §2.2)
-MOST_EMPTY_LINES = 4
+MAX_EMPTY_LINES = 4
 #: the code with which a WebSocket is closed that was idle for too long
 GOING_AWAY = 1001
 
@@ -182,7 +182,7 @@ def _http1(base: Any, limits: Limits) -> Any:
         """HTTP/1.1 with a time limit for each header, and for idleness."""
 
         transport: Any
-        _empty_lines_left = MOST_EMPTY_LINES
+        _empty_lines_left = MAX_EMPTY_LINES
         #: of an empty line that has not come whole
         _held = b""
 

@@ -32,13 +32,13 @@ AUDIT = logging.getLogger("audit")
 
 UNAUTHENTICATED = 40100
 #: how often a user may fail to log in from one address a second, and all users from one address together
-MOST_REFUSED, MOST_REFUSED_OF_ADDRESS = 5.0, 20.0
+MAX_REFUSED, MAX_REFUSED_OF_ADDRESS = 5.0, 20.0
 #: how many credentials are checked at once: each hash takes 32 MB and a core
-MOST_CHECKS = 2
+MAX_CHECKS = 2
 #: how many characters of statements are written down
-MOST_NOTED = 200_000
+MAX_NOTED = 200_000
 #: how many clients are remembered for the rate limit
-MOST_CLIENTS = 10_000
+MAX_CLIENTS = 10_000
 
 
 def principal_of(http: HTTPConnection) -> Principal:
@@ -48,8 +48,8 @@ def principal_of(http: HTTPConnection) -> Principal:
 
 def note_statements(principal: Principal, text: str) -> None:
     """Write down who wants to run which statements; of a text that no statement may have, the beginning."""
-    if len(text) > MOST_NOTED:
-        text = f"{text[:MOST_NOTED].rsplit(maxsplit=1)[0]} … ({len(text)} characters)"
+    if len(text) > MAX_NOTED:
+        text = f"{text[:MAX_NOTED].rsplit(maxsplit=1)[0]} … ({len(text)} characters)"
     AUDIT.info("%s (%s): %s", principal.name, principal.rights, masked(text))
 
 
@@ -76,8 +76,8 @@ class AccessGuard:
         self._authenticator = authenticator
         self._endpoints = endpoints
         self._skipped = tuple(skipped)
-        self._refused, self._refused_of_address = Buckets(MOST_REFUSED), Buckets(MOST_REFUSED_OF_ADDRESS)
-        self._checks = asyncio.Semaphore(MOST_CHECKS)
+        self._refused, self._refused_of_address = Buckets(MAX_REFUSED), Buckets(MAX_REFUSED_OF_ADDRESS)
+        self._checks = asyncio.Semaphore(MAX_CHECKS)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass one request on, or refuse it (ASGI)."""
@@ -176,7 +176,7 @@ class Buckets:
         left = min(self._full, left + (now - at) * self._rate)
         is_there = left >= 1
         self._left[client] = (left - take if is_there else left, now)
-        if len(self._left) > MOST_CLIENTS:
+        if len(self._left) > MAX_CLIENTS:
             self._left.popitem(last=False)
         return 0.0 if is_there else (1 - left) / self._rate
 

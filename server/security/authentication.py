@@ -28,7 +28,7 @@ LOG = logging.getLogger(__name__)
 #: how long a password that was right is not hashed again, seconds
 REMEMBERED_S = 60.0
 #: how many such passwords are remembered
-MOST_REMEMBERED = 1000
+MAX_REMEMBERED = 1000
 #: how long the keys of a URL are kept; sooner, they are asked for again at most every RETRY_S seconds
 KEYS_S, RETRY_S = 300.0, 10.0
 #: signatures that are accepted: those of public keys
@@ -139,7 +139,7 @@ class Authenticator:
                 raise Refused(f"This server wants to know who you are: send {takes}.", "no credentials")
             case _:
                 raise Refused(f"This server takes only {self._takes}.", f"credentials of the kind {scheme!r}")
-        if len(self._remembered) >= MOST_REMEMBERED:
+        if len(self._remembered) >= MAX_REMEMBERED:
             self._remembered = {}
         self._remembered[self._digest(header or "")] = (principal, until)
         return principal

@@ -27,7 +27,7 @@ from server.errors import FORBIDDEN, TIMEOUT, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE,
 
 ANY = "*"
 #: of a length; Python refuses to read some thousands
-MOST_DIGITS = 20
+MAX_DIGITS = 20
 
 
 def header_of(scope: Scope, name: bytes) -> bytes | None:
@@ -210,7 +210,7 @@ class BodyGuard:
         """The body; None if the client leaves."""
         length = header_of(scope, b"content-length") or b"0"
         if length.isdigit() and (
-            len(length) > MOST_DIGITS or int(length) > self._most
+            len(length) > MAX_DIGITS or int(length) > self._most
         ):  # before the client is told to go on
             raise self._too_large()
         parts, read = [], 0

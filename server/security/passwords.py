@@ -19,7 +19,7 @@ from ksql_spark.security.authorization import Rights
 
 _N, _R, _P, _BYTES = 2**15, 8, 1, 32
 #: what a hash may ask for, so that a file cannot make the server compute for long
-_MOST_N, _MOST_MEMORY = 2**18, 512 * 1024 * 1024
+_MAX_N, _MAX_MEMORY = 2**18, 512 * 1024 * 1024
 
 
 def hash_password(password: str) -> str:
@@ -45,13 +45,13 @@ def _parts(text: str) -> tuple[int, int, int, bytes, bytes]:
     if kind != "scrypt" or len(parts) != 5:
         raise ValueError("a hash begins with scrypt$ and has five parts more")
     n, r, p = (int(part) for part in parts[:3])
-    if not (1 < n <= _MOST_N and 0 < r <= 32 and 0 < p <= 16):
+    if not (1 < n <= _MAX_N and 0 < r <= 32 and 0 < p <= 16):
         raise ValueError("the parameters of a hash are out of range")
     return n, r, p, base64.b64decode(parts[3], validate=True), base64.b64decode(parts[4], validate=True)
 
 
 def _scrypt(password: str, salt: bytes, n: int, r: int, p: int) -> bytes:
-    return hashlib.scrypt(password.encode(), salt=salt, n=n, r=r, p=p, maxmem=_MOST_MEMORY, dklen=_BYTES)
+    return hashlib.scrypt(password.encode(), salt=salt, n=n, r=r, p=p, maxmem=_MAX_MEMORY, dklen=_BYTES)
 
 
 def _text(data: bytes) -> str:

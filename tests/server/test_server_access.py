@@ -71,7 +71,7 @@ def client(host: Host, users: Path) -> AppClient:
 @pytest.fixture
 def once(monkeypatch: pytest.MonkeyPatch) -> None:
     """One wrong password of each user is too many."""
-    monkeypatch.setattr(access, "MOST_REFUSED", 0.001)
+    monkeypatch.setattr(access, "MAX_REFUSED", 0.001)
 
 
 def endpoints() -> Iterator[tuple[str, str]]:
@@ -416,7 +416,7 @@ def test_a_password_that_was_right_is_never_refused_for_what_others_try(
 ) -> None:
     """Even if it has to be checked again."""
     monkeypatch.setattr("server.security.authentication.REMEMBERED_S", -1.0)
-    monkeypatch.setattr(access, "MOST_REFUSED_OF_ADDRESS", 0.001)
+    monkeypatch.setattr(access, "MAX_REFUSED_OF_ADDRESS", 0.001)
     client = AppClient(host, **{"ksql.server.auth.users.file": str(users)})
     assert client.get("/info", headers=basic(name)).status_code == 200
     assert [client.get("/info", headers=basic("ada", "guess")).status_code for _ in range(2)] == [401, 429]
@@ -426,7 +426,7 @@ def test_a_password_that_was_right_is_never_refused_for_what_others_try(
 def test_one_address_may_not_guess_for_many_users(
     host: Host, users: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access, "MOST_REFUSED_OF_ADDRESS", 3.0)
+    monkeypatch.setattr(access, "MAX_REFUSED_OF_ADDRESS", 3.0)
     client = AppClient(host, **{"ksql.server.auth.users.file": str(users)})
     codes = [client.get("/info", headers=basic(f"user {n}", "x")).status_code for n in range(12)]
     assert codes[:3] == [401] * 3 and codes[-1] == 429
@@ -510,7 +510,7 @@ def test_proxies_are_addresses_or_networks(proxy: str) -> None:
 def test_guesses_that_come_at_once_are_not_all_tried(
     host: Host, users: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access, "MOST_REFUSED", 0.001)  # one, and no more for a quarter of an hour
+    monkeypatch.setattr(access, "MAX_REFUSED", 0.001)  # one, and no more for a quarter of an hour
     app = create_app(host, Config({"ksql.server.auth.users.file": str(users)}))
 
     async def guess_at_once() -> list[int]:
@@ -521,7 +521,7 @@ def test_guesses_that_come_at_once_are_not_all_tried(
     codes = asyncio.run(guess_at_once())
     assert set(codes) == {401, 429}
     # what was being tried when the first one failed
-    assert codes.count(401) <= access.MOST_CHECKS
+    assert codes.count(401) <= access.MAX_CHECKS
 
 
 def test_logins_of_one_user_that_come_at_once_are_checked_once(
@@ -552,7 +552,7 @@ def test_logins_of_one_user_that_come_at_once_are_checked_once(
             return [response.status_code for response in await asyncio.gather(*logins)]
 
     assert asyncio.run(log_in_at_once()) == [200] * requests
-    assert len(checked) <= access.MOST_CHECKS
+    assert len(checked) <= access.MAX_CHECKS
 
 
 def test_logins_do_not_wait_until_queries_are_closed(host: Host, users: Path) -> None:

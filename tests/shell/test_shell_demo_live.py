@@ -16,7 +16,7 @@ from shell.tools.demo.stories import Show
 pytestmark = pytest.mark.kafka
 
 #: the whole story on a busy machine
-MOST_S = 300
+MAX_S = 300
 #: shown only after a minute and a half
 LATE = {"Final (after a minute and a half)"}
 TOLD = stories.names() if os.environ.get("STORIES") == "all" else ["word-count"]
@@ -27,7 +27,7 @@ def test_demo_shows_all_results_and_leaves_nothing(name: str, tmp_path: Path) ->
     code = "import sys; from shell.main import main; sys.exit(main())"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("KSQL_")}
     demo = subprocess.Popen(
-        [sys.executable, "-c", code, "demo", name, "--seconds", str(MOST_S)],
+        [sys.executable, "-c", code, "demo", name, "--seconds", str(MAX_S)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -42,7 +42,7 @@ def test_demo_shows_all_results_and_leaves_nothing(name: str, tmp_path: Path) ->
         if not awaited:
             demo.send_signal(signal.SIGINT)
             break
-    _, err = demo.communicate(timeout=MOST_S)
+    _, err = demo.communicate(timeout=MAX_S)
     print("".join(line for line in seen if "first result" in line), end="")
     assert (demo.returncode, err, awaited) == (0, "", set()), "".join(seen)
     assert list(tmp_path.glob("ksql-spark-demo-*")) == []

@@ -17,7 +17,7 @@ from ksql_spark.errors import KsqlError
 from tests.statements.world import World
 
 #: what Python reads
-MOST_DIGITS = 4000
+MAX_DIGITS = 4000
 #: as text in statements and in JSON
 HOSTILE = (
     "-1", "0", "-0.0", "0.5", "2147483648", "-9223372036854775809", "18446744073709551616", "1e18",
@@ -91,7 +91,7 @@ def test_numbers_in_statements(streams: World, statement: str) -> None:
         check(streams, Request(text.replace("#", number)))
 
 
-@pytest.mark.parametrize("text", [number for number in IN_JSON if len(number) < MOST_DIGITS])
+@pytest.mark.parametrize("text", [number for number in IN_JSON if len(number) < MAX_DIGITS])
 def test_numbers_as_properties_parameters_and_variables(streams: World, text: str) -> None:
     number = json.loads(text)
     for name, entry in PROPERTIES.items():

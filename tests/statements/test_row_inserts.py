@@ -12,7 +12,7 @@ import pytest
 
 from ksql_spark.engine.query_service import QueryService
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime.inserts import MOST_UNACKNOWLEDGED, Acknowledged, RowInserter
+from ksql_spark.runtime.inserts import MAX_UNACKNOWLEDGED, Acknowledged, RowInserter
 from tests.statements.world import World
 
 CREATE = "CREATE STREAM rows ({columns}) WITH (kafka_topic='rows', partitions=1, format='JSON');"
@@ -93,13 +93,13 @@ def test_rows_are_acknowledged_in_order(target: Target) -> None:
 
 
 def test_an_inserter_waits_while_too_many_rows_are_on_their_way(target: Target) -> None:
-    rows = [b'{"id":1}'] * MOST_UNACKNOWLEDGED
+    rows = [b'{"id":1}'] * MAX_UNACKNOWLEDGED
     assert target.inserter.insert(rows)
     assert target.waits == 0 and target.inserter.acknowledged().end == 0
     target.delivers = True
     assert target.inserter.insert(rows)
     assert target.waits == 1
-    assert target.inserter.acknowledged().end == MOST_UNACKNOWLEDGED
+    assert target.inserter.acknowledged().end == MAX_UNACKNOWLEDGED
 
 
 def test_a_row_that_fails_is_the_last(target: Target) -> None:

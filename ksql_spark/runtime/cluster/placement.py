@@ -36,7 +36,7 @@ SLOTS = 32
 #: stands for all queries of a slot in notes
 _ALL = "*"
 #: a server says no more of itself than that: the note is Kafka's, characters
-MOST_SAID = 3000
+MAX_METADATA_CHARACTERS = 3000
 #: how often to look at the notes that were read, seconds
 LOOK_EVERY_S = 1.0
 #: how often to look what queries cost, seconds
@@ -325,7 +325,7 @@ class Placement:
             told["cost"] = self._costs.total
             told["server"] = self.says()
         for name in ("server", "states"):
-            if len(json.dumps(told)) > MOST_SAID:
+            if len(json.dumps(told)) > MAX_METADATA_CHARACTERS:
                 told.pop(name, None)
         return told
 

@@ -24,9 +24,9 @@ IDLE_COST = 100.0
 #: over which time costs are averaged, seconds
 SMOOTHING_S = 60.0
 #: so many queries may have gone from a slot: its note is small
-MOST_GONE = 10
+MAX_DEPARTED = 10
 #: and so long may what the note says of them be, characters
-MOST_TEXT = 1500
+MAX_TEXT = 1500
 
 
 class Gone(NamedTuple):
@@ -113,8 +113,8 @@ class Whereabouts:
 
     def has_room(self, slot: int, query: str) -> bool:
         """Whether one more query may leave a slot."""
-        gone = self.register(slot) | {query: Gone(slot, MOST_GONE)}
-        return len(gone) <= MOST_GONE and len(json.dumps(gone)) <= MOST_TEXT
+        gone = self.register(slot) | {query: Gone(slot, MAX_DEPARTED)}
+        return len(gone) <= MAX_DEPARTED and len(json.dumps(gone)) <= MAX_TEXT
 
     def slot(self, query: str, first: int) -> int:
         """The slot that a query is in; ``first``: the one that the command log gives it."""

@@ -19,7 +19,7 @@ QUIET_S = (15.0, 45.0)
 LONGEST_S = 120.0
 LOOK_EVERY_S = 5.0
 #: a load is over when the JVM has collected at most so often between each two of so many looks
-MOST_COLLECTIONS = 1
+MAX_COLLECTIONS = 1
 QUIET_LOOKS = 3
 #: so much larger than what is needed the heap may be: a share of that, and bytes
 SPARE_SHARE, SPARE_BYTES = 0.4, 32 * 2**20
@@ -84,7 +84,7 @@ class _Growth:
             return False
         if use.collections < self._collections:  # another JVM
             self._quiet = self._left = 0
-        is_quiet = use.collections - self._collections <= MOST_COLLECTIONS
+        is_quiet = use.collections - self._collections <= MAX_COLLECTIONS
         self._quiet = self._quiet + 1 if is_quiet else 0
         self._collections = use.collections
         return (

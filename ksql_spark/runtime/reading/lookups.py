@@ -21,7 +21,7 @@ from ksql_spark.runtime.reading.view import View
 from ksql_spark.schema_registry import SchemaRegistry
 
 #: look-ups of more keys are not run in an event loop's thread
-MOST_KEYS = 20
+MAX_KEYS = 20
 
 #: what is known of a plan that is no such look-up
 _OTHER = object()
@@ -94,7 +94,7 @@ def plan_of(found: Found, registry: SchemaRegistry | None) -> LookUpPlan | None:
 
 def _plan(known: Known, registry: SchemaRegistry | None) -> LookUpPlan | None:
     pattern = known.pattern
-    if pattern.lookups is None or len(pattern.lookups) > MOST_KEYS or pattern.source.window is not None:
+    if pattern.lookups is None or len(pattern.lookups) > MAX_KEYS or pattern.source.window is not None:
         return None
     conditions = [pattern.predicate] if pattern.predicate is not None else []
     keys = [value for lookup in pattern.lookups for value in lookup.values]

@@ -40,7 +40,7 @@ _READ_BYTES = _MIB
 #: how long a reader is its subscription's before another one may have its place
 _READER_KEPT_S = 0.5
 #: how long batches wait for more: so long for each subscription, and at most
-_PAUSE_EACH_S, _MOST_PAUSE_S = 0.00005, 0.025
+_PAUSE_EACH_S, _MAX_PAUSE_S = 0.00005, 0.025
 _POLL_S = 0.2
 
 
@@ -176,7 +176,7 @@ class Feed:
                     if records:
                         self._give(records)
                         # many clients are woken less often, with more rows each
-                        time.sleep(min(_MOST_PAUSE_S, len(self._subscriptions) * _PAUSE_EACH_S))
+                        time.sleep(min(_MAX_PAUSE_S, len(self._subscriptions) * _PAUSE_EACH_S))
         except KsqlError as error:
             self._fail(error)
         except Exception as error:

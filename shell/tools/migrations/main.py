@@ -26,7 +26,7 @@ from shell.tools.migrations.history import (
     Standing,
     standing,
 )
-from shell.tools.migrations.project import CONFIG, MOST, Migration, Project
+from shell.tools.migrations.project import CONFIG, MAX_VERSION, Migration, Project
 
 _HEADERS = (
     "Version",
@@ -217,8 +217,8 @@ def _url(text: str) -> str:
 
 
 def _version(text: str) -> int:
-    if not text.isdigit() or not 1 <= int(text) <= MOST:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 1 to {MOST}")
+    if not text.isdigit() or not 1 <= int(text) <= MAX_VERSION:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 1 to {MAX_VERSION}")
     return int(text)
 
 

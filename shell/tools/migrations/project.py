@@ -14,7 +14,7 @@ from shell.options import OptionProblem, make_client, properties_of
 #: the file of properties
 CONFIG = "ksql-migrations.properties"
 FOLDER = "migrations"
-MOST = 999_999
+MAX_VERSION = 999_999
 _FILE = re.compile(r"V(\d{6})__(.+)\.sql")
 _URL = "ksql.server.url"
 
@@ -175,8 +175,8 @@ class Project:
             raise OptionProblem("A description has letters, digits, spaces and . _ - only, and at least one.")
         there = {migration.version: migration for migration in self.migrations()}
         chosen = max(there, default=0) + 1 if version is None else version
-        if not 1 <= chosen <= MOST:
-            raise OptionProblem(f"A version is a number from 1 to {MOST}.")
+        if not 1 <= chosen <= MAX_VERSION:
+            raise OptionProblem(f"A version is a number from 1 to {MAX_VERSION}.")
         if chosen in there:
             raise OptionProblem(f"There is a migration with version {chosen}: {there[chosen].path.name}")
         path = self.folder / f"V{chosen:06}__{name}.sql"

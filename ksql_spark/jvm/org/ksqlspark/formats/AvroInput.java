@@ -7,7 +7,7 @@ import org.apache.avro.Schema;
  * the bytes ask for, so that a damaged record could take all memory; this one looks first.
  */
 final class AvroInput {
-    private static final int MOST_NESTED = 1000;
+    private static final int MAX_NESTED = 1000;
 
     private byte[] data;
     private int at;
@@ -107,7 +107,7 @@ final class AvroInput {
 
     /** Passes over a value; a type that is part of itself may be nested without end. */
     void skip(Schema schema) {
-        if (++depth > MOST_NESTED) {
+        if (++depth > MAX_NESTED) {
             throw new IllegalArgumentException("It is nested too deeply.");
         }
         skipValue(schema);

@@ -41,8 +41,8 @@ import java.util.Map;
 /**
  * Decodes JSON bytes to a row by ksqlDB's rules, which from_json of Spark lacks: field names match
  * exactly or in upper case, strings may contain numbers, a STRING accepts any value. A record that
- * breaks a rule is NULL as a whole; what follows its first value is not looked at. A schema that starts with "=" has one field, for a bare
- * (unwrapped) value.
+ * breaks a rule is NULL as a whole; what follows its first value is not looked at. A schema that
+ * starts with "=" has one field, for a bare (unwrapped) value.
  */
 public final class JsonDecoder extends BytesToRow {
     /** Its locations include the record that is read. */

@@ -12,17 +12,17 @@ import java.io.IOException;
  */
 final class ProtobufWire {
     private static final int BITS = 7;
-    private static final int MOST_BITS = 70;
+    private static final int MAX_BITS = 70;
 
     /** Groups within groups, as in Google's library. */
-    private static final int MOST_NESTED = 100;
+    private static final int MAX_NESTED = 100;
 
     private ProtobufWire() {}
 
     /** A number of one to ten bytes. */
     static long varint(CodedInputStream in) throws IOException {
         long number = 0;
-        for (int shift = 0; shift < MOST_BITS; shift += BITS) {
+        for (int shift = 0; shift < MAX_BITS; shift += BITS) {
             byte next = in.readRawByte();
             number |= (long) (next & Byte.MAX_VALUE) << shift;
             if (next >= 0) {
@@ -87,7 +87,7 @@ final class ProtobufWire {
     }
 
     private static void skipGroup(CodedInputStream in, int start, int depth) throws IOException {
-        if (depth > MOST_NESTED) {
+        if (depth > MAX_NESTED) {
             throw new IllegalArgumentException(
                     "It is no Protobuf message: it is nested too deeply.");
         }

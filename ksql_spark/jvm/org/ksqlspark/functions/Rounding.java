@@ -15,7 +15,7 @@ import java.math.RoundingMode;
  */
 public final class Rounding extends InvokeFunction<Object> {
     /** No number has more digits than this on either side. */
-    private static final int MOST_DIGITS = 400;
+    private static final int MAX_DIGITS = 400;
 
     private final DataType type;
     private final boolean truncates;
@@ -52,7 +52,7 @@ public final class Rounding extends InvokeFunction<Object> {
                 truncates
                         ? RoundingMode.DOWN
                         : value.signum() > 0 ? RoundingMode.HALF_UP : RoundingMode.HALF_DOWN;
-        return decimals < -MOST_DIGITS ? BigDecimal.ZERO : value.setScale(decimals, mode);
+        return decimals < -MAX_DIGITS ? BigDecimal.ZERO : value.setScale(decimals, mode);
     }
 
     @Override

@@ -18,7 +18,7 @@ final class BatchEnd {
     private static final long APART_MS = 300;
 
     /** So many records are not processed again after a crash. */
-    private static final long MOST_RECORDS = 5_000_000;
+    private static final long MAX_RECORDS = 5_000_000;
 
     /** A batch that has read nothing lasts so many times as long: then Spark plans it anew. */
     private static final int IDLE_FACTOR = 4;
@@ -65,12 +65,12 @@ final class BatchEnd {
      * @param records how many the batch has read
      */
     boolean isOver(long now, long quietSince, long records) {
-        if (now < due(records) && (lengthMs == 0 || records < MOST_RECORDS)) {
+        if (now < due(records) && (lengthMs == 0 || records < MAX_RECORDS)) {
             return false;
         }
         long other = LATEST.get();
         boolean isGoodMoment = now - quietSince >= QUIET_MS && now - other >= APART_MS;
-        boolean isOverdue = now >= due(records) + lengthMs / 2 || records >= MOST_RECORDS;
+        boolean isOverdue = now >= due(records) + lengthMs / 2 || records >= MAX_RECORDS;
         if (isOverdue || isGoodMoment && LATEST.compareAndSet(other, now)) {
             LATEST.set(now);
             return true;

@@ -14,9 +14,9 @@ import java.util.OptionalLong;
 /** One partition of a topic: its records that were fetched and not handed out yet. */
 final class PartitionBuffer {
     /** A partition with so many records, or bytes, here is not fetched for now. */
-    private static final int MOST_RECORDS = 4000;
+    private static final int MAX_RECORDS = 4000;
 
-    private static final long MOST_BYTES = 16 << 20;
+    private static final long MAX_BYTES = 16 << 20;
 
     /**
      * Header of records of internal topics: a row that came late comes late in the next
@@ -126,7 +126,7 @@ final class PartitionBuffer {
 
     /** Whether few records are here although the broker is known to have more. */
     boolean wantsMore() {
-        return !isCaughtUp && records.size() < MOST_RECORDS / 2 && bytes < MOST_BYTES / 2;
+        return !isCaughtUp && records.size() < MAX_RECORDS / 2 && bytes < MAX_BYTES / 2;
     }
 
     /** Time of the next record, ms; NONE where there is none to hand out now. */
@@ -181,7 +181,7 @@ final class PartitionBuffer {
 
     /** Fetch it, or do not, as there is room for more. */
     void pauseOrResume() {
-        boolean isEnough = records.size() >= MOST_RECORDS || bytes >= MOST_BYTES;
+        boolean isEnough = records.size() >= MAX_RECORDS || bytes >= MAX_BYTES;
         if (isEnough != isPaused) {
             if (isEnough) {
                 consumer.pause(List.of(partition));

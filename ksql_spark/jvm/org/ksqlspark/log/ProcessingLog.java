@@ -35,12 +35,12 @@ import java.util.concurrent.atomic.LongAdder;
  *
  * <p>Queries only put entries into a bounded queue, and the log's own thread writes them: no query
  * waits for the log or fails because of it. If the queue is full, or a logger writes more than
- * {@link #MOST_A_SECOND}, entries are dropped; one entry of level WARN then states how many. Counts
- * include dropped entries.
+ * {@link #MAX_PER_SECOND}, entries are dropped; one entry of level WARN then states how many.
+ * Counts include dropped entries.
  */
 public final class ProcessingLog {
     /** Most entries per second of one logger. */
-    static final int MOST_A_SECOND = 1000;
+    static final int MAX_PER_SECOND = 1000;
 
     private static final int QUEUED = 10_000;
     private static final JsonFactory JSON = new JsonFactory();
@@ -105,7 +105,7 @@ public final class ProcessingLog {
         synchronized boolean take(long now) {
             if (second != now) {
                 second = now;
-                left = MOST_A_SECOND;
+                left = MAX_PER_SECOND;
             }
             if (left == 0) {
                 leftOut++;

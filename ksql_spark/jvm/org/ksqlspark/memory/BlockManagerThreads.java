@@ -14,7 +14,7 @@ import java.util.concurrent.ThreadPoolExecutor;
  * little to do: a few take turns.
  */
 public final class BlockManagerThreads {
-    private static final int MOST = 8;
+    private static final int MAX_THREADS = 8;
 
     /** Classes of endpoints, and the field with the pool of each. */
     private static final Map<String, String> POOLS =
@@ -36,7 +36,7 @@ public final class BlockManagerThreads {
             for (Object endpoint : ((Map<?, ?>) field(dispatcher, "endpointRefs")).keySet()) {
                 String pool = POOLS.get(endpoint.getClass().getSimpleName());
                 if (pool != null) {
-                    ((ThreadPoolExecutor) field(endpoint, pool)).setCorePoolSize(MOST);
+                    ((ThreadPoolExecutor) field(endpoint, pool)).setCorePoolSize(MAX_THREADS);
                     limited++;
                 }
             }

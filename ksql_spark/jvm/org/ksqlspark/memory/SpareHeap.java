@@ -23,10 +23,10 @@ public final class SpareHeap {
     /** The most of the heap that is kept free when memory is given back, percent. */
     private static final String LITTLE = "15";
 
-    private static final String MOST_FREE = "MaxHeapFreeRatio";
+    private static final String MAX_FREE = "MaxHeapFreeRatio";
 
     /** As many collections as G1 takes to free what a marking found, and some. */
-    private static final int MOST_COLLECTIONS = 12;
+    private static final int MAX_COLLECTIONS = 12;
 
     /** Between two collections, so that they do not stand for one long pause. */
     private static final Duration BETWEEN = Duration.ofMillis(100);
@@ -34,7 +34,7 @@ public final class SpareHeap {
     private static final int PIECE_BYTES = 64 << 10;
 
     /** New objects that are not followed by a collection would stand for a heap without limit. */
-    private static final int MOST_PIECES = (512 << 20) / PIECE_BYTES;
+    private static final int MAX_PIECES = (512 << 20) / PIECE_BYTES;
 
     private static final String COLLECTOR = "G1 Young Generation";
 
@@ -51,14 +51,14 @@ public final class SpareHeap {
     public static synchronized void giveBack() throws InterruptedException {
         HotSpotDiagnosticMXBean machine =
                 ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
-        String most = machine.getVMOption(MOST_FREE).getValue();
+        String most = machine.getVMOption(MAX_FREE).getValue();
         System.gc();
         collectWhatIsMarked();
-        machine.setVMOption(MOST_FREE, LITTLE);
+        machine.setVMOption(MAX_FREE, LITTLE);
         try {
             System.gc();
         } finally {
-            machine.setVMOption(MOST_FREE, most);
+            machine.setVMOption(MAX_FREE, most);
             lastPiece = null;
         }
     }
@@ -85,7 +85,7 @@ public final class SpareHeap {
 
     private static void collectWhatIsMarked() throws InterruptedException {
         GarbageCollectorMXBean collector = collector();
-        int left = MOST_COLLECTIONS;
+        int left = MAX_COLLECTIONS;
         while (left-- > 0 && collect(collector)) {
             Thread.sleep(BETWEEN.toMillis());
         }
@@ -94,7 +94,7 @@ public final class SpareHeap {
     /** Allocates until there was a collection. Returns whether there was. */
     private static boolean collect(GarbageCollectorMXBean collector) {
         long before = collector.getCollectionCount();
-        for (int piece = 0; piece < MOST_PIECES; piece++) {
+        for (int piece = 0; piece < MAX_PIECES; piece++) {
             if (collector.getCollectionCount() != before) {
                 return true;
             }

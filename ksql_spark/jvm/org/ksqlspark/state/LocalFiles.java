@@ -20,7 +20,7 @@ public final class LocalFiles extends LocalFileSystem {
      * The most bytes of a file that wait to be written. A task with state keeps two files open from
      * one checkpoint to the next, and Spark asks for 64 KiB for each.
      */
-    private static final int MOST_BUFFERED = 8192;
+    private static final int MAX_BUFFERED = 8192;
 
     public LocalFiles() {
         super(new Raw());
@@ -38,7 +38,7 @@ public final class LocalFiles extends LocalFileSystem {
             long blockSize,
             Progressable progress)
             throws IOException {
-        int least = Math.min(buffered, MOST_BUFFERED);
+        int least = Math.min(buffered, MAX_BUFFERED);
         return super.create(path, permission, overwrites, least, replication, blockSize, progress);
     }
 

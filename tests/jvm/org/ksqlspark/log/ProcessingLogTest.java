@@ -13,7 +13,7 @@ class ProcessingLogTest {
     @Test
     void aLoggerWritesSoMuchASecondAndReportsTheRestOnce() {
         ProcessingLog.Allowance allowance = new ProcessingLog.Allowance();
-        for (int i = 0; i < ProcessingLog.MOST_A_SECOND; i++) {
+        for (int i = 0; i < ProcessingLog.MAX_PER_SECOND; i++) {
             assertTrue(allowance.take(100));
         }
         assertFalse(allowance.take(100));
