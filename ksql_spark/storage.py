@@ -44,7 +44,7 @@ class Folder(Protocol):
         Raises:
             FileNotFoundError: there is no such file.
             OSError: it cannot be read.
-            ValueError: it is no text.
+            ValueError: it is not text.
         """
 
     def write(self, name: str, text: str) -> None:

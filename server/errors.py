@@ -69,7 +69,7 @@ def body(error: Exception) -> dict[str, Any]:
 
 
 def _statement_of(error: KsqlError) -> str:
-    """The statement that failed, with its ``;``, unless the text is no whole one."""
+    """The statement that failed, with its ``;``, unless the text is not a whole one."""
     text = error.statement or ""
     is_whole = text and error.condition not in ("SYNTAX", "STATEMENT_TOO_LONG")
     return f"{text.removesuffix(';')};" if is_whole else text

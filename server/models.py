@@ -146,7 +146,7 @@ STALE_HEADER = "ksql-stale"
 def _token(properties: dict[str, Any] | None, name: str) -> str | None:
     token = (properties or {}).get(name)
     if token is not None and not isinstance(token, str):
-        raise RequestError(f'Member "{name}" of requestProperties is no text.')
+        raise RequestError(f'Member "{name}" of requestProperties is not text.')
     return token or None
 
 

@@ -24,7 +24,7 @@ _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
 
 
 def site_uri(path: str) -> str | None:
-    """The page of the site for a file of the repository; None: it is no page."""
+    """The page of the site for a file of the repository; None: it is not a page."""
     if path in OUTSIDE:
         return OUTSIDE[path]
     return path.removeprefix("docs/") if path.startswith("docs/") and path.endswith(".md") else None
@@ -38,7 +38,7 @@ def repository_path(uri: str) -> str:
 def linked(text: str, uri: str) -> str:
     """The text of the page ``uri`` with links that hold on the site.
 
-    A link to a file that is no page, such as source code, becomes its text and the file's path.
+    A link to a file that is not a page, such as source code, becomes its text and the file's path.
     """
     here = ROOT / repository_path(uri)
 

@@ -159,7 +159,7 @@ def _by_position(item: nodes.OrderItem, names: list[str]) -> str | None:
         return None
     number = item.this.value
     if not 1 <= number <= len(names):
-        raise invalid(f"ORDER BY {number} is no column: the SELECT has {len(names)}.", item)
+        raise invalid(f"ORDER BY {number} is not a column: the SELECT has {len(names)}.", item)
     return names[number - 1]
 
 

@@ -201,7 +201,7 @@ def _timestamp(node: exp.Expr, other: exp.Expr, scope: Scope) -> Expression:
 
 
 def _with_times(comparison: Call, node: exp.Expr) -> Call:
-    """``comparison``, unless a literal in it is no date or time: no row would ever match."""
+    """``comparison``, unless a literal in it is not a date or time: no row would ever match."""
     for argument in comparison.arguments:
         if isinstance(argument, Cast) and isinstance(argument.operand, Literal):
             text, kind = argument.operand.value, str(argument.type)

@@ -191,7 +191,7 @@ def _proposed(
         fields = tuple(Field(f.name.replace("COL", "KEY"), f.type) for f in fields)
     if side == "VALUE" and proposal.is_bare and name == "JSON" and spec.wrapped is not False:
         raise invalid(
-            f"The values in topic '{topic}' are no JSON objects.", node,
+            f"The values in topic '{topic}' are not JSON objects.", node,
             hint="For bare values, add WRAP_SINGLE_VALUE = false.",
         )  # fmt: skip
     if side == "VALUE" and spec.wrapped is False and not proposal.is_bare:

@@ -127,7 +127,7 @@ class PlanCache:
 
 
 def is_cacheable(text: str, most_characters: int = MAX_CHARACTERS) -> bool:
-    """Whether the template of ``text`` is no other text's: NUL begins the marks of templates."""
+    """Whether the template of ``text`` is not another text's: NUL begins the marks of templates."""
     return len(text) <= most_characters and "\0" not in text
 
 

@@ -141,8 +141,8 @@ class Properties:
             raise invalid(f"{name} does not support the following configs: [{shown}].", self._side_node(side))
         if full_name is not None and name in _NAMED_TYPES and not _FULL_NAME.fullmatch(full_name):
             raise invalid(
-                f"'{full_name}' is no name of a schema, which has letters, digits, _ and dots, and no part "
-                "that begins with a digit.",
+                f"'{full_name}' is not a valid name of a schema, which has letters, digits, _ and dots, and "
+                "no part that begins with a digit.",
                 self._side_node(side),
             )
         if nullable is not None and str(nullable).upper() not in _NULLABLE:
@@ -251,7 +251,7 @@ class Properties:
             raise invalid("HEADERS is for streams only.", node)
         found = schema.find(_identifier(name))
         if found is None or found.role is not Role.VALUE:
-            raise invalid(f"The HEADERS column set in the WITH clause is no value column: '{name}'.", node)
+            raise invalid(f"The HEADERS column set in the WITH clause is not a value column: '{name}'.", node)
         if found.type != HEADERS:
             raise invalid(f"Invalid type for HEADERS column: expected {HEADERS}, got {found.type}.", node)
         columns = tuple(replace(c, role=Role.HEADERS) if c is found else c for c in schema.columns)
@@ -362,7 +362,7 @@ class Properties:
             )
         elif pattern is not None:
             raise invalid(
-                f"'TIMESTAMP_FORMAT' is set, but the column `{column}` is no STRING.",
+                f"'TIMESTAMP_FORMAT' is set, but the column `{column}` is not a STRING.",
                 self.node("TIMESTAMP_FORMAT"),
             )
         return TimestampColumn(column, pattern)

@@ -84,7 +84,7 @@ class AsyncConnection:
                 yield row
 
     async def run(self, text: str, parameters: Parameters = None) -> list[dict[str, Any]]:
-        """Run statements that are no queries; what each answers, as the REST API has it."""
+        """Run statements that are not queries; what each answers, as the REST API has it."""
         settings = self._settings
         body = protocol.statement_body(
             text, parameters, settings.properties, self._sequence, settings.variables

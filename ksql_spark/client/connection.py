@@ -199,7 +199,7 @@ class Connection:
         variables: Mapping[str, str] | None = None,
         waits: bool = True,
     ) -> list[dict[str, Any]]:
-        """Run statements that are no queries; what each answers, as the REST API has it.
+        """Run statements that are not queries; what each answers, as the REST API has it.
 
         Args:
             text: the statements.
@@ -402,7 +402,7 @@ class Cursor:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self._stream: Stream | None = None
-        #: what statements that are no queries have answered
+        #: what statements that are not queries have answered
         self.entities: list[dict[str, Any]] = []
 
     def execute(self, text: str, parameters: Parameters = None) -> Cursor:

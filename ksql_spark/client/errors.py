@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Warning(Exception):
-    """Something important that is no error."""
+    """Something important that is not an error."""
 
 
 class Error(Exception):

@@ -228,7 +228,7 @@ def token_of(line: str) -> str | None:
 
 
 def failure(status: int, content: bytes, url: str) -> DatabaseError:
-    """The error of an answer that is no result, of what is at ``url``."""
+    """The error of an answer that is not a result, of what is at ``url``."""
     try:
         found = json.loads(content)
     except ValueError:

@@ -182,7 +182,7 @@ def _ask_server(url: str | None) -> str:
     """The bootstrap servers of the ksql-spark server at ``url``.
 
     Raises:
-        KsqlError: BAD_REQUEST if the server at ``url`` does not answer; without ``url`` that is no error.
+        KsqlError: BAD_REQUEST if the server at ``url`` does not answer; without ``url`` that is not an error.
     """
     address = (url or DEFAULT_SERVER).rstrip("/")
     try:

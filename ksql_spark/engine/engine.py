@@ -176,7 +176,7 @@ class Engine:
             topics: regular expressions of whole names.
 
         Raises:
-            KsqlError: BAD_REQUEST for what is no regular expression.
+            KsqlError: BAD_REQUEST for what is not a valid regular expression.
         """
         return self._parts.statements.terminate_cluster(topics)
 

@@ -43,7 +43,7 @@ class AvroSerde(FramedSerde):
     # ---- in Python -----------------------------------------------------------------------------------
 
     def encode_body(self, values: Sequence[Any]) -> bytes:
-        """Fields that are no columns have their defaults."""
+        """Fields that are not columns have their defaults."""
         import fastavro  # slow to import
 
         assert self.spec.schema is not None

@@ -231,7 +231,7 @@ class Readers:
         return alternative
 
     def _entries(self, entry: Any, type_: Map, path: str) -> Read:
-        """How Connect writes maps whose keys are no plain strings: an array of key and value."""
+        """How Connect writes maps whose keys are not plain strings: an array of key and value."""
         kinds = {f["name"]: f["type"] for f in entry["fields"]}
         keys = self._reader(kinds["key"], type_.key, path)
         values = self._reader(kinds["value"], type_.value, path)
@@ -330,7 +330,7 @@ def _map(value: Read) -> Read:
 
 
 def _text(source: Input) -> str:
-    """As Java reads texts: bytes that are no UTF-8 become U+FFFD."""
+    """As Java reads texts: bytes that are not UTF-8 become U+FFFD."""
     return source.bytes().decode(errors="replace")
 
 

@@ -85,7 +85,7 @@ _WRITTEN_LOGICAL: dict[SqlType, tuple[str, str, str]] = {
 }
 #: of records without a name of their own
 DEFAULT_NAME = "io.confluent.ksql.avro_schemas.KsqlDataSourceSchema"
-#: how Connect writes maps whose keys are no texts
+#: how Connect writes maps whose keys are not texts
 _MAP_ENTRY = "io.confluent.connect.avro.MapEntry"
 
 
@@ -117,7 +117,7 @@ def parse(text: str, references: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     except NotConvertible:
         raise
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise NotConvertible(f"it is no Avro schema: {error}") from None
+        raise NotConvertible(f"it is not a valid Avro schema: {error}") from None
 
 
 def _resolved(schema: Any, space: str, types: dict[str, Any]) -> Any:
@@ -137,7 +137,7 @@ def _resolved(schema: Any, space: str, types: dict[str, Any]) -> Any:
         return full
     kind = schema["type"]
     if not isinstance(kind, str):
-        raise ValueError(f"{kind} is no type")
+        raise ValueError(f"{kind} is not a type")
     made = {k: v for k, v in schema.items() if k not in ("name", "namespace")}
     if kind in _NAMED:
         name = schema["name"]
@@ -191,20 +191,20 @@ class _Reader:
                 return self._simple(schema)
             case {"type": inner}:
                 return self.type(inner)
-        raise NotConvertible(f"{schema} is no type")
+        raise NotConvertible(f"{schema} is not a type")
 
     def _simple(self, schema: Mapping[str, Any]) -> SqlType:
         kind, logical = schema["type"], str(schema.get("logicalType", "")).lower()
         if kind in self._types:
             return self.type(self._types[kind])
         if kind == "null":
-            raise NotConvertible("a null that stands alone is no type")
+            raise NotConvertible("a null that stands alone is not a type")
         if logical == "decimal" and kind in ("bytes", "fixed"):
             return decimal(schema.get("precision"), schema.get("scale"))
         if (kind, logical) in _LOGICAL:
             return _LOGICAL[kind, logical]
         if kind not in _PRIMITIVES:
-            raise NotConvertible(f"{kind} is no type")
+            raise NotConvertible(f"{kind} is not a type")
         return named(_PRIMITIVES[kind], schema.get("connect.name"), schema.get("connect.parameters"))
 
     def _record(self, schema: Mapping[str, Any]) -> SqlType:

@@ -11,13 +11,13 @@ def from_base64(text: str) -> bytes:
     """The bytes in ``text``; the padding at its end may be missing as a whole.
 
     Raises:
-        BadRecord: it is no base64.
+        BadRecord: it is not base64.
     """
     bare = text.rstrip("=")
     padding = "=" * (-len(bare) % 4)
     if text not in (bare, bare + padding):
-        raise BadRecord("It is no base64: its padding is wrong.")
+        raise BadRecord("It is not base64: its padding is wrong.")
     try:
         return binascii.a2b_base64((bare + padding).encode("ascii"), strict_mode=True)
     except ValueError as error:
-        raise BadRecord(f"It is no base64: {error}") from None
+        raise BadRecord(f"It is not base64: {error}") from None

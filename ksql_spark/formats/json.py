@@ -281,7 +281,7 @@ def _write(value: Any, type_: SqlType) -> str:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a valid JSON number")
 
 
 def _digits(text: str) -> str:

@@ -106,7 +106,7 @@ def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise NotConvertible(f"it is no JSON: {error}") from None
+        raise NotConvertible(f"it is not JSON: {error}") from None
 
 
 class _Reader:

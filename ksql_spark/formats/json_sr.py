@@ -37,14 +37,14 @@ class JsonSrSerde(FramedSerde):
     # ---- in Python -----------------------------------------------------------------------------------
 
     def encode_body(self, values: Sequence[Any]) -> bytes:
-        """JSON, also of members that are no columns; a bare NULL never comes here."""
+        """JSON, also of members that are not columns; a bare NULL never comes here."""
         body = self._json.encode(values)
         assert body is not None
         return body if self._further == "" else body[:-1] + self._further.encode() + b"}"
 
     @cached_property
     def _further(self) -> str:
-        """Members of the schema that are no columns, as JSON."""
+        """Members of the schema that are not columns, as JSON."""
         if not self.wrapped or self.spec.schema is None:
             return ""
         names = {c.name for c in self.columns}
@@ -70,7 +70,7 @@ class JsonSrSerde(FramedSerde):
         return f"if({_body(data)} IS NULL, {missing}, {self._json.explain_sql(_body(data))})"
 
     def encode_sql(self, texts: Sequence[str]) -> str:
-        """A call of JsonEncoder.java, the frame and what is no column in the function's name."""
+        """A call of JsonEncoder.java, the frame and what is not a column in the function's name."""
         if not self.columns:
             return "cast(NULL as binary)"
         members = ", ".join(f"{string(c.name)}, {t}" for c, t in zip(self.columns, texts, strict=True))

@@ -39,7 +39,7 @@ class KafkaSerde(Serde):
         try:
             return _PACKED[type_].pack(value)  # type: ignore[index]
         except struct.error as error:
-            raise ValueError(f"{value!r} is no {type_}: {error}") from None
+            raise ValueError(f"{value!r} is not a valid {type_}: {error}") from None
 
     def decode(self, data: bytes) -> list[Any] | None:
         """The value in ``data``; numbers need exactly their own number of bytes."""

@@ -59,7 +59,7 @@ def parse_integer(text: str, type_: SqlType) -> int:
         value = int(text)
         if wrap(value, type_) == value:
             return value
-    raise BadRecord(f"{text!r} is no {type_}")
+    raise BadRecord(f"{text!r} is not a valid {type_}")
 
 
 def in_range(value: int, type_: SqlType) -> int:
@@ -71,7 +71,7 @@ def in_range(value: int, type_: SqlType) -> int:
     if type_ == TIME and not 0 <= value <= _DAY_MS:
         raise BadRecord(f"There are no {value} milliseconds in a day, as a TIME needs.")
     if type_ == TIMESTAMP and not -(2**63) <= value * 1000 < 2**63:
-        raise BadRecord(f"{value} is no {type_}")
+        raise BadRecord(f"{value} is not a valid {type_}")
     return value
 
 
@@ -91,7 +91,7 @@ def parse_double(text: str) -> float:
             return float(stripped)
     except OverflowError:
         return float("-inf") if stripped.startswith("-") else float("inf")
-    raise BadRecord(f"{text!r} is no DOUBLE")
+    raise BadRecord(f"{text!r} is not a valid DOUBLE")
 
 
 def parse_decimal(text: str, type_: Decimal) -> PythonDecimal:
@@ -107,7 +107,7 @@ def parse_decimal(text: str, type_: Decimal) -> PythonDecimal:
             return fit_decimal(PythonDecimal(stripped), type_)
     except InvalidOperation:
         pass
-    raise BadRecord(f"{text!r} is no {type_}")
+    raise BadRecord(f"{text!r} is not a valid {type_}")
 
 
 def has_java_exponent(value: PythonDecimal) -> bool:

@@ -94,7 +94,7 @@ class ProtobufSerde(FramedSerde):
     # ---- in Python -----------------------------------------------------------------------------------
 
     def encode_body(self, values: Sequence[Any]) -> bytes:
-        """The place of the message, and the message; fields that are no columns are left out."""
+        """The place of the message, and the message; fields that are not columns are left out."""
         file = proto_file(self._own)
         path = file.path(self.spec.full_name)
         place = b"\0" if path == (0,) else b"".join(varint(zigzag(i)) for i in (len(path), *path))
@@ -378,7 +378,7 @@ def _default(type_: FieldType, to: SqlType) -> Any:
 
 
 def _own_default(field: ProtoField, read: Reader) -> Any:
-    """The default that a schema gives a field; None if it is no value of the field's type."""
+    """The default that a schema gives a field; None if it is not a value of the field's type."""
     literal = str(getattr(field.default, "name", field.default))
     name, symbols = field.type.name, field.type.symbols
     try:
@@ -486,7 +486,7 @@ def _unpacked(name: str, data: bytes) -> Any:
     try:
         return struct.unpack(_PACKED[name], data)[0]
     except struct.error:
-        raise BadRecord("It is no Protobuf message: it ends too early.") from None
+        raise BadRecord("It is not a Protobuf message: it ends too early.") from None
 
 
 def _in_int(number: int) -> int:

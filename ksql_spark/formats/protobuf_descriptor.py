@@ -59,7 +59,7 @@ def proto_text(text: str) -> str:
         lines += [_message(_Parts(m), labels) for m in file.all(4)]
         lines += [_enum(_Parts(e)) for e in file.all(5)]
     except (binascii.Error, BadRecord, UnicodeDecodeError, IndexError, KeyError) as error:
-        raise NotConvertible(f"it is no Protobuf schema: {error}") from None
+        raise NotConvertible(f"it is not a valid Protobuf schema: {error}") from None
     return "\n".join(lines)
 
 

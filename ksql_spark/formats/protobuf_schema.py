@@ -146,7 +146,7 @@ class _Refuse(ErrorListener):  # type: ignore[misc]
 
     def syntaxError(self, *where: Any) -> None:
         _, _, line, column, message, _ = where
-        raise NotConvertible(f"it is no Protobuf schema: line {line}:{column + 1} {message}")
+        raise NotConvertible(f"it is not a valid Protobuf schema: line {line}:{column + 1} {message}")
 
 
 def _refusing(recognizer: Any) -> None:
@@ -166,7 +166,7 @@ def parse(text: str) -> ast.File:
         raise
     except Exception as error:  # the parser lets through whatever its parser generator raises
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise NotConvertible(f"it is no Protobuf schema: {reason}") from None
+        raise NotConvertible(f"it is not a valid Protobuf schema: {reason}") from None
 
 
 def package(file: ast.File) -> str:

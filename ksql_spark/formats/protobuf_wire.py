@@ -38,7 +38,7 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
         if not byte & 0x80:
             return number & ((1 << 64) - 1), at
         shift += 7
-    raise BadRecord("It is no Protobuf message: it ends within a number.")
+    raise BadRecord("It is not a Protobuf message: it ends within a number.")
 
 
 def zigzag(number: int) -> int:
@@ -61,7 +61,7 @@ def fields_of(data: bytes) -> Iterator[tuple[int, int, Any]]:
     """Number, kind and contents of each field: an int, or bytes.
 
     Raises:
-        BadRecord: ``data`` is no message.
+        BadRecord: ``data`` is not a message.
     """
     at = 0
     #: numbers of the groups that have begun
@@ -72,7 +72,7 @@ def fields_of(data: bytes) -> Iterator[tuple[int, int, Any]]:
         number, wire = tag >> 3, tag & 7
         value: Any = None
         if number == 0:
-            raise BadRecord("It is no Protobuf message: a field has the number 0.")
+            raise BadRecord("It is not a Protobuf message: a field has the number 0.")
         if wire == VARINT:
             value, at = read_varint(data, at)
         elif wire in (EIGHT, FOUR, LENGTH):
@@ -83,15 +83,15 @@ def fields_of(data: bytes) -> Iterator[tuple[int, int, Any]]:
         elif wire == GROUP:
             groups.append(number)
             if len(groups) > _MAX_NESTED:
-                raise BadRecord("It is no Protobuf message: it is nested too deeply.")
+                raise BadRecord("It is not a Protobuf message: it is nested too deeply.")
         elif wire == GROUP_END:
             if not groups or groups.pop() != number:
-                raise BadRecord("It is no Protobuf message: a group ends that has not begun.")
+                raise BadRecord("It is not a Protobuf message: a group ends that has not begun.")
         else:
-            raise BadRecord(f"It is no Protobuf message: there is no wire type {wire}.")
+            raise BadRecord(f"It is not a Protobuf message: there is no wire type {wire}.")
         if at > len(data):
-            raise BadRecord("It is no Protobuf message: it ends too early.")
+            raise BadRecord("It is not a Protobuf message: it ends too early.")
         if not groups and value is not None:
             yield number, wire, value
     if groups:
-        raise BadRecord("It is no Protobuf message: it ends too early.")
+        raise BadRecord("It is not a Protobuf message: it ends too early.")

@@ -76,7 +76,7 @@ def struct_of(fields: Iterable[tuple[str, Callable[[], SqlType]]]) -> Struct:
     count = 0
     for name, read in fields:
         if not isinstance(name, str):
-            raise NotConvertible(f"{name} is no name of a field")
+            raise NotConvertible(f"{name} is not a name of a field")
         if any(f.name == name for f in kept):
             raise NotConvertible(f"the field {name} is there twice")
         try:

@@ -198,7 +198,7 @@ def lambda_parameters(
         literals: values of literal arguments, None elsewhere.
 
     Returns:
-        For each argument: the parameter types for its lambda's body, None where it is no lambda. Bind the
+        For each argument: the parameter types for its lambda's body, None where it is not a lambda. Bind the
         bodies with them, then call ``resolve`` with the real ``types.Function``.
 
     Raises:

@@ -117,7 +117,7 @@ class ServiceLease:
             if self.is_lost:
                 self._questions.get().set_exception(KsqlError("SERVICE_ID_TAKEN", id=self._service_id))
                 continue
-            # without the partition we would commit as somebody who is no member
+            # without the partition we would commit as somebody who is not a member
             if not self._held.is_set():
                 return
             try:

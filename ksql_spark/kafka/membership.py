@@ -254,7 +254,7 @@ class Membership:
             try:
                 self._be_member(self._wanted, asks_again=not is_asked_again)
             except KafkaException as error:
-                log.error("this server is no member of its group now: %s", error)
+                log.error("this server is not a member of its group now: %s", error)
                 self._lose(self._owned)
                 if error.args[0].code() == KafkaError.FENCED_INSTANCE_ID:
                     log.error("another server has a copy of the data folder; this one runs no queries")

@@ -99,7 +99,7 @@ class _Encoder:
     def _shared(self, class_: type, members: Mapping[str, Any]) -> dict[str, int]:
         name = class_.__name__
         if CLASSES.get(name) is not class_:
-            raise TypeError(f"{name} is no part of plans")
+            raise TypeError(f"{name} is not part of plans")
         body = {"@": name, **members}
         form = json.dumps(body)
         index = self._indexes.get(form)

@@ -56,7 +56,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A record of the log that is no command of this release: why, and whether a newer release wrote it.
+    """A record of the log that is not a command of this release: why, and whether a newer release wrote it.
 
     ``token`` and ``follows`` are those of a newer release's command.
     """

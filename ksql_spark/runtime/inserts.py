@@ -377,7 +377,7 @@ def _date(value: Any) -> int:
     try:
         return (datetime.date.fromisoformat(value) - _EPOCH).days
     except ValueError:
-        raise ValueError(f"'{value}' is no DATE, which is written as 2026-01-31") from None
+        raise ValueError(f"'{value}' is not a valid DATE, which is written as 2026-01-31") from None
 
 
 def _time(value: Any) -> int:
@@ -386,7 +386,7 @@ def _time(value: Any) -> int:
     try:
         at = datetime.time.fromisoformat(value)
     except ValueError:
-        raise ValueError(f"'{value}' is no TIME, which is written as 12:34:56") from None
+        raise ValueError(f"'{value}' is not a valid TIME, which is written as 12:34:56") from None
     return ((at.hour * 60 + at.minute) * 60 + at.second) * 1000 + at.microsecond // 1000
 
 
@@ -396,7 +396,9 @@ def _timestamp(value: Any) -> int:
     try:
         at = datetime.datetime.fromisoformat(value)
     except ValueError:
-        raise ValueError(f"'{value}' is no TIMESTAMP, which is written as 2026-01-31T12:34:56") from None
+        raise ValueError(
+            f"'{value}' is not a valid TIMESTAMP, which is written as 2026-01-31T12:34:56"
+        ) from None
     at = at.replace(tzinfo=datetime.UTC) if at.tzinfo is None else at
     since = at - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
     return since // datetime.timedelta(milliseconds=1)

@@ -93,7 +93,9 @@ class Grant:
         if role is Role.ADMIN:
             raise ValueError("an admin is one of the whole server: admin takes no pattern")
         if not re.fullmatch(r"`[^`]+`|'[^']+'|[^`'\s]+", pattern):
-            raise ValueError(f"{pattern!r} is no pattern of names such as orders_*, `orders_*` or 'orders_*'")
+            raise ValueError(
+                f"{pattern!r} is not a pattern of names such as orders_*, `orders_*` or 'orders_*'"
+            )
         return cls(role, pattern if pattern[0] in "`'" else pattern.upper())
 
     def covers(self, kind: Kind, name: str) -> bool:

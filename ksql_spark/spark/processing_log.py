@@ -92,7 +92,7 @@ class QueryLog:
 
         def report(part: Expression, why: str) -> str:
             reported = self.failed(step, f"{what}: {part} failed.", why, self._json(row or ()))
-            # in a record without a value all columns are NULL, which is no failure
+            # in a record without a value all columns are NULL, which is not a failure
             return reported if row is None else f"not {NULL_VALUE} and {reported}"
 
         return lower_reporting(node, report, given, at_root=at_root)

@@ -105,7 +105,7 @@ def trusted_proxies(config: Config) -> list[str]:
     """The proxies of ksql.server.trusted.proxies, as uvicorn's middleware takes them.
 
     Raises:
-        KsqlError: PROPERTY_INVALID, one is no address or network.
+        KsqlError: PROPERTY_INVALID, one is not an address or network.
     """
     found = []
     for text in config[PROXIES]:

@@ -193,7 +193,7 @@ class Users:
         try:
             name, colon, password = base64.b64decode(credentials, validate=True).decode().partition(":")
         except (binascii.Error, UnicodeDecodeError):
-            raise Refused(_WRONG_PASSWORD, "credentials that are no base64") from None
+            raise Refused(_WRONG_PASSWORD, "credentials that are not base64") from None
         text, rights = self.known.get(name, (self._nobody, Rights(None)))
         if not colon or not text or not is_password(password, text) or name not in self.known:
             raise Refused(_WRONG_PASSWORD, f"user {name!r}: unknown, or another password")

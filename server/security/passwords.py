@@ -30,7 +30,7 @@ def hash_password(password: str) -> str:
 
 
 def check_hash(text: str) -> None:
-    """Raise ValueError for what is no hash of ours."""
+    """Raise ValueError for what is not a hash of ours."""
     _parts(text)
 
 

@@ -99,7 +99,7 @@ def _node(node: Node) -> Iterator[str]:
                 and not node.key_name.startswith("ROWKEY")
                 and node.key_name not in both
             ):
-                yield f"the join's key {node.key_name} is no column"
+                yield f"the join's key {node.key_name} is not a column"
             if node.left_key.type != node.right_key.type:
                 yield "the join's keys differ in type"
             return
@@ -120,7 +120,7 @@ def _node(node: Node) -> Iterator[str]:
         case Filter():
             yield from _expression(node.predicate, below)
             if node.predicate.type != BOOLEAN:
-                yield f"{node.predicate} is no condition"
+                yield f"{node.predicate} is not a condition"
         case SelectKey():
             for key in node.keys:
                 yield from _expression(key.expression, below)

@@ -351,7 +351,7 @@ def test_samples_name_their_schema(registry: FakeRegistry) -> None:
         (
             "CREATE STREAM s WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', INFER = 'sample');",
             of_values(b"1"),
-            "no JSON objects",
+            "not JSON objects",
         ),
         (
             "CREATE STREAM s WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', INFER = 'sample');",

@@ -183,7 +183,7 @@ def _json(value: Any) -> str:
 
 
 def split_row(text: str) -> Cells:
-    """The cells of a table's line (a ``|`` inside of a quoted text is no border)."""
+    """The cells of a table's line (a ``|`` inside of a quoted text is not a border)."""
     cells, current, is_quoted = [], "", False
     for character in text:
         if character == '"' and not current.endswith("\\"):

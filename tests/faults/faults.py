@@ -410,7 +410,7 @@ def slow_loris(run: Run) -> None:
 
 
 def command_log_garbage(run: Run) -> None:
-    """Records in the command topic that are no commands; the server is stopped and started again."""
+    """Records in the command topic that are not commands; the server is stopped and started again."""
     producer = RecordProducer(run.servers)
     (topic,) = (t for t in _topics(run) if t.endswith("_command_topic"))
     for value in (b"garbage{", None, b'{"version": 1}', run.numbers.randbytes(200)):

@@ -302,7 +302,7 @@ def _is_same(mine: str, theirs: str) -> bool:
 
 
 def _is_undefined(name: str, data: bytes) -> bool:
-    """Whether JSON says nothing of a record: its bytes are no UTF-8."""
+    """Whether JSON says nothing of a record: its bytes are not UTF-8."""
     if not name.startswith("JSON"):
         return False
     body = data[5:] if name == "JSON_SR" else data

@@ -147,7 +147,7 @@ AVRO = [
           _number(1) + _number(4) + _number(0), [4], default=None),
     _avro("default NULL of an enum", {**_ENUM, "symbols": ["X"]}, STRING, _number(0), "X", default=None),
     _avro("default of another branch", ["null", "string"], STRING, _number(1) + _text("x"), "x", default=0),
-    _avro("symbols that are no names", _ENUM, STRING, _number(1), "1x"),
+    _avro("symbols that are not names", _ENUM, STRING, _number(1), "1x"),
     _avro("decimal of digits as text", _decimal(precision="10", scale="2"), Decimal(10, 2),
           _number(2) + b"\x04\xd2", 12.34),
     _avro("decimal with more places than digits", _decimal(precision=2, scale=4), Decimal(10, 4),
@@ -309,7 +309,7 @@ PROTOBUF = [
              {"L": [{"C_0": {"X": None}}, {"C_0": None}, {"C_0": {"X": 5}}]}),
             ("an undeclared one in a map", {"T": Map(STRING, _IN_ONE)},
              _sized(6, _sized(1, b"k") + _sized(2, _varint(2, 5))), {"T": {"k": {"C_0": {"X": None}}}}),
-            ("a column that is no STRUCT", {"C_0": STRING}, _varint(1, 5), BAD),
+            ("a column that is not a STRUCT", {"C_0": STRING}, _varint(1, 5), BAD),
         )
     ),
     _protobuf("Any", 'syntax = "proto3"; message M { google.protobuf.Any a = 1; }',

@@ -77,7 +77,7 @@ def test_avro_types(schema: Any, type_: str) -> None:
 
 
 def entries(key: Any) -> dict[str, Any]:
-    """Connect's form of a map whose keys are no texts."""
+    """Connect's form of a map whose keys are not texts."""
     fields = [{"name": "key", "type": key}, {"name": "value", "type": "long"}]
     return {
         "type": "array",
@@ -221,7 +221,7 @@ def test_protobuf_imports() -> None:
         (AVRO, "int", "WRAP_SINGLE_VALUE"),
         (AVRO, record(), "does not include any columns"),
         (AVRO, record(entries("double")), "does not include any columns"),
-        (AVRO, {"type": "record", "name": "r", "fields": [{"name": 1, "type": "int"}]}, "no name of a field"),
+        (AVRO, {"type": "record", "name": "r", "fields": [{"name": 1, "type": "int"}]}, "not a name of a field"),
         (JSON, {"type": "object", "properties": "int"}, "not well-formed"),
         (JSON, json_object(a={"type": "integer", "connect.type": {}}), "not well-formed"),
         (JSON, json_object(a={"oneOf": True}), "not well-formed"),
@@ -233,7 +233,7 @@ def test_protobuf_imports() -> None:
         (JSON, json_object(a={"$ref": "#/nowhere"}), "nowhere"),
         (JSON, json_object(a={"$ref": "no.json"}), "no.json"),
         (JSON, json_object(a={"type": "string"}, A={"type": "string"}), "there twice"),
-        (PROTOBUF, "no schema", "no Protobuf schema"),
+        (PROTOBUF, "no schema", "not a valid Protobuf schema"),
         (PROTOBUF, 'syntax = "proto3"; enum E { X = 0; }', "no message"),
         (PROTOBUF, 'syntax = "proto3"; message M { M m = 1; }', "part of itself"),
         (PROTOBUF, 'syntax = "proto3"; message M { Missing m = 1; }', "Missing"),

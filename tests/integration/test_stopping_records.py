@@ -34,7 +34,7 @@ def first_error(engine: Engine, query_id: str) -> str:
         (
             "ksql.fail.on.deserialization.error",
             b'{"V": "many", "MOMENT": "2026-01-31"}',
-            'The value of a record of topic {topic} cannot be read: $.V: There is "many", which is no ',
+            'The value of a record of topic {topic} cannot be read: $.V: There is "many", which is not a ',
         ),
         (
             "ksql.timestamp.throw.on.invalid",

@@ -17,7 +17,7 @@ from server import models
 from server.app import create_app
 from server.host import Host
 
-#: as text, for JSON's and ours differ: some are no JSON at all, some have more digits than Python reads
+#: as text, for JSON's and ours differ: some are not JSON at all, some have more digits than Python reads
 HOSTILE = (
     "-1", "0", "-0", "-0.0", "0.5", "2147483648", "-9223372036854775809", "18446744073709551616", "1e18",
     "1" + "0" * 309, "1" + "0" * 4299, "1" + "0" * 5000, "1e308", "1e309", "-1e309", "1e-400", "1e999999999",

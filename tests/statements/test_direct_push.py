@@ -90,7 +90,7 @@ def test_plain_queries_of_a_stream_need_no_spark(direct: Direct, text: str) -> N
 def test_others_are_left_to_spark(direct: Direct, text: str) -> None:
     try:
         assert direct(text) is None
-    except Exception as error:  # some are no push queries at all
+    except Exception as error:  # some are not push queries at all
         assert "UNION" in text or "PARTITION BY" in text, error
 
 

@@ -324,7 +324,7 @@ def test_properties_that_are_null_are_not_set(service: QueryService) -> None:
     for name in ("ksql.query.pull.max.allowed.offset.lag", "ksql.query.pull.max.staleness.ms"):
         try:
             service.query(Request(text, {name: None}))
-        except KsqlError as error:  # or they are refused, but that is no failure of the server
+        except KsqlError as error:  # or they are refused, but that is not a failure of the server
             assert error.code < 50000
         service.look_up(text, {name: None})
 

@@ -81,7 +81,7 @@ def test_other_values_give_the_plan_that_binding_gives(bind: Bind, first: str, s
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        # the limit is no expression
+        # the limit is not an expression
         ("SELECT * FROM ints WHERE id = 1 LIMIT 5;", "SELECT * FROM ints WHERE id = 1 LIMIT 6;"),
         # a text has to be a date
         ("SELECT * FROM dates WHERE id = '2020-01-01';", "SELECT * FROM dates WHERE id = 'x';"),

@@ -102,7 +102,7 @@ class PrintResult(QueryStream):
 
 
 def _shown_time(ms: int) -> str:
-    """A record's timestamp (epoch ms), also one that is no date."""
+    """A record's timestamp (epoch ms), also one that is not a date."""
     try:
         at = datetime.datetime.fromtimestamp(ms / 1000, datetime.UTC)
     except (OverflowError, OSError, ValueError):

@@ -212,7 +212,7 @@ def _time(millis: str) -> str:
 
 def _url(text: str) -> str:
     if not re.fullmatch(r"(https?://)?[^\s/:]+(:\d+)?(/.*)?", text):
-        raise argparse.ArgumentTypeError(f"'{text}' is no address of a server")
+        raise argparse.ArgumentTypeError(f"'{text}' is not an address of a server")
     return text
 
 

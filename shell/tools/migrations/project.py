@@ -138,7 +138,7 @@ class Project:
         return make_client(self.properties[_URL], given, self.properties)
 
     def migrations(self) -> list[Migration]:
-        """The files, by version; those with other names are no migrations.
+        """The files, by version; those with other names are not migrations.
 
         Raises:
             OptionProblem: there is no such folder, or two files have one version, or a file has version 0.

@@ -16,7 +16,7 @@ CREATE STREAM o WITH (HEADERS = 'x') AS SELECT id, n, ARRAY[STRUCT(key := 'sourc
       Source S
 
 CREATE STREAM o WITH (HEADERS = 'z') AS SELECT id, n, h FROM s;
-    INVALID_STATEMENT: The HEADERS column set in the WITH clause is no value column: 'z'.
+    INVALID_STATEMENT: The HEADERS column set in the WITH clause is not a value column: 'z'.
     line 1:23
       CREATE STREAM o WITH (HEADERS = 'z') AS SELECT id, n, h FROM s
                             ^^^^^^^^^^^^^

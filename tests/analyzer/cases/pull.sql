@@ -114,7 +114,7 @@ SELECT DISTINCT name FROM counts ORDER BY n;
                                                 ^
 
 SELECT name FROM counts ORDER BY 3;
-    INVALID_STATEMENT: ORDER BY 3 is no column: the SELECT has 1.
+    INVALID_STATEMENT: ORDER BY 3 is not a column: the SELECT has 1.
     line 1:34
       SELECT name FROM counts ORDER BY 3
                                        ^

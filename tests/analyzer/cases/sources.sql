@@ -167,7 +167,7 @@ CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='DELIMITED', VALUE_D
                                                                                ^^^^^^^^^^^^^^^^^^^
 
 CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO', VALUE_AVRO_SCHEMA_FULL_NAME='1 a');
-    INVALID_STATEMENT: '1 a' is no name of a schema, which has letters, digits, _ and dots, and no part that begins with a digit.
+    INVALID_STATEMENT: '1 a' is not a valid name of a schema, which has letters, digits, _ and dots, and no part that begins with a digit.
     line 1:69
       CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO', VALUE_AVRO_SCHEMA_FULL_NAME='1 a')
                                                                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

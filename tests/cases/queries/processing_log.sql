@@ -23,7 +23,7 @@ INSERT INTO s (k, a) VALUES (1, 3);
 --@output ENTRIES rowsort
 -- logger                                               | level | type | target | cause                                                         | record
 -- processing.CSAS_COPY_4.KsqlTopic.Source.deserializer | ERROR | 0    | key    | ["INTEGER needs 4 bytes, and there are 3."]                   | NULL
--- processing.CSAS_COPY_4.KsqlTopic.Source.deserializer | ERROR | 0    | value  | ["$.b.c: There is \"x\", which is no number."]                | NULL
+-- processing.CSAS_COPY_4.KsqlTopic.Source.deserializer | ERROR | 0    | value  | ["$.b.c: There is \"x\", which is not a number."]             | NULL
 -- processing.CSAS_COPY_4.KsqlTopic.Source.deserializer | ERROR | 0    | value  | ["There is an array, which does not fit the column."]         | NULL
 -- processing.CSAS_COPY_4.KsqlTopic.Source.deserializer | ERROR | 0    | value  | ["Unexpected end-of-input: expected close marker for Object"] | NULL
 

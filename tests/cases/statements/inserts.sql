@@ -37,7 +37,7 @@ INSERT INTO s (k, a) VALUES ('k', 'text');
 --                                     ^^^^^^
 INSERT INTO s (k, h) VALUES ('k', '2024-02-30T12:00:00');
 --@error: INVALID_STATEMENT
--- Failed to insert values into 'S'. '2024-02-30T12:00:00' is no TIMESTAMP.
+-- Failed to insert values into 'S'. '2024-02-30T12:00:00' is not a valid TIMESTAMP.
 INSERT INTO s (k, a) VALUES ('k', 1 / 0);
 --@error: INVALID_STATEMENT
 -- Failed to insert values into 'S'. A: An operand is NULL, the divisor is zero, or the result does not fit its type.
@@ -58,13 +58,13 @@ INSERT INTO t (k) VALUES ('k');
 --               ^
 INSERT INTO s (k, h) VALUES ('k', '2024-02-29 12:00:00');
 --@error: INVALID_STATEMENT
--- Failed to insert values into 'S'. '2024-02-29 12:00:00' is no TIMESTAMP.
+-- Failed to insert values into 'S'. '2024-02-29 12:00:00' is not a valid TIMESTAMP.
 INSERT INTO s (k, a) VALUES ('k', CAST('x' AS INT));
 --@error: INVALID_STATEMENT
--- Failed to insert values into 'S'. 'x' is no INTEGER.
+-- Failed to insert values into 'S'. 'x' is not a valid INTEGER.
 INSERT INTO s (k, e) VALUES ('k', ARRAY[1, CAST(UCASE('x') AS INT)]);
 --@error: INVALID_STATEMENT
--- Failed to insert values into 'S'. UCASE('x') is no INTEGER.
+-- Failed to insert values into 'S'. UCASE('x') is not a valid INTEGER.
 CREATE TABLE t (k STRING PRIMARY KEY, v INT) WITH (KAFKA_TOPIC = '${case}_t', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 INSERT INTO t (v) VALUES (1);
 --@error: INVALID_STATEMENT

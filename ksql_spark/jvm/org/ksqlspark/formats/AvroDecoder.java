@@ -309,7 +309,7 @@ public final class AvroDecoder extends BytesToRow {
         };
     }
 
-    /** As Java reads texts: bytes that are no UTF-8 become U+FFFD. */
+    /** As Java reads texts: bytes that are not UTF-8 become U+FFFD. */
     private static UTF8String text(byte[] data) {
         return UTF8String.fromBytes(data).makeValid();
     }
@@ -319,7 +319,7 @@ public final class AvroDecoder extends BytesToRow {
                 || "org.apache.kafka.connect.data.Decimal".equals(schema.getProp("connect.name"));
     }
 
-    /** How Connect writes maps whose keys are no plain strings: an array of key and value. */
+    /** How Connect writes maps whose keys are not plain strings: an array of key and value. */
     static boolean isEntry(Schema schema) {
         return schema.getType() == Schema.Type.RECORD
                 && schema.getFields().size() == 2

@@ -35,9 +35,9 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * A row as Avro in Confluent's frame, by a registered schema: fields that are no columns have their
- * defaults. Bare: the row's single value alone, NULL as a null record. A row that does not fit the
- * schema is {@link Unwritable}.
+ * A row as Avro in Confluent's frame, by a registered schema: fields that are not columns have
+ * their defaults. Bare: the row's single value alone, NULL as a null record. A row that does not
+ * fit the schema is {@link Unwritable}.
  */
 public final class AvroEncoder implements ScalarFunction<byte[]> {
     private static final long MICROS = 1000;
@@ -438,7 +438,7 @@ public final class AvroEncoder implements ScalarFunction<byte[]> {
                 out.flush();
             } catch (IOException | RuntimeException none) {
                 throw new IllegalArgumentException(
-                        "The field " + field.name() + " is no column and has no default.", none);
+                        "The field " + field.name() + " is not a column and has no default.", none);
             }
             return bytes.toByteArray();
         }

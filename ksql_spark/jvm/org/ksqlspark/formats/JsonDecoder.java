@@ -175,7 +175,7 @@ public final class JsonDecoder extends BytesToRow {
         String path = path(parser.getParsingContext());
         String reason =
                 bad instanceof NumberFormatException
-                        ? "There is \"" + parser.getText() + "\", which is no number."
+                        ? "There is \"" + parser.getText() + "\", which is not a number."
                         : bad.getMessage();
         return (path.equals("$") ? "" : path + ": ") + reason;
     }

@@ -75,7 +75,7 @@ public final class ProtobufDecoder extends BytesToRow {
         try {
             return new ObjectMapper().readTree(argument);
         } catch (JsonProcessingException bad) {
-            throw new IllegalArgumentException("The argument is no JSON: " + argument, bad);
+            throw new IllegalArgumentException("The argument is not JSON: " + argument, bad);
         }
     }
 
@@ -169,7 +169,7 @@ public final class ProtobufDecoder extends BytesToRow {
         try {
             return decode(data) == null ? "It is null." : "Nothing is wrong with it.";
         } catch (IOException bad) {
-            return "It is no Protobuf message: " + bad.getMessage();
+            return "It is not a Protobuf message: " + bad.getMessage();
         } catch (RuntimeException bad) {
             return String.valueOf(bad.getMessage());
         } catch (StackOverflowError bad) {
@@ -521,7 +521,7 @@ public final class ProtobufDecoder extends BytesToRow {
         };
     }
 
-    /** The default that a schema gives a field; null if it is no value of the field's type. */
+    /** The default that a schema gives a field; null if it is not a value of the field's type. */
     private static Object ownStandard(ProtobufSchema.Field field, Reader read) {
         String text = field.standard();
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();

@@ -45,7 +45,7 @@ final class ProtobufDescriptor {
         try {
             file = FileDescriptorProto.parseFrom(Base64.getMimeDecoder().decode(text));
         } catch (InvalidProtocolBufferException bad) {
-            throw new IllegalArgumentException("The schema is no Protobuf schema.", bad);
+            throw new IllegalArgumentException("The schema is not a valid Protobuf schema.", bad);
         }
         // a file of an edition differs from one of proto2 in what we do not need
         boolean isProto2 = !file.getSyntax().equals("proto3");

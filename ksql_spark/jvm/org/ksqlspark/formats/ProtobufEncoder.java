@@ -29,7 +29,7 @@ import java.util.Map;
 
 /**
  * A row as a Protobuf message, in Confluent's frame or alone. NULL is left out; where the schema
- * cannot tell that from a default, readers see the default. Fields that are no columns are left
+ * cannot tell that from a default, readers see the default. Fields that are not columns are left
  * out. A row that does not fit the schema is {@link Unwritable}.
  */
 public final class ProtobufEncoder extends RowToBytes {

@@ -29,7 +29,7 @@ final class ProtobufWire {
                 return number;
             }
         }
-        throw new IllegalArgumentException("It is no Protobuf message: a number has no end.");
+        throw new IllegalArgumentException("It is not a Protobuf message: a number has no end.");
     }
 
     /** A number with a sign, as sint32 and sint64 have it. */
@@ -45,7 +45,7 @@ final class ProtobufWire {
         int tag = (int) varint(in);
         if (WireFormat.getTagFieldNumber(tag) == 0) {
             throw new IllegalArgumentException(
-                    "It is no Protobuf message: a field has the number 0.");
+                    "It is not a Protobuf message: a field has the number 0.");
         }
         return tag;
     }
@@ -54,7 +54,7 @@ final class ProtobufWire {
     static int length(CodedInputStream in) throws IOException {
         long length = varint(in);
         if (length < 0 || length > Integer.MAX_VALUE) {
-            throw new IllegalArgumentException("It is no Protobuf message: it ends too early.");
+            throw new IllegalArgumentException("It is not a Protobuf message: it ends too early.");
         }
         return (int) length;
     }
@@ -80,7 +80,7 @@ final class ProtobufWire {
                     throw new IllegalArgumentException("A group ends that has not begun.");
             default ->
                     throw new IllegalArgumentException(
-                            "It is no Protobuf message: there is no wire type "
+                            "It is not a Protobuf message: there is no wire type "
                                     + WireFormat.getTagWireType(tag)
                                     + ".");
         }
@@ -89,12 +89,13 @@ final class ProtobufWire {
     private static void skipGroup(CodedInputStream in, int start, int depth) throws IOException {
         if (depth > MAX_NESTED) {
             throw new IllegalArgumentException(
-                    "It is no Protobuf message: it is nested too deeply.");
+                    "It is not a Protobuf message: it is nested too deeply.");
         }
         int end = start + WireFormat.WIRETYPE_END_GROUP - WireFormat.WIRETYPE_START_GROUP;
         for (int tag = tag(in); tag != end; tag = tag(in)) {
             if (tag == 0) {
-                throw new IllegalArgumentException("It is no Protobuf message: it ends too early.");
+                throw new IllegalArgumentException(
+                        "It is not a Protobuf message: it ends too early.");
             }
             skip(in, tag, depth + 1);
         }

@@ -67,7 +67,7 @@ class JsonTest {
                 "$.a: There is a text, which does not fit the column.",
                 explained("A BOOLEAN", "{\"a\": \"x\", \"b\": 2}"));
         assertEquals(
-                "$.r.a: There is \"x\", which is no number.",
+                "$.r.a: There is \"x\", which is not a number.",
                 explained("R STRUCT<A INT>", "{\"r\": {\"a\": \"x\", \"b\": 2}}"));
     }
 

@@ -233,7 +233,7 @@ class ProtobufTest {
         ProtobufDecoder.Explain explain = new ProtobufDecoder.Explain(decoder);
         for (Map.Entry<String, String> bad :
                 Map.of(
-                                "0a05616263", "It is no Protobuf message",
+                                "0a05616263", "It is not a Protobuf message",
                                 "0a01ff", "not valid UTF-8",
                                 "108080808010", "overflow",
                                 "1a02100d", "There is no date of year 0, month 13, day 0.",
