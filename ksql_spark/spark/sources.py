@@ -23,6 +23,7 @@ from ksql_spark.types import STRING, TIMESTAMP
 DESERIALIZER, TIMESTAMPS = "KsqlTopic.Source.deserializer", "KsqlTopic.Source"
 NO_TIME = "A record was dropped because it has no event time."
 NOT_A_TIME = "The column that TIMESTAMP names is NULL, negative, too large, or does not fit its format."
+NO_TIMESTAMP = "The record has no timestamp of Kafka, or one that is negative or too large."
 #: the header in internal topics that PartitionBuffer.java reads
 STREAM_TIME_HEADER = "__ksql_stream_time"
 STOPS_ON_NO_TIME = "ksql.timestamp.throw.on.invalid"
@@ -171,9 +172,7 @@ def decode(
     copies = [f"{hidden[name]} AS {quoted(prefix + name)}" for name in exposed]
     named = (f"{text} AS {quoted(name)}" for name, text in hidden.items() if name not in taken)
     rows.select(*columns, *copies, *named)
-    if source.timestamp is not None:
-        usable = _usable(event_time_column(hidden), source, prefix, log, bool(setting(STOPS_ON_NO_TIME)))
-        rows.filter(usable)
+    rows.filter(_usable(event_time_column(hidden), source, prefix, log, bool(setting(STOPS_ON_NO_TIME))))
     return rows.frame()
 
 
@@ -182,9 +181,9 @@ def _stopped(message: str) -> str:
     return f"cast(raise_error({message}) AS boolean)"
 
 
-def stopped_for_time(topic: str) -> str:
+def stopped_for_time(topic: str, why: str = NOT_A_TIME) -> str:
     """Spark SQL text of a BOOLEAN that stops the query: a record of ``topic`` has no usable event time."""
-    return _stopped(string(f"A record of topic {topic} has no event time. {NOT_A_TIME}"))
+    return _stopped(string(f"A record of topic {topic} has no event time. {why}"))
 
 
 def is_time(text: str) -> str:
@@ -194,12 +193,12 @@ def is_time(text: str) -> str:
 
 def _usable(time: str, source: DataSource, prefix: str, log: QueryLog | None, stops: bool) -> str:
     """Text: whether a row, whose event time is the column ``time``, has one that is usable (§5.7)."""
-    is_usable = is_time(time)
+    is_usable, why = is_time(time), NOT_A_TIME if source.timestamp else NO_TIMESTAMP
     if log is not None:
         row = {c.name: quoted(prefix + c.name) for c in source.schema.columns}
-        is_usable += f" OR {log.failed(TIMESTAMPS, NO_TIME, NOT_A_TIME, log.record(row))}"
+        is_usable += f" OR {log.failed(TIMESTAMPS, NO_TIME, why, log.record(row))}"
     if stops:
-        is_usable += f" OR {stopped_for_time(source.topic)}"
+        is_usable += f" OR {stopped_for_time(source.topic, why)}"
     return is_usable
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -9,8 +10,11 @@ from typing import Any
 import pytest
 
 from ksql_spark.engine import Engine
+from ksql_spark.formats import BadRecord
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.runtime.reading.row_decoding import READERS
 
 pytestmark = pytest.mark.kafka
 
@@ -70,6 +74,39 @@ def test_a_record_stops_its_query(
     while sum(kafka_admin.end_offsets(other).values()) < 1:
         assert time.monotonic() < deadline
     assert not any(kafka_admin.end_offsets(sink).values())
+
+
+def test_a_record_without_a_timestamp_is_left_out(
+    execute: Callable[[str], Any],
+    engine: Engine,
+    kafka_admin: KafkaAdmin,
+    topic_names: Callable[[str], str],
+) -> None:
+    source, sink, strict = topic_names("in"), topic_names("out"), topic_names("strict")
+    answer = execute(f"""
+        CREATE STREAM timeless (k STRING KEY, v INT)
+          WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+        CREATE STREAM kept WITH (KAFKA_TOPIC = '{sink}') AS SELECT k, v FROM timeless EMIT CHANGES;
+        SET 'ksql.timestamp.throw.on.invalid' = 'true';
+        CREATE STREAM strict WITH (KAFKA_TOPIC = '{strict}') AS SELECT k, v FROM timeless EMIT CHANGES;
+    """)
+    producer = RecordProducer(kafka_admin.servers)
+    producer.send(source, b"a", b'{"V": 1}', timestamp_ms=-1)
+    producer.send(source, b"b", b'{"V": 2}', timestamp_ms=1)
+    with contextlib.closing(TopicReader(kafka_admin.servers, source)) as reader:
+        records = [r for batch in reader.read_to_end() for r in batch]
+    assert [r.timestamp_ms for r in records] == [-1, 1]
+    error = first_error(engine, answer[-1]["commandStatus"]["queryId"])
+    assert error.startswith(f"A record of topic {source} has no event time. The record has no timestamp")
+    deadline = time.monotonic() + TIMEOUT_S
+    while not any(kafka_admin.end_offsets(sink).values()):
+        assert time.monotonic() < deadline
+    with contextlib.closing(TopicReader(kafka_admin.servers, sink)) as reader:
+        assert [r.key for batch in reader.read_to_end() for r in batch] == [b"b"]
+    row_reader = READERS.of(engine.services.metastore.require("TIMELESS"), None)
+    with pytest.raises(BadRecord, match="no timestamp"):
+        row_reader.stream_row(records[0])
+    assert row_reader.stream_row(records[1]) == [1, 0, 1, "b", 2]
 
 
 def test_a_sum_that_overflows_stops_its_query(

@@ -19,7 +19,7 @@ from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.reading.results import Row, api_form
 from ksql_spark.runtime.reading.view import StoredRow
-from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
+from ksql_spark.schema import LATEST_TIME_MS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, SqlType
 
@@ -60,8 +60,10 @@ class Reader:
         """The values of a stream's record; None for a NULL value.
 
         Raises:
-            BadRecord: a format cannot read it.
+            BadRecord: a format cannot read it, or it has no event time (reference §5.7).
         """
+        if not 0 <= record.timestamp_ms <= LATEST_TIME_MS:
+            raise BadRecord("It has no timestamp, or one that is negative or too large.")
         if record.value is None:
             return None
         values = self.value.decode(record.value) if self.value.columns else ()

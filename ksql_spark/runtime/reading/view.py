@@ -28,6 +28,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.metastore.sources import DataSource, Windowing
 from ksql_spark.runtime.reading.freshness import Ends, OnReached
+from ksql_spark.schema import LATEST_TIME_MS
 
 log = logging.getLogger(__name__)
 
@@ -219,6 +220,8 @@ class View:
         """Write what ``records`` change, and that it has read up to ``positions``."""
         if self._has_schemas:
             records = map(self._framed, records)
+        if self.source.timestamp is None:  # a record without an event time is none (reference §5.7)
+            records = (r for r in records if 0 <= r.timestamp_ms <= LATEST_TIME_MS)
         changed = self._changed(records)
         db.execute("BEGIN")
         db.executemany(
