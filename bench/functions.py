@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import grammar
+from ksql_spark import grammar
 from ksql_spark.analyzer import Scope, bind_expression
 from ksql_spark.analyzer.scope import BoundRelation
 from ksql_spark.formats import SerdeSpec, bind

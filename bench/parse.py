@@ -11,7 +11,7 @@ import statistics
 import time
 from collections.abc import Callable
 
-import grammar
+from ksql_spark import grammar
 
 CSAS = """
 CREATE OR REPLACE STREAM enriched_rides

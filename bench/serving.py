@@ -375,7 +375,7 @@ def server(folder: str) -> Iterator[str]:
     """A server of its own, with its data in ``folder``; yields its URL."""
     properties = Path(folder, "server.properties")
     properties.write_text("ksql.max.push.queries=1000\n")
-    command = [sys.executable, "-m", "server", "--listen", "127.0.0.1:0", "--data-dir", folder]
+    command = [sys.executable, "-m", "ksql_spark.server", "--listen", "127.0.0.1:0", "--data-dir", folder]
     command += ["--properties", str(properties)]
     with started(command, "ready: ") as line:
         yield line.split()[1]

@@ -25,14 +25,14 @@ from dataclasses import dataclass, field
 
 import psutil
 
-from shell.tools.demo import stories
-from shell.tools.demo.stories import Show
+from ksql_spark.shell.tools.demo import stories
+from ksql_spark.shell.tools.demo.stories import Show
 
 READY = re.compile(r"✓ engine at \S+, ready in ([\d.]+) s")
 FIRST = re.compile(r"✓ first result ([\d.]+) s after")
 TIMEOUT_S = 240.0
 END_S = 120.0
-_DEMO = "import sys; from shell.main import main; sys.exit(main())"
+_DEMO = "import sys; from ksql_spark.shell.main import main; sys.exit(main())"
 
 
 @dataclass

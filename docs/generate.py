@@ -24,11 +24,11 @@ from typing import Any
 
 from fastapi.routing import APIRoute
 
-from grammar.rules import StatementSet
-from grammar.statements import RULES
-from grammar.statements.print_topic import PrintTopic
-from grammar.statements.queries import Query
-from grammar.statements.show import Show
+from ksql_spark.grammar.rules import StatementSet
+from ksql_spark.grammar.statements import RULES
+from ksql_spark.grammar.statements.print_topic import PrintTopic
+from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.grammar.statements.show import Show
 from ksql_spark.config import CLIENTS_MAY_SET, PROPERTIES, Property
 from ksql_spark.errors import CONDITIONS
 from ksql_spark.expressions import Call, Case, Cast, Expression, FieldRef, Lambda, Literal, MakeStruct
@@ -55,10 +55,10 @@ from ksql_spark.types import (
     Struct,
     quote_identifier,
 )
-from server.app import MODULES
-from server.routes import websocket
-from shell.commands import COMMANDS
-from shell.main import SCRIPTS
+from ksql_spark.server.app import MODULES
+from ksql_spark.server.routes import websocket
+from ksql_spark.shell.commands import COMMANDS
+from ksql_spark.shell.main import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "reference"

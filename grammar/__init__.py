@@ -7,17 +7,17 @@ from typing import TypeVar
 
 from sqlglot import exp
 
-from grammar.dialect import Ksql
-from grammar.errors import ParseFailed
-from grammar.generator import type_text
-from grammar.lexer import StatementText, opened, scan, split
-from grammar.nodes import Position, Statement, TypeNode, position
-from grammar.parser import KsqlParser
-from grammar.rules import StatementSet
-from grammar.statements import STATEMENT_STARTERS, statement
-from grammar.statements.session import DefineVariable, UndefineVariable
-from grammar.variables import substitute
-from grammar.words import KEYWORDS, RESERVED
+from ksql_spark.grammar.dialect import Ksql
+from ksql_spark.grammar.errors import ParseFailed
+from ksql_spark.grammar.generator import type_text
+from ksql_spark.grammar.lexer import StatementText, opened, scan, split
+from ksql_spark.grammar.nodes import Position, Statement, TypeNode, position
+from ksql_spark.grammar.parser import KsqlParser
+from ksql_spark.grammar.rules import StatementSet
+from ksql_spark.grammar.statements import STATEMENT_STARTERS, statement
+from ksql_spark.grammar.statements.session import DefineVariable, UndefineVariable
+from ksql_spark.grammar.variables import substitute
+from ksql_spark.grammar.words import KEYWORDS, RESERVED
 
 T = TypeVar("T")
 

@@ -13,12 +13,12 @@ from sqlglot import exp
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from grammar import nodes
-from grammar.advice import advice, stray_character
-from grammar.errors import ParseFailed
-from grammar.lexer import opened
-from grammar.nodes import Position
-from grammar.words import RESERVED, nearest
+from ksql_spark.grammar import nodes
+from ksql_spark.grammar.advice import advice, stray_character
+from ksql_spark.grammar.errors import ParseFailed
+from ksql_spark.grammar.lexer import opened
+from ksql_spark.grammar.nodes import Position
+from ksql_spark.grammar.words import RESERVED, nearest
 
 T = TypeVar("T")
 N = TypeVar("N", bound=exp.Expression)

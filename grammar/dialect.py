@@ -10,10 +10,10 @@ from sqlglot.tokenizer_core import Token
 from sqlglot.tokens import SQLGLOTC_INSTALLED
 from sqlglot.tokens import Tokenizer as SqlglotTokenizer
 
-from grammar import lexer
-from grammar.generator import EXPRESSIONS, QUERIES, KsqlGenerator
-from grammar.parser import KsqlParser
-from grammar.statements import RULES, statement
+from ksql_spark.grammar import lexer
+from ksql_spark.grammar.generator import EXPRESSIONS, QUERIES, KsqlGenerator
+from ksql_spark.grammar.parser import KsqlParser
+from ksql_spark.grammar.statements import RULES, statement
 
 if SQLGLOTC_INSTALLED:
     raise ImportError(

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
-from grammar import nodes
-from grammar.cursor import MAX_DEPTH, Cursor
-from grammar.words import RESERVED, UNITS
+from ksql_spark.grammar import nodes
+from ksql_spark.grammar.cursor import MAX_DEPTH, Cursor
+from ksql_spark.grammar.words import RESERVED, UNITS
 
 _COMPARISONS: dict[TokenType, type[exp.Expression]] = {
     TokenType.EQ: exp.EQ,

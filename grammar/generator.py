@@ -13,8 +13,8 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.generator import Generator
 
-from grammar import nodes
-from grammar.words import RESERVED, UNITS
+from ksql_spark.grammar import nodes
+from ksql_spark.grammar.words import RESERVED, UNITS
 
 _BARE = re.compile(r"[A-Z_][A-Z0-9_@]*|(?![0-9]+(?:E[0-9]+)?$)[0-9][A-Z0-9_@]+")
 

@@ -11,11 +11,11 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
-from grammar import nodes
-from grammar.cursor import CLOSERS, MAX_DEPTH
-from grammar.expressions import ExpressionParser
-from grammar.nodes import Position
-from grammar.words import NON_RESERVED, RESERVED
+from ksql_spark.grammar import nodes
+from ksql_spark.grammar.cursor import CLOSERS, MAX_DEPTH
+from ksql_spark.grammar.expressions import ExpressionParser
+from ksql_spark.grammar.nodes import Position
+from ksql_spark.grammar.words import NON_RESERVED, RESERVED
 
 #: nodes that `->*` may follow
 _POSTFIX_OPERANDS = (

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from grammar.generator import KsqlGenerator
-from grammar.nodes import Statement
-from grammar.parser import KsqlParser
+from ksql_spark.grammar.generator import KsqlGenerator
+from ksql_spark.grammar.nodes import Statement
+from ksql_spark.grammar.parser import KsqlParser
 
 
 class StatementSet(Enum):

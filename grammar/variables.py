@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from grammar.errors import ParseFailed
-from grammar.lexer import scan
-from grammar.words import NON_RESERVED, RESERVED
+from ksql_spark.grammar.errors import ParseFailed
+from ksql_spark.grammar.lexer import scan
+from ksql_spark.grammar.words import NON_RESERVED, RESERVED
 
 #: how many characters the values of variables may have in a statement: a short text could ask for any number
 MAX_CHARACTERS = 1_000_000

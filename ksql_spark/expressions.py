@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Union
 
-from grammar.words import RESERVED
+from ksql_spark.grammar.words import RESERVED
 from ksql_spark.types import DOUBLE, NULL, SqlType, quote_identifier
 
 _BARE_NAME = re.compile(r"[A-Z_][A-Z0-9_@]*")

@@ -1,9 +1,9 @@
-"""``python -m server`` is ``ksql-spark server``."""
+"""``python -m ksql_spark.server`` is ``ksql-spark server``."""
 
 import sys
 
 try:
-    from server.main import main
+    from ksql_spark.server.main import main
 
     code = main(sys.argv[1:])
 except KeyboardInterrupt:

@@ -15,14 +15,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ksql_spark.config import Config
 from ksql_spark.entities.wire import schemas
-from server import errors
-from server.endpoints import Endpoints
-from server.host import Host
-from server.logs import RequestIds
-from server.metrics import CountingMiddleware, Metrics, has_metrics
-from server.models import REFERENCE
-from server.protocol.http import trusted_proxies
-from server.routes import (
+from ksql_spark.server import errors
+from ksql_spark.server.endpoints import Endpoints
+from ksql_spark.server.host import Host
+from ksql_spark.server.logs import RequestIds
+from ksql_spark.server.metrics import CountingMiddleware, Metrics, has_metrics
+from ksql_spark.server.models import REFERENCE
+from ksql_spark.server.protocol.http import trusted_proxies
+from ksql_spark.server.routes import (
     api_page,
     cluster,
     information,
@@ -33,10 +33,10 @@ from server.routes import (
     statements,
     websocket,
 )
-from server.security.access import AccessGuard, RateGuard
-from server.security.authentication import Authenticator
-from server.security.middleware import BODY, BodyGuard, HostGuard, MediaTypeGuard, OriginGuard
-from server.streaming.lookups import LookUps
+from ksql_spark.server.security.access import AccessGuard, RateGuard
+from ksql_spark.server.security.authentication import Authenticator
+from ksql_spark.server.security.middleware import BODY, BodyGuard, HostGuard, MediaTypeGuard, OriginGuard
+from ksql_spark.server.streaming.lookups import LookUps
 
 #: the modules of all endpoints
 MODULES = (statements, queries, inserts, websocket, information, cluster, state, api_page, metrics)

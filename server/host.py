@@ -20,9 +20,9 @@ from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt
 from ksql_spark.entities.servers import HealthCheckResponse, ServerInfo
 from ksql_spark.security.authorization import ALL_RIGHTS, Rights
-from server.callbacks import until_called
-from server.errors import TOO_MANY, RequestError
-from server.memory import give_back
+from ksql_spark.server.callbacks import until_called
+from ksql_spark.server.errors import TOO_MANY, RequestError
+from ksql_spark.server.memory import give_back
 
 if TYPE_CHECKING:
     # not at run time: this import loads Spark, and the port should be open before that

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ksql_spark.security.masking import masked
-from server.security.middleware import header_of
+from ksql_spark.server.security.middleware import header_of
 
 #: the request that is answered; empty: none is
 REQUEST: contextvars.ContextVar[str] = contextvars.ContextVar("request", default="")

@@ -21,15 +21,15 @@ from urllib.parse import urlsplit
 
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
+from ksql_spark.server.memory import limit_heap
+from ksql_spark.server.protocol.http import close_unread, tls_settings, trusted_proxies
+from ksql_spark.server.queries_file import QueriesFileProblem, queries_of
+from ksql_spark.server.terminal import fail
 from ksql_spark.services import early_broker
 from ksql_spark.services.early_broker import EarlyBroker
-from server.memory import limit_heap
-from server.protocol.http import close_unread, tls_settings, trusted_proxies
-from server.queries_file import QueriesFileProblem, queries_of
-from server.terminal import fail
 
 if TYPE_CHECKING:
-    from server.running import StartableEngine
+    from ksql_spark.server.running import StartableEngine
 
 BACKLOG = 512
 
@@ -73,8 +73,8 @@ def main(argv: Sequence[str], make_engine: Callable[[Config], StartableEngine] |
                 stack.enter_context(early)
             make = partial(_real_engine, early)
         # imported while the broker starts
-        from server.running import Running
-        from server.security.authentication import Authenticator
+        from ksql_spark.server.running import Running
+        from ksql_spark.server.security.authentication import Authenticator
 
         try:
             authenticator = Authenticator(config)

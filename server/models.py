@@ -16,7 +16,7 @@ from ksql_spark.entities import Body as Answer
 from ksql_spark.entities import Entity
 from ksql_spark.entities.servers import HostInfo
 from ksql_spark.security.authorization import Rights
-from server.errors import RequestError
+from ksql_spark.server.errors import RequestError
 
 if TYPE_CHECKING:
     from ksql_spark.engine import Request

@@ -20,16 +20,16 @@ import uvicorn
 
 from ksql_spark.config import Config, warning
 from ksql_spark.errors import KsqlError
+from ksql_spark.server.app import create_app
+from ksql_spark.server.host import Engine, Host
+from ksql_spark.server.logs import log_to
+from ksql_spark.server.memory import settle
+from ksql_spark.server.protocol.connections import DEFAULT_LIMITS, Limits
+from ksql_spark.server.protocol.http import TlsSettings, http_settings
+from ksql_spark.server.queries_file import QueriesFileProblem
+from ksql_spark.server.security.authentication import Authenticator
+from ksql_spark.server.terminal import fail, say
 from ksql_spark.services.data_dir import make_data_dir
-from server.app import create_app
-from server.host import Engine, Host
-from server.logs import log_to
-from server.memory import settle
-from server.protocol.connections import DEFAULT_LIMITS, Limits
-from server.protocol.http import TlsSettings, http_settings
-from server.queries_file import QueriesFileProblem
-from server.security.authentication import Authenticator
-from server.terminal import fail, say
 
 LOG = logging.getLogger(__name__)
 

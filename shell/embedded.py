@@ -17,15 +17,15 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from shell.client import Client, ClientError, ServerError
+from ksql_spark.shell.client import Client, ClientError, ServerError
 
 DEFAULT_URL = "http://127.0.0.1:8088"
 #: the child is killed if stopping takes longer
 STOP_S = 60.0
-#: -c instead of -m, because -m would look for "server" in the current directory first
+#: -c instead of -m, because -m would look for "ksql_spark" in the current directory first
 _SERVER = (
     "import sys; sys.path[:] = [p for p in sys.path if p]; "
-    "from shell.main import main; sys.exit(main(['server', *sys.argv[1:]]))"
+    "from ksql_spark.shell.main import main; sys.exit(main(['server', *sys.argv[1:]]))"
 )
 _STARTING = re.compile(r"starting: \S+, data in (.+), log in (.+)$")
 _READY = re.compile(r"ready: (http://\S+) in ([\d.]+) s")

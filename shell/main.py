@@ -14,34 +14,44 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from shell.version import version
+from ksql_spark.shell.version import version
 
 if TYPE_CHECKING:
-    from shell.options import Connection
+    from ksql_spark.shell.options import Connection
 
 #: name -> module with ``main(argv) -> int``, and a description
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
-    "server": ("server.main", "run the server: the REST API, the engine and, if necessary, a Kafka broker"),
-    "run": ("shell.run", "run files of statements"),
+    "server": (
+        "ksql_spark.server.main",
+        "run the server: the REST API, the engine and, if necessary, a Kafka broker",
+    ),
+    "run": ("ksql_spark.shell.run", "run files of statements"),
     "datagen": (
         "ksql_spark.datagen",
         "write generated events to a topic",
     ),
-    "import": ("shell.tools.importer", "take over the streams, tables and queries of a ksqlDB server"),
+    "import": (
+        "ksql_spark.shell.tools.importer",
+        "take over the streams, tables and queries of a ksqlDB server",
+    ),
     "migrations": (
-        "shell.tools.migrations.main",
+        "ksql_spark.shell.tools.migrations.main",
         "apply versioned files of statements, in order and once each",
     ),
     "registry": ("ksql_spark.services.registry_command", "run the embedded schema registry alone"),
     "connect": ("ksql_spark.services.connect_command", "run Kafka Connect alone, install connectors"),
-    "password": ("server.security.passwords", "write the line of a user for the server's file of users"),
-    "state": ("shell.tools.state", "rebuild the state of a query that cannot be read"),
-    "test": ("shell.tools.testing.main", "run files of tests: statements and what should come of them"),
-    "demo": ("shell.tools.demo.main", "the stories of the folder examples, live"),
+    "password": (
+        "ksql_spark.server.security.passwords",
+        "write the line of a user for the server's file of users",
+    ),
+    "state": ("ksql_spark.shell.tools.state", "rebuild the state of a query that cannot be read"),
+    "test": (
+        "ksql_spark.shell.tools.testing.main",
+        "run files of tests: statements and what should come of them",
+    ),
+    "demo": ("ksql_spark.shell.tools.demo.main", "the stories of the folder examples, live"),
 }
 OLDEST_PYTHON = (3, 11)
-#: packages whose absence is a mistake of ours
-OURS = ("grammar", "ksql_spark", "server", "shell")
 #: what helps if only the client is installed
 SERVER_PACKAGES = (
     "It comes with the server: in a clone of the repository, make setup, or pip install '.[server]'. "
@@ -80,14 +90,14 @@ def _subcommand(name: str, arguments: Sequence[str]) -> int:
         module: Any = importlib.import_module(SUBCOMMANDS[name][0])
         return int(module.main(arguments))
     except ModuleNotFoundError as problem:
-        if problem.name is None or problem.name.partition(".")[0] in OURS:
+        if problem.name is None or problem.name.partition(".")[0] == "ksql_spark":
             raise
         print(f"ksql-spark {name}: {problem.name} is not installed. {SERVER_PACKAGES}", file=sys.stderr)
         return 1
 
 
 def _parser() -> argparse.ArgumentParser:
-    from shell.options import add_connection_options, add_output_options
+    from ksql_spark.shell.options import add_connection_options, add_output_options
 
     width = max(map(len, SUBCOMMANDS))
     listed = "\n".join(f"  {name.ljust(width)}  {text}" for name, (_, text) in SUBCOMMANDS.items())
@@ -111,10 +121,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _shell(arguments: Sequence[str]) -> int:
-    from shell.client import ClientError
-    from shell.options import WRONG_OPTIONS, OptionProblem, connect
-    from shell.output.console import Console
-    from shell.scripts import read_script, run_file, run_script
+    from ksql_spark.shell.client import ClientError
+    from ksql_spark.shell.options import WRONG_OPTIONS, OptionProblem, connect
+    from ksql_spark.shell.output.console import Console
+    from ksql_spark.shell.scripts import read_script, run_file, run_script
 
     parser = _parser()
     options = parser.parse_args(arguments)
@@ -148,6 +158,6 @@ def _is_address(text: str) -> bool:
 
 
 def _interactive(connection: Connection) -> int:
-    from shell.prompt.interactive import Interactive
+    from ksql_spark.shell.prompt.interactive import Interactive
 
     return Interactive(connection).run()

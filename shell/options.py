@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from shell import embedded
-from shell.client import Client, ClientError, until_ready
-from shell.commands.command import Context, Leave
-from shell.output.console import Console, Form
-from shell.session import Session
+from ksql_spark.shell import embedded
+from ksql_spark.shell.client import Client, ClientError, until_ready
+from ksql_spark.shell.commands.command import Context, Leave
+from ksql_spark.shell.output.console import Console, Form
+from ksql_spark.shell.session import Session
 
 #: how long to wait for a server that is starting
 READY_S = 120.0

@@ -6,17 +6,17 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from shell.client import ClientError
-from shell.commands.command import Context
-from shell.options import (
+from ksql_spark.shell.client import ClientError
+from ksql_spark.shell.commands.command import Context
+from ksql_spark.shell.options import (
     WRONG_OPTIONS,
     OptionProblem,
     add_connection_options,
     add_output_options,
     connect,
 )
-from shell.output.console import Console
-from shell.scripts import read_script, run_file
+from ksql_spark.shell.output.console import Console
+from ksql_spark.shell.scripts import read_script, run_file
 
 
 def main(argv: Sequence[str]) -> int:

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import grammar
-from shell import commands, statements
-from shell.client import ClientError
-from shell.commands.command import Command, CommandProblem, Context
-from shell.output import entities
-from shell.output.console import Form
-from shell.session import Failure
+from ksql_spark import grammar
+from ksql_spark.shell import commands, statements
+from ksql_spark.shell.client import ClientError
+from ksql_spark.shell.commands.command import Command, CommandProblem, Context
+from ksql_spark.shell.output import entities
+from ksql_spark.shell.output.console import Form
+from ksql_spark.shell.session import Failure
 
 
 class ScriptFailure(ClientError):

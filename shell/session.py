@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import grammar
-from grammar.statements.inserts import InsertValues
-from shell import statements
-from shell.client import Client, ClientError, FrameStream, ServerError, Settings
-from shell.output import entities, rows
-from shell.output.console import Console, Form
-from shell.statements import Kind, StatementProblem
+from ksql_spark import grammar
+from ksql_spark.grammar.statements.inserts import InsertValues
+from ksql_spark.shell import statements
+from ksql_spark.shell.client import Client, ClientError, FrameStream, ServerError, Settings
+from ksql_spark.shell.output import entities, rows
+from ksql_spark.shell.output.console import Console, Form
+from ksql_spark.shell.statements import Kind, StatementProblem
 
 TICK_S = 0.1
 #: how long a pull query's table waits for rows, to choose its widths

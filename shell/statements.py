@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
-import grammar
+from ksql_spark import grammar
 
 #: white space and comments before a statement's first word; a comment that is never closed is not blank
 _BLANK = re.compile(r"(?:\s+|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*", re.S)

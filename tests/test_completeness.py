@@ -13,10 +13,7 @@ from pathlib import Path
 
 import pytest
 
-import grammar
-from grammar import StatementSet
-from grammar.statements import RULES
-from ksql_spark import entities
+from ksql_spark import entities, grammar
 from ksql_spark.engine import Engine
 from ksql_spark.engine.cluster import Cluster
 from ksql_spark.engine.execution import StatementExecutor
@@ -25,9 +22,14 @@ from ksql_spark.entities import Body, Entity
 from ksql_spark.entities.wire import ENTITIES
 from ksql_spark.errors import CONDITIONS
 from ksql_spark.formats import CAPABILITIES, FORMATS
+from ksql_spark.grammar import StatementSet
+from ksql_spark.grammar.statements import RULES
 from ksql_spark.physical.codec import CLASSES
 from ksql_spark.physical.steps import Step
 from ksql_spark.schema import Column, Role
+from ksql_spark.server import host
+from ksql_spark.shell.output import entities as shown
+from ksql_spark.shell.prompt import completion
 from ksql_spark.statements import HANDLERS, Immediate, show
 from ksql_spark.types import (
     BIGINT,
@@ -46,9 +48,6 @@ from ksql_spark.types import (
     SqlType,
     Struct,
 )
-from server import host
-from shell.output import entities as shown
-from shell.prompt import completion
 from tests.cases.case_file import Check, Sql, read
 from tests.formats.samples import serde as bound
 

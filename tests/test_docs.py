@@ -11,20 +11,19 @@ from types import ModuleType
 
 import pytest
 
-import grammar
-from grammar.statements.inserts import InsertSelect, InsertValues
-from grammar.statements.queries import Query
-from grammar.statements.session import DefineVariable, UndefineVariable
-from grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
-from grammar.statements.types import CreateType, DropType
-from ksql_spark import analyzer
+from ksql_spark import analyzer, grammar
 from ksql_spark.config import Config
 from ksql_spark.errors import CONDITIONS, KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
+from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
+from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.grammar.statements.session import DefineVariable, UndefineVariable
+from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
+from ksql_spark.grammar.statements.types import CreateType, DropType
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.planner import check_runnable, lower, lower_transient
-from shell.main import SUBCOMMANDS
+from ksql_spark.shell.main import SUBCOMMANDS
 from tests.analyzer.registry import FakeRegistry
 
 ROOT = Path(__file__).parents[1]

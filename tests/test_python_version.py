@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from shell import main
+from ksql_spark.shell import main
 
 ROOT = Path(__file__).parents[1]
 OLDEST = ".".join(map(str, main.OLDEST_PYTHON))

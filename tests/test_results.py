@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from ksql_spark import types
 from ksql_spark.runtime.reading.results import api_value
-from server.streaming.responses import encode
+from ksql_spark.server.streaming.responses import encode
 
 
 def test_a_decimal_keeps_all_its_digits() -> None:

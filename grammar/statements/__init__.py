@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlglot.tokenizer_core import TokenType
 
-from grammar.nodes import Statement
-from grammar.parser import KsqlParser
-from grammar.rules import StatementRule, StatementSet
-from grammar.statements import (
+from ksql_spark.grammar.nodes import Statement
+from ksql_spark.grammar.parser import KsqlParser
+from ksql_spark.grammar.rules import StatementRule, StatementSet
+from ksql_spark.grammar.statements import (
     asserts,
     connectors,
     describe,
@@ -22,7 +22,7 @@ from grammar.statements import (
     sources,
     types,
 )
-from grammar.words import nearest
+from ksql_spark.grammar.words import nearest
 
 RULES: tuple[StatementRule, ...] = (
     *sources.RULES,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from grammar.generator import KsqlGenerator, string, time_text
-from grammar.nodes import Arg, ColumnDefinition, NamedStatement, Property, Statement, TimeSpan
-from grammar.parser import KsqlParser
-from grammar.rules import StatementRule, StatementSet
+from ksql_spark.grammar.generator import KsqlGenerator, string, time_text
+from ksql_spark.grammar.nodes import Arg, ColumnDefinition, NamedStatement, Property, Statement, TimeSpan
+from ksql_spark.grammar.parser import KsqlParser
+from ksql_spark.grammar.rules import StatementRule, StatementSet
 
 
 class AssertTopic(Statement):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from grammar.generator import KsqlGenerator
-from grammar.nodes import Arg, NamedStatement, Statement
-from grammar.parser import KsqlParser
-from grammar.rules import StatementRule
+from ksql_spark.grammar.generator import KsqlGenerator
+from ksql_spark.grammar.nodes import Arg, NamedStatement, Statement
+from ksql_spark.grammar.parser import KsqlParser
+from ksql_spark.grammar.rules import StatementRule
 
 
 class DescribeSource(NamedStatement):
@@ -60,7 +60,7 @@ def _describe(parser: KsqlParser) -> Statement:
 
 
 def _explain(parser: KsqlParser) -> Explain:
-    from grammar.statements import statement
+    from ksql_spark.grammar.statements import statement
 
     start = parser.at
     parser.expect_word("EXPLAIN")

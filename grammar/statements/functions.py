@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlglot.tokenizer_core import TokenType
 
-from grammar.generator import KsqlGenerator, quoted_name, type_text
-from grammar.nodes import Arg, NamedStatement, TypeField, TypeNode
-from grammar.parser import KsqlParser
-from grammar.rules import StatementRule
+from ksql_spark.grammar.generator import KsqlGenerator, quoted_name, type_text
+from ksql_spark.grammar.nodes import Arg, NamedStatement, TypeField, TypeNode
+from ksql_spark.grammar.parser import KsqlParser
+from ksql_spark.grammar.rules import StatementRule
 
 
 class CreateFunction(NamedStatement):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
-from grammar.generator import KsqlGenerator
-from grammar.nodes import Arg, NamedStatement, Property, QueryNode
-from grammar.parser import KsqlParser
-from grammar.rules import StatementRule
+from ksql_spark.grammar.generator import KsqlGenerator
+from ksql_spark.grammar.nodes import Arg, NamedStatement, Property, QueryNode
+from ksql_spark.grammar.parser import KsqlParser
+from ksql_spark.grammar.rules import StatementRule
 
 
 class InsertValues(NamedStatement):

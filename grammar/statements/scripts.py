@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from grammar.generator import KsqlGenerator
-from grammar.nodes import Arg, Statement
-from grammar.parser import KsqlParser
-from grammar.rules import StatementRule, StatementSet
+from ksql_spark.grammar.generator import KsqlGenerator
+from ksql_spark.grammar.nodes import Arg, Statement
+from ksql_spark.grammar.parser import KsqlParser
+from ksql_spark.grammar.rules import StatementRule, StatementSet
 
 
 class RunScript(Statement):

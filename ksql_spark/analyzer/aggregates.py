@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from grammar import nodes
 from ksql_spark.analyzer.coercion import coerce
 from ksql_spark.analyzer.expressions import bind_arguments, refuse_nested
 from ksql_spark.analyzer.failures import failure, invalid, placed_at
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.expressions import ColumnRef, Expression, Literal, children, transform
 from ksql_spark.functions import registry
+from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import AggregateCall, NamedExpression, call_texts, written_out
 from ksql_spark.schema import WINDOW_BOUNDS
 

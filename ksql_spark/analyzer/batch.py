@@ -13,7 +13,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from grammar import nodes
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.aggregates import Aggregates, not_grouped, over_groups
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
@@ -45,6 +44,7 @@ from ksql_spark.analyzer.select_items import (
 )
 from ksql_spark.analyzer.serialization import check_results
 from ksql_spark.expressions import Call, ColumnRef, Expression, columns_in, transform
+from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import (
     GROUP,
     SORT,

@@ -13,7 +13,6 @@ from typing import Any, NoReturn
 
 from sqlglot import exp
 
-from grammar import nodes
 from ksql_spark import deadline
 from ksql_spark.analyzer import timestamp_text
 from ksql_spark.analyzer.coercion import coerce, constants, unify
@@ -25,6 +24,7 @@ from ksql_spark.expressions import Call, Case, Cast, Expression, FieldRef, Lambd
 from ksql_spark.functions import registry
 from ksql_spark.functions.casts import can_cast
 from ksql_spark.functions.spec import Kind, decimal_type
+from ksql_spark.grammar import nodes
 from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.types import (
     BIGINT,

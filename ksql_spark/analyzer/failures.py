@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from grammar.nodes import Statement, TimeSpan, TypeNode, Window, Within, position
 from ksql_spark.errors import KsqlError, Position
+from ksql_spark.grammar.nodes import Statement, TimeSpan, TypeNode, Window, Within, position
 
 Placed = exp.Expr | TypeNode | TimeSpan | Window | Within
 

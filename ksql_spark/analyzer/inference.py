@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import grammar
-from grammar.statements.sources import CreateSource
+from ksql_spark import grammar
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.failures import Placed, failure, invalid, within_statement
 from ksql_spark.analyzer.properties import CREATE, Properties, with_naming
@@ -19,6 +18,7 @@ from ksql_spark.formats.framed import with_schema_id
 from ksql_spark.formats.registered import FieldLeftOut, NotConvertible, ReadSchema, columns
 from ksql_spark.formats.sampling import Sample, guessed, propose, schema_of
 from ksql_spark.formats.schemas import read_schema
+from ksql_spark.grammar.statements.sources import CreateSource
 from ksql_spark.metastore.sources import DataSource, FormatSpec
 from ksql_spark.schema import RESERVED_COLUMNS, Column, Role
 from ksql_spark.schema_registry import PROTOBUF, TOPIC_NAME, RegisteredSchema, SchemaRegistry, subject_of

@@ -8,7 +8,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from grammar.statements.inserts import InsertValues
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.coercion import insert_coerce
 from ksql_spark.analyzer.expressions import bind_expression
@@ -16,6 +15,7 @@ from ksql_spark.analyzer.failures import failure, invalid, within_statement
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.errors import nearest
 from ksql_spark.expressions import Call, Cast, Expression, Literal, MakeStruct
+from ksql_spark.grammar.statements.inserts import InsertValues
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, Role

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from grammar import nodes
 from ksql_spark.analyzer.expressions import bind_expression
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.scope import BoundRelation, Scope
 from ksql_spark.expressions import ColumnRef, Expression, columns_in, transform
+from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import (
     FOREIGN_KEY,
     REPLICATED,

@@ -12,10 +12,10 @@ from typing import Any
 
 from sqlglot import exp
 
-from grammar import nodes
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.failures import invalid
 from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, Literal, Members, columns_in, walk
+from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import (
     Aggregate,
     BatchJoin,

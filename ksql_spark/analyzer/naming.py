@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from sqlglot import exp
 
-from grammar import nodes
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef, Expression
+from ksql_spark.grammar import nodes
 from ksql_spark.schema import RESERVED_COLUMNS
 
 

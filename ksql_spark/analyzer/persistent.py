@@ -7,9 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from grammar import nodes
-from grammar.statements.inserts import InsertSelect
-from grammar.statements.sources import CreateAsSelect
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.inference import with_schema_ids
@@ -31,6 +28,9 @@ from ksql_spark.analyzer.sources import (
 )
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions.signatures import is_assignable
+from ksql_spark.grammar import nodes
+from ksql_spark.grammar.statements.inserts import InsertSelect
+from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.logical.nodes import Node, PersistentQuery, Source, UnionAll
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.metastore.store import MetaStore

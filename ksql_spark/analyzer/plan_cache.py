@@ -13,9 +13,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from grammar.literals import Template, Value, put_in, take_out
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Literal, Members
+from ksql_spark.grammar.literals import Template, Value, put_in, take_out
 from ksql_spark.logical.nodes import PullQuery
 from ksql_spark.metastore.sources import DataSource
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from grammar import nodes
 from ksql_spark.analyzer import settings, timestamp_text
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.serialization import PROPERTY_NAMES, known_format
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.formats import CAPABILITIES
+from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import Start
 from ksql_spark.metastore.sources import TABLE, FormatSpec, TimestampColumn, Windowing
 from ksql_spark.schema import Role, Schema

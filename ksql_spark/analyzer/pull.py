@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from grammar import nodes
 from ksql_spark.analyzer.batch import bind_batch
 from ksql_spark.analyzer.expressions import bind_predicate
 from ksql_spark.analyzer.failures import within_statement
@@ -24,6 +23,7 @@ from ksql_spark.analyzer.serialization import check_results
 from ksql_spark.analyzer.settings import check_lambdas
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.functions import registry
+from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import BatchQuery, NamedExpression, PullQuery
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import WINDOW_BOUNDS, Column

@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from grammar import nodes
 from ksql_spark import __version__
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.scope import Scope
+from ksql_spark.grammar import nodes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from grammar import nodes
 from ksql_spark.analyzer.failures import invalid, within_statement
 from ksql_spark.analyzer.projections import project
 from ksql_spark.analyzer.queries import bind_any, make_context
 from ksql_spark.analyzer.selects import Target, bind_select
 from ksql_spark.analyzer.serialization import check_results
 from ksql_spark.analyzer.settings import check_lambdas
+from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import PushQuery
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import Column

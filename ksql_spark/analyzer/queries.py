@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from grammar import nodes
 from ksql_spark.analyzer.coercion import coerce, is_implicit
 from ksql_spark.analyzer.failures import invalid, within_statement
 from ksql_spark.analyzer.projections import project
@@ -15,6 +14,7 @@ from ksql_spark.analyzer.scope import BoundRelation
 from ksql_spark.analyzer.selects import BoundSelect, Target, bind_select
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.functions.signatures import common_type
+from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import NamedExpression, Node, Project, UnionAll
 from ksql_spark.metastore.sources import STREAM
 from ksql_spark.metastore.store import MetaStore

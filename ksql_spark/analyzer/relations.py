@@ -8,12 +8,12 @@ from typing import Any
 
 from sqlglot import exp
 
-from grammar import nodes
 from ksql_spark.analyzer.failures import invalid, place
 from ksql_spark.analyzer.joins import Joined, bind_join, relations_of
 from ksql_spark.analyzer.naming import first_free
 from ksql_spark.analyzer.scope import BoundRelation, Scope, hidden_columns
 from ksql_spark.expressions import ColumnRef
+from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import FOREIGN_KEY, REPLICATED, Join, NamedExpression, Node, Project, Source
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from grammar import render
-from grammar.nodes import FunctionCall, Select, SelectItem
 from ksql_spark.analyzer.failures import failure
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.expressions import ColumnRef, Expression, LambdaRef
+from ksql_spark.grammar import render
+from ksql_spark.grammar.nodes import FunctionCall, Select, SelectItem
 from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Schema
 from ksql_spark.types import SqlType, Struct
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from grammar import nodes
 from ksql_spark.analyzer.aggregates import Aggregates
 from ksql_spark.analyzer.expressions import (
     bind_arguments,
@@ -24,6 +23,7 @@ from ksql_spark.analyzer.joins import show
 from ksql_spark.analyzer.naming import Names, item_name
 from ksql_spark.analyzer.scope import BoundRelation, Scope
 from ksql_spark.expressions import ColumnRef, Expression
+from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import NamedExpression
 from ksql_spark.schema import WINDOW_BOUNDS
 from ksql_spark.types import Null

@@ -12,7 +12,6 @@ from enum import Enum
 
 from sqlglot import exp
 
-from grammar import nodes
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.aggregates import (
     FORBIDDEN_BOUNDS,
@@ -41,6 +40,7 @@ from ksql_spark.analyzer.select_items import (
 )
 from ksql_spark.analyzer.windows import bind_window
 from ksql_spark.expressions import ColumnRef, Expression, FieldRef, Literal, transform
+from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import (
     FOREIGN_KEY,
     REPLICATED,

@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from grammar import nodes
 from ksql_spark.analyzer.failures import invalid
 from ksql_spark.config import PROPERTIES
+from ksql_spark.grammar import nodes
 
 
 def flag(config: Mapping[str, Any], name: str, default: bool = True) -> bool:

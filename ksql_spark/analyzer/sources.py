@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from grammar import nodes
-from grammar.statements.sources import AlterSource, CreateSource
 from ksql_spark import deadline
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
@@ -15,6 +13,8 @@ from ksql_spark.analyzer.properties import CREATE, Properties, with_naming
 from ksql_spark.analyzer.serialization import check_columns, check_wrapping, known_format
 from ksql_spark.analyzer.type_nodes import bind_type
 from ksql_spark.formats import CAPABILITIES
+from ksql_spark.grammar import nodes
+from ksql_spark.grammar.statements.sources import AlterSource, CreateSource
 from ksql_spark.metastore.sources import TABLE, DataSource, FormatSpec
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import RESERVED_COLUMNS, Column, Role, Schema

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from grammar.nodes import TypeNode
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.errors import nearest
+from ksql_spark.grammar.nodes import TypeNode
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.types import ALIASES, STRING, Array, Decimal, Field, Map, SqlType, Struct
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from grammar import nodes
 from ksql_spark.analyzer.failures import invalid
+from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import WindowSpec
 
 DAY_MS = 24 * 3_600_000

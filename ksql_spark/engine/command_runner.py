@@ -17,8 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import grammar
-from ksql_spark import config
+from ksql_spark import config, grammar
 from ksql_spark.entities.commands import CommandStatus
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry

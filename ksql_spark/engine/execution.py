@@ -11,10 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from grammar.nodes import Statement
-from grammar.statements.inserts import InsertValues
-from grammar.statements.print_topic import PrintTopic
-from grammar.statements.queries import Query
 from ksql_spark import deadline
 from ksql_spark.engine.command_runner import CommandRunner, Done, Overtaken
 from ksql_spark.engine.request import (
@@ -31,6 +27,10 @@ from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import CommandStatusEntity, StateRebuilt
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
+from ksql_spark.grammar.nodes import Statement
+from ksql_spark.grammar.statements.inserts import InsertValues
+from ksql_spark.grammar.statements.print_topic import PrintTopic
+from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.runtime.command_log import Command, encode
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State

@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from grammar.statements.print_topic import PrintTopic
-from grammar.statements.queries import Query
 from ksql_spark import analyzer, config, consistency
 from ksql_spark.analyzer.plan_cache import PlanCache, is_cacheable
 from ksql_spark.config import Config
@@ -30,6 +28,8 @@ from ksql_spark.engine.request import (
 )
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
+from ksql_spark.grammar.statements.print_topic import PrintTopic
+from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.logical.nodes import (
     BatchQuery,

@@ -8,14 +8,13 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import grammar
-from grammar.literals import ParameterMismatch, with_parameters
-from grammar.nodes import Statement
-from ksql_spark import config, deadline
+from ksql_spark import config, deadline, grammar
 from ksql_spark.consistency import Known
 from ksql_spark.deadline import Deadline
 from ksql_spark.entities import Entity
 from ksql_spark.errors import KsqlError
+from ksql_spark.grammar.literals import ParameterMismatch, with_parameters
+from ksql_spark.grammar.nodes import Statement
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.runtime.command_log import MAX_BYTES
 from ksql_spark.security.authorization import ALL_RIGHTS, Rights

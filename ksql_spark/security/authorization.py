@@ -12,31 +12,31 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from grammar.nodes import AliasedSource, CommonTable, Statement, property_values
-from grammar.statements.asserts import AssertTopic
-from grammar.statements.connectors import CreateConnector, DropConnector
-from grammar.statements.describe import (
+from ksql_spark.errors import KsqlError
+from ksql_spark.grammar.nodes import AliasedSource, CommonTable, Statement, property_values
+from ksql_spark.grammar.statements.asserts import AssertTopic
+from ksql_spark.grammar.statements.connectors import CreateConnector, DropConnector
+from ksql_spark.grammar.statements.describe import (
     DescribeConnector,
     DescribeFunction,
     DescribeSource,
     DescribeSources,
     Explain,
 )
-from grammar.statements.functions import CreateFunction, DropFunction
-from grammar.statements.inserts import InsertSelect, InsertValues
-from grammar.statements.lifecycle import Pause, QueryControl, Resume, Terminate
-from grammar.statements.print_topic import PrintTopic
-from grammar.statements.queries import Query
-from grammar.statements.session import (
+from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
+from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
+from ksql_spark.grammar.statements.lifecycle import Pause, QueryControl, Resume, Terminate
+from ksql_spark.grammar.statements.print_topic import PrintTopic
+from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.grammar.statements.session import (
     AlterSystem,
     DefineVariable,
     SetProperty,
     UndefineVariable,
     UnsetProperty,
 )
-from grammar.statements.show import Show
-from grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
-from ksql_spark.errors import KsqlError
+from ksql_spark.grammar.statements.show import Show
+from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 
 
 class Role(enum.IntEnum):

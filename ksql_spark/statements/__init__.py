@@ -8,29 +8,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from grammar.nodes import Statement
-from grammar.statements.asserts import AssertSchema, AssertTopic
-from grammar.statements.connectors import CreateConnector, DropConnector
-from grammar.statements.describe import (
+from ksql_spark.grammar.nodes import Statement
+from ksql_spark.grammar.statements.asserts import AssertSchema, AssertTopic
+from ksql_spark.grammar.statements.connectors import CreateConnector, DropConnector
+from ksql_spark.grammar.statements.describe import (
     DescribeConnector,
     DescribeFunction,
     DescribeSource,
     DescribeSources,
     Explain,
 )
-from grammar.statements.functions import CreateFunction, DropFunction
-from grammar.statements.inserts import InsertSelect, InsertValues
-from grammar.statements.lifecycle import Pause, Resume, Terminate
-from grammar.statements.session import (
+from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
+from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
+from ksql_spark.grammar.statements.lifecycle import Pause, Resume, Terminate
+from ksql_spark.grammar.statements.session import (
     AlterSystem,
     DefineVariable,
     SetProperty,
     UndefineVariable,
     UnsetProperty,
 )
-from grammar.statements.show import Show
-from grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
-from grammar.statements.types import CreateType, DropType
+from ksql_spark.grammar.statements.show import Show
+from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
+from ksql_spark.grammar.statements.types import CreateType, DropType
 from ksql_spark.statements import (
     asserts,
     connectors,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from grammar.nodes import TimeSpan, property_values
-from grammar.statements.asserts import AssertSchema, AssertTopic
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import AssertSchemaEntity, AssertTopicEntity
 from ksql_spark.errors import KsqlError
+from ksql_spark.grammar.nodes import TimeSpan, property_values
+from ksql_spark.grammar.statements.asserts import AssertSchema, AssertTopic
 from ksql_spark.kafka.admin import Topic
 from ksql_spark.statements.context import Action, Immediate, StatementContext
 

@@ -8,11 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from grammar.nodes import Statement
-from grammar.statements.describe import DescribeFunction, DescribeSource, DescribeSources, Explain
-from grammar.statements.inserts import InsertSelect
-from grammar.statements.queries import Query
-from grammar.statements.sources import CreateAsSelect
 from ksql_spark import analyzer
 from ksql_spark.entities import Entity
 from ksql_spark.entities.catalog import ArgumentInfo, FunctionDescriptionList, FunctionInfo
@@ -28,6 +23,11 @@ from ksql_spark.entities.sources import (
 )
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
+from ksql_spark.grammar.nodes import Statement
+from ksql_spark.grammar.statements.describe import DescribeFunction, DescribeSource, DescribeSources, Explain
+from ksql_spark.grammar.statements.inserts import InsertSelect
+from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.logical.nodes import BatchQuery, Node, PullQuery, relations
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.physical import explain as plan_text

@@ -10,9 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import grammar
-from grammar.statements.functions import CreateFunction, DropFunction
-from ksql_spark import types
+from ksql_spark import grammar, types
 from ksql_spark.analyzer.type_nodes import bind_type, resolve_type
 from ksql_spark.entities.commands import WarningEntity
 from ksql_spark.errors import KsqlError, nearest
@@ -20,6 +18,7 @@ from ksql_spark.expressions import Call
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Spec
 from ksql_spark.functions.user import CodeSource, spec_of
+from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.logical.nodes import AggregateCall
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.services.python_functions import PythonFunctions, Source

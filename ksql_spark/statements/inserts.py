@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from grammar.statements.inserts import InsertValues
 from ksql_spark import analyzer
 from ksql_spark.analyzer import BoundRow
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Cast, Expression, Literal
 from ksql_spark.functions.failures import cause
 from ksql_spark.functions.nullness import Nullness, nullness
+from ksql_spark.grammar.statements.inserts import InsertValues
 from ksql_spark.metastore.serdes import writing_serdes
 from ksql_spark.schema import LATEST_TIME_MS, ROWTIME
 from ksql_spark.statements.context import Action, Immediate, StatementContext

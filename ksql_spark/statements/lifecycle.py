@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from grammar.statements.lifecycle import Pause, QueryControl, Resume, Terminate
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import TerminateQueryEntity
 from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.grammar.statements.lifecycle import Pause, QueryControl, Resume, Terminate
 from ksql_spark.runtime.cleanup import CleanupRecord
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.statements.context import Action, Immediate, Logged, Outcome, Starts, StatementContext

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grammar.nodes import Statement
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import RecordSpec
+from ksql_spark.grammar.nodes import Statement
 from ksql_spark.logical.nodes import PersistentQuery, Start
 from ksql_spark.metastore.serdes import check_registrable, record_spec, registered
 from ksql_spark.physical import codec

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from grammar.statements.session import (
+from ksql_spark.config import canonical, find, warning
+from ksql_spark.entities.commands import WarningEntity
+from ksql_spark.errors import KsqlError
+from ksql_spark.grammar.statements.session import (
     AlterSystem,
     DefineVariable,
     SetProperty,
     UndefineVariable,
     UnsetProperty,
 )
-from ksql_spark.config import canonical, find, warning
-from ksql_spark.entities.commands import WarningEntity
-from ksql_spark.errors import KsqlError
 from ksql_spark.statements.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
 
 

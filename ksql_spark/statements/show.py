@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from grammar.statements.show import Show
 from ksql_spark.config import find
 from ksql_spark.entities import Entity, KsqlWarning
 from ksql_spark.entities.catalog import (
@@ -30,6 +29,7 @@ from ksql_spark.entities.sources import (
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
+from ksql_spark.grammar.statements.show import Show
 from ksql_spark.kafka.admin import Consumers
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.runtime.reading.results import schema_info

@@ -7,14 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import grammar
-from grammar.statements.inserts import InsertSelect
-from grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
-from ksql_spark import analyzer
+from ksql_spark import analyzer, grammar
 from ksql_spark.analyzer.settings import is_read_only_topic
 from ksql_spark.entities.commands import WarningEntity
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.formats.sampling import Sample
+from ksql_spark.grammar.statements.inserts import InsertSelect
+from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 from ksql_spark.kafka.admin import Topic
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.logical.nodes import PersistentQuery

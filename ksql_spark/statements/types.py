@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from grammar.statements.types import CreateType, DropType
 from ksql_spark import analyzer
 from ksql_spark.entities.commands import WarningEntity
 from ksql_spark.errors import KsqlError
+from ksql_spark.grammar.statements.types import CreateType, DropType
 from ksql_spark.statements.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
 
 

@@ -21,7 +21,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
-from server.protocol.connections import (
+from ksql_spark.server.protocol.connections import (
     DEFAULT_LIMITS,
     Http2Position,
     IdleProtocol,

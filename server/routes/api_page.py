@@ -10,8 +10,8 @@ from fastapi import Request
 from starlette.responses import HTMLResponse, Response
 
 from ksql_spark.security.authorization import Role
-from server.endpoints import Router, Rules
-from server.models import described
+from ksql_spark.server.endpoints import Router, Rules
+from ksql_spark.server.models import described
 
 router = Router()
 

@@ -17,10 +17,10 @@ from ksql_spark.entities.servers import (
 )
 from ksql_spark.entities.wire import to_json
 from ksql_spark.security.authorization import Role
-from server.endpoints import Router, Rules
-from server.errors import NOT_FOUND, RequestError
-from server.host import Engine, Host
-from server.models import (
+from ksql_spark.server.endpoints import Router, Rules
+from ksql_spark.server.errors import NOT_FOUND, RequestError
+from ksql_spark.server.host import Engine, Host
+from ksql_spark.server.models import (
     DrainBody,
     HeartbeatBody,
     LagBody,
@@ -30,7 +30,7 @@ from server.models import (
     read_body,
     schema_of,
 )
-from server.security.access import AUDIT, principal_of
+from ksql_spark.server.security.access import AUDIT, principal_of
 
 router = Router()
 

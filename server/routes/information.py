@@ -20,10 +20,10 @@ from ksql_spark.entities.servers import (
 )
 from ksql_spark.entities.wire import to_json
 from ksql_spark.security.authorization import Role
-from server.endpoints import Router, Rules
-from server.errors import NOT_FOUND, RequestError
-from server.host import Host
-from server.models import described
+from ksql_spark.server.endpoints import Router, Rules
+from ksql_spark.server.errors import NOT_FOUND, RequestError
+from ksql_spark.server.host import Host
+from ksql_spark.server.models import described
 
 router = Router()
 

@@ -13,13 +13,13 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from ksql_spark.security.authorization import Role
-from server import errors
-from server.endpoints import Router, Rules
-from server.errors import TOO_LARGE, RequestError
-from server.host import Host
-from server.models import InsertsBody, described, parsed_body
-from server.security.access import AUDIT, principal_of
-from server.streaming.responses import DELIMITED, JSON, accepted, encode
+from ksql_spark.server import errors
+from ksql_spark.server.endpoints import Router, Rules
+from ksql_spark.server.errors import TOO_LARGE, RequestError
+from ksql_spark.server.host import Host
+from ksql_spark.server.models import InsertsBody, described, parsed_body
+from ksql_spark.server.security.access import AUDIT, principal_of
+from ksql_spark.server.streaming.responses import DELIMITED, JSON, accepted, encode
 
 if TYPE_CHECKING:
     from ksql_spark.engine import Acknowledged, RowInserter

@@ -6,10 +6,10 @@ from fastapi import Request
 from starlette.responses import Response
 
 from ksql_spark.security.authorization import Role
-from server.endpoints import Router, Rules
-from server.errors import NOT_FOUND, RequestError
-from server.host import Host
-from server.models import described
+from ksql_spark.server.endpoints import Router, Rules
+from ksql_spark.server.errors import NOT_FOUND, RequestError
+from ksql_spark.server.host import Host
+from ksql_spark.server.models import described
 
 router = Router()
 

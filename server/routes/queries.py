@@ -9,10 +9,10 @@ from starlette.responses import Response
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.security.authorization import Role
-from server.endpoints import Router, Rules
-from server.errors import NOT_ACCEPTABLE, RequestError
-from server.host import Host
-from server.models import (
+from ksql_spark.server.endpoints import Router, Rules
+from ksql_spark.server.errors import NOT_ACCEPTABLE, RequestError
+from ksql_spark.server.host import Host
+from ksql_spark.server.models import (
     STALE_HEADER,
     TOKEN_HEADER,
     CloseQueryBody,
@@ -21,9 +21,9 @@ from server.models import (
     described,
     read_body,
 )
-from server.security.access import AUDIT, note_query, principal_of
-from server.streaming.lookups import wants_token
-from server.streaming.responses import (
+from ksql_spark.server.security.access import AUDIT, note_query, principal_of
+from ksql_spark.server.streaming.lookups import wants_token
+from ksql_spark.server.streaming.responses import (
     DELIMITED,
     FRAMES,
     JSON,
@@ -39,7 +39,7 @@ from server.streaming.responses import (
 if TYPE_CHECKING:
     from ksql_spark import engine
     from ksql_spark.engine import QueryStream
-    from server.host import Engine
+    from ksql_spark.server.host import Engine
 
 router = Router()
 

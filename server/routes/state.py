@@ -8,10 +8,10 @@ from starlette.responses import JSONResponse, Response
 from ksql_spark.entities.commands import StateRebuilt
 from ksql_spark.entities.wire import to_json
 from ksql_spark.security.authorization import Role
-from server.endpoints import Router, Rules
-from server.host import Host
-from server.models import RebuildBody, described, read_body
-from server.security.access import AUDIT, principal_of
+from ksql_spark.server.endpoints import Router, Rules
+from ksql_spark.server.host import Host
+from ksql_spark.server.models import RebuildBody, described, read_body
+from ksql_spark.server.security.access import AUDIT, principal_of
 
 router = Router()
 

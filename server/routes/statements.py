@@ -11,10 +11,10 @@ from ksql_spark.config import warning
 from ksql_spark.entities import Entity
 from ksql_spark.entities.wire import to_json
 from ksql_spark.security.authorization import Role
-from server.endpoints import Router, Rules
-from server.host import Engine, Host
-from server.models import TOKEN_HEADER, StatementsBody, described, read_body, schema_of
-from server.security.access import note_statements, principal_of
+from ksql_spark.server.endpoints import Router, Rules
+from ksql_spark.server.host import Engine, Host
+from ksql_spark.server.models import TOKEN_HEADER, StatementsBody, described, read_body, schema_of
+from ksql_spark.server.security.access import note_statements, principal_of
 
 router = Router()
 

@@ -12,13 +12,13 @@ from starlette.websockets import WebSocketState
 from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.entities.wire import to_json
 from ksql_spark.security.authorization import Role
-from server import errors
-from server.endpoints import Router, Rules
-from server.errors import RequestError
-from server.host import Host
-from server.models import StatementsBody, parsed_body
-from server.security.access import note_query, principal_of
-from server.streaming.responses import READ_TIMEOUT_S, encode, row_text
+from ksql_spark.server import errors
+from ksql_spark.server.endpoints import Router, Rules
+from ksql_spark.server.errors import RequestError
+from ksql_spark.server.host import Host
+from ksql_spark.server.models import StatementsBody, parsed_body
+from ksql_spark.server.security.access import note_query, principal_of
+from ksql_spark.server.streaming.responses import READ_TIMEOUT_S, encode, row_text
 
 if TYPE_CHECKING:
     from ksql_spark.engine import QueryStream

@@ -19,10 +19,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ksql_spark.errors import KsqlError
 from ksql_spark.security.authorization import Role, check_role
 from ksql_spark.security.masking import masked
-from server import errors
-from server.endpoints import Endpoints
-from server.errors import TOO_MANY, RequestError
-from server.security.authentication import ANYBODY, Authenticator, Principal, Refused
+from ksql_spark.server import errors
+from ksql_spark.server.endpoints import Endpoints
+from ksql_spark.server.errors import TOO_MANY, RequestError
+from ksql_spark.server.security.authentication import ANYBODY, Authenticator, Principal, Refused
 
 if TYPE_CHECKING:
     from ksql_spark.engine import QueryStream, Request

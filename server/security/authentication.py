@@ -21,7 +21,7 @@ import httpx
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.security.authorization import ALL_RIGHTS, Rights
-from server.security.passwords import check_hash, hash_password, is_password
+from ksql_spark.server.security.passwords import check_hash, hash_password, is_password
 
 LOG = logging.getLogger(__name__)
 

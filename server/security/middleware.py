@@ -21,9 +21,9 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server import errors
-from server.endpoints import Endpoints
-from server.errors import FORBIDDEN, TIMEOUT, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, RequestError
+from ksql_spark.server import errors
+from ksql_spark.server.endpoints import Endpoints
+from ksql_spark.server.errors import FORBIDDEN, TIMEOUT, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, RequestError
 
 ANY = "*"
 #: of a length; Python refuses to read some thousands

@@ -13,12 +13,18 @@ import orjson
 from starlette.types import Scope, Send
 
 from ksql_spark.errors import KsqlError
-from server import errors
-from server.callbacks import until_current
-from server.host import Host
-from server.models import STALE_HEADER, TOKEN, TOKEN_HEADER
-from server.security.middleware import header_of
-from server.streaming.responses import DELIMITED, answer_type, complete_body, delimited_body, format_of
+from ksql_spark.server import errors
+from ksql_spark.server.callbacks import until_current
+from ksql_spark.server.host import Host
+from ksql_spark.server.models import STALE_HEADER, TOKEN, TOKEN_HEADER
+from ksql_spark.server.security.middleware import header_of
+from ksql_spark.server.streaming.responses import (
+    DELIMITED,
+    answer_type,
+    complete_body,
+    delimited_body,
+    format_of,
+)
 
 TOKEN_PROPERTY = "ksql.query.pull.consistency.token.enabled"
 #: path -> the members of its body

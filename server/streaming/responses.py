@@ -19,9 +19,9 @@ import orjson
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from server import errors
-from server.errors import NOT_ACCEPTABLE, RequestError
-from server.host import Host
+from ksql_spark.server import errors
+from ksql_spark.server.errors import NOT_ACCEPTABLE, RequestError
+from ksql_spark.server.host import Host
 
 if TYPE_CHECKING:
     from ksql_spark.engine import LookUp, QueryStream, ResultColumn, Row

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import difflib
 
-import grammar
-from shell.commands import (
+from ksql_spark import grammar
+from ksql_spark.shell.commands import (
     clear,
     exit,
     help,
@@ -22,7 +22,7 @@ from shell.commands import (
     spool,
     version,
 )
-from shell.commands.command import Command, CommandProblem, Context, Leave
+from ksql_spark.shell.commands.command import Command, CommandProblem, Context, Leave
 
 #: every command, in the order of help
 COMMANDS: tuple[Command, ...] = (

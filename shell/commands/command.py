@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shell.client import ClientError
-from shell.session import Session
+from ksql_spark.shell.client import ClientError
+from ksql_spark.shell.session import Session
 
 
 class Leave(Exception):

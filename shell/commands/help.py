@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shell.commands.command import Command, Context
-from shell.output.text import pad
-from shell.prompt.completion import SKELETONS
+from ksql_spark.shell.commands.command import Command, Context
+from ksql_spark.shell.output.text import pad
+from ksql_spark.shell.prompt.completion import SKELETONS
 
 _KEYS = (
     ("Tab", "complete words, names, columns, functions"),
@@ -18,7 +18,7 @@ _KEYS = (
 
 
 def _run(context: Context, arguments: Sequence[str]) -> None:
-    from shell.commands import COMMANDS
+    from ksql_spark.shell.commands import COMMANDS
 
     console = context.session.console
     console.line(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shell.commands.command import Command, Context
+from ksql_spark.shell.commands.command import Command, Context
 
 
 def _run(context: Context, arguments: Sequence[str]) -> None:

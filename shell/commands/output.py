@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shell.commands.command import Command, CommandProblem, Context
-from shell.output.console import Form
+from ksql_spark.shell.commands.command import Command, CommandProblem, Context
+from ksql_spark.shell.output.console import Form
 
 
 def _run(context: Context, arguments: Sequence[str]) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shell.commands.command import Command, CommandProblem, Context
+from ksql_spark.shell.commands.command import Command, CommandProblem, Context
 
 
 def _run(context: Context, arguments: Sequence[str]) -> None:
-    from shell.scripts import read_script, run_file
+    from ksql_spark.shell.scripts import read_script, run_file
 
     path = " ".join(arguments)
     if len(path) > 1 and path[0] == path[-1] and path[0] in "'\"":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shell.client import ClientError
-from shell.commands.command import Command, CommandProblem, Context
+from ksql_spark.shell.client import ClientError
+from ksql_spark.shell.commands.command import Command, CommandProblem, Context
 
 
 def _run(context: Context, arguments: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from shell.commands.command import Command, CommandProblem, Context
+from ksql_spark.shell.commands.command import Command, CommandProblem, Context
 
 
 def _run(context: Context, arguments: Sequence[str]) -> None:

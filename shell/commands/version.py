@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shell.commands.command import Command, Context
-from shell.version import version
+from ksql_spark.shell.commands.command import Command, Context
+from ksql_spark.shell.version import version
 
 
 def _run(context: Context, arguments: Sequence[str]) -> None:

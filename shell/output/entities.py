@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
-from shell.output.console import Console, Form
-from shell.output.table import Table, draw
-from shell.output.text import fold, json_text, width
+from ksql_spark.shell.output.console import Console, Form
+from ksql_spark.shell.output.table import Table, draw
+from ksql_spark.shell.output.text import fold, json_text, width
 
 AT_LEAST_ONCE = "at_least_once"
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from shell.output.console import Console, Form
-from shell.output.table import fit
-from shell.output.text import TOMBSTONE, clip, fold, json_text, pad, value_text, width
+from ksql_spark.shell.output.console import Console, Form
+from ksql_spark.shell.output.table import fit
+from ksql_spark.shell.output.text import TOMBSTONE, clip, fold, json_text, pad, value_text, width
 
 #: the width that suffices for most values of a type
 TYPE_WIDTHS = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shell.output.console import BOX, Console
-from shell.output.text import clip, fold, pad, width
+from ksql_spark.shell.output.console import BOX, Console
+from ksql_spark.shell.output.text import clip, fold, pad, width
 
 #: cells of a list are not wrapped to less than this
 MIN_WIDTH = 8

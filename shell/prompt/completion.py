@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from grammar import KEYWORDS
+from ksql_spark.grammar import KEYWORDS
 
 #: words that expand to the beginning of a statement (reference §8.2)
 SKELETONS: dict[str, str] = {

@@ -7,13 +7,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from shell.client import Client, ClientError
-from shell.commands.command import Context
-from shell.options import Connection
-from shell.output.console import SPINNER
-from shell.prompt.metadata import MetadataCache
-from shell.prompt.repl import Repl, open_history
-from shell.version import release, version
+from ksql_spark.shell.client import Client, ClientError
+from ksql_spark.shell.commands.command import Context
+from ksql_spark.shell.options import Connection
+from ksql_spark.shell.output.console import SPINNER
+from ksql_spark.shell.prompt.metadata import MetadataCache
+from ksql_spark.shell.prompt.repl import Repl, open_history
+from ksql_spark.shell.version import release, version
 
 #: properties with the addresses of services that the server uses or has started
 SERVICES = {

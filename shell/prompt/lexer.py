@@ -16,8 +16,8 @@ from pygments.token import (  # type: ignore[import-untyped]
     Whitespace,
 )
 
-from grammar import KEYWORDS
-from shell.prompt.completion import DATA_TYPES
+from ksql_spark.grammar import KEYWORDS
+from ksql_spark.shell.prompt.completion import DATA_TYPES
 
 _TYPES = [name for name in DATA_TYPES if name.isalpha()]
 

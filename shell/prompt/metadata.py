@@ -6,8 +6,8 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from shell.client import Client, ClientError
-from shell.prompt.completion import Metadata
+from ksql_spark.shell.client import Client, ClientError
+from ksql_spark.shell.prompt.completion import Metadata
 
 #: one request each, because a server may refuse one of them
 _QUESTIONS = (

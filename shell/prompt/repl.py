@@ -24,14 +24,14 @@ from prompt_toolkit.output import Output
 from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.styles import Style
 
-from shell import commands, statements
-from shell.client import ClientError
-from shell.commands.command import Context, Leave
-from shell.prompt.completion import SKELETONS, complete
-from shell.prompt.lexer import KsqlLexer
-from shell.prompt.metadata import MetadataCache
-from shell.scripts import is_whole, run_text, skipped
-from shell.session import Failure
+from ksql_spark.shell import commands, statements
+from ksql_spark.shell.client import ClientError
+from ksql_spark.shell.commands.command import Context, Leave
+from ksql_spark.shell.prompt.completion import SKELETONS, complete
+from ksql_spark.shell.prompt.lexer import KsqlLexer
+from ksql_spark.shell.prompt.metadata import MetadataCache
+from ksql_spark.shell.scripts import is_whole, run_text, skipped
+from ksql_spark.shell.session import Failure
 
 PROMPT = "ksql> "
 CONTINUATION = "> "

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import grammar
-from grammar.nodes import AliasedSource
-from grammar.statements.inserts import InsertSelect
-from grammar.statements.sources import CreateAsSelect, CreateSource
-from shell.client import Client, ClientError, ServerError, Settings
-from shell.commands.command import Context
-from shell.options import (
+from ksql_spark import grammar
+from ksql_spark.grammar.nodes import AliasedSource
+from ksql_spark.grammar.statements.inserts import InsertSelect
+from ksql_spark.grammar.statements.sources import CreateAsSelect, CreateSource
+from ksql_spark.shell.client import Client, ClientError, ServerError, Settings
+from ksql_spark.shell.commands.command import Context
+from ksql_spark.shell.options import (
     FAILED,
     WRONG_OPTIONS,
     OptionProblem,
@@ -28,8 +28,8 @@ from shell.options import (
     make_client,
     properties_of,
 )
-from shell.output.console import Console
-from shell.statements import quoted_name, type_text
+from ksql_spark.shell.output.console import Console
+from ksql_spark.shell.statements import quoted_name, type_text
 
 #: properties that ksqlDB stores with a statement but takes from nobody
 _STORED_ONLY = ("CLEANUP_POLICY",)

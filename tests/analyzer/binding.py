@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import grammar
-from grammar.nodes import Statement
-from grammar.statements.inserts import InsertSelect, InsertValues
-from grammar.statements.queries import Query
-from grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource
-from grammar.statements.types import CreateType
-from ksql_spark import analyzer
+from ksql_spark import analyzer, grammar
 from ksql_spark.analyzer import Scope
 from ksql_spark.expressions import Expression
+from ksql_spark.grammar.nodes import Statement
+from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
+from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource
+from ksql_spark.grammar.statements.types import CreateType
 from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore

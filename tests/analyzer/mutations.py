@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-import grammar
+from ksql_spark import grammar
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.metastore.store import MetaStore

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import grammar
+from ksql_spark import grammar
 from ksql_spark.expressions import Call, walk
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind

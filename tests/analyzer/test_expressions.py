@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import grammar
+from ksql_spark import grammar
 from ksql_spark.analyzer import Scope, bind_expression
 from ksql_spark.errors import KsqlError, Position
 from ksql_spark.schema import Column, Schema

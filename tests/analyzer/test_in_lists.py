@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-import grammar
-from ksql_spark import analyzer
+from ksql_spark import analyzer, grammar
 from ksql_spark.config import Config
 from ksql_spark.expressions import Call, Expression, Members, walk
 from ksql_spark.functions import failures, lowering

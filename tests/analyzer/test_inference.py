@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-import grammar
-from grammar.statements.sources import CreateAsSelect, CreateSource
-from ksql_spark import analyzer
+from ksql_spark import analyzer, grammar
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats.sampling import Sample
+from ksql_spark.grammar.statements.sources import CreateAsSelect, CreateSource
 from ksql_spark.metastore.serdes import record_spec
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore

@@ -29,7 +29,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import grammar
+from ksql_spark import grammar
 
 MODES = ("folded", "ordered", "rowsort")
 Cells = list[str]

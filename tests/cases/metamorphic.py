@@ -21,11 +21,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import grammar
-from grammar.statements.inserts import InsertSelect, InsertValues
-from grammar.statements.lifecycle import QueryControl
-from grammar.statements.queries import Query
-from grammar.statements.sources import CreateAsSelect
+from ksql_spark import grammar
+from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
+from ksql_spark.grammar.statements.lifecycle import QueryControl
+from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.schema import ROWTIME
 from tests.cases.case_file import Case, Cells, Check, Sql

@@ -20,12 +20,12 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-import grammar
-from grammar.nodes import AliasedSource, Join, Select, Statement, literal_value, property_values
-from grammar.statements.inserts import InsertSelect, InsertValues
-from grammar.statements.lifecycle import QueryControl
-from grammar.statements.session import SetProperty, UnsetProperty
-from grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
+from ksql_spark import grammar
+from ksql_spark.grammar.nodes import AliasedSource, Join, Select, Statement, literal_value, property_values
+from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
+from ksql_spark.grammar.statements.lifecycle import QueryControl
+from ksql_spark.grammar.statements.session import SetProperty, UnsetProperty
+from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 from tests.cases.case_file import Case, Check, Sql
 
 AGAIN = "_AGAIN"

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-import grammar
-from grammar.statements.print_topic import PrintTopic
-from grammar.statements.queries import Query
-from grammar.statements.session import SetProperty, UnsetProperty
+from ksql_spark import grammar
 from ksql_spark.engine import Engine, QueryStream, Request, Row
 from ksql_spark.errors import KsqlError
+from ksql_spark.grammar.statements.print_topic import PrintTopic
+from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.grammar.statements.session import SetProperty, UnsetProperty
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.metastore.serdes import key_serde, value_serde

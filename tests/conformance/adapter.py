@@ -24,14 +24,14 @@ import kafkawire  # of the runner: unlike librdkafka it can write a timestamp of
 from adapters import Adapter, Rejected
 from confluent_kafka.admin import AdminClient, NewPartitions
 
-import grammar
-from grammar.statements.sources import CreateAsSelect, CreateSource, DropSource
-from grammar.statements.types import CreateType
+from ksql_spark import grammar
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
 from ksql_spark.engine.bootstrap import registry_settings, schema_registry
 from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
+from ksql_spark.grammar.statements.sources import CreateAsSelect, CreateSource, DropSource
+from ksql_spark.grammar.statements.types import CreateType
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.services.broker import EmbeddedBroker

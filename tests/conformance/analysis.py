@@ -17,15 +17,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import grammar
-from grammar.nodes import Statement
-from grammar.statements.inserts import InsertSelect, InsertValues
-from grammar.statements.queries import Query
-from grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
-from grammar.statements.types import CreateType, DropType
-from ksql_spark import analyzer
+from ksql_spark import analyzer, grammar
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats.capabilities import KINDS
+from ksql_spark.grammar.nodes import Statement
+from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
+from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
+from ksql_spark.grammar.statements.types import CreateType, DropType
 from ksql_spark.logical.nodes import BatchQuery, PullQuery, PushQuery
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import grammar
+from ksql_spark import grammar
 
 from .run import runner_folder
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from ksql_spark.config import Config, environment_properties
-from server.app import MODULES
+from ksql_spark.server.app import MODULES
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docker"

@@ -221,7 +221,11 @@ def test_protobuf_imports() -> None:
         (AVRO, "int", "WRAP_SINGLE_VALUE"),
         (AVRO, record(), "does not include any columns"),
         (AVRO, record(entries("double")), "does not include any columns"),
-        (AVRO, {"type": "record", "name": "r", "fields": [{"name": 1, "type": "int"}]}, "not a name of a field"),
+        (
+            AVRO,
+            {"type": "record", "name": "r", "fields": [{"name": 1, "type": "int"}]},
+            "not a name of a field",
+        ),
         (JSON, {"type": "object", "properties": "int"}, "not well-formed"),
         (JSON, json_object(a={"type": "integer", "connect.type": {}}), "not well-formed"),
         (JSON, json_object(a={"oneOf": True}), "not well-formed"),

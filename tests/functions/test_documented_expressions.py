@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-import grammar
-from ksql_spark import analyzer
+from ksql_spark import analyzer, grammar
 from ksql_spark.analyzer import Scope
 from ksql_spark.functions.lowering import lower
 from ksql_spark.schema import Schema

@@ -5,12 +5,12 @@ from __future__ import annotations
 from grammar_cases import identity
 from sqlglot import exp
 
-import grammar
-from grammar import StatementSet, nodes
-from grammar.dialect import Ksql
-from grammar.generator import EXPRESSIONS, QUERIES
-from grammar.statements import BY_START, RULES, STATEMENT_STARTERS
-from grammar.words import CONTEXTUAL, KEYWORDS, NON_RESERVED, RESERVED
+from ksql_spark import grammar
+from ksql_spark.grammar import StatementSet, nodes
+from ksql_spark.grammar.dialect import Ksql
+from ksql_spark.grammar.generator import EXPRESSIONS, QUERIES
+from ksql_spark.grammar.statements import BY_START, RULES, STATEMENT_STARTERS
+from ksql_spark.grammar.words import CONTEXTUAL, KEYWORDS, NON_RESERVED, RESERVED
 
 ABSTRACT = {"Node", "QueryNode", "Relation", "Statement", "NamedStatement", "QueryControl"} | {
     "PropertyStatement",

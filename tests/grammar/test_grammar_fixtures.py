@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from grammar_cases import Invalid, identity, invalid
 
-import grammar
-from grammar import StatementSet
+from ksql_spark import grammar
+from ksql_spark.grammar import StatementSet
 
 
 @pytest.mark.parametrize("text", identity())

@@ -11,9 +11,9 @@ from grammar_cases import identity, invalid
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import grammar
-from grammar import StatementSet
-from grammar.words import NON_RESERVED, UNITS
+from ksql_spark import grammar
+from ksql_spark.grammar import StatementSet
+from ksql_spark.grammar.words import NON_RESERVED, UNITS
 
 EXAMPLES = int(os.environ.get("GRAMMAR_EXAMPLES", "200"))
 GENERATED = settings(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-import grammar
-from grammar import nodes
+from ksql_spark import grammar
+from ksql_spark.grammar import nodes
 
 
 def column(name: str, *, quoted: bool = False) -> exp.Column:

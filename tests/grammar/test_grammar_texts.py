@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-import grammar
-from grammar import ParseFailed, Position
-from grammar.statements.describe import Explain
-from grammar.statements.session import DefineVariable
+from ksql_spark import grammar
+from ksql_spark.grammar import ParseFailed, Position
+from ksql_spark.grammar.statements.describe import Explain
+from ksql_spark.grammar.statements.session import DefineVariable
 
 
 def test_split_respects_quotes_and_comments() -> None:

@@ -8,14 +8,14 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-import grammar
-from grammar import nodes
-from grammar.nodes import TimeSpan, TypeNode
-from grammar.statements.inserts import InsertValues
-from grammar.statements.print_topic import PrintTopic
-from grammar.statements.queries import Query
-from grammar.statements.show import Show
-from grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource
+from ksql_spark import grammar
+from ksql_spark.grammar import nodes
+from ksql_spark.grammar.nodes import TimeSpan, TypeNode
+from ksql_spark.grammar.statements.inserts import InsertValues
+from ksql_spark.grammar.statements.print_topic import PrintTopic
+from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.grammar.statements.show import Show
+from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource
 
 
 def select(text: str) -> nodes.Select:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import grammar
-from grammar import literals
-from grammar.literals import ParameterMismatch, take_out, with_parameters
+from ksql_spark import grammar
+from ksql_spark.grammar import literals
+from ksql_spark.grammar.literals import ParameterMismatch, take_out, with_parameters
 
 VALUES = st.one_of(
     st.none(),

@@ -20,13 +20,13 @@ import httpx
 from ksql_spark.services.child import is_alive
 
 ROOT = Path(__file__).parents[2]
-SERVER = (sys.executable, "-m", "server")
+SERVER = (sys.executable, "-m", "ksql_spark.server")
 #: how long anything may take on a very busy machine, seconds
 TIMEOUT_S = 180.0
 
 
 class ServerProcess:
-    """``python -m server`` with a data folder, on a free port; a context that leaves nothing behind.
+    """``python -m ksql_spark.server`` with a data folder, on a free port; a context that cleans up.
 
     Args:
         data_dir: the server's.

@@ -20,10 +20,10 @@ from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.serdes import key_serde, value_serde
 from ksql_spark.runtime.reading.view import split_key
-from shell.client import Client
-from shell.output.console import Console
-from shell.session import Session
-from shell.tools.demo import stories
+from ksql_spark.shell.client import Client
+from ksql_spark.shell.output.console import Console
+from ksql_spark.shell.session import Session
+from ksql_spark.shell.tools.demo import stories
 
 #: how long a result may take, seconds; it only matters where a test fails
 TIMEOUT_S = 120.0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import grammar
+from ksql_spark import grammar
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.admin import KafkaAdmin

@@ -13,12 +13,12 @@ from typing import Any
 import httpx
 import pytest
 
-from shell.client import ClientError
-from shell.output.console import Console
-from shell.tools.migrations.applying import Applying
-from shell.tools.migrations.history import CLAIMED, RUNNING, Event, History, Standing, standing
-from shell.tools.migrations.main import main
-from shell.tools.migrations.project import Project
+from ksql_spark.shell.client import ClientError
+from ksql_spark.shell.output.console import Console
+from ksql_spark.shell.tools.migrations.applying import Applying
+from ksql_spark.shell.tools.migrations.history import CLAIMED, RUNNING, Event, History, Standing, standing
+from ksql_spark.shell.tools.migrations.main import main
+from ksql_spark.shell.tools.migrations.project import Project
 
 pytestmark = pytest.mark.kafka
 
@@ -176,7 +176,7 @@ def test_processes_that_begin_at_once(
 ) -> None:
     stream = f"WITH (KAFKA_TOPIC = '{topic_names('mig')}', VALUE_FORMAT = 'JSON', PARTITIONS = 1)"
     write(project, "make", f"CREATE STREAM mig_once (v INT) {stream};")
-    code = "import sys; from shell.main import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; from ksql_spark.shell.main import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", code, "migrations", "-c", str(project.config), "apply", "--all"]
     processes = [
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

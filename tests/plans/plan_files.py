@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import grammar
-from grammar.statements.inserts import InsertSelect
-from grammar.statements.queries import Query
-from grammar.statements.sources import CreateAsSelect
-from ksql_spark import analyzer
+from ksql_spark import analyzer, grammar
 from ksql_spark.config import Config
+from ksql_spark.grammar.statements.inserts import InsertSelect
+from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.logical.nodes import PersistentQuery, PushQuery
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.explain import explain, explain_topology

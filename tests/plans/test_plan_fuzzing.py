@@ -11,7 +11,7 @@ import random
 from collections import Counter
 from typing import Any
 
-import grammar
+from ksql_spark import grammar
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.logical.nodes import BatchQuery, PersistentQuery, PullQuery, PushQuery

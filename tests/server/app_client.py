@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 
 from ksql_spark.config import Config
-from server.app import create_app
-from server.host import Host
+from ksql_spark.server.app import create_app
+from ksql_spark.server.host import Host
 
 
 class AppClient:

@@ -9,9 +9,9 @@ from fake_engine import FakeEngine
 from live_server import LiveServer
 
 from ksql_spark.config import Config
-from server.host import Host
-from server.protocol import http
-from server.protocol.http import TlsSettings, has_http2, tls_settings
+from ksql_spark.server.host import Host
+from ksql_spark.server.protocol import http
+from ksql_spark.server.protocol.http import TlsSettings, has_http2, tls_settings
 from tests.certificates import make
 
 

@@ -6,7 +6,7 @@ import sys
 
 import fake_engine
 
-from server.main import main
+from ksql_spark.server.main import main
 
 if __name__ == "__main__":
     arguments = sys.argv[1:]

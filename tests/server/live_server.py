@@ -13,11 +13,11 @@ from typing import Any
 import uvicorn
 
 from ksql_spark.config import Config
-from server.app import create_app
-from server.host import Host
-from server.protocol.connections import DEFAULT_LIMITS, Limits
-from server.protocol.http import TlsSettings, close_unread, http_settings
-from server.running import Web
+from ksql_spark.server.app import create_app
+from ksql_spark.server.host import Host
+from ksql_spark.server.protocol.connections import DEFAULT_LIMITS, Limits
+from ksql_spark.server.protocol.http import TlsSettings, close_unread, http_settings
+from ksql_spark.server.running import Web
 
 #: how long an answer may take
 SOON_S = 20.0

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from ksql_spark.errors import KsqlError
-from server.callbacks import until_called, until_current
+from ksql_spark.server.callbacks import until_called, until_current
 
 SOON_S = 20.0
 

@@ -23,23 +23,23 @@ from live_server import LiveServer
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from grammar.statements import RULES
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
+from ksql_spark.grammar.statements import RULES
 from ksql_spark.security.authorization import (
     ALL_RIGHTS,
     Rights,
     Role,
     role_for_statement,
 )
-from server.app import MODULES, create_app
-from server.endpoints import Endpoints
-from server.host import Host
-from server.protocol.http import trusted_proxies
-from server.security import access, passwords
-from server.security.access import Buckets
-from server.security.authentication import Authenticator, Principal, Refused, Tokens
-from shell.main import main as ksql_spark
+from ksql_spark.server.app import MODULES, create_app
+from ksql_spark.server.endpoints import Endpoints
+from ksql_spark.server.host import Host
+from ksql_spark.server.protocol.http import trusted_proxies
+from ksql_spark.server.security import access, passwords
+from ksql_spark.server.security.access import Buckets
+from ksql_spark.server.security.authentication import Authenticator, Principal, Refused, Tokens
+from ksql_spark.shell.main import main as ksql_spark
 
 ENDPOINTS = Endpoints(module.router for module in MODULES)
 PASSWORDS = {"rita": "reads", "dora": "develops", "ada": "admin:with:colons"}
@@ -415,7 +415,7 @@ def test_a_password_that_was_right_is_never_refused_for_what_others_try(
     once: None, host: Host, users: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """Even if it has to be checked again."""
-    monkeypatch.setattr("server.security.authentication.REMEMBERED_S", -1.0)
+    monkeypatch.setattr("ksql_spark.server.security.authentication.REMEMBERED_S", -1.0)
     monkeypatch.setattr(access, "MAX_REFUSED_OF_ADDRESS", 0.001)
     client = AppClient(host, **{"ksql.server.auth.users.file": str(users)})
     assert client.get("/info", headers=basic(name)).status_code == 200

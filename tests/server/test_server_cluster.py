@@ -6,7 +6,7 @@ import pytest
 from app_client import AppClient
 from fake_engine import FakeEngine
 
-from server.host import Host
+from ksql_spark.server.host import Host
 
 HEARTBEAT = {"hostInfo": {"host": "b", "port": 8088}, "timestamp": 5}
 LAG = {"ksqlHost": {"host": "b", "port": 8088}, "hostStoreLags": {"stateStoreLags": {}, "updateTimeMs": 1}}

@@ -22,8 +22,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from ksql_spark.engine import Request, ResultColumn, Row
-from server.protocol.connections import Http2Position, JoiningTransport, Limits
-from server.protocol.http import TlsSettings, has_http2
+from ksql_spark.server.protocol.connections import Http2Position, JoiningTransport, Limits
+from ksql_spark.server.protocol.http import TlsSettings, has_http2
 
 needs_http2 = pytest.mark.skipif(not has_http2(), reason="zttp is not installed")
 SHORT = Limits(header_s=0.4)

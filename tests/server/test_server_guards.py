@@ -10,8 +10,8 @@ from app_client import AppClient
 from fake_engine import FakeEngine
 from fastapi.routing import APIRoute
 
-from server.app import MODULES
-from server.host import Host
+from ksql_spark.server.app import MODULES
+from ksql_spark.server.host import Host
 
 SHOW = '{"ksql": "SHOW STREAMS;"}'
 

@@ -13,8 +13,8 @@ from fake_engine import FakeEngine, FakeStream
 from live_server import LiveServer
 
 from ksql_spark.engine import ResultColumn, Row
-from server.protocol import http
-from server.protocol.http import MAX_WAITING_BYTES, has_http2
+from ksql_spark.server.protocol import http
+from ksql_spark.server.protocol.http import MAX_WAITING_BYTES, has_http2
 
 needs_http2 = pytest.mark.skipif(not has_http2(), reason="zttp is not installed")
 SOON_S = 20.0

@@ -7,8 +7,8 @@ from app_client import AppClient
 from fake_engine import FakeEngine
 
 from ksql_spark import SERVER_VERSION, __version__
-from server.host import Host
-from shell.version import release
+from ksql_spark.server.host import Host
+from ksql_spark.shell.version import release
 
 
 def test_info(client: AppClient) -> None:

@@ -11,7 +11,7 @@ from app_client import AppClient
 from fake_engine import FakeEngine
 from live_server import LiveServer
 
-from server.host import Host
+from ksql_spark.server.host import Host
 
 TARGET = b'{"target":"RIDES"}\n'
 

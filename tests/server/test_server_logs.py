@@ -14,7 +14,7 @@ from app_client import AppClient
 from fake_engine import FakeEngine, FakeStream
 
 from ksql_spark.config import Config
-from server.logs import Format, MaskingFormatter, log_to
+from ksql_spark.server.logs import Format, MaskingFormatter, log_to
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ import server.main
 import server.running
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
-from server.main import _bind, main
-from server.running import StartableEngine, between_requests_s
+from ksql_spark.server.main import _bind, main
+from ksql_spark.server.running import StartableEngine, between_requests_s
 
 SERVER = Path(__file__).with_name("fake_server.py")
 #: for what happens at once, unless the machine is very busy

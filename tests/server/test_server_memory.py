@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
-from server.memory import ARENAS, settle
+from ksql_spark.server.memory import ARENAS, settle
 
 #: allocates in many threads at once; prints how many arenas there are then
 PROGRAM = """
 import ctypes, threading
-from server.memory import limit_heap
+from ksql_spark.server.memory import limit_heap
 
 limit_heap()
 together = threading.Barrier(40)

@@ -14,9 +14,9 @@ from starlette.websockets import WebSocketDisconnect
 
 from ksql_spark.config import Config
 from ksql_spark.engine.metrics import MEASURES
-from server.app import create_app
-from server.host import Host
-from server.metrics import PREFIX
+from ksql_spark.server.app import create_app
+from ksql_spark.server.host import Host
+from ksql_spark.server.metrics import PREFIX
 
 
 def lines(client: AppClient) -> dict[str, float]:
@@ -73,7 +73,7 @@ def test_websockets_are_counted(host: Host, engine: FakeEngine) -> None:
 
 
 def test_without_prometheus_client_there_are_none(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.app.has_metrics", lambda: False)
+    monkeypatch.setattr("ksql_spark.server.app.has_metrics", lambda: False)
     response = AppClient(host).get("/metrics")
     assert response.status_code == 404 and "prometheus-client" in response.json()["message"]
 

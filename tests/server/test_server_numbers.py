@@ -13,9 +13,9 @@ from fake_engine import FakeEngine
 from pydantic import BaseModel
 
 from ksql_spark.config import Config
-from server import models
-from server.app import create_app
-from server.host import Host
+from ksql_spark.server import models
+from ksql_spark.server.app import create_app
+from ksql_spark.server.host import Host
 
 #: as text, for JSON's and ours differ: some are not JSON at all, some have more digits than Python reads
 HOSTILE = (

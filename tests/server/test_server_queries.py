@@ -8,8 +8,8 @@ from fake_engine import FakeEngine, FakeStream
 
 from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.errors import KsqlError
-from server.errors import RequestError
-from server.streaming.responses import accepted
+from ksql_spark.server.errors import RequestError
+from ksql_spark.server.streaming.responses import accepted
 
 FRAMES = "application/vnd.ksql.v1+json"
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"

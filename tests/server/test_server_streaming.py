@@ -21,9 +21,9 @@ from ksql_spark.kafka.consumer import Record
 from ksql_spark.runtime.reading.push import PushResult
 from ksql_spark.runtime.reading.results import SharedRows
 from ksql_spark.runtime.reading.topic_feeds import Batch, PushMemory, Subscription
-from server.protocol.connections import Limits
-from server.streaming import responses as streaming
-from server.streaming.responses import Delimited, Frames, JsonArray, rows_text
+from ksql_spark.server.protocol.connections import Limits
+from ksql_spark.server.streaming import responses as streaming
+from ksql_spark.server.streaming.responses import Delimited, Frames, JsonArray, rows_text
 
 COLUMNS = [ResultColumn("K", "STRING")]
 #: for what happens at once, unless the machine is very busy

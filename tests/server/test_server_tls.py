@@ -18,13 +18,13 @@ from live_server import LiveServer
 
 from ksql_spark.client import UnreachableError, connect, connection
 from ksql_spark.config import Config
-from server.app import create_app
-from server.host import Host
-from server.main import _bind
-from server.protocol.http import has_http2, http_settings, tls_settings
-from server.running import Web
-from shell.client import ClientError
-from shell.options import OptionProblem, make_client
+from ksql_spark.server.app import create_app
+from ksql_spark.server.host import Host
+from ksql_spark.server.main import _bind
+from ksql_spark.server.protocol.http import has_http2, http_settings, tls_settings
+from ksql_spark.server.running import Web
+from ksql_spark.shell.client import ClientError
+from ksql_spark.shell.options import OptionProblem, make_client
 from tests.certificates import make
 
 SOON_S = 20.0

@@ -18,10 +18,10 @@ from starlette.websockets import WebSocketDisconnect
 from ksql_spark.config import Config
 from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.errors import KsqlError
+from ksql_spark.server.app import create_app
+from ksql_spark.server.host import Host
+from ksql_spark.server.routes import websocket
 from ksql_spark.types import BIGINT, STRING
-from server.app import create_app
-from server.host import Host
-from server.routes import websocket
 
 
 @pytest.fixture

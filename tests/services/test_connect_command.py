@@ -22,7 +22,7 @@ from ksql_spark.services.ports import free_port
 from tests.connect_server import ConnectServer
 
 WAIT_S = 120.0
-_MAIN = "import sys; from shell.main import main; sys.exit(main())"
+_MAIN = "import sys; from ksql_spark.shell.main import main; sys.exit(main())"
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "server"))
 from fake_engine import FakeEngine
 from live_server import LiveServer
 
-from shell.client import Client
-from shell.output.console import Console
-from shell.session import Session
+from ksql_spark.shell.client import Client
+from ksql_spark.shell.output.console import Console
+from ksql_spark.shell.session import Session
 
 
 @pytest.fixture

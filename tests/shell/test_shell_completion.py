@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from shell.prompt.completion import Metadata, complete
-from shell.prompt.metadata import MetadataCache
-from shell.session import Session
+from ksql_spark.shell.prompt.completion import Metadata, complete
+from ksql_spark.shell.prompt.metadata import MetadataCache
+from ksql_spark.shell.session import Session
 
 METADATA = Metadata(
     streams={"RIDES": ("VENDORID", "FARE")},
@@ -97,6 +97,6 @@ def test_metadata_of_a_server(session: Session) -> None:
 
 
 def test_metadata_without_a_server() -> None:
-    from shell.client import Client
+    from ksql_spark.shell.client import Client
 
     assert MetadataCache(Client("127.0.0.1:1")).fetch() == Metadata()

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-import grammar
-from grammar.nodes import AliasedSource
-from shell.client import Client
-from shell.main import main
-from shell.output.text import width
-from shell.tools.demo import dashboard, stories
-from shell.tools.demo import main as demo
-from shell.tools.demo.dashboard import Feed, Panel
-from shell.tools.demo.stories import Generate, Program, Show, StoryProblem, Then
+from ksql_spark import grammar
+from ksql_spark.grammar.nodes import AliasedSource
+from ksql_spark.shell.client import Client
+from ksql_spark.shell.main import main
+from ksql_spark.shell.output.text import width
+from ksql_spark.shell.tools.demo import dashboard, stories
+from ksql_spark.shell.tools.demo import main as demo
+from ksql_spark.shell.tools.demo.dashboard import Feed, Panel
+from ksql_spark.shell.tools.demo.stories import Generate, Program, Show, StoryProblem, Then
 
 
 def plain(text: str) -> str:

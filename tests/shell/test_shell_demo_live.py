@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from shell.tools.demo import stories
-from shell.tools.demo.stories import Show
+from ksql_spark.shell.tools.demo import stories
+from ksql_spark.shell.tools.demo.stories import Show
 
 pytestmark = pytest.mark.kafka
 
@@ -24,7 +24,7 @@ TOLD = stories.names() if os.environ.get("STORIES") == "all" else ["word-count"]
 
 @pytest.mark.parametrize("name", TOLD)
 def test_demo_shows_all_results_and_leaves_nothing(name: str, tmp_path: Path) -> None:
-    code = "import sys; from shell.main import main; sys.exit(main())"
+    code = "import sys; from ksql_spark.shell.main import main; sys.exit(main())"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("KSQL_")}
     demo = subprocess.Popen(
         [sys.executable, "-c", code, "demo", name, "--seconds", str(MAX_S)],

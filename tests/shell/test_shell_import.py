@@ -11,13 +11,13 @@ import pytest
 from fake_engine import FakeEngine
 from live_server import LiveServer
 
-import grammar
+from ksql_spark import grammar
 from ksql_spark.engine import Request
 from ksql_spark.entities import Entity
-from shell.client import Client
-from shell.main import main
-from shell.tools import importer
-from shell.tools.importer import Item
+from ksql_spark.shell.client import Client
+from ksql_spark.shell.main import main
+from ksql_spark.shell.tools import importer
+from ksql_spark.shell.tools.importer import Item
 from tests.statements.world import World
 
 DECLARED = [

@@ -18,11 +18,11 @@ from fake_engine import FakeEngine
 from live_server import LiveServer
 
 from ksql_spark.errors import KsqlError
-from shell import embedded
-from shell.client import Client
-from shell.embedded import EmbeddedServer, StartFailed
-from shell.main import SUBCOMMANDS, _is_address, main
-from shell.prompt.interactive import services
+from ksql_spark.shell import embedded
+from ksql_spark.shell.client import Client
+from ksql_spark.shell.embedded import EmbeddedServer, StartFailed
+from ksql_spark.shell.main import SUBCOMMANDS, _is_address, main
+from ksql_spark.shell.prompt.interactive import services
 
 FAKE_SERVER = Path(__file__).parent.parent / "server" / "fake_server.py"
 #: for what happens at once, unless the machine is very busy
@@ -55,10 +55,11 @@ def ksql(*arguments: str, stdin: str = "") -> Done:
 
 def test_the_shell_is_light() -> None:
     code = (
-        "import sys, shell.main, shell.prompt.interactive, shell.run, shell.tools.demo.main; "
-        "client = 'ksql_spark.client'; "
-        "ours = [m for m in sys.modules if m.startswith('ksql_spark.') and not m.startswith(client)]; "
-        "print(ours + [m for m in ('server', 'pyspark', 'fastapi') if m in sys.modules])"
+        "import sys; from ksql_spark.shell import main, run; "
+        "from ksql_spark.shell.prompt import interactive; from ksql_spark.shell.tools.demo import main; "
+        "light = tuple(f'ksql_spark.{name}' for name in ('client', 'grammar', 'shell')); "
+        "ours = [m for m in sys.modules if m.startswith('ksql_spark.') and not m.startswith(light)]; "
+        "print(ours + [m for m in ('pyspark', 'fastapi') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=SOON_S)
     assert done.stdout.strip() == "[]", done.stderr
@@ -86,7 +87,7 @@ def client_alone(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[st
     path = os.pathsep.join([str(tmp_path), str(root)])
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        code = "import sys; from shell.main import main; sys.exit(main())"
+        code = "import sys; from ksql_spark.shell.main import main; sys.exit(main())"
         return subprocess.run(
             [sys.executable, "-c", code, *arguments],
             capture_output=True,
@@ -122,7 +123,7 @@ def test_help_lists_the_commands() -> None:
 
 
 def test_the_installed_command() -> None:
-    code = "import sys; from shell.main import main; sys.exit(main())"
+    code = "import sys; from ksql_spark.shell.main import main; sys.exit(main())"
     done = subprocess.run(
         [sys.executable, "-c", code, "-e", "x", "127.0.0.1:1"], capture_output=True, text=True, timeout=SOON_S
     )
@@ -290,7 +291,7 @@ def test_embedded_engine_that_cannot_start(tmp_path: Path) -> None:
 
 def test_embedded_engine_goes_with_a_killed_shell(tmp_path: Path) -> None:
     code = (
-        "import sys, pathlib; from shell.embedded import EmbeddedServer; "
+        "import sys, pathlib; from ksql_spark.shell.embedded import EmbeddedServer; "
         f"s = EmbeddedServer(pathlib.Path({str(tmp_path)!r}), 0, [sys.executable, {str(FAKE_SERVER)!r}]); "
         "print(s.pid, s.wait_ready(lambda t: None), flush=True); sys.stdin.read()"
     )

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from shell.client import ClientError
-from shell.options import OptionProblem
-from shell.tools.migrations.applying import Wanted, check_applied, choose, parts_of
-from shell.tools.migrations.history import (
+from ksql_spark.shell.client import ClientError
+from ksql_spark.shell.options import OptionProblem
+from ksql_spark.shell.tools.migrations.applying import Wanted, check_applied, choose, parts_of
+from ksql_spark.shell.tools.migrations.history import (
     CLAIM,
     CLAIMED,
     CURRENT,
@@ -23,8 +23,8 @@ from shell.tools.migrations.history import (
     Standing,
     standing,
 )
-from shell.tools.migrations.main import main
-from shell.tools.migrations.project import Migration, Project
+from ksql_spark.shell.tools.migrations.main import main
+from ksql_spark.shell.tools.migrations.project import Migration, Project
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from decimal import Decimal
 
 import pytest
 
-from shell.output import entities, rows
-from shell.output.console import Console, Form
-from shell.output.table import Table, draw, fit
-from shell.output.text import clip, fold, json_text, value_text
+from ksql_spark.shell.output import entities, rows
+from ksql_spark.shell.output.console import Console, Form
+from ksql_spark.shell.output.table import Table, draw, fit
+from ksql_spark.shell.output.text import clip, fold, json_text, value_text
 
 
 def shown(*answer: dict[str, object]) -> list[str]:

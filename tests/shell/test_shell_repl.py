@@ -11,12 +11,12 @@ from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from shell import commands
-from shell.commands.command import Context
-from shell.prompt.metadata import MetadataCache
-from shell.prompt.repl import Repl, run_input
-from shell.scripts import ScriptFailure, is_whole, run_script
-from shell.session import Session
+from ksql_spark.shell import commands
+from ksql_spark.shell.commands.command import Context
+from ksql_spark.shell.prompt.metadata import MetadataCache
+from ksql_spark.shell.prompt.repl import Repl, run_input
+from ksql_spark.shell.scripts import ScriptFailure, is_whole, run_script
+from ksql_spark.shell.session import Session
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 

@@ -13,13 +13,13 @@ import pytest
 from fake_engine import FakeEngine, FakeStream
 from live_server import LiveServer
 
-import grammar
+from ksql_spark import grammar
 from ksql_spark.engine import ResultColumn, Row
-from shell.client import ClientError, FrameStream
-from shell.commands.command import Context
-from shell.main import main
-from shell.scripts import ScriptFailure, inputs, run_file, run_script, run_text
-from shell.session import Failure, Session
+from ksql_spark.shell.client import ClientError, FrameStream
+from ksql_spark.shell.commands.command import Context
+from ksql_spark.shell.main import main
+from ksql_spark.shell.scripts import ScriptFailure, inputs, run_file, run_script, run_text
+from ksql_spark.shell.session import Failure, Session
 
 
 class Done(NamedTuple):

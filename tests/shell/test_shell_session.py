@@ -16,13 +16,13 @@ from ksql_spark.client.errors import of_answer
 from ksql_spark.client.servers import addresses
 from ksql_spark.config import Config
 from ksql_spark.engine import ResultColumn, Row
-from server.security import passwords
-from shell import embedded
-from shell.client import Client, ServerError, Unreachable
-from shell.commands.command import Context
-from shell.output.console import Console
-from shell.scripts import run_text
-from shell.session import Failure, Session
+from ksql_spark.server.security import passwords
+from ksql_spark.shell import embedded
+from ksql_spark.shell.client import Client, ServerError, Unreachable
+from ksql_spark.shell.commands.command import Context
+from ksql_spark.shell.output.console import Console
+from ksql_spark.shell.scripts import run_text
+from ksql_spark.shell.session import Failure, Session
 
 COLUMNS = [ResultColumn("K", "STRING")]
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from shell import statements
-from shell.client import Client, ServerError
-from shell.statements import Kind, StatementProblem
+from ksql_spark.shell import statements
+from ksql_spark.shell.client import Client, ServerError
+from ksql_spark.shell.statements import Kind, StatementProblem
 
 
 @pytest.mark.parametrize(

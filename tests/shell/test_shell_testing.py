@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-import grammar
-from grammar.statements.inserts import InsertValues
-from shell.client import ClientError
-from shell.options import OptionProblem
-from shell.session import Failure
-from shell.tools.testing.assertions import AssertionFailed
-from shell.tools.testing.files import SqlTest, find, read
-from shell.tools.testing.main import main
-from shell.tools.testing.running import _time, _verdict
+from ksql_spark import grammar
+from ksql_spark.grammar.statements.inserts import InsertValues
+from ksql_spark.shell.client import ClientError
+from ksql_spark.shell.options import OptionProblem
+from ksql_spark.shell.session import Failure
+from ksql_spark.shell.tools.testing.assertions import AssertionFailed
+from ksql_spark.shell.tools.testing.files import SqlTest, find, read
+from ksql_spark.shell.tools.testing.main import main
+from ksql_spark.shell.tools.testing.running import _time, _verdict
 
 FILE = """\
 -- what this file is about

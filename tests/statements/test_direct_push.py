@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-import grammar
-from ksql_spark import analyzer
+from ksql_spark import analyzer, grammar
 from ksql_spark.formats import BadRecord
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.runtime.reading import push

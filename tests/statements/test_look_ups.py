@@ -15,8 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-import grammar
-from ksql_spark import analyzer
+from ksql_spark import analyzer, grammar
 from ksql_spark.config import Config
 from ksql_spark.consistency import decode, encode
 from ksql_spark.engine import query_service
@@ -28,9 +27,9 @@ from ksql_spark.runtime.reading.key_ranges import key_ranges
 from ksql_spark.runtime.reading.view import View
 from ksql_spark.runtime.reading.views import Views
 from ksql_spark.security.authorization import Rights
+from ksql_spark.server.app import create_app
+from ksql_spark.server.host import Host
 from ksql_spark.statements import Services
-from server.app import create_app
-from server.host import Host
 from tests.kafka.mock_cluster import MockAdmin, MockCluster
 from tests.statements.world import World
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-import grammar
-from grammar.statements import RULES
+from ksql_spark import grammar
 from ksql_spark.engine.query_service import QueryService
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
+from ksql_spark.grammar.statements import RULES
 from ksql_spark.security.authorization import (
     _NEEDS,
     ALL_RIGHTS,

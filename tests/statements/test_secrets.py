@@ -11,7 +11,7 @@ import pytest
 
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
-from server.errors import body
+from ksql_spark.server.errors import body
 
 from .json_server import JsonServer
 from .world import World

@@ -10,8 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-import grammar
-from ksql_spark import analyzer
+from ksql_spark import analyzer, grammar
 from ksql_spark.engine import Request
 from ksql_spark.engine.query_service import QueryService
 from ksql_spark.errors import KsqlError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 
-import grammar
+from ksql_spark import grammar
 from ksql_spark.config import Config
 from ksql_spark.engine.bootstrap.lifecycle import Lifecycle
 from ksql_spark.engine.execution import StatementExecutor

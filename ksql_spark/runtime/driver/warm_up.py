@@ -17,11 +17,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from grammar import parse
-from grammar.statements.queries import Query
 from ksql_spark import analyzer
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
+from ksql_spark.grammar import parse
+from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from grammar.literals import Value
 from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, Literal, Members
 from ksql_spark.formats import BadRecord
+from ksql_spark.grammar.literals import Value
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource

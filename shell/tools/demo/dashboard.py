@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from shell.output.text import clip, pad, value_text, width
+from ksql_spark.shell.output.text import clip, pad, value_text, width
 
 BAR = "█▏▎▍▌▋▊▉"
 #: columns that are instants in epoch milliseconds

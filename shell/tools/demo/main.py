@@ -17,15 +17,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import grammar
-from shell import embedded
-from shell.client import Client, ClientError, FrameStream, Settings, until_ready
-from shell.output.console import Console
-from shell.output.rows import columns_of
-from shell.session import Failure, Session
-from shell.tools.demo import dashboard, stories
-from shell.tools.demo.dashboard import Feed, Panel
-from shell.tools.demo.stories import Generate, Program, Show, Story, StoryProblem, Then
+from ksql_spark import grammar
+from ksql_spark.shell import embedded
+from ksql_spark.shell.client import Client, ClientError, FrameStream, Settings, until_ready
+from ksql_spark.shell.output.console import Console
+from ksql_spark.shell.output.rows import columns_of
+from ksql_spark.shell.session import Failure, Session
+from ksql_spark.shell.tools.demo import dashboard, stories
+from ksql_spark.shell.tools.demo.dashboard import Feed, Panel
+from ksql_spark.shell.tools.demo.stories import Generate, Program, Show, Story, StoryProblem, Then
 
 READY_S = 120.0
 REGISTRY_S = 120.0

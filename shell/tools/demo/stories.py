@@ -27,9 +27,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import grammar
+from ksql_spark import grammar
 
-FOLDER = Path(__file__).parents[3] / "examples"
+FOLDER = Path(__file__).resolve().parents[3] / "examples"
 _DIRECTIVE = re.compile(r"^--@(\w+) *(.*?)\s*$", re.M)
 
 

@@ -7,12 +7,12 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import grammar
-from shell import statements
-from shell.client import Client, ClientError
-from shell.output.console import Console
-from shell.session import Failure, Session
-from shell.tools.migrations.history import (
+from ksql_spark import grammar
+from ksql_spark.shell import statements
+from ksql_spark.shell.client import Client, ClientError
+from ksql_spark.shell.output.console import Console
+from ksql_spark.shell.session import Failure, Session
+from ksql_spark.shell.tools.migrations.history import (
     CLAIMED,
     ERROR,
     MIGRATED,
@@ -26,7 +26,7 @@ from shell.tools.migrations.history import (
     standing,
     token,
 )
-from shell.tools.migrations.project import Migration
+from ksql_spark.shell.tools.migrations.project import Migration
 
 #: first words of the statements that a migration may have
 _ALLOWED = frozenset(

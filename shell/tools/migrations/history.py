@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from shell.client import Client, ClientError, ServerError, Settings
-from shell.statements import quoted_name, quoted_text
-from shell.tools.migrations.project import Project
+from ksql_spark.shell.client import Client, ClientError, ServerError, Settings
+from ksql_spark.shell.statements import quoted_name, quoted_text
+from ksql_spark.shell.tools.migrations.project import Project
 
 MIGRATED, RUNNING, ERROR, PENDING = "MIGRATED", "RUNNING", "ERROR", "PENDING"
 #: the key of the events of whatever version is the newest

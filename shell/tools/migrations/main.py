@@ -11,12 +11,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from shell.client import Client, ClientError, until_ready
-from shell.options import FAILED, READY_S, WRONG_OPTIONS, OptionProblem, definition
-from shell.output.console import Console
-from shell.output.table import Table, draw
-from shell.tools.migrations.applying import Applying, Wanted, check_applied, choose, parts_of
-from shell.tools.migrations.history import (
+from ksql_spark.shell.client import Client, ClientError, until_ready
+from ksql_spark.shell.options import FAILED, READY_S, WRONG_OPTIONS, OptionProblem, definition
+from ksql_spark.shell.output.console import Console
+from ksql_spark.shell.output.table import Table, draw
+from ksql_spark.shell.tools.migrations.applying import Applying, Wanted, check_applied, choose, parts_of
+from ksql_spark.shell.tools.migrations.history import (
     NO_REASON,
     NO_VERSION,
     PENDING,
@@ -26,7 +26,7 @@ from shell.tools.migrations.history import (
     Standing,
     standing,
 )
-from shell.tools.migrations.project import CONFIG, MAX_VERSION, Migration, Project
+from ksql_spark.shell.tools.migrations.project import CONFIG, MAX_VERSION, Migration, Project
 
 _HEADERS = (
     "Version",

@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from shell.client import Client
-from shell.options import OptionProblem, make_client, properties_of
+from ksql_spark.shell.client import Client
+from ksql_spark.shell.options import OptionProblem, make_client, properties_of
 
 #: the file of properties
 CONFIG = "ksql-migrations.properties"

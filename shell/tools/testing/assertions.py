@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import grammar
-from grammar.statements.asserts import AssertSource, AssertTombstone, AssertValues
-from shell.client import Client, ClientError, Settings
-from shell.output.text import json_text
-from shell.statements import quoted_name, quoted_text, type_text
-from shell.tools.testing.rows import ROWTIME, WINDOW, Row, Rows
+from ksql_spark import grammar
+from ksql_spark.grammar.statements.asserts import AssertSource, AssertTombstone, AssertValues
+from ksql_spark.shell.client import Client, ClientError, Settings
+from ksql_spark.shell.output.text import json_text
+from ksql_spark.shell.statements import quoted_name, quoted_text, type_text
+from ksql_spark.shell.tools.testing.rows import ROWTIME, WINDOW, Row, Rows
 
 #: streams of what is expected begin so; they are dropped with all others after the test
 SCRATCH = "KSQL_TEST_EXPECTED_"

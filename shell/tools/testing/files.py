@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import grammar
-from shell.options import OptionProblem
-from shell.scripts import read_script
+from ksql_spark import grammar
+from ksql_spark.shell.options import OptionProblem
+from ksql_spark.shell.scripts import read_script
 
 _DIRECTIVE = re.compile(r"\s*--@\s*([A-Za-z.]+)\s*:\s*(.*?)\s*")
 #: directives of a test beside its name

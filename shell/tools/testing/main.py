@@ -8,12 +8,12 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from shell import embedded
-from shell.client import Client, ClientError
-from shell.options import FAILED, WRONG_OPTIONS, OptionProblem, properties_of
-from shell.output.console import Console
-from shell.tools.testing.files import SqlTest, find, read
-from shell.tools.testing.running import Result, Runner
+from ksql_spark.shell import embedded
+from ksql_spark.shell.client import Client, ClientError
+from ksql_spark.shell.options import FAILED, WRONG_OPTIONS, OptionProblem, properties_of
+from ksql_spark.shell.output.console import Console
+from ksql_spark.shell.tools.testing.files import SqlTest, find, read
+from ksql_spark.shell.tools.testing.running import Result, Runner
 
 #: properties of the engine that runs tests: offsets are committed soon after they are read
 _PROPERTIES = {"ksql.checkpoint.interval.ms": "5000", "ksql.service.id": "ksql_test_"}

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shell.client import Client, FrameStream, ServerError, Settings
-from shell.statements import quoted_name
+from ksql_spark.shell.client import Client, FrameStream, ServerError, Settings
+from ksql_spark.shell.statements import quoted_name
 
 _LOOK_S = 0.1
 #: columns that every source has without declaring them, and those that windowed ones have

@@ -9,22 +9,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import grammar
-from grammar.nodes import Statement
-from grammar.statements.asserts import AssertSource, AssertTombstone, AssertValues
-from grammar.statements.functions import CreateFunction
-from grammar.statements.inserts import InsertValues
-from grammar.statements.scripts import RunScript
-from grammar.statements.sources import CreateSource
-from shell import statements
-from shell.client import Client, ClientError, ServerError
-from shell.output.console import Console
-from shell.scripts import read_script
-from shell.session import Failure, Session
-from shell.statements import Kind, quoted_name, quoted_text
-from shell.tools.testing.assertions import SCRATCH, AssertionFailed, Assertions
-from shell.tools.testing.files import SqlTest
-from shell.tools.testing.rows import ROWTIME
+from ksql_spark import grammar
+from ksql_spark.grammar.nodes import Statement
+from ksql_spark.grammar.statements.asserts import AssertSource, AssertTombstone, AssertValues
+from ksql_spark.grammar.statements.functions import CreateFunction
+from ksql_spark.grammar.statements.inserts import InsertValues
+from ksql_spark.grammar.statements.scripts import RunScript
+from ksql_spark.grammar.statements.sources import CreateSource
+from ksql_spark.shell import statements
+from ksql_spark.shell.client import Client, ClientError, ServerError
+from ksql_spark.shell.output.console import Console
+from ksql_spark.shell.scripts import read_script
+from ksql_spark.shell.session import Failure, Session
+from ksql_spark.shell.statements import Kind, quoted_name, quoted_text
+from ksql_spark.shell.tools.testing.assertions import SCRATCH, AssertionFailed, Assertions
+from ksql_spark.shell.tools.testing.files import SqlTest
+from ksql_spark.shell.tools.testing.rows import ROWTIME
 
 #: how often to look whether queries have read what there is
 _LOOK_S = 0.05
