@@ -265,7 +265,7 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.assert.schema.default.timeout.ms", "int", 1000, "How long ASSERT SCHEMA waits.", minimum=0),
     Property("ksql.timestamp.throw.on.invalid", "boolean", False, "Whether a record without a usable event time stops the query; otherwise it is skipped."),
     Property("ksql.fail.on.deserialization.error", "boolean", False, "Whether a record that cannot be read stops the query; otherwise it is skipped."),
-    Property("ksql.fail.on.production.error", "boolean", False, "Whether a record that its topic refuses for its time, or for lack of a key, stops the query. Otherwise the record is left out, counted and in the processing log. ksqlDB's default is true."),
+    Property("ksql.fail.on.production.error", "boolean", False, "Whether a record that its topic refuses stops the query: for its time, its size, lack of a key, or by a validation of the brokers. Otherwise the record is left out, counted and in the processing log. ksqlDB's default is true."),
     Property("ksql.functions.collect_list.limit", "int", _INT_MAX, "The largest number of elements of COLLECT_LIST. A query can resume from its state only with the limit that it was created with.", minimum=0),
     Property("ksql.functions.collect_set.limit", "int", _INT_MAX, "The largest number of elements of COLLECT_SET. A query can resume from its state only with the limit that it was created with.", minimum=0),
     Property("ksql.functions.substring.legacy.args", "boolean", False, "Whether SUBSTRING counts from 0, as in KSQL before 5.1.", in_force=False),

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.kafka
 TIMEOUT_S = 120.0
 #: as brokers with Kafka 4 have it by default
 HOUR = {"message.timestamp.after.max.ms": "3600000"}
+GUARANTEES = ["at_least_once", "exactly_once_v2"]
 #: microseconds that are taken for milliseconds
 FAR = 1_700_000_000_000_000
 
@@ -35,7 +36,7 @@ def keys_in(admin: KafkaAdmin, topic: str, wanted: int) -> list[bytes | None]:
     return sorted(keys, key=str)
 
 
-@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+@pytest.mark.parametrize("guarantee", GUARANTEES)
 @pytest.mark.parametrize("partitions", [1, 4])
 def test_times_that_the_sink_does_not_take(
     execute: Callable[[str], Any],
@@ -67,17 +68,46 @@ def test_times_that_the_sink_does_not_take(
     assert sum(engine.services.queries.counts(queries[sink].id)[:4]) == 1
 
 
-def test_a_compacted_sink_takes_no_record_without_a_key(
-    execute: Callable[[str], Any], kafka_admin: KafkaAdmin, topic_names: Callable[[str], str]
+#: by what a sink refuses of them: its configuration, and records with the keys a and b around one in between
+REFUSED: dict[str, tuple[dict[str, str], bytes | None, bytes]] = {
+    "needs a key": ({"cleanup.policy": "compact"}, None, b'{"V": "x"}'),
+    "is too large": ({"max.message.bytes": "2000"}, b"c", b'{"V": "%s"}' % (b"x" * 3000)),
+}
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES)
+@pytest.mark.parametrize("what", REFUSED)
+def test_records_that_the_sink_does_not_take(
+    post: Callable[..., Any],
+    execute: Callable[[str], Any],
+    engine: Engine,
+    kafka_admin: KafkaAdmin,
+    topic_names: Callable[[str], str],
+    guarantee: str,
+    what: str,
 ) -> None:
-    source, sink = topic_names("in"), topic_names("out")
-    kafka_admin.create_topic(sink, 1, config={"cleanup.policy": "compact"})
-    execute(f"""
-        CREATE STREAM keyed (k STRING KEY, v INT)
-          WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
-        CREATE STREAM compacted WITH (KAFKA_TOPIC = '{sink}') AS SELECT * FROM keyed EMIT CHANGES;""")
+    source, sink, strict = (topic_names(name) for name in ("in", "out", "strict"))
+    config, key, value = REFUSED[what]
+    for topic in (sink, strict):
+        kafka_admin.create_topic(topic, 1, config=config)
+    execute(
+        "CREATE STREAM refused (k STRING KEY, v STRING) "
+        f"WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'JSON', PARTITIONS = 1);"
+    )
+    text = "CREATE STREAM {} WITH (KAFKA_TOPIC = '{}') AS SELECT * FROM refused EMIT CHANGES;"
+    given = {"processing.guarantee": guarantee}
+    assert post(text.format("lenient", sink), **given).status_code == 200
+    given["ksql.fail.on.production.error"] = "true"
+    assert post(text.format("strict", strict), **given).status_code == 200
     producer = RecordProducer(kafka_admin.servers)
-    for key in (b"a", None, b"b"):
-        producer.send(source, key, b'{"V": 1}')
+    for k, v in ((b"a", b'{"V": "y"}'), (key, value), (b"b", b'{"V": "z"}')):
+        producer.send(source, k, v, partition=0)
     producer.close()
     assert keys_in(kafka_admin, sink, 2) == [b"a", b"b"]
+    queries = {query.plan.sink.topic: query for query in engine.services.queries.all()}
+    assert queries[sink].state == "RUNNING" and not queries[sink].errors
+    assert engine.services.queries.counts(queries[sink].id).failed == 1
+    deadline = time.monotonic() + TIMEOUT_S
+    while not queries[strict].errors:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

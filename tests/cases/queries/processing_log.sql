@@ -316,3 +316,20 @@ INSERT INTO s VALUES ('x', 2);
 --@output ENTRIES ordered
 -- logger                           | cause
 -- processing.CTAS_T_3.HavingFilter | ["An operand is NULL or could not be computed."]
+
+--@test: a record that the topic of the sink refuses
+CREATE STREAM entries AS
+  SELECT logger, message->recordProcessingError->cause AS cause FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC = '${case}_s', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE TABLE t (k STRING PRIMARY KEY, a INT) WITH (KAFKA_TOPIC = '${case}_t', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM latest WITH (KAFKA_TOPIC = '${case}_t') AS SELECT * FROM s EMIT CHANGES;
+INSERT INTO s (k, a) VALUES ('x', 1);
+INSERT INTO s (a) VALUES (2);
+INSERT INTO s (k, a) VALUES ('y', 3);
+--@output LATEST ordered
+-- k | a
+-- x | 1
+-- y | 3
+--@output ENTRIES ordered
+-- logger                                  | cause
+-- processing.CSAS_LATEST_4.KsqlTopic.Sink | ["It has no key, and the topic is compacted (cleanup.policy)."]

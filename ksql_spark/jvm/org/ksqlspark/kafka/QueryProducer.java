@@ -3,6 +3,8 @@ package org.ksqlspark.kafka;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.InvalidRecordException;
+import org.apache.kafka.common.errors.InvalidTimestampException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.ksqlspark.log.ProcessingLog;
@@ -37,7 +39,9 @@ public class QueryProducer {
     /** Where the tasks of the next sub-topology must know what has arrived; null: nowhere. */
     private final Deliveries deliveries;
 
+    private final Refusals refusals;
     private boolean isOwned = true;
+    private volatile boolean failsOnRefusal;
     private volatile Exception error;
 
     /**
@@ -58,6 +62,7 @@ public class QueryProducer {
         this.log = log;
         this.query = query;
         traffic = log.isEmpty() ? null : Traffic.of(log, query);
+        refusals = Refusals.of(log, query);
         deliveries = feeds.isEmpty() ? null : Frontier.deliveries(feeds);
     }
 
@@ -124,13 +129,19 @@ public class QueryProducer {
     }
 
     /**
-     * Sends a record. One that is too large for the topic is left out, and reported.
+     * Sends a record. One that is too large for the topic, or that its brokers have refused before,
+     * is left out, and reported.
      *
      * @throws IllegalStateException a record before it could not be delivered, or another server
      *     may run the query
      */
     protected void send(ProducerRecord<byte[], byte[]> record) {
         check();
+        String refusal = leavesOut() ? refusals.reason(record) : null;
+        if (refusal != null) {
+            leaveOut(record, refusal);
+            return;
+        }
         Deliveries.Group group = deliveries == null ? null : deliveries.sent();
         producer.send(
                 record,
@@ -146,9 +157,17 @@ public class QueryProducer {
                         if (traffic != null) {
                             traffic.wrote(record, isVisible());
                         }
-                    } else if (failure instanceof RecordTooLargeException && hasLog()) {
+                        return;
+                    }
+                    if (failure instanceof RecordTooLargeException && leavesOut()) {
                         leaveOut(record, failure.getMessage());
-                    } else if (error == null) {
+                        return;
+                    }
+                    if (failure instanceof InvalidRecordException
+                            || failure instanceof InvalidTimestampException) {
+                        refusals.add(record, failure.getMessage());
+                    }
+                    if (error == null) {
                         error = failure;
                     }
                 });
@@ -159,8 +178,15 @@ public class QueryProducer {
         return true;
     }
 
-    protected final boolean hasLog() {
-        return !log.isEmpty();
+    /** Whether records that the brokers do not take are left out: else they stop the query. */
+    protected final boolean leavesOut() {
+        return !log.isEmpty() && !failsOnRefusal;
+    }
+
+    /** The query stops at records that the brokers do not take. */
+    final QueryProducer failingOnRefusal(boolean fails) {
+        failsOnRefusal = fails;
+        return this;
     }
 
     /** Reports a record that is not written. */

@@ -206,9 +206,11 @@ public final class TopicSink implements TableProvider {
         }
 
         QueryProducer producer() {
-            return isExactlyOnce
-                    ? QueryProducer.of(run)
-                    : QueryProducer.of(run, settings, log, query, feeds);
+            QueryProducer found =
+                    isExactlyOnce
+                            ? QueryProducer.of(run)
+                            : QueryProducer.of(run, settings, log, query, feeds);
+            return found.failingOnRefusal(rules.failsOnRefusal());
         }
 
         @Override

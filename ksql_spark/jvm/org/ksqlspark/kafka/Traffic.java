@@ -178,6 +178,7 @@ public final class Traffic {
     /** Forgets a query that is no more. */
     public static void forget(String server, String query) {
         QUERIES.remove(server + SEPARATOR + query);
+        Refusals.forget(server, query);
     }
 
     // ---- between JVMs ----

@@ -111,7 +111,7 @@ public final class TransactionalProducer extends QueryProducer {
     @Override
     protected void send(ProducerRecord<byte[], byte[]> record) {
         long size = size(record);
-        if (size > maxBytes && hasLog()) {
+        if (size > maxBytes && leavesOut()) {
             leaveOut(record, size + " bytes are more than " + maxBytes + ".");
             return;
         }
