@@ -57,6 +57,7 @@ class Traffic(NamedTuple):
             exactly once has none.
         pauses: between two batches in real time, which a checkpoint makes.
         waiting_ms: the time of the oldest record that was fetched and waits for its task, epoch ms.
+        odd_ms: the first event time of a result that is more than a year ahead, or before 1980, epoch ms.
     """
 
     read: Mapping[str, Volume]
@@ -64,6 +65,7 @@ class Traffic(NamedTuple):
     latencies: Mapping[str, Times]
     pauses: Times
     waiting_ms: int | None
+    odd_ms: int | None = None
 
 
 def traffic(jvm: Any, server: str) -> dict[str, Traffic]:
@@ -81,6 +83,7 @@ def traffic(jvm: Any, server: str) -> dict[str, Traffic]:
             {topic: times(sums) for topic, sums in one["latencies"].items()},
             times(one["pauses"]),
             min((ms for ms in one["waiting"].values() if ms < _NONE), default=None),
+            one["oddTime"],
         )
         for query, one in found["queries"].items()
     }

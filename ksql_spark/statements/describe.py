@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -41,7 +41,7 @@ from ksql_spark.security.masking import masked, masked_values
 from ksql_spark.spark.state_cache import cache_use
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 from ksql_spark.statements.context import Action, Immediate, Services, StatementContext, uses_of
-from ksql_spark.statements.listing import field_info, running_queries
+from ksql_spark.statements.listing import field_info, running_queries, time_warnings
 
 #: a query that follows its topics has no results later than that, seconds
 OLD_S = 1.0
@@ -53,9 +53,19 @@ def describe_source(statement: DescribeSource, context: StatementContext) -> Act
 
     def run() -> Entity:
         described = source_description(source, context, extended=statement.extended)
-        return SourceDescriptionEntity(statement_text=statement.source_text, source_description=described)
+        shown = SourceDescriptionEntity(statement_text=statement.source_text, source_description=described)
+        return shown.warned(*time_warnings(queries_of({source.name}, context), context.services))
 
     return Immediate(run)
+
+
+def queries_of(sources: Collection[str], context: StatementContext) -> list[ManagedQuery]:
+    """The persistent queries that read or write one of these sources, as far as the client may see them."""
+
+    def names(query: ManagedQuery) -> set[str]:
+        return {query.plan.sink.name, *(source.name for source in query.plan.sources)}
+
+    return [q for q in seen_queries(context) if not q.is_transient and not names(q).isdisjoint(sources)]
 
 
 def describe_sources(statement: DescribeSources, context: StatementContext) -> Action:
@@ -310,7 +320,7 @@ def explain(statement: Explain, context: StatementContext) -> Action:
             lambda: QueryDescriptionEntity(
                 statement_text=statement.source_text,
                 query_description=query_description(found, context.services),
-            )
+            ).warned(*time_warnings([found], context.services))
         )
     planned = statement.statement
     assert planned is not None  # the grammar requires one or the other

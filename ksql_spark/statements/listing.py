@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Sequence
 
 from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity
 from ksql_spark.entities.queries import RunningQuery, status_of
@@ -76,6 +77,34 @@ def running_queries(queries: Iterable[ManagedQuery], services: Services) -> tupl
             state, host = placement.state_of(query.id, notes)
             rows.append(running_query(query, host, State.PAUSED if query.state is State.PAUSED else state))
     return tuple(rows)
+
+
+#: 1980, epoch ms
+_YEAR_1980 = 315_532_800_000
+_MS_PER_YEAR = 31_556_952_000
+#: units that are taken for milliseconds: how many ms one has
+_UNITS = {"nanoseconds": 1e-6, "microseconds": 1e-3, "seconds": 1e3}
+
+
+def time_warnings(queries: Sequence[ManagedQuery], services: Services) -> tuple[str, ...]:
+    """A sentence for each of ``queries`` whose first event times are years ahead, or before 1980."""
+    traffic = services.queries.traffic() if queries else {}
+    return tuple(
+        _odd_time(query, odd_ms)
+        for query in queries
+        if query.id in traffic and (odd_ms := traffic[query.id].odd_ms) is not None
+    )
+
+
+def _odd_time(query: ManagedQuery, odd_ms: int) -> str:
+    now_ms = time.time() * 1000
+    columns = dict.fromkeys(
+        s.timestamp.column for s in (*query.plan.sources, query.plan.sink) if s.timestamp is not None
+    )
+    what = f"is the column {' or '.join(columns)}" if columns else "are the timestamps of the records"
+    units = (u for u, ms in _UNITS.items() if _YEAR_1980 <= odd_ms * ms <= now_ms + _MS_PER_YEAR)
+    hint = next((f"; {what} in {unit}?" for unit in units), f"; {what} right?")
+    return f"{query.id}: times are in the year {1970 + odd_ms // _MS_PER_YEAR}{hint}"
 
 
 def command_status(text: str, command_id: str, outcome: Outcome, sequence: int) -> CommandStatusEntity:

@@ -23,6 +23,8 @@ from ksql_spark.statements.context import (
     Starts,
     StatementContext,
 )
+from ksql_spark.statements.describe import queries_of
+from ksql_spark.statements.listing import time_warnings
 from ksql_spark.statements.topics import check_topic, create_sink_topic, sink_partitions
 
 
@@ -146,6 +148,9 @@ class QueryStart:
         if bound.creates_sink:
             self._services.metastore.add(replace(sink, partitions=partitions), self._sources)
             self._services.views.renew(sink)
+        # those of other queries of its sources: it has no results yet
+        known = [] if self._context.is_replay else queries_of(self._sources, self._context)
+        warnings = time_warnings(known, self._services)
         try:
             if old is None:
                 queries.begin(query)
@@ -154,7 +159,7 @@ class QueryStart:
         except KsqlError as error:
             message = f"{error.message} The query {query.id} is there, in ERROR, and is tried again."
             return Outcome(message, query.id, is_failed=True)
-        return Outcome(f"Created query with ID {query.id}", query.id)
+        return Outcome(f"Created query with ID {query.id}", query.id, warnings)
 
 
 def _check_limit(context: StatementContext, replaced: KnownQuery | None) -> None:

@@ -37,7 +37,7 @@ from ksql_spark.security.masking import masked_values
 from ksql_spark.statements.connectors import show_connectors, show_plugins, writers, writers_soon
 from ksql_spark.statements.context import Action, Immediate, StatementContext
 from ksql_spark.statements.describe import query_description, seen_queries, seen_sources, source_description
-from ksql_spark.statements.listing import running_queries, source_info
+from ksql_spark.statements.listing import running_queries, source_info, time_warnings
 
 
 def _sources(statement: Show, context: StatementContext, kind: str) -> Entity:
@@ -102,9 +102,13 @@ def _queries(statement: Show, context: StatementContext) -> Entity:
     queries = seen_queries(context)
     if statement.extended:
         described = tuple(query_description(q, context.services) for q in queries)
-        return QueryDescriptionList(statement_text=statement.source_text, query_descriptions=described)
+        return QueryDescriptionList(
+            statement_text=statement.source_text, query_descriptions=described
+        ).warned(*time_warnings(queries, context.services))
     rows = running_queries(queries, context.services)
-    return Queries(statement_text=statement.source_text, queries=rows)
+    return Queries(statement_text=statement.source_text, queries=rows).warned(
+        *time_warnings(queries, context.services)
+    )
 
 
 def _properties(statement: Show, context: StatementContext) -> Entity:

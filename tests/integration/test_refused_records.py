@@ -66,6 +66,10 @@ def test_times_that_the_sink_does_not_take(
     queries = {query.plan.sink.topic: query for query in engine.services.queries.all()}
     assert queries[sink].state == "RUNNING" and not queries[sink].errors
     assert sum(engine.services.queries.counts(queries[sink].id)[:4]) == 1
+    for name, topic in (("limited", sink), ("free", made)):
+        (warning,) = execute(f"DESCRIBE {name};")[0]["warnings"]
+        hint = "times are in the year 55840; is the column T in microseconds?"
+        assert warning["message"] == f"{queries[topic].id}: {hint}"
 
 
 #: by what a sink refuses of them: its configuration, and records with the keys a and b around one in between

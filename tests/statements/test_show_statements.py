@@ -104,6 +104,37 @@ def test_what_queries_have_read_and_written_is_shown(world: World, monkeypatch: 
     assert query["topology"].endswith(f"Traffic: {text}")
 
 
+@pytest.mark.parametrize(
+    ("odd_ms", "words"),
+    [
+        (1_700_000_000_000_000, "times are in the year 55840; is the column V in microseconds?"),
+        (1_700_000_000_000_000_000, "times are in the year 53872825; is the column V in nanoseconds?"),
+        (1_700_000_000, "times are in the year 1970; is the column V in seconds?"),
+        (7_000_000_000_000, "times are in the year 2191; is the column V right?"),
+    ],
+)
+def test_times_that_are_years_ahead_are_warned_of(
+    world: World, monkeypatch: pytest.MonkeyPatch, odd_ms: int, words: str
+) -> None:
+    world.run(
+        "CREATE STREAM a WITH (TIMESTAMP = 'v') AS SELECT k, CAST(v AS BIGINT) AS v FROM s EMIT CHANGES;"
+    )
+    statements = (
+        "DESCRIBE a;",
+        "DESCRIBE s;",
+        "SHOW QUERIES;",
+        "SHOW QUERIES EXTENDED;",
+        "EXPLAIN CSAS_A_2;",
+    )
+    assert not any(world.one(text)["warnings"] for text in statements)
+    odd = Traffic({}, {}, {}, Times((), (0,), 0.0), None, odd_ms)
+    monkeypatch.setattr(world.queries, "traffic", lambda: {"CSAS_A_2": odd})
+    warning = [{"message": f"CSAS_A_2: {words}"}]
+    for text in (*statements, "CREATE STREAM b AS SELECT * FROM a EMIT CHANGES;"):
+        assert world.one(text)["warnings"] == warning
+    assert world.one("DESCRIBE t;")["warnings"] == []
+
+
 def test_the_figures_of_queries_are_those_of_metrics(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.run("CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;")
     latency, pauses = Times((0.001, 0.01), (60, 38, 2), 1.5), Times((0.1,), (2, 1), 0.7)

@@ -248,6 +248,7 @@ public final class TopicSink implements TableProvider {
         private final Output output;
         private final String log;
         private final String query;
+        private final Traffic traffic;
         private final TopicRules rules;
         private final int key;
         private final int value;
@@ -266,6 +267,7 @@ public final class TopicSink implements TableProvider {
             this.output = output;
             this.log = log;
             this.query = query;
+            this.traffic = log.isEmpty() ? null : Traffic.of(log, query);
             this.rules = rules;
             key = names.indexOf("key");
             value = names.indexOf("value");
@@ -293,7 +295,11 @@ public final class TopicSink implements TableProvider {
                             headers < 0 || row.isNullAt(headers)
                                     ? null
                                     : headers(row.getArray(headers)));
-            String refusal = rules.refusal(record, System.currentTimeMillis());
+            long now = System.currentTimeMillis();
+            if (at != null && traffic != null) {
+                traffic.timed(at, now);
+            }
+            String refusal = rules.refusal(record, now);
             if (refusal == null) {
                 output.send(record);
             } else if (rules.failsOnRefusal() || log.isEmpty()) {

@@ -20,6 +20,11 @@ public final class Traffic {
         1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 60_000
     };
 
+    /** Event times before it, or that much ahead of the clock, are hardly meant. */
+    private static final long YEAR_1980 = 315_532_800_000L;
+
+    private static final long AHEAD = 366L * 24 * 60 * 60 * 1000;
+
     /** Between the name of a server and the id of its query. */
     private static final char SEPARATOR = '/';
 
@@ -31,6 +36,7 @@ public final class Traffic {
     private final Map<String, Sums> latencies = new ConcurrentHashMap<>();
     private final Sums pauses = times();
     private final Map<String, Long> waiting = new ConcurrentHashMap<>();
+    private volatile Long oddTime;
 
     private Traffic() {}
 
@@ -44,13 +50,16 @@ public final class Traffic {
      * @param pauses in the same form, from the end of a batch in real time until its readers go on
      * @param waiting by task: the time of the oldest record that was fetched and waits, ms of the
      *     epoch; {@link PartitionBuffer#NONE}: none waits
+     * @param oddTime the first event time of a result that is more than a year ahead, or before
+     *     1980; null: there was none
      */
     public record Figures(
             Map<String, long[]> read,
             Map<String, long[]> written,
             Map<String, long[]> latencies,
             long[] pauses,
-            Map<String, Long> waiting)
+            Map<String, Long> waiting,
+            Long oddTime)
             implements Serializable {}
 
     /** Numbers that grow together. */
@@ -141,13 +150,21 @@ public final class Traffic {
         waiting.put(task, time);
     }
 
+    /** A result has this event time, ms, whether its topic takes it or not. */
+    void timed(long time, long now) {
+        if (oddTime == null && (time < YEAR_1980 || time - AHEAD > now)) {
+            oddTime = time;
+        }
+    }
+
     private Figures figures(boolean isTaken) {
         return new Figures(
                 now(read, isTaken),
                 now(written, isTaken),
                 now(latencies, isTaken),
                 pauses.now(isTaken),
-                new HashMap<>(waiting));
+                new HashMap<>(waiting),
+                oddTime);
     }
 
     private static Map<String, long[]> now(Map<String, Sums> all, boolean isTaken) {
@@ -200,6 +217,7 @@ public final class Traffic {
                     add(own.latencies, figures.latencies, times().parts.length);
                     own.pauses.add(figures.pauses);
                     own.waiting.putAll(figures.waiting);
+                    own.oddTime = own.oddTime == null ? figures.oddTime : own.oddTime;
                 });
     }
 

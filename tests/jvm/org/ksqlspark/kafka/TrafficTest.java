@@ -52,6 +52,21 @@ final class TrafficTest {
     }
 
     @Test
+    void theFirstOddTimeIsKept() throws Exception {
+        long now = System.currentTimeMillis();
+        Traffic traffic = Traffic.of("odd", "q");
+        traffic.timed(now + 3_600_000, now);
+        assertTrue(report("odd").get("q").get("oddTime").isNull());
+        traffic.timed(now * 1000, now);
+        traffic.timed(0, now);
+        assertEquals(now * 1000, report("odd").get("q").get("oddTime").asLong());
+        Traffic.forget("odd", "q");
+        Traffic.of("odd", "q").timed(now / 1000, now);
+        assertEquals(now / 1000, report("odd").get("q").get("oddTime").asLong());
+        Traffic.forget("odd", "q");
+    }
+
+    @Test
     void whatIsLaterThanEveryBoundIsCounted() throws Exception {
         Traffic.of("late", "q").wrote(record(3_600_000), true);
         long[] found = numbers(report("late").get("q").get("latencies").get("out"));
