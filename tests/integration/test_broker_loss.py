@@ -75,7 +75,8 @@ def test_the_embedded_broker_is_started_again(tmp_path: Path) -> None:
     assert "it is started again" in (tmp_path / "logs" / "server.log").read_text()
 
 
-@pytest.mark.parametrize("queries", [4, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("queries", [4, 20])
 def test_a_server_stops_while_kafka_is_away(tmp_path: Path, queries: int) -> None:
     with EmbeddedBroker(tmp_path / "kafka", 0) as broker:
         arguments = ("--bootstrap-servers", broker.bootstrap_servers)

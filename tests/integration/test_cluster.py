@@ -145,6 +145,7 @@ def test_nothing_is_lost_or_repeated_where_executors_are_killed(tmp_path: Path) 
         assert world.wrong() == []
 
 
+@pytest.mark.long  # make test-cluster runs it, too
 def test_results_that_are_too_large_for_the_server_are_an_error(tmp_path: Path) -> None:
     lines = ("spark.driver.maxResultSize=1m", "ksql.runtime.feature.shared.enabled=true")
     with cluster(tmp_path, "local-cluster[1,4,1024]", *lines) as server:

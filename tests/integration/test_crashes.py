@@ -71,20 +71,24 @@ def check_whole(engine: Engine, admin: KafkaAdmin, folder: Path) -> set[str]:
     return {source.name for source in sources if "PROCESSING_LOG" not in source.name}
 
 
+#: make test-long tries these moments
+LONG = pytest.mark.long
+
+
 @pytest.mark.parametrize(
     "text, point, after",
     [
-        pytest.param(MAKE_TOPIC, TOPIC_MADE, THERE, id="CREATE STREAM, its topic is made"),
+        pytest.param(MAKE_TOPIC, TOPIC_MADE, THERE, id="CREATE STREAM, its topic is made", marks=LONG),
         pytest.param(MAKE_STREAM, TOPIC_MADE, THERE, id="CREATE AS, the sink is made"),
-        pytest.param(MAKE_TABLE, STARTED, THERE | {"C"}, id="CREATE AS, the query runs"),
-        pytest.param(MAKE_TABLE, NOT_LOGGED, THERE, id="CREATE AS, before it is logged"),
+        pytest.param(MAKE_TABLE, STARTED, THERE | {"C"}, id="CREATE AS, the query runs", marks=LONG),
+        pytest.param(MAKE_TABLE, NOT_LOGGED, THERE, id="CREATE AS, before it is logged", marks=LONG),
         pytest.param(MAKE_TABLE, LOGGED, THERE | {"C"}, id="CREATE AS, after it is logged"),
         pytest.param(DROP_TABLE, STOPPED, THERE - {"B"}, id="DROP, the query is stopped"),
-        pytest.param(DROP_TABLE, NOT_LOGGED, THERE, id="DROP, before it is logged"),
-        pytest.param(DROP_TABLE, LOGGED, THERE - {"B"}, id="DROP, after it is logged"),
+        pytest.param(DROP_TABLE, NOT_LOGGED, THERE, id="DROP, before it is logged", marks=LONG),
+        pytest.param(DROP_TABLE, LOGGED, THERE - {"B"}, id="DROP, after it is logged", marks=LONG),
         pytest.param(DROP_STREAM, STATE_GONE, THERE - {"A"}, id="DROP, the state is removed"),
         pytest.param(TERMINATE, NOT_LOGGED, THERE, id="TERMINATE, before it is logged"),
-        pytest.param(TERMINATE, LOGGED, THERE, id="TERMINATE, after it is logged"),
+        pytest.param(TERMINATE, LOGGED, THERE, id="TERMINATE, after it is logged", marks=LONG),
     ],
 )
 def test_a_statement_is_carried_out_or_not(

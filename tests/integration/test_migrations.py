@@ -171,6 +171,7 @@ def test_of_two_who_begin_at_once_one_goes_on(project: Project, history: History
     assert (known.holder is None, known.migrated) == (is_over, "1" if is_over else "<none>")
 
 
+@pytest.mark.long
 def test_processes_that_begin_at_once(
     project: Project, history: History, topic_names: Callable[[str], str]
 ) -> None:

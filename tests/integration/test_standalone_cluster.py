@@ -66,6 +66,7 @@ def is_refused(server: ServerProcess, text: str) -> bool:
     return answer.status_code != 200 or "task slots at once" in json.dumps(answer.json())
 
 
+@pytest.mark.long  # make test-cluster runs it, too
 def test_an_executor_is_lost_and_a_worker_comes(
     cluster: SparkCluster, server: ServerProcess, tmp_path: Path
 ) -> None:

@@ -122,6 +122,7 @@ def test_a_worker_alone(
 
 
 @pytest.mark.kafka
+@pytest.mark.long
 def test_a_worker_of_another_server_is_not_taken_for_its_own(
     broker: EmbeddedBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
