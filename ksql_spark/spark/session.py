@@ -281,11 +281,6 @@ class SparkProcess:
                 log.exception("Spark did not start with master %s", self.master)
                 reason = f"its session with the master {self.master} could not be created"
                 raise KsqlError("SPARK_FAILED", reason=reason, log=self.work_dir / "spark.log") from error
-            jvm: Any = self.session._jvm
-            java_class(jvm, "org.ksqlspark.memory.BlockManagerThreads").limit()
-            if not self.master.startswith("yarn"):
-                settings = self.session.sparkContext._jsc.hadoopConfiguration()
-                java_class(jvm, "org.ksqlspark.memory.HadoopDefaults").forget(settings)
             if not master.is_local(self.master):
                 master.await_executors(self.session, report)
         finally:

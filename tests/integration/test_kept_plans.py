@@ -48,13 +48,3 @@ def test_the_plans_of_the_batch_before_are_forgotten(numbers: Any) -> None:
         return bool(before.isDefined()) and before.get().executionPlan() is None
 
     wait_until(numbers, are_forgotten)
-
-
-def test_what_queries_copy_of_hadoops_settings_is_small(local_spark: Any) -> None:
-    settings = local_spark._jsparkSession.sessionState().newHadoopConf()
-    assert settings.get("yarn.acl.enable") is None and settings.get("mapreduce.job.maps") is None
-    assert settings.get("fs.defaultFS") == "file:///"
-
-
-def test_spark_has_the_pools_of_threads_that_are_limited(local_spark: Any) -> None:
-    assert local_spark._jvm.org.ksqlspark.memory.BlockManagerThreads.limit() == 2

@@ -1,5 +1,2 @@
-/**
- * What lets Spark need less memory: its settings and threads that no query needs, and the spare
- * heap.
- */
+/** How much heap the JVM uses, and giving back what it does not need. */
 package org.ksqlspark.memory;
