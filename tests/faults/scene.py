@@ -203,10 +203,10 @@ class Scene:
             self._send(f"{stream}{n}", key, value, FIRST_MS + self.sent * STEP_MS)
 
     def name_again(self) -> None:
-        """Send the rows of the tables ``names`` once more."""
+        """Send the rows of the tables ``names`` once more, as old as they were, since joins go by time."""
         for n in self.partitions:
             for key in KEYS:
-                self._send(f"names{n}", key.encode(), json.dumps({"NAME": f"name of {key}"}).encode(), None)
+                self._send(f"names{n}", key.encode(), json.dumps({"NAME": f"name of {key}"}).encode(), 1)
 
     def forget(self, topic: str) -> None:
         """Read a topic of results from its beginning again, because it is another one now."""

@@ -212,3 +212,34 @@ def test_partitions_are_added_to_a_sink_and_an_internal_topic(tmp_path: Path) ->
         rebuild(scene)
         until(lambda: scene.health()["isHealthy"])
         until(lambda: scene.last("COUNTS") == scene.last("CHAIN") == dict.fromkeys(KEYS, 20))
+
+
+def test_a_rebuild_leaves_no_session_that_is_not_found_again(tmp_path: Path) -> None:
+    with ServerProcess(tmp_path) as server:
+        scene = Scene(server.ready())
+        sessions = (
+            "CREATE TABLE sessions AS SELECT k, COUNT(*) AS n FROM s WINDOW SESSION (1 HOUR) GROUP BY k;"
+        )
+        server.execute(sources(2) + sessions, **EARLIEST)
+        scene.send(0)
+
+        def live() -> dict[bytes, int]:
+            found: dict[bytes, int] = {}
+            with TopicReader(server.bootstrap_servers(), "SESSIONS", "earliest") as reader:
+                for record in (record for batch in reader.read_to_end() for record in batch):
+                    assert record.key is not None
+                    if record.value is None:
+                        found.pop(record.key, None)
+                    else:
+                        found[record.key] = json.loads(record.value)["N"]
+            return found
+
+        until(lambda: sorted(live().values()) == [10] * len(KEYS))
+        right = live()
+        # as if a task without the session's state had begun another one
+        other = next(iter(right))[:-1] + b"\0"
+        RecordProducer(server.bootstrap_servers()).send("SESSIONS", other, b'{"N": 1}')
+        (shown,) = server.execute("SHOW QUERIES;")
+        body = {"queryId": shown["queries"][0]["id"]}
+        assert httpx.post(f"{server.url}/state/rebuild", json=body, timeout=TIMEOUT_S).status_code == 200
+        until(lambda: live() == right)

@@ -24,6 +24,7 @@ from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
 from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.launcher import Launcher
 from ksql_spark.runtime.queries.managed import ManagedQuery, internal_topics, log_failure
+from ksql_spark.runtime.queries.session_rows import delete_session_rows
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.queries.topics import Loss, QueryTopics
 from ksql_spark.spark.processing_log import ProcessingLog
@@ -312,6 +313,9 @@ class QueryRuns:
         topics = self.topics(query)
         noted = topics.noted_for_rebuild(self._admin.identities(topics.names))
         self.remove_state(query)
+        window = query.plan.sink.window
+        if window is not None and window.kind == "SESSION":
+            delete_session_rows(self._admin, query.plan.sink.topic)
         self._checkpoints.keep(query.id)
         for checkpoint, places in zip(checkpoints, moved, strict=True):
             for topic, offsets in places.items():
