@@ -51,8 +51,8 @@ _LONG_DIGITS = 19
 _MAX_DIGITS = _MAX_NESTED = 1000
 #: how deep the json module and the functions below get with Python's own limit; the limit that they need
 _NESTED_BY_DEFAULT, _RECURSION_LIMIT = 100, 5 * _MAX_NESTED
-#: what opens and closes objects and arrays, and texts, in which they do not count
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+#: what opens and closes objects and arrays, and texts, also one without an end, in which they do not count
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 #: a number, or a text, that may have more
 _LONG = re.compile(rb"[0-9.eE+-]{1001}")
 #: half of a character, which may stand alone

@@ -235,6 +235,8 @@ JSON = [
             ("true and false", BOOLEAN, b"true false", True),
         )
     ),
+    _json("many quotes in a text without an end", '{"A":' + "[" * 101 + '"' + '\\"' * 20_000, {"A": STRING},
+          BAD),
     _json("schema and payload of Connect", '{"schema":{"type":"struct"},"payload":{"x":5}}',
           {"PAYLOAD": Struct((Field("X", INTEGER),))}, {"PAYLOAD": {"X": 5}}),
     _json("an envelope of Debezium", '{"before":null,"after":{"id":7,"d":19000},"ts_ms":1700000000123}',
