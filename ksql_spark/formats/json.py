@@ -211,9 +211,9 @@ def _first_value(data: bytes) -> Any:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         text, rest = data[: error.start].decode(encoding), "\ufffd"
-    if _brackets(text) > _NESTED_BY_DEFAULT:
-        _check_depth(text)
     start = len(text) - len(text.lstrip(_SPACE))
+    if text.startswith(("[", "{"), start) and _brackets(text) > _NESTED_BY_DEFAULT:
+        _check_depth(text)
     value, end = _DECODER.raw_decode(text, start)
     following = text[end : end + 1] or rest
     if following and _runs_on(value, following):

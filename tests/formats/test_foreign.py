@@ -226,6 +226,8 @@ JSON = [
         for name, type_, data, row in (
             ("number and text", INTEGER, b'1 "x"', 1), ("number and byte", INTEGER, b"1\xff", BAD),
             ("number and comma", INTEGER, b"1,2", BAD), ("number and letter", INTEGER, b"1x", BAD),
+            ("number and levels", INTEGER, b"1 " + b"[" * 1001, 1),
+            ("text and levels", STRING, b'"x"' + b"[" * 1001, "x"),
             ("texts", STRING, b'"x""y"', "x"), ("lists", Array(INTEGER), b"[1][2]", [1]),
             ("true and comma", BOOLEAN, b"true,", True), ("true and letter", BOOLEAN, b"truex", BAD),
             ("true and brace", BOOLEAN, b"true}", True), ("true and DEL", BOOLEAN, b"true\x7f", BAD),
