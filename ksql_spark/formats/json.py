@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import codecs
 import functools
 import json
 import math
@@ -205,6 +206,7 @@ def _first_value(data: bytes) -> Any:
     Raises:
         ValueError: there is none.
     """
+    data = data.removeprefix(codecs.BOM_UTF8)
     encoding, rest = json.detect_encoding(data), ""
     try:
         # json.loads(bytes) would let pass halves of characters, which no text may have

@@ -237,6 +237,7 @@ JSON = [
             ("true and false", BOOLEAN, b"true false", True),
         )
     ),
+    _json("a byte order mark and a byte", b'\xef\xbb\xbf{"A":1}\xff', _ONE, {"A": 1}),
     _json("many quotes in a text without an end", '{"A":' + "[" * 101 + '"' + '\\"' * 20_000, {"A": STRING},
           BAD),
     _json("schema and payload of Connect", '{"schema":{"type":"struct"},"payload":{"x":5}}',
