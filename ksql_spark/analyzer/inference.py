@@ -17,7 +17,7 @@ from ksql_spark.formats.capabilities import KINDS
 from ksql_spark.formats.framed import with_schema_id
 from ksql_spark.formats.registered import FieldLeftOut, NotConvertible, ReadSchema, columns
 from ksql_spark.formats.sampling import Sample, guessed, propose, schema_of
-from ksql_spark.formats.schemas import read_schema
+from ksql_spark.formats.schemas import check_further, read_schema
 from ksql_spark.grammar.statements.sources import CreateSource
 from ksql_spark.metastore.sources import DataSource, FormatSpec
 from ksql_spark.schema import RESERVED_COLUMNS, Column, Role
@@ -319,6 +319,13 @@ def _fitting(
             f"[{', '.join(map(str, wrong))}]. Schema from schema registry is [{', '.join(map(str, found))}]",
             node,
         )
+    if not is_bare:
+        try:
+            check_further(schema, [c.name for c in own])
+        except ValueError as error:
+            raise invalid(
+                f"The {side.lower()} columns lack a field of the registered schema. {error}", node
+            ) from None
     return spec if spec.full_name is not None else replace(spec, full_name=read.name)
 
 

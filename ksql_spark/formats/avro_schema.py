@@ -104,6 +104,21 @@ def read(text: str, references: Mapping[str, str]) -> ReadSchema:
     return ReadSchema(_Reader(types).type(schema), name, (name,) if name else ())
 
 
+def check_further(text: str, names: Sequence[str]) -> None:
+    """Make sure that a record's fields besides ``names`` have a default or may be null.
+
+    Raises:
+        ValueError: one has none and may not.
+    """
+    schema = json.loads(text)
+    fields = schema.get("fields", ()) if isinstance(schema, dict) else ()
+    known = {n.upper() for n in names}
+    for field in fields:
+        kinds = field["type"] if isinstance(field["type"], list) else [field["type"]]
+        if field["name"].upper() not in known and "default" not in field and "null" not in kinds:
+            raise ValueError(f"{field['name']}: the schema gives it no default, and allows no NULL.")
+
+
 def parse(text: str, references: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     """The Avro schema ``text``, and the named types in it and in ``references``; for errors see ``read``.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ksql_spark.formats import avro_schema, json_schema, protobuf_schema
 from ksql_spark.formats.registered import NotConvertible, ReadSchema
 from ksql_spark.schema_registry import AVRO, JSON, RegisteredSchema
@@ -27,4 +29,19 @@ def read_schema(schema: RegisteredSchema, full_name: str | None = None) -> ReadS
         raise NotConvertible("it is nested too deeply") from None
     except (AttributeError, KeyError, TypeError) as error:
         # for example a text instead of an object, because registries do not check everything
+        raise NotConvertible(f"it is not well-formed: {error}") from None
+
+
+def check_further(schema: RegisteredSchema, names: Sequence[str]) -> None:
+    """Make sure that records of an AVRO or JSON schema can be written with only the fields ``names``.
+
+    Raises:
+        ValueError: it needs another one, or is not well-formed.
+    """
+    try:
+        if schema.kind == AVRO:
+            avro_schema.check_further(schema.text, names)
+        if schema.kind == JSON:
+            json_schema.further_members(schema.text, schema.references, names)
+    except (AttributeError, TypeError) as error:
         raise NotConvertible(f"it is not well-formed: {error}") from None

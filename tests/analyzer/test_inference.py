@@ -26,7 +26,9 @@ def record(**fields: Any) -> dict[str, Any]:
 @pytest.fixture
 def registry() -> FakeRegistry:
     found = FakeRegistry()
-    found.add("t-value", record(a="int", b={"type": "array", "items": record(c="string") | {"name": "C"}}))
+    value = record(a="int", b={"type": "array", "items": record(c="string") | {"name": "C"}})
+    value["fields"][1]["default"] = []
+    found.add("t-value", value)
     found.add("t-key", "long")
     found.add("j-value", {"type": "object", "properties": {"x": {"type": "integer"}}}, JSON)
     found.add("p-value", 'syntax = "proto3"; message P { int32 x = 1; }', PROTOBUF)
@@ -211,6 +213,38 @@ def create_as(text: str, registry: FakeRegistry | None) -> DataSource:
     statement = grammar.parse_one(text)
     assert isinstance(statement, CreateAsSelect)
     return analyzer.bind_persistent(statement, store, {}, registry).sink
+
+
+@pytest.mark.parametrize(
+    ("format_", "schema", "message"),
+    [
+        (
+            "AVRO",
+            {"type": "record", "name": "R", "fields": [{"name": n, "type": "int"} for n in "ax"]},
+            "x: the schema gives it no default, and allows no NULL.",
+        ),
+        (
+            "JSON",
+            {"properties": {"a": {"type": "integer", "connect.type": "int32"}, "x": {"type": "string"}},
+             "required": ["x"]},
+            "x: the schema requires it, gives it no default, and allows no NULL.",
+        ),
+        (
+            "JSON",
+            {"properties": {"a": {"type": "integer", "connect.type": "int32"}}, "required": 3},
+            "it is not well-formed",
+        ),
+    ],
+)  # fmt: skip
+def test_a_sink_with_an_id_has_all_that_its_schema_requires(format_: str, schema: Any, message: str) -> None:
+    registry = FakeRegistry()
+    id_ = registry.add("x", schema, format_)
+    name = "JSON_SR" if format_ == "JSON" else format_
+    with pytest.raises(KsqlError, match=message):
+        create_as(
+            f"CREATE STREAM o WITH (VALUE_FORMAT='{name}', VALUE_SCHEMA_ID={id_}) AS SELECT * FROM s;",
+            registry,
+        )
 
 
 def test_a_sink_with_an_id_has_the_first_columns_of_its_schema(registry: FakeRegistry) -> None:
