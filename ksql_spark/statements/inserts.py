@@ -71,7 +71,7 @@ def _values(row: BoundRow, context: StatementContext) -> list[Any]:
     count, middle = len(expressions), len(expressions) + len(conversions)
     for cast, after, before in zip(conversions, evaluated[count:middle], evaluated[middle:], strict=True):
         if after is None and before is not None:
-            raise ValueError(f"{cast.operand} is no {cast.type}.")
+            raise ValueError(f"{cast.operand} is not a valid {cast.type}.")
     values = evaluated[:count]
     for (name, expression), value in zip(row.values, values, strict=True):
         computed = expression

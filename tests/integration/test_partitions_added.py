@@ -214,6 +214,7 @@ def test_partitions_are_added_to_a_sink_and_an_internal_topic(tmp_path: Path) ->
         until(lambda: scene.last("COUNTS") == scene.last("CHAIN") == dict.fromkeys(KEYS, 20))
 
 
+@pytest.mark.long
 def test_a_rebuild_leaves_no_session_that_is_not_found_again(tmp_path: Path) -> None:
     with ServerProcess(tmp_path) as server:
         scene = Scene(server.ready())
