@@ -15,7 +15,7 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 final class Refusals {
     /** The latest ones are kept: a query that has got further does not write earlier ones again. */
-    private static final int MOST = 1000;
+    private static final int MAX_REFUSED = 1000;
 
     private static final Map<String, Refusals> QUERIES = new ConcurrentHashMap<>();
 
@@ -34,7 +34,7 @@ final class Refusals {
             new LinkedHashMap<>() {
                 @Override
                 protected boolean removeEldestEntry(Map.Entry<Refused, String> eldest) {
-                    return size() > MOST;
+                    return size() > MAX_REFUSED;
                 }
             };
 
