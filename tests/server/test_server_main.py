@@ -16,10 +16,10 @@ from typing import Any
 import httpx
 import pytest
 
-import server.main
-import server.running
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
+from ksql_spark.server import main as server_main
+from ksql_spark.server import running
 from ksql_spark.server.main import _bind, main
 from ksql_spark.server.running import StartableEngine, between_requests_s
 
@@ -190,8 +190,8 @@ def test_help_says_how_properties_are_written_in_the_environment(capsys: pytest.
 
 def test_folders_of_connectors_may_be_several(monkeypatch: pytest.MonkeyPatch) -> None:
     configs: list[Config] = []
-    monkeypatch.setattr(server.running.Running, "run", lambda self, exits: configs.append(self._config) or 0)
-    monkeypatch.setattr(server.main, "_bind", lambda *_: socket.socket())
+    monkeypatch.setattr(running.Running, "run", lambda self, exits: configs.append(self._config) or 0)
+    monkeypatch.setattr(server_main, "_bind", lambda *_: socket.socket())
     assert main(["--connect-plugins", "/a", "--connect-plugins", "/b,/c"]) == 0
     assert configs[0]["ksql.spark.connect.plugins"] == ["/a", "/b", "/c"]
 
