@@ -16,7 +16,8 @@ from typing import Any, NoReturn
 from unittest import mock
 
 from ksql_spark.config import Config
-from ksql_spark.engine import Engine, Request, bootstrap
+from ksql_spark.engine import Engine, Request
+from ksql_spark.engine.bootstrap import composition
 from ksql_spark.errors import KsqlError
 from tests.statements.world import FakeQueries
 
@@ -27,7 +28,7 @@ def start(config: dict[str, Any], report: Callable[[str], None] = lambda text: N
     admin = getattr(spark.running_session._jvm, "org.apache.kafka.clients.admin.Admin")
     admin.create.side_effect = KsqlError("SPARK_RESTARTING")
     engine = Engine(Config(config), spark)
-    with mock.patch.object(bootstrap, "QueryManager", FakeQueries):
+    with mock.patch.object(composition, "QueryManager", FakeQueries):
         engine.start(report)
     return engine
 
