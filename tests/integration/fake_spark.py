@@ -27,6 +27,8 @@ def start(config: dict[str, Any], report: Callable[[str], None] = lambda text: N
     spark = mock.MagicMock(master="local")
     admin = getattr(spark.running_session._jvm, "org.apache.kafka.clients.admin.Admin")
     admin.create.side_effect = KsqlError("SPARK_RESTARTING")
+    traffic = getattr(spark.running_session._jvm, "org.ksqlspark.kafka.Traffic")
+    traffic.report.return_value = json.dumps({"bounds": [], "queries": {}})
     engine = Engine(Config(config), spark)
     with mock.patch.object(composition, "QueryManager", FakeQueries):
         engine.start(report)
