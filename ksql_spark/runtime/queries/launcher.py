@@ -12,7 +12,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from ksql_spark.config import Client
+from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Spec
@@ -52,7 +52,7 @@ class Launcher:
         heartbeat: for queries with an idle timeout.
         setting_of: the value of a property for a query, by name.
         skips_losses: whether a query goes on where records are lost.
-        client: settings of a Kafka client on the JVM ("consumer", "producer"), with a query's overrides.
+        config: returns the server's configuration of now.
         functions: returns the server's user functions by name.
         processing_log: takes errors of single records; None: they are not reported.
         runs: returns the Spark queries that this server has started.
@@ -68,7 +68,7 @@ class Launcher:
         *,
         setting_of: Callable[[ManagedQuery, str], Any],
         skips_losses: Callable[[ManagedQuery], bool],
-        client: Callable[[Client, Mapping[str, Any]], Mapping[str, str]],
+        config: Callable[[], Config],
         functions: Callable[[], Mapping[str, Spec]],
         processing_log: ProcessingLog | None,
         runs: Callable[[], Iterable[SparkQuery]],
@@ -80,7 +80,7 @@ class Launcher:
         self._heartbeat = heartbeat
         self._setting_of = setting_of
         self._skips_losses = skips_losses
-        self._client = client
+        self._config = config
         self._functions = functions
         self._log = processing_log
         self._runs = runs
@@ -124,7 +124,8 @@ class Launcher:
         stage = query.plan.stages[number]
         is_exactly_once = stage.guarantee == EXACTLY_ONCE
         checkpoint = self._checkpoints.of(query, number)
-        producer = self._client("producer", query.properties)
+        config = self._config().with_values(query.properties)
+        producer = config.client_settings("producer")
         # executors hand results back to the server, where the transaction is
         is_collected = is_exactly_once and not master.is_local(str(session.sparkContext.master))
         exactly_once.begin(self._admin, session, run, stage, checkpoint, producer)
@@ -138,7 +139,7 @@ class Launcher:
         starts = self._starts(query, number)
         feeds = stage.sink.topic if stage in query.plan.inner else None
         interval_ms = self._interval_ms(query, stage)
-        consumer = dict(self._client("consumer", query.properties))
+        consumer = config.client_settings("consumer")
         if is_exactly_once:
             consumer["isolation.level"] = "read_committed"
         is_limited = is_exactly_once and not (stage.by_event_time or tasks.is_merged or tasks.is_one_order)

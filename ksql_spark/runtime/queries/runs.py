@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from ksql_spark.config import Client, Config
+from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -81,7 +81,7 @@ class QueryRuns:
             heartbeat,
             setting_of=self.setting,
             skips_losses=self.skips_losses,
-            client=self._client,
+            config=config,
             functions=functions,
             processing_log=processing_log,
             runs=lambda: [run for query in queries() for run in query.spark],
@@ -95,9 +95,6 @@ class QueryRuns:
     def setting(self, query: ManagedQuery, name: str) -> Any:
         """The value of a property for a query."""
         return query.properties.get(name, self._config()[name])
-
-    def _client(self, client: Client, overrides: Mapping[str, Any]) -> Mapping[str, str]:
-        return self._config().with_values(overrides).client_settings(client)
 
     def skips_losses(self, query: ManagedQuery) -> bool:
         """Whether a query goes on where records are lost."""

@@ -43,8 +43,11 @@ def delete_session_rows(admin: KafkaAdmin, topic: str) -> None:
     try:
         for key, partition in partitions.items():
             producer.send_async(topic, key, None, partition=partition, on_delivery=note)
-        producer.flush()
+        left = producer.flush()
     finally:
         producer.close()
     if failures:
         raise failures[0]
+    if left:
+        reason = f"{left} tombstones were not written to topic '{topic}' in time"
+        raise KsqlError("BROKER_UNREACHABLE", servers=admin.servers, reason=reason)
