@@ -36,6 +36,8 @@ TEXT = "text/plain; charset=utf-8"
 READ_TIMEOUT_S = 1.0
 #: rows that are encoded and sent together
 CHUNK_ROWS = 2000
+#: bytes that are sent at once; a connection whose client does not read holds about twice as many
+MAX_SEND_BYTES = 64 * 1024
 
 # DECIMALs are sent as JSON numbers with all their digits, which json does not support: it gets a marked text
 # instead, and the mark and the quotes around it are removed afterwards. Nobody outside can guess the mark.
@@ -428,10 +430,10 @@ class QueryResponse(Response):
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             self._rows_at_once = 1 if _sends_single_rows(scope, self._stream) else CHUNK_ROWS
             while (pieces := await self._next()) is not None:
-                for piece in filter(None, pieces):
+                for part in _sendable(pieces):
                     if self._client_left:
                         return
-                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+                    await send({"type": "http.response.body", "body": part, "more_body": True})
             if self._failed and not self._format.shows_errors:
                 return  # without the end of the body, which breaks the connection
             await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -467,7 +469,9 @@ class QueryResponse(Response):
                 token = self._stream.continuation if rows else None
                 if 0 < len(rows) <= self._rows_at_once:
                     self._reads_next = token is None
-                    yield [rows_text(rows, self._format)]
+                    pieces = [rows_text(rows, self._format)]
+                    del rows  # while a client does not read, only the text waits
+                    yield pieces
                 else:
                     yield from self._chunks(rows, is_all=token is None)
                 if token is not None:
@@ -489,6 +493,13 @@ class QueryResponse(Response):
             self._reads_next = is_all and begin + CHUNK_ROWS >= len(rows)
             part = rows[begin : begin + CHUNK_ROWS]
             yield [self._format.rows(part[i : i + size]) for i in range(0, len(part), size)]
+
+
+def _sendable(pieces: list[bytes]) -> Iterator[bytes]:
+    """``pieces``, the large ones in parts."""
+    for piece in pieces:
+        for begin in range(0, len(piece), MAX_SEND_BYTES):
+            yield piece[begin : begin + MAX_SEND_BYTES]
 
 
 def _sends_single_rows(scope: Scope, stream: QueryStream) -> bool:

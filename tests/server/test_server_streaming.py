@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import socket
 import sys
 import threading
 import time
+import weakref
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,9 +23,10 @@ from ksql_spark.kafka.consumer import Record
 from ksql_spark.runtime.reading.push import PushResult
 from ksql_spark.runtime.reading.results import SharedRows
 from ksql_spark.runtime.reading.topic_feeds import Batch, PushMemory, Subscription
+from ksql_spark.server.host import Host
 from ksql_spark.server.protocol.connections import Limits
 from ksql_spark.server.streaming import responses as streaming
-from ksql_spark.server.streaming.responses import Delimited, Frames, JsonArray, rows_text
+from ksql_spark.server.streaming.responses import Delimited, Frames, JsonArray, QueryResponse, rows_text
 
 COLUMNS = [ResultColumn("K", "STRING")]
 #: for what happens at once, unless the machine is very busy
@@ -173,6 +176,37 @@ def test_a_client_that_reads_too_slowly_is_closed(
             if stream.rows.qsize() < 10:  # until the system's buffers are full
                 stream.rows.put(row)
     assert "ksql.server.send.timeout.ms" in caplog.text
+
+
+def test_of_what_waits_for_a_client_only_the_text_is_kept() -> None:
+    class OneRow(FakeStream):
+        def __init__(self) -> None:
+            super().__init__("PUSH", COLUMNS)
+            self.row: weakref.ref[Row] | None = None
+
+        def read(self, timeout_s: float) -> list[Row] | None:
+            if self.row is not None:
+                return None
+            row = Row(["x" * 1_000_000])
+            self.row = weakref.ref(row)
+            return [row]
+
+    stream = OneRow()
+    sizes = []
+
+    async def send(message: Any) -> None:
+        if b"x" in message.get("body", b""):
+            assert stream.row is not None and stream.row() is None
+            sizes.append(len(message["body"]))
+
+    async def answer() -> None:
+        host = Host()
+        host.engine = FakeEngine()
+        await QueryResponse(host, stream, Delimited(stream))({"type": "http"}, asyncio.Event().wait, send)
+        host.release_threads()
+
+    asyncio.run(answer())
+    assert sum(sizes) > 1_000_000 and max(sizes) <= streaming.MAX_SEND_BYTES
 
 
 def test_close_query_ends_the_response(live: LiveServer, engine: FakeEngine) -> None:

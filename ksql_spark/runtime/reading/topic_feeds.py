@@ -89,8 +89,8 @@ class Batch:
 
     def __init__(self, records: list[Record]) -> None:
         self.records = records
-        #: bytes that it may take: of the records, of the rows made of them, and of these as text
-        self.size = 3 * sum(map(_size, records))
+        #: bytes that it may take: of the records, the rows made of them, and the text of each row and of all
+        self.size = 4 * sum(map(_size, records))
         #: partition -> the offset of its first record, and the one after its last
         self.first: dict[int, int] = {}
         self.next: dict[int, int] = {}
