@@ -222,7 +222,7 @@ def handwritten(engine: Engine, name: str, source: str, sink: str, folder: Path,
     """Start the same query, as a user of PySpark would write it."""
     from pyspark.sql import functions as F
 
-    session = engine.services.spark.running_session.newSession()
+    session = engine.services.spark.process.running_session.newSession()
     session.conf.set("spark.sql.shuffle.partitions", "1")
     servers = engine.services.admin.servers
     raw = session.readStream.format("kafka").option("kafka.bootstrap.servers", servers)
@@ -279,7 +279,7 @@ def running(
 
 def boundaries(engine: Engine, found: set[float]) -> None:
     """Add the begins and ends of all queries' intervals that Spark reports now."""
-    session = engine.services.spark.running_session
+    session = engine.services.spark.process.running_session
     for query in session._jsparkSession.sharedState().activeStreamingQueries().values():
         for progress in query.recentProgress():
             reported = json.loads(progress.json())

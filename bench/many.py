@@ -311,7 +311,7 @@ def _fill(engine: Engine, count: int, options: argparse.Namespace) -> None:
 
 def _kill(engine: Engine, count: int) -> None:
     began = time.monotonic()
-    os.kill(engine.services.spark.pid, signal.SIGKILL)
+    os.kill(engine.services.spark.process.pid, signal.SIGKILL)
     probe = Probe(engine.services.admin.servers, count)
     probe.wait_for_all(300)
     probe.close()

@@ -51,7 +51,7 @@ def answer(engine: Engine, options: argparse.Namespace) -> None:
 
 def cpu_s(engine: Engine) -> float:
     """CPU time of Spark's JVM, seconds."""
-    times = psutil.Process(engine.services.spark.pid).cpu_times()
+    times = psutil.Process(engine.services.spark.process.pid).cpu_times()
     return float(times.user + times.system)
 
 

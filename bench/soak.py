@@ -203,7 +203,7 @@ class Clients:
 
 def measured(engine: Engine, folder: Path) -> list[float]:
     """What there is now, as SIZES says."""
-    own, jvm = psutil.Process(), psutil.Process(engine.services.spark.pid)
+    own, jvm = psutil.Process(), psutil.Process(engine.services.spark.process.pid)
     sizes = []
     for path, folders, files in os.walk(folder):
         if Path(path) == folder:

@@ -51,7 +51,7 @@ def fill(servers: str, records: int, keys: int) -> None:
 def measure(engine: Engine, out: str, records: int) -> tuple[float, float]:
     """Run the query over all records: CPU seconds of Spark's JVM, and seconds."""
     services = engine.services
-    process = psutil.Process(services.spark.pid)
+    process = psutil.Process(services.spark.process.pid)
     before, began = process.cpu_times(), time.monotonic()
     (answer,) = engine.execute(Request(TABLE.format(out=out), {"auto.offset.reset": "earliest"}))
     assert isinstance(answer, CommandStatusEntity)
@@ -93,7 +93,7 @@ def main() -> None:
             found: dict[int, list[tuple[float, float]]] = {bound: [] for bound in bounds}
             for round_ in range(options.rounds + 1):
                 for bound in bounds:
-                    bound_cache(engine.services.spark.running_session, bound)
+                    bound_cache(engine.services.spark.process.running_session, bound)
                     cpu, took = measure(engine, f"OUT_{round_}_{bound}", options.records)
                     print(
                         f"round {round_}  bound {bound:12,}  {cpu:6.2f} s of CPU  {took:6.2f} s", flush=True

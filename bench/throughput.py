@@ -166,7 +166,7 @@ def handwritten(engine: Engine, name: str, out: str, servers: str, folder: Path)
     """The same query as a PySpark user would write it."""
     from pyspark.sql import functions as F
 
-    session = engine.services.spark.running_session.newSession()
+    session = engine.services.spark.process.running_session.newSession()
     session.conf.set("spark.sql.shuffle.partitions", "2")
     raw = session.readStream.format("kafka").option("kafka.bootstrap.servers", servers)
     raw = raw.option("subscribe", "bids").option("startingOffsets", "earliest").load()

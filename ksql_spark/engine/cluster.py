@@ -104,7 +104,7 @@ class Cluster:
             active_standby_per_query={query.id: _stores(query) for query in queries},
             host_store_lags=self._own_lags(),
         )
-        shown = self._sharing(tables, now, {self._services.host: own})
+        shown = self._sharing(tables, now, {self._services.server.host: own})
         with self._lock:
             for server, other in self._others.items():
                 shown.setdefault(
@@ -198,13 +198,13 @@ class Cluster:
             raise KsqlError("SOURCE_UNKNOWN", kind="Table", name=table)
         encoded = encode_key(source, services.registry, key)
         partitions = services.admin.require_topic(source.topic).partitions
-        of_key = partition_of(services.session(), encoded or b"", partitions)
+        of_key = partition_of(services.spark.session(), encoded or b"", partitions)
         writers = [
             q for q in services.queries.all() if not q.is_transient and q.plan.sink.name == source.name
         ]
         owners = self._owners(writers)
-        active = next((owners[query.id] for query in writers), services.host)
-        hosts = {services.host}
+        active = next((owners[query.id] for query in writers), services.server.host)
+        hosts = {services.server.host}
         if services.placement is not None:
             hosts |= {member.host for member in services.placement.servers().values()}
         return KeyQueryMetadata(
@@ -225,7 +225,7 @@ class Cluster:
         services = self._services
         queries = [query for query in services.queries.all() if not query.is_transient]
         owners = self._owners(queries)
-        hosts = {services.host}
+        hosts = {services.server.host}
         if services.placement is not None:
             hosts |= {member.host for member in services.placement.servers().values()}
         found = []
@@ -245,7 +245,7 @@ class Cluster:
         """Query -> the server that runs it; None: none does now."""
         placement = self._services.placement
         if placement is None:
-            return dict.fromkeys((query.id for query in queries), self._services.host)
+            return dict.fromkeys((query.id for query in queries), self._services.server.host)
         notes = placement.notes()
         return {query.id: placement.state_of(query.id, notes)[1] for query in queries}
 

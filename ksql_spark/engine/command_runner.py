@@ -104,7 +104,7 @@ class CommandRunner:
         count = 0
         with registry.with_functions(services.catalog.functions):
             for sequence, command in self._reader.read_to_end():
-                if services.is_stopping():
+                if services.server.is_stopping():
                     raise KsqlError("STOPPED")
                 count += isinstance(command, Command)
                 self._handle(sequence, command, report)
@@ -196,7 +196,7 @@ class CommandRunner:
         """
         try:
             end = self._services.log.end()
-            self._services.commands.wait_for(end - 1, REQUEST_TIMEOUT_S, self._services.is_stopping)
+            self._services.commands.wait_for(end - 1, REQUEST_TIMEOUT_S, self._services.server.is_stopping)
         except KsqlError:
             return
         if future.done():
@@ -211,7 +211,7 @@ class CommandRunner:
             try:
                 return future.result(0.2)
             except TimeoutError:
-                if self._services.is_stopping() or self._closing.is_set():
+                if self._services.server.is_stopping() or self._closing.is_set():
                     raise KsqlError("STOPPED") from None
             failure = self._failure
             if failure is not None and failure.condition == "SERVICE_ID_TAKEN":
@@ -279,7 +279,7 @@ class CommandRunner:
                 and command.id == cluster_end.COMMAND_ID
                 and not services.queries.is_replaying
             ):
-                services.end()
+                services.server.end()
             return
         action, future = own
         if done is not None:

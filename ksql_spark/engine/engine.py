@@ -196,9 +196,10 @@ class Engine:
 
     def info(self) -> ServerInfo:
         """Version, ids and status."""
+        running = self._running
         return ServerInfo(
             version=SERVER_VERSION,
-            kafka_cluster_id=self._running.services.cluster_id if self._running is not None else "",
+            kafka_cluster_id=running.services.server.kafka_cluster_id if running is not None else "",
             ksql_service_id=str(self._config["ksql.service.id"]),
             server_status=self.state,
         )

@@ -89,7 +89,7 @@ class StatementExecutor:
             KsqlError: BAD_REQUEST; KAFKA_REFUSED, BROKER_UNREACHABLE.
         """
         services = self._services
-        services.await_spark()
+        services.spark.await_start()
         try:
             patterns = [re.compile(pattern) for pattern in topics]
         except re.error as error:
@@ -125,7 +125,7 @@ class StatementExecutor:
                 continue
         deadline = time.monotonic() + OTHERS_END_S
         while services.placement is not None and services.placement.has_others():
-            if time.monotonic() > deadline or services.is_stopping():
+            if time.monotonic() > deadline or services.server.is_stopping():
                 log.warning("not all servers have ended their queries; the topics are deleted nevertheless")
                 break
             time.sleep(0.1)
@@ -138,7 +138,7 @@ class StatementExecutor:
             KsqlError: QUERY_UNKNOWN; SERVICE_ID_TAKEN; KAFKA_REFUSED, BROKER_UNREACHABLE.
         """
         services = self._services
-        services.await_spark()
+        services.spark.await_start()
         with services.lock:
             _check_writable(services)
             queries = [q for q in services.queries.all() if not q.is_transient]
@@ -207,7 +207,7 @@ class StatementExecutor:
         services = self._services
         if services.placement is not None:
             timeout_s = services.config["ksql.statement.timeout.ms"] / 1000 or math.inf
-            services.commands.wait_for(services.log.end() - 1, timeout_s, services.is_stopping)
+            services.commands.wait_for(services.log.end() - 1, timeout_s, services.server.is_stopping)
 
     def _inserted(self, checked: list[_Checked], entities: list[Entity]) -> None:
         """Carry out INSERT VALUES."""
@@ -238,7 +238,7 @@ class StatementExecutor:
             with planning(request, services):
                 checked = self._checked(statements, context, entities)
                 if any(isinstance(one.action, Logged) for one in checked):
-                    services.await_spark()  # what they change runs on Spark
+                    services.spark.await_start()  # what they change runs on Spark
             with self._writing:
                 if services.commands.token == follows:
                     return self._run_until_waiting(checked, follows, entities)
@@ -337,5 +337,5 @@ def _check_writable(services: Services) -> None:
         KsqlError: COMMAND_LOG_NEWER, SERVICE_ID_TAKEN.
     """
     services.commands.check_writable()
-    if services.is_replaced():
+    if services.server.is_replaced():
         raise KsqlError("SERVICE_ID_TAKEN", id=services.config["ksql.service.id"])

@@ -179,17 +179,18 @@ class Health:
     def _command_runner(self) -> bool:
         """Whether the command log can be read, and this server carries out all its commands in time."""
         services = self._services
-        if services.is_replaced():
+        if services.server.is_replaced():
             return False
         try:
-            services.commands.wait_for(services.log.end() - 1, self._deadline_s / 2, services.is_stopping)
+            end, limit_s = services.log.end(), self._deadline_s / 2
+            services.commands.wait_for(end - 1, limit_s, services.server.is_stopping)
         except KsqlError:
             return False
         return True
 
     def _spark(self) -> bool:
         """Whether Spark's process runs and answers."""
-        return self._services.spark.answers()
+        return self._services.spark.process.answers()
 
     def _not_running(self) -> _Queries:
         """The persistent queries that are in ERROR, or that this server will start soon."""

@@ -446,7 +446,7 @@ class QueryService:
             else:
                 view.wait_for(ends, PULL_TIMEOUT_S)
             # a look-up needs no Spark, and goes on while Spark is restarted
-            result = pull.run(plan, view, services.session, services.registry)
+            result = pull.run(plan, view, services.spark.session, services.registry)
             request.known.note(view.topic, view.positions)
             request.known.stopped = services.queries.stopped_writers(plan.source.name)
             return result
@@ -472,14 +472,14 @@ class QueryService:
                 self.plans.note(catalog, settings, request.text, bound, bind)
         consumer = services.client_settings("consumer", context.properties)
         if isinstance(bound, BatchQuery):
-            session = services.session()
+            session = services.spark.session()
             return batch.run(
                 bound, services.views, session, consumer, PULL_TIMEOUT_S, context.config.__getitem__
             )
         if bound.source.is_table:
             return self._answer(bound, request)
         services.admin.require_topic(bound.source.topic)
-        session = services.session()
+        session = services.spark.session()
         root: Any = Source(bound.source, bound.source.name)
         if bound.predicate is not None:
             root = Filter(root, bound.predicate)

@@ -96,7 +96,7 @@ def wait_for_command(request: Request, services: Services) -> None:
     """
     if request.command_sequence_number is not None:
         timeout_s = services.config["ksql.server.command.response.timeout.ms"] / 1000
-        services.commands.wait_for(request.command_sequence_number, timeout_s, services.is_stopping)
+        services.commands.wait_for(request.command_sequence_number, timeout_s, services.server.is_stopping)
 
 
 def parsed(request: Request, context: StatementContext) -> list[Statement]:
@@ -146,7 +146,7 @@ def planning(request: Request, services: Services) -> contextlib.AbstractContext
     limit_s = services.config["ksql.statement.timeout.ms"] / 1000
 
     def interruption() -> str | None:
-        if services.is_stopping():
+        if services.server.is_stopping():
             return "STOPPED"
         return "STATEMENT_CANCELLED" if request.cancelled.is_set() else None
 

@@ -53,6 +53,7 @@ from ksql_spark.statements.context import (
     Starts,
     StatementContext,
     StoredQuery,
+    ThisServer,
 )
 
 #: statement class -> handler; Engine.query runs SELECT and PRINT
@@ -108,6 +109,7 @@ __all__ = [
     "Starts",
     "StatementContext",
     "StoredQuery",
+    "ThisServer",
     "functions",
     "handle",
 ]

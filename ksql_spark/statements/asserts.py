@@ -124,7 +124,7 @@ def _until(problem: Callable[[], str | None], timeout_s: float, context: Stateme
     """
     deadline = time.monotonic() + timeout_s
     while (reason := problem()) is not None:
-        if context.services.is_stopping():
+        if context.services.server.is_stopping():
             raise KsqlError("STOPPED")
         left = deadline - time.monotonic()
         if left <= 0:

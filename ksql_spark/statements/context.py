@@ -26,13 +26,13 @@ from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.cleanup import CleanupRecord
 from ksql_spark.runtime.cluster.placement import Placement
 from ksql_spark.runtime.command_log import CarriedOut, CommandLog
+from ksql_spark.runtime.driver.access import SparkAccess
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading.views import Views
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.security.authorization import ALL_RIGHTS, Rights, Uses
 from ksql_spark.services.python_functions import PythonFunctions
-from ksql_spark.spark.session import Session, SparkProcess
 
 #: the property with which topics of sinks begin
 SINK_PREFIX = "ksql.output.topic.name.prefix"
@@ -43,6 +43,25 @@ NO_FUNCTIONS = PythonFunctions(Path("ext"), (), Path("functions"))
 
 
 @dataclass
+class ThisServer:
+    """The server that an engine belongs to.
+
+    Args:
+        host: its address, ``host:port``.
+        kafka_cluster_id: the id of its Kafka cluster.
+        is_stopping: whether it is stopping; ends actions that wait.
+        is_replaced: whether another server has taken over the service id.
+        end: stops it soon: another server has ended all servers of the service id.
+    """
+
+    host: str = "localhost:8088"
+    kafka_cluster_id: str = ""
+    is_stopping: Callable[[], bool] = lambda: False
+    is_replaced: Callable[[], bool] = lambda: False
+    end: Callable[[], None] = lambda: None
+
+
+@dataclass
 class Services:
     """The parts of a running engine.
 
@@ -50,19 +69,12 @@ class Services:
         catalog: the metastore.
         log: the command log.
         current_config: the server's configuration.
-        lock: held while statements are checked and carried out.
-        evaluate: returns the values of constant expressions.
-        write: like ``producer.send``, but by Spark: slow, but it can write any timestamp.
         registry: the schema registry, or None.
         connect: the Connect cluster.
-        host: the server's address, for EXPLAIN.
-        is_stopping: whether the server is stopping; ends actions that wait.
-        is_replaced: whether another server has taken over the service id.
-        commands: which commands of the log have been carried out.
         functions: folders and modules of user functions.
+        commands: which commands of the log have been carried out.
+        lock: held while statements are checked and carried out.
         placement: which queries run on which server; None: this is the only server.
-        end: stops this server, soon: another one has ended all.
-        await_spark: returns once Spark has started for the first time; raises as SparkStart.wait.
     """
 
     catalog: Catalog
@@ -72,21 +84,14 @@ class Services:
     views: Views
     log: CommandLog
     current_config: CurrentConfig
-    spark: SparkProcess
-    evaluate: Callable[[Any], list[Any]]
-    write: Callable[[str, bytes | None, bytes | None, int], None]
+    spark: SparkAccess
     registry: SchemaRegistry | None = None
     connect: ConnectCluster = field(default_factory=NoConnect)
-    host: str = "localhost:8088"
-    is_stopping: Callable[[], bool] = lambda: False
-    is_replaced: Callable[[], bool] = lambda: False
+    server: ThisServer = field(default_factory=ThisServer)
     functions: PythonFunctions = NO_FUNCTIONS
-    cluster_id: str = ""
     commands: CarriedOut = field(default_factory=CarriedOut)
     lock: threading.RLock = field(default_factory=threading.RLock)
     placement: Placement | None = None
-    end: Callable[[], None] = lambda: None
-    await_spark: Callable[[], None] = lambda: None
 
     @property
     def metastore(self) -> MetaStore:
@@ -102,15 +107,6 @@ class Services:
     def config(self) -> Config:
         """The server's configuration of now."""
         return self.current_config()
-
-    def session(self) -> Session:
-        """The Spark session of now; waits for the first one.
-
-        Raises:
-            KsqlError: SPARK_RESTARTING, and as ``await_spark``.
-        """
-        self.await_spark()
-        return self.spark.running_session
 
     def client_settings(self, client: Client, overrides: Mapping[str, Any]) -> Mapping[str, str]:
         """Settings of a Kafka client on the JVM, with a query's overrides of the server's properties."""

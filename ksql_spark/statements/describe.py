@@ -191,7 +191,7 @@ def _statistics(writers: Sequence[ManagedQuery], services: Services) -> Iterator
             yield f"State of {query.id}: {entries} entries, {kept} bytes at {sizes[-1].at}"
     if has_state:
         with contextlib.suppress(KsqlError):  # Spark is being started
-            used, bound = cache_use(services.spark.running_session)
+            used, bound = cache_use(services.spark.process.running_session)
             yield f"State cache, shared by all queries: {used} of {bound} bytes"
 
 
@@ -387,7 +387,7 @@ def query_description(query: ManagedQuery, services: Services) -> QueryDescripti
             ]
         ),
         state=runner.state,
-        ksql_host_query_status={services.host: status_of(runner.state)},
+        ksql_host_query_status={services.server.host: status_of(runner.state)},
         overridden_properties=masked_values(query.properties),
         query_errors=tuple(
             QueryError(timestamp=e.timestamp_ms, error_message=e.message, type=e.type) for e in query.errors

@@ -51,7 +51,7 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
             partition, offset = services.producer.send(source.topic, key_bytes, value_bytes, at)
             context.known.note(source.topic, {partition: offset + 1})
         else:  # librdkafka takes a timestamp of 0 for none, and sets the current time
-            services.write(source.topic, key_bytes, value_bytes, at)
+            services.spark.write(source.topic, key_bytes, value_bytes, at)
 
     return Immediate(run)
 
@@ -67,7 +67,9 @@ def _values(row: BoundRow, context: StatementContext) -> list[Any]:
     if None not in found:
         return [None if value is None else widen(value) for value, widen in filter(None, found)]
     conversions = row.conversions
-    evaluated = context.services.evaluate([*expressions, *conversions, *(c.operand for c in conversions)])
+    evaluated = context.services.spark.evaluate(
+        [*expressions, *conversions, *(c.operand for c in conversions)]
+    )
     count, middle = len(expressions), len(expressions) + len(conversions)
     for cast, after, before in zip(conversions, evaluated[count:middle], evaluated[middle:], strict=True):
         if after is None and before is not None:

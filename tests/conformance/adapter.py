@@ -142,7 +142,7 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
             )
             self._engine.start()
             assert self._broker.pid is not None
-            self._processes = Processes((self._engine.services.spark.pid, self._broker.pid))
+            self._processes = Processes((self._engine.services.spark.process.pid, self._broker.pid))
         except BaseException:
             self.close()
             raise
@@ -157,7 +157,7 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
         self._registry_url = url
         config = Config({"ksql.schema.registry.url": url or ""})
         self._services.registry = schema_registry(config)
-        set_registry(self._services.spark.running_session, registry_settings(config))
+        set_registry(self._services.spark.process.running_session, registry_settings(config))
 
     # ---- statements ----------------------------------------------------------------------------------
 
@@ -366,7 +366,7 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
     @property
     def _tracker(self) -> Any:
         assert self._engine is not None
-        return self._engine.services.spark.running_session.sparkContext.statusTracker()
+        return self._engine.services.spark.process.running_session.sparkContext.statusTracker()
 
     def _counts(self, topics: Sequence[str]) -> dict[str, int]:
         there = [t for t in topics if t in self._known(topics)]

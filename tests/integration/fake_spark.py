@@ -17,7 +17,7 @@ from unittest import mock
 
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
-from ksql_spark.engine.bootstrap import composition
+from ksql_spark.engine.bootstrap import queries
 from ksql_spark.errors import KsqlError
 from tests.statements.world import FakeQueries
 
@@ -30,7 +30,7 @@ def start(config: dict[str, Any], report: Callable[[str], None] = lambda text: N
     traffic = getattr(spark.running_session._jvm, "org.ksqlspark.kafka.Traffic")
     traffic.report.return_value = json.dumps({"bounds": [], "queries": {}})
     engine = Engine(Config(config), spark)
-    with mock.patch.object(composition, "QueryManager", FakeQueries):
+    with mock.patch.object(queries, "QueryManager", FakeQueries):
         engine.start(report)
     return engine
 

@@ -45,10 +45,10 @@ def registry(engine: Engine) -> Iterator[None]:
     with RegistryServer() as server:
         config = Config({"ksql.schema.registry.url": server.url})
         services.registry = schema_registry(config)
-        set_registry(services.spark.running_session, registry_settings(config))
+        set_registry(services.spark.process.running_session, registry_settings(config))
         yield
         services.registry = before
-        set_registry(services.spark.running_session, {})
+        set_registry(services.spark.process.running_session, {})
 
 
 @pytest.mark.parametrize(("title", "table"), TUTORIALS, ids=[title for title, _ in TUTORIALS])

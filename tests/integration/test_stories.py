@@ -334,10 +334,10 @@ def registry(engine: Engine) -> Iterator[RegistryServer]:
     with RegistryServer() as server:
         config = Config({"ksql.schema.registry.url": server.url})
         services.registry = schema_registry(config)
-        set_registry(services.spark.running_session, registry_settings(config))
+        set_registry(services.spark.process.running_session, registry_settings(config))
         yield server
         services.registry = before
-        set_registry(services.spark.running_session, {})
+        set_registry(services.spark.process.running_session, {})
 
 
 @slow

@@ -89,7 +89,7 @@ def test_other_requests_go_on_meanwhile(world: World) -> None:
 
 
 def test_stopping_ends_the_wait(world: World) -> None:
-    world.services.is_stopping = lambda: True
+    world.services.server.is_stopping = lambda: True
     assert world.refused("ASSERT TOPIC nothing TIMEOUT 1 DAY;").condition == "STOPPED"
 
 

@@ -49,12 +49,12 @@ def test_servers_are_alive_while_they_say_so(make_world: Callable[..., World]) -
     cluster.report("b:1", {"stateStoreLags": {}, "updateTimeMs": 1})
     status = cluster.status()
     assert {server: entry.host_alive for server, entry in status.items()} == {
-        world.services.host: True,
+        world.services.server.host: True,
         "a:1": True,
         "b:1": False,
     }
     assert status["b:1"].host_store_lags == {"stateStoreLags": {}, "updateTimeMs": 1}
-    own, query = status[world.services.host], next(i for i in world.ids() if i.startswith("CTAS"))
+    own, query = status[world.services.server.host], next(i for i in world.ids() if i.startswith("CTAS"))
     stores = ActiveStandby(active_stores=("COUNTS",), active_partitions=(TopicPartition("COUNTS", 0),))
     assert own.active_standby_per_query == {query: stores}
     assert isinstance(own.host_store_lags, HostStoreLags) and own.host_store_lags.state_store_lags == {}
@@ -73,7 +73,7 @@ def test_which_partition_has_a_key_and_who_writes_it(
     world = make_world()
     world.run(STATEMENTS)
     cluster = Cluster(world.services)
-    host, port = world.services.host.split(":")
+    host, port = world.services.server.host.split(":")
     here = HostInfo(host, int(port))
     found = cluster.metadata_for_key("counts", {"id": 7})
     assert (found.table, found.topic, found.partition) == ("COUNTS", "COUNTS", 0)

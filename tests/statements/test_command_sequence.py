@@ -50,7 +50,7 @@ def test_a_request_waits_for_a_command(world: World) -> None:
 
 
 def test_a_server_that_stops_lets_no_request_wait(world: World) -> None:
-    world.services.is_stopping = lambda: True
+    world.services.server.is_stopping = lambda: True
     with pytest.raises(KsqlError) as caught:
         ask(world, len(world.log.records))
     assert caught.value.condition == "STOPPED"

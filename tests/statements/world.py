@@ -18,13 +18,16 @@ from ksql_spark.engine.execution import StatementExecutor
 from ksql_spark.engine.request import Request
 from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import Expression
 from ksql_spark.kafka.admin import Consumers, KafkaAdmin, Topic, TopicIdentity
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.runtime.command_log import Command, CommandLog, Unreadable, decode, encode
+from ksql_spark.runtime.driver.access import SparkAccess
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading.views import Views
+from ksql_spark.spark.session import SparkProcess
 from ksql_spark.statements import Services
 from ksql_spark.storage import LocalFolder
 from ksql_spark.types import STRING
@@ -112,6 +115,20 @@ class FakeSpark:
 
     def answers(self) -> bool:
         return self.is_alive
+
+
+class FakeSparkAccess(SparkAccess):
+    """What statements ask of Spark."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(cast(SparkProcess, world.spark), lambda: None, CurrentConfig(Config({})))
+        self._world = world
+
+    def evaluate(self, expressions: Sequence[Expression]) -> list[Any]:
+        return ["" if e.type == STRING else 0 for e in expressions]
+
+    def write(self, topic: str, key: bytes | None, value: bytes | None, time_ms: int) -> None:
+        self._world.send(topic, key, value, time_ms)
 
 
 class FakeSparkQuery:
@@ -236,9 +253,7 @@ class World:
             views=Views(admin, self._folder / "views"),
             log=cast(CommandLog, self.log),
             current_config=config,
-            spark=cast(Any, self.spark),
-            evaluate=lambda expressions: ["" if e.type == STRING else 0 for e in expressions],
-            write=lambda *record: self.sent.append(record[:3]),
+            spark=FakeSparkAccess(self),
             registry=schema_registry(self._config),
             connect=connect_cluster(self._config) or NoConnect(),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from ksql_spark.engine.bootstrap.kafka import (
 )
 from ksql_spark.engine.bootstrap.lifecycle import Lifecycle, Report
 from ksql_spark.engine.bootstrap.processing_log import create_log_stream, create_processing_log
+from ksql_spark.engine.bootstrap.queries import create_queries, create_views
 from ksql_spark.engine.bootstrap.registry import RegistryOfSpark
 from ksql_spark.engine.bootstrap.spark import (
     begin_spark,
@@ -33,7 +33,6 @@ from ksql_spark.engine.execution import StatementExecutor
 from ksql_spark.engine.health import DEADLINE_S, Health
 from ksql_spark.engine.metrics import Measures
 from ksql_spark.engine.query_service import QueryService, transient_topic_prefix
-from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.lease import ServiceLease
 from ksql_spark.kafka.producer import RecordProducer
@@ -41,24 +40,19 @@ from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.metastore.serdes import check_registry, record_spec
 from ksql_spark.runtime.cluster.state_owner import StateOwner, claim
 from ksql_spark.runtime.command_log import CommandLog
+from ksql_spark.runtime.driver.access import SparkAccess
 from ksql_spark.runtime.driver.startup import SparkStart
 from ksql_spark.runtime.driver.warm_up import WarmUp
 from ksql_spark.runtime.queries.definition import TRANSIENT_PREFIX
-from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
-from ksql_spark.runtime.queries.manager import QueryManager
-from ksql_spark.runtime.reading.views import Views
 from ksql_spark.services import artifacts
 from ksql_spark.services.data_dir import locked_data_dir
 from ksql_spark.services.early_broker import EarlyBroker
 from ksql_spark.services.python_functions import PythonFunctions
-from ksql_spark.spark import master, sinks
-from ksql_spark.spark.evaluate import evaluate
+from ksql_spark.spark import master
 from ksql_spark.spark.python_calls import end_workers
-from ksql_spark.spark.session import Session, SparkProcess
-from ksql_spark.statements import Services, functions
+from ksql_spark.spark.session import SparkProcess
+from ksql_spark.statements import Services, ThisServer, functions
 from ksql_spark.storage import Folder
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -207,62 +201,40 @@ class Bootstrap:
         """
         config, lifecycle = self._config, self._lifecycle
         current = CurrentConfig(config.with_values({"bootstrap.servers": servers}))
-        service_id = str(config["ksql.service.id"])
+        access = SparkAccess(spark, starting.wait, current)
         catalog = Catalog()
-
-        def session() -> Session:
-            starting.wait()
-            return spark.running_session
-
         admin = KafkaAdmin(servers, config.kafka_client_settings())
         lifecycle.on_stop(admin.close)
+        service_id, cluster_id = str(config["ksql.service.id"]), admin.cluster_id()
         if config["ksql.state.dir"]:
-            claim(state, StateOwner(admin.cluster_id(), service_id))
+            claim(state, StateOwner(cluster_id, service_id))
         producer = RecordProducer(servers, config.kafka_client_settings())
         lifecycle.on_stop(producer.close)
         placement = create_placement(config, self._data_dir, admin, lambda: spark.running_session, lifecycle)
         confirm = lease.confirm if lease is not None else lambda: None
         command_log = CommandLog(admin, producer, service_id, confirm)
-        views = Views(
-            admin,
-            self._data_dir / "views",
-            lambda: int(current()["ksql.pull.views.max.bytes"]),
-            lambda: current()["ksql.pull.views"] == "eager",
-            lambda topic: producer.written.get(topic, {}),
-        )
-        lifecycle.on_stop(views.close)
+        views = create_views(current, self._data_dir, admin, producer, lifecycle)
         processing_log = create_processing_log(config, admin, lifecycle)
-        heartbeat = IdleHeartbeat(admin, service_id)
-        lifecycle.on_stop(heartbeat.close)
-        queries = QueryManager(
-            session,
-            admin,
-            state,
-            heartbeat,
+        is_ours = self._given_spark is None
+        queries = create_queries(
             current,
-            functions=catalog.functions,
-            processing_log=processing_log,
-            placement=placement,
-            scratch=scratch,
+            catalog,
+            admin,
+            access,
+            processing_log,
+            placement,
+            lease,
+            state,
+            scratch,
+            lifecycle,
+            kill_spark=spark.kill if is_ours else None,
         )
-
-        def shut_down() -> None:
-            if not queries.shut_down() and self._given_spark is None:
-                log.warning("Spark is ended at once: some queries wait for Kafka")
-                spark.kill()
-
-        lifecycle.on_stop(shut_down)
-        if lease is not None:
-            lease.when_lost(lambda: queries.fence(KsqlError("SERVICE_ID_TAKEN", id=service_id).message))
-        if placement is not None:
-            lifecycle.on_stop(placement.close)
         registry_of_spark = RegistryOfSpark(config, self._data_dir, spark)
 
         def started() -> None:
             registry_of_spark.tell()
             processing_log.open(spark.running_session)
 
-        is_ours = self._given_spark is None
         watchers = create_watchers(spark, queries, started, lifecycle) if is_ours else ()
 
         def open_spark() -> None:
@@ -279,20 +251,19 @@ class Bootstrap:
             views=views,
             log=command_log,
             current_config=current,
-            spark=spark,
-            lock=self._lock,
-            cluster_id=admin.cluster_id(),
-            evaluate=lambda expressions: evaluate(session(), expressions),
-            write=lambda *record: sinks.write(session(), current().client_settings("producer"), *record),
+            spark=access,
             registry=registry,
             connect=create_connect(config, self._data_dir, servers, registry, lifecycle),
-            host=advertised_host(config),
-            is_stopping=lifecycle.is_stopping,
-            is_replaced=lambda: lease is not None and lease.is_lost,
-            placement=placement,
-            end=self._end,
+            server=ThisServer(
+                host=advertised_host(config),
+                kafka_cluster_id=cluster_id,
+                is_stopping=lifecycle.is_stopping,
+                is_replaced=lambda: lease is not None and lease.is_lost,
+                end=self._end,
+            ),
             functions=self._python_functions(),
-            await_spark=starting.wait,
+            lock=self._lock,
+            placement=placement,
         )
         return services, open_spark
 
@@ -309,7 +280,7 @@ class Bootstrap:
         if services.queries.all():
             return
         warm_up = WarmUp(
-            services.spark.running_session,
+            services.spark.process.running_session,
             services.admin,
             services.producer,
             services.config,
