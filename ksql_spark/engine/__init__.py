@@ -7,7 +7,7 @@ from ksql_spark.engine.request import Request
 from ksql_spark.runtime.inserts import Acknowledged, RowInserter
 from ksql_spark.runtime.reading.lookups import LookUp
 from ksql_spark.runtime.reading.protobuf_rows import ProtobufRows
-from ksql_spark.runtime.reading.results import QueryStream, ResultColumn, Row
+from ksql_spark.runtime.reading.results import QueryStream, ResultColumn, Row, Rows
 
 __all__ = [
     "Acknowledged",
@@ -21,4 +21,5 @@ __all__ = [
     "ResultColumn",
     "Row",
     "RowInserter",
+    "Rows",
 ]

@@ -393,7 +393,7 @@ class QueryService:
         query: ManagedQuery,
         bound: PushQuery,
         source: DataSource,
-        rows: push.Rows,
+        rows: push.RowMaker,
         *,
         is_continued: bool,
     ) -> PushResult:

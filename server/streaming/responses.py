@@ -24,7 +24,7 @@ from ksql_spark.server.errors import NOT_ACCEPTABLE, RequestError
 from ksql_spark.server.host import Host
 
 if TYPE_CHECKING:
-    from ksql_spark.engine import LookUp, QueryStream, ResultColumn, Row
+    from ksql_spark.engine import LookUp, QueryStream, ResultColumn, Row, Rows
 
 FRAMES = "application/vnd.ksql.v1+json"
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"
@@ -75,14 +75,11 @@ def row_text(row: Row) -> bytes:
     return row.json
 
 
-def rows_text(rows: Sequence[Row], format: Format) -> bytes:
+def rows_text(rows: Rows, format: Format) -> bytes:
     """``rows`` in a format, made once for all clients that get the same rows in the same format."""
-    parts = getattr(rows, "parts", None)
-    if parts is None:
-        return format.rows(rows)
     kind = type(format)
     texts = []
-    for part in parts:
+    for part in rows.parts:
         text = part.encoded.get(kind)
         if text is None:
             text = part.encoded[kind] = format.rows(part)
@@ -486,7 +483,7 @@ class QueryResponse(Response):
                 yield [self._format.error(errors.body(error))]
         yield [self._format.end()]
 
-    def _chunks(self, rows: list[Row], *, is_all: bool) -> Iterator[list[bytes]]:
+    def _chunks(self, rows: Rows, *, is_all: bool) -> Iterator[list[bytes]]:
         """The rows of one read, after which the next one follows if that ``is_all``."""
         size = self._rows_at_once
         for begin in range(0, max(len(rows), 1), CHUNK_ROWS):

@@ -15,7 +15,7 @@ from typing import Any
 
 from ksql_spark import SERVER_VERSION
 from ksql_spark.config import warning
-from ksql_spark.engine import Acknowledged, QueryStream, Request, ResultColumn, Row
+from ksql_spark.engine import Acknowledged, QueryStream, Request, ResultColumn, Row, Rows
 from ksql_spark.engine.metrics import LAG, LATENCY, Figure
 from ksql_spark.entities import Entity
 from ksql_spark.entities.catalog import FunctionNameList, PropertiesList, Property, SimpleFunctionInfo
@@ -111,9 +111,9 @@ class FakeStream(QueryStream):
         self._ends = True
         self.rows.put(None)
 
-    def read(self, timeout_s: float) -> list[Row] | None:
+    def read(self, timeout_s: float) -> Rows | None:
         """As QueryStream.read."""
-        rows: list[Row] = []
+        rows = Rows()
         while not self.closed.is_set():
             empty = self.rows.empty()
             if empty and (rows or self.error or self._ends):

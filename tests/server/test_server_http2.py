@@ -12,7 +12,7 @@ import pytest
 from fake_engine import FakeEngine, FakeStream
 from live_server import LiveServer
 
-from ksql_spark.engine import ResultColumn, Row
+from ksql_spark.engine import ResultColumn, Row, Rows
 from ksql_spark.server.protocol import http
 from ksql_spark.server.protocol.http import MAX_WAITING_BYTES, has_http2
 
@@ -98,11 +98,11 @@ class Endless(FakeStream):
         self.read_bytes = 0
         self.paused = threading.Event()
 
-    def read(self, timeout_s: float) -> list[Row] | None:
+    def read(self, timeout_s: float) -> Rows | None:
         if self.closed.is_set():
             return None
         self.read_bytes += 10_000
-        return [Row(["x" * 10_000])]
+        return Rows([Row(["x" * 10_000])])
 
 
 @needs_http2

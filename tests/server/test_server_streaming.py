@@ -18,10 +18,9 @@ import pytest
 from fake_engine import FakeEngine, FakeStream
 from live_server import LiveServer
 
-from ksql_spark.engine import ResultColumn, Row
+from ksql_spark.engine import ResultColumn, Row, Rows
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.runtime.reading.push import PushResult
-from ksql_spark.runtime.reading.results import SharedRows
 from ksql_spark.runtime.reading.topic_feeds import Batch, PushMemory, Subscription
 from ksql_spark.server.host import Host
 from ksql_spark.server.protocol.connections import Limits
@@ -70,8 +69,8 @@ class LiveEngine(FakeEngine):
         query = SimpleNamespace(id="transient_S_1", statement="S", errors=[])
         queries = SimpleNamespace(find=lambda query_id: query, drop=lambda query: None)
 
-        def rows(records: Any) -> SharedRows:
-            return SharedRows(Row([record.offset]) for record in records)
+        def rows(records: Any) -> Rows:
+            return Rows(Row([record.offset]) for record in records)
 
         return PushResult(query, queries, [], subscription, rows, "S", self.limit, lambda: None)  # type: ignore[arg-type]
 
@@ -184,12 +183,12 @@ def test_of_what_waits_for_a_client_only_the_text_is_kept() -> None:
             super().__init__("PUSH", COLUMNS)
             self.row: weakref.ref[Row] | None = None
 
-        def read(self, timeout_s: float) -> list[Row] | None:
+        def read(self, timeout_s: float) -> Rows | None:
             if self.row is not None:
                 return None
             row = Row(["x" * 1_000_000])
             self.row = weakref.ref(row)
-            return [row]
+            return Rows([row])
 
     stream = OneRow()
     sizes = []
@@ -284,10 +283,10 @@ def test_a_query_that_has_ended_is_not_cut_off(engine: FakeEngine) -> None:
 
 @pytest.mark.parametrize("kind", [Frames, Delimited, JsonArray])
 def test_what_clients_share_is_encoded_once(kind: Any) -> None:
-    parts = [SharedRows([Row(["a"]), Row(["b"], tombstone=True)]), SharedRows([Row(["c"])])]
-    shared = [SharedRows.of(parts), parts[1]]
+    parts = [Rows([Row(["a"]), Row(["b"], tombstone=True)]), Rows([Row(["c"])])]
+    shared = [Rows.of(parts), parts[1]]
     expected = [kind(push_stream()).rows(list(rows)) for rows in shared]
     assert [rows_text(rows, kind(push_stream())) for rows in shared] == expected
     kept = [part.encoded[kind] for part in parts]
-    assert rows_text(SharedRows.of(parts), kind(push_stream())) == b"".join(kept) == expected[0]
+    assert rows_text(Rows.of(parts), kind(push_stream())) == b"".join(kept) == expected[0]
     assert rows_text(parts[1], kind(push_stream())) is kept[1]

@@ -24,7 +24,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.logical.nodes import BatchQuery, KeyLookup, Limit, Node, Project, Source, relations
 from ksql_spark.runtime.errors import job_failure
 from ksql_spark.runtime.reading.pull import encoded_keys
-from ksql_spark.runtime.reading.results import QueryStream, Row, api_value, result_columns
+from ksql_spark.runtime.reading.results import QueryStream, Row, Rows, api_value, result_columns
 from ksql_spark.runtime.reading.view import StoredRow
 from ksql_spark.runtime.reading.views import Views
 from ksql_spark.schema import Column
@@ -76,7 +76,7 @@ class BatchResult(QueryStream):
         self._worker = threading.Thread(target=self._work, name=self.query_id, daemon=True)
         self._worker.start()
 
-    def read(self, timeout_s: float) -> list[Row] | None:
+    def read(self, timeout_s: float) -> Rows | None:
         """The rows that have arrived; [] if none came within ``timeout_s`` seconds; None at the end.
 
         Raises:
@@ -87,12 +87,12 @@ class BatchResult(QueryStream):
         try:
             piece = self._pieces.get(timeout=timeout_s)
         except queue.Empty:
-            return []
+            return Rows()
         if not isinstance(piece, list):
             self._closed.set()
         if isinstance(piece, Exception):
             raise piece
-        return piece
+        return None if piece is None else Rows(piece)
 
     def close(self) -> None:
         """Cancel the query if it still runs; may be called more than once."""

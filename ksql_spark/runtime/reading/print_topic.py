@@ -13,7 +13,7 @@ from ksql_spark.formats.self_described import SelfDescribed
 from ksql_spark.formats.spec import KEY, VALUE
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
-from ksql_spark.runtime.reading.results import QueryStream, ResultColumn, Row
+from ksql_spark.runtime.reading.results import QueryStream, ResultColumn, Row, Rows
 from ksql_spark.schema_registry import SchemaRegistry
 
 _numbers = itertools.count(1)
@@ -63,14 +63,14 @@ class PrintResult(QueryStream):
         }
         self._announced: dict[str, str] = {}
 
-    def read(self, timeout_s: float) -> list[Row] | None:
+    def read(self, timeout_s: float) -> Rows | None:
         """The lines of the records that have arrived, see QueryStream."""
         if self._closed or (self._left is not None and self._left <= 0):
             self.close()
             return None
         with self._lock:
             records = [] if self._closed else self._reader.poll_batch(timeout_s, max_bytes=_PREFETCH_BYTES)
-        rows = []
+        rows = Rows()
         for record in records:
             if self._left is not None and self._left <= 0:
                 break

@@ -27,6 +27,7 @@ from ksql_spark.runtime.reading.results import (
     QueryStream,
     ResultColumn,
     Row,
+    Rows,
     api_form,
     api_value,
     result_columns,
@@ -57,9 +58,10 @@ class ScanResult(QueryStream):
         self._pages = itertools.chain([first], pages)
         self._closed = False
 
-    def read(self, timeout_s: float) -> list[Row] | None:
+    def read(self, timeout_s: float) -> Rows | None:
         """The next page; None after the last."""
-        return None if self._closed else next(self._pages, None)
+        page = None if self._closed else next(self._pages, None)
+        return None if page is None else Rows(page)
 
     def close(self) -> None:
         """Read no more."""

@@ -1,7 +1,7 @@
 """Push queries, whose rows go to the client as they arrive (reference §2.5).
 
 A query of plain columns and conditions over a stream reads the stream's topic itself. Any other is a query of
-Spark that writes to a topic of its own, which all clients that ask the same read (runtime.sharing).
+Spark that writes to a topic of its own, which all clients that ask the same read (shared_queries.py).
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from ksql_spark.metastore.serdes import value_serde
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
-from ksql_spark.runtime.reading.results import QueryStream, Row, SharedRows, api_value, result_columns
+from ksql_spark.runtime.reading.results import QueryStream, Row, Rows, api_value, result_columns
 from ksql_spark.runtime.reading.row_decoding import READERS, is_plain, rows_of
 from ksql_spark.runtime.reading.topic_feeds import Batch, Subscription
 from ksql_spark.schema import PSEUDO_COLUMNS, Column, Role
 
-#: records as the rows that a client gets
-Rows = Callable[[Iterable[Record]], SharedRows]
+#: makes records the rows that a client gets
+RowMaker = Callable[[Iterable[Record]], Rows]
 #: takes a record that cannot be read, and why
 OnUnreadable = Callable[[Record, BadRecord], None]
 
 
-class PlacedRows(SharedRows):
-    """Rows of a query of Spark, with the partitions and offsets of the records that they were made of."""
+class PlacedRows(Rows):
+    """RowMaker of a query of Spark, with the partitions and offsets of the records that they were made of."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class PlacedRows(SharedRows):
         self.first[partition] = min(offset, self.first.get(partition, offset))
         self.next[partition] = max(offset + 1, self.next.get(partition, 0))
 
-    def since(self, starts: Mapping[int, int]) -> SharedRows:
+    def since(self, starts: Mapping[int, int]) -> Rows:
         """The rows of records from ``starts`` (partition -> offset) on."""
         for partition, first in self.first.items():
             if first < starts.get(partition, 0):
@@ -56,10 +56,10 @@ class PlacedRows(SharedRows):
         else:
             return self
         places = zip(self, self.places, strict=True)
-        return SharedRows(row for row, (partition, offset) in places if offset >= starts.get(partition, 0))
+        return Rows(row for row, (partition, offset) in places if offset >= starts.get(partition, 0))
 
 
-def results(sink: DataSource, columns: Sequence[Column]) -> Rows:
+def results(sink: DataSource, columns: Sequence[Column]) -> RowMaker:
     """For a query of Spark: its records are its rows.
 
     Args:
@@ -70,8 +70,8 @@ def results(sink: DataSource, columns: Sequence[Column]) -> Rows:
     end = len(types) + 1
     has_places = len(sink.schema.columns) > end
 
-    def rows(records: Iterable[Record]) -> SharedRows:
-        found, placed = SharedRows(), PlacedRows()
+    def rows(records: Iterable[Record]) -> Rows:
+        found, placed = Rows(), PlacedRows()
         for record in records:
             values = None if record.value is None else serde.decode(record.value)
             if values is not None:
@@ -86,7 +86,7 @@ def results(sink: DataSource, columns: Sequence[Column]) -> Rows:
     return rows
 
 
-def direct(query: PushQuery, on_unreadable: OnUnreadable) -> tuple[DataSource, Rows] | None:
+def direct(query: PushQuery, on_unreadable: OnUnreadable) -> tuple[DataSource, RowMaker] | None:
     """For a query that needs no Spark: the stream that it reads, and how; None for any other.
 
     It selects plain columns of one stream without a window, whose event time is its records' time, in
@@ -121,8 +121,8 @@ def direct(query: PushQuery, on_unreadable: OnUnreadable) -> tuple[DataSource, R
         [(e, c.type) for e, c in zip(items, query.output, strict=True)], predicate, reader.places
     )
 
-    def rows(records: Iterable[Record]) -> SharedRows:
-        found = SharedRows()
+    def rows(records: Iterable[Record]) -> Rows:
+        found = Rows()
         for record in records:
             try:
                 values = reader.stream_row(record)
@@ -150,7 +150,7 @@ class Places:
         self._starts = starts
         self._next = dict(starts)
 
-    def own(self, rows: SharedRows) -> SharedRows:
+    def own(self, rows: Rows) -> Rows:
         """Those of ``rows`` that the client wants."""
         if not isinstance(rows, PlacedRows):
             return rows
@@ -167,7 +167,7 @@ class Places:
 
 
 class PushResult(QueryStream):
-    """A QueryStream over a push query. What it reads is shared with others (feeds.py).
+    """A QueryStream over a push query. Others share what it reads (topic_feeds.py).
 
     Args:
         query: as the query manager has it.
@@ -188,7 +188,7 @@ class PushResult(QueryStream):
         queries: QueryManager,
         columns: Sequence[Column],
         subscription: Subscription,
-        rows: Rows,
+        rows: RowMaker,
         same: Hashable,
         limit: int | None,
         on_close: Callable[[], None],
@@ -236,7 +236,7 @@ class PushResult(QueryStream):
         else:
             self._subscription.when_arrived(on_arrival)
 
-    def read(self, timeout_s: float) -> list[Row] | None:
+    def read(self, timeout_s: float) -> Rows | None:
         """The rows that have arrived, see QueryStream. With 0 it never blocks: who calls that has to close.
 
         Raises:
@@ -252,9 +252,9 @@ class PushResult(QueryStream):
         self._is_removed = self._queries.find(self.query_id) is None
         with self._lock:
             batches = [] if self._closed or was_removed else self._subscription.read(timeout_s)
-        rows: list[Row] = self._rows_of(batches)
+        rows = self._rows_of(batches)
         if self._left is not None:
-            rows = rows[: self._left]
+            rows = rows if len(rows) <= self._left else Rows(rows[: self._left])
             self._left -= len(rows)
         if rows:
             return rows
@@ -274,15 +274,15 @@ class PushResult(QueryStream):
         if timeout_s > 0:
             self.close()
 
-    def _rows_of(self, batches: Sequence[Batch]) -> SharedRows:
+    def _rows_of(self, batches: Sequence[Batch]) -> Rows:
         """What the client gets of the batches."""
         if len(batches) == 1:
-            rows: SharedRows = batches[0].made(self._same, self._rows)
+            rows: Rows = batches[0].made(self._same, self._rows)
             return rows if self._places is None else self._places.own(rows)
         made = (batch.made(self._same, self._rows) for batch in batches)
         own = made if self._places is None else map(self._places.own, made)
         parts = [rows for rows in own if rows]
-        return SharedRows.of(parts) if parts else SharedRows()
+        return Rows.of(parts) if parts else Rows()
 
     def close(self) -> None:
         """End the query; callable from any thread, more than once."""

@@ -75,17 +75,17 @@ class Row:
     json: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
 
-class SharedRows(list[Row]):
-    """Rows that several clients get. It is not changed once it is made."""
+class Rows(list[Row]):
+    """Rows of one read, which several clients may get. They are not changed once they are made."""
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
         super().__init__(rows)
         #: kind of format -> the rows in it, made once for all clients
         self.encoded: dict[Hashable, bytes] = {}
-        self._parts: tuple[SharedRows, ...] = ()
+        self._parts: tuple[Rows, ...] = ()
 
     @classmethod
-    def of(cls, parts: Sequence[SharedRows]) -> SharedRows:
+    def of(cls, parts: Sequence[Rows]) -> Rows:
         """The rows of all ``parts``, one after another."""
         if len(parts) == 1:
             return parts[0]
@@ -94,7 +94,7 @@ class SharedRows(list[Row]):
         return whole
 
     @property
-    def parts(self) -> tuple[SharedRows, ...]:
+    def parts(self) -> tuple[Rows, ...]:
         """What it was made of, each of which other clients get, too."""
         return self._parts or (self,)
 
@@ -132,7 +132,7 @@ class QueryStream(Protocol):
         """Call ``on_arrival`` once, in any thread, when there may be something to read."""
         on_arrival()
 
-    def read(self, timeout_s: float) -> list[Row] | None:
+    def read(self, timeout_s: float) -> Rows | None:
         """The rows that have arrived; [] if none came within ``timeout_s`` seconds; None at the end."""
         ...
 
@@ -152,10 +152,10 @@ class PullResult(QueryStream):
         self.columns = columns
         self.final_message: str | None = None
         self._final = final_message
-        self._rows: list[Row] | None = rows
+        self._rows: Rows | None = Rows(rows)
         self.is_complete = len(rows) <= SMALL
 
-    def read(self, timeout_s: float) -> list[Row] | None:
+    def read(self, timeout_s: float) -> Rows | None:
         """All rows at the first call, then None."""
         rows, self._rows = self._rows, None
         if rows is None:
