@@ -22,9 +22,9 @@ Level = Literal["query", "server"]
 #: a kind of Kafka client
 Client = Literal["consumer", "producer"]
 
-#: longer numbers are not read; Python itself refuses some thousand digits
+#: longer numbers are rejected; Python itself rejects numbers of some thousand digits
 _MAX_DIGITS = 50
-#: how much of a wrong value is shown
+#: how many characters of an invalid value an error shows
 _MAX_SHOWN = 100
 _BOUNDS = {"int": 2**31 - 1, "long": 2**63 - 1}
 
@@ -36,14 +36,14 @@ class Property:
     Args:
         name: its canonical name.
         type: the type of its values; see parse().
-        default: a value of that type, or None if not setting it has a meaning of its own.
+        default: a value of that type, or None if leaving it unset has its own meaning.
         description: one sentence for users.
         level: ``query`` if it acts on single statements, ``server`` if only on the whole server.
         editable: whether a session or request may override it.
         choices: the allowed values; empty: any.
         minimum: the smallest number.
-        in_force: whether any code reads it. Other properties are known only so that configurations of ksqlDB
-            are accepted: they have no effect, and a Config does not return their values.
+        in_force: whether any code reads it. Other properties are listed only so that ksqlDB's configurations are
+            accepted: they have no effect, and a Config does not return their values.
     """
 
     name: str
@@ -139,111 +139,110 @@ def _server(
 # fmt: off
 _TABLE: tuple[Property, ...] = (
     # ---- the server
-    _server("bootstrap.servers", "string", None, "Kafka brokers; without them the server starts a broker of its own."),
-    _server("listeners", "string", "http://127.0.0.1:8088", "Where the REST API listens."),
-    _server("ksql.server.allowed.hosts", "list", [], "Host names that requests may be sent to, besides IP addresses, localhost, names without a dot, those of the listeners and of this machine; * for any."),
-    _server("ksql.server.allowed.origins", "list", [], "Origins (http://HOST:PORT) of web pages that may use the REST API; pages of the server's own address always may; * for any."),
-    _server("access.control.allow.origin", "list", [], "The same, as ksqlDB calls it; both lists count."),
-    _server("access.control.allow.methods", "list", [], "Methods of HTTP that such pages may use; here GET and POST.", in_force=False),
-    _server("access.control.allow.headers", "list", [], "Headers that such pages may send; here all.", in_force=False),
-    _server("ksql.server.log.format", "string", "TEXT", "The form of the server's log: lines of text, or a JSON object for each event.", choices=("TEXT", "JSON")),
-    _server("ksql.server.max.request.bytes", "long", 10_000_000, "The most bytes of a request's body.", minimum=1),
-    _server("ksql.server.request.timeout.ms", "long", 60_000, "Within how many milliseconds a request's body has to be there; else it is refused with 408. That of /inserts-stream may take any time.", minimum=1),
-    _server("ksql.server.header.timeout.ms", "long", 10_000, "Within how many milliseconds a connection has to send the header of a request, after it was opened or has sent the first byte of one; else it is closed. So long may a TLS handshake take, too.", minimum=1),
-    _server("ksql.server.max.connections", "int", 1_000, "How many connections clients may have open at once; one more is answered with 429 and closed.", minimum=1),
-    _server("ksql.server.max.concurrent.statements", "int", 256, "How many requests with statements (POST /ksql) may run or wait at once; more are answered with 429.", minimum=1),
-    _server("ksql.server.send.timeout.ms", "int", 60_000, "For how many milliseconds a client may leave what it is sent untaken, or most of it; then its connection is closed, which ends its query.", minimum=1),
-    _server("ksql.server.max.requests.per.second", "double", 0.0, "How many requests a user, or an address without authentication, may send a second; more are answered with 429. 0 for no limit.", minimum=0),
-    _server("ksql.server.trusted.proxies", "list", [], "Addresses and networks (10.0.0.0/8) of proxies and load balancers whose headers X-Forwarded-For and X-Forwarded-Proto are believed. The client is then the last address in X-Forwarded-For that is none of them; limits of requests and of failed log-ins count by it."),
-    _server("ksql.server.tls.certificate", "string", None, "A PEM file with the server's certificate and those above it, for listeners with https."),
-    _server("ksql.server.tls.key", "string", None, "A PEM file with the key of that certificate."),
-    _server("ksql.server.tls.key.password", "password", None, "The password of that file."),
-    _server("ksql.server.tls.client.authorities", "string", None, "A PEM file with authorities: clients have to have a certificate of one of them (mutual TLS)."),
-    _server("ksql.server.auth.users.file", "string", None, "A file of users, name:hash:roles on each line, for basic authentication; ksql-spark password writes such lines. A role may be followed by a pattern of names: reader:orders_*."),
-    _server("ksql.server.auth.jwks", "string", None, "A file, or an https URL, with the public keys (JWKS) whose JSON Web Tokens are accepted as bearer tokens."),
-    _server("ksql.server.auth.jwt.issuer", "string", None, "The issuer that a token has to name (iss)."),
-    _server("ksql.server.auth.jwt.audience", "string", None, "The audience that a token has to name (aud)."),
-    _server("ksql.server.auth.jwt.user.claim", "string", "sub", "The claim of a token that names the user."),
-    _server("ksql.server.auth.jwt.role.claim", "string", "roles", "The claim of a token that names roles: a list, or a text with blanks between, of reader, developer and admin, or reader:orders_* for what a pattern names; others do not matter."),
-    _server("authentication.skip.paths", "list", ["/healthcheck", "/v1/metadata", "/v1/metadata/id"], "Paths, * for any part, that need no authentication."),
-    _server("ksql.statement.timeout.ms", "long", 60_000, "How long a statement may be planned before it is carried out; 0 for no limit.", minimum=0),
-    _server("ksql.advertised.listener", "string", None, "The address at which other servers and their users reach this one, as host:port or a URL; by default the first of listeners."),
-    _server("ksql.cluster.enabled", "boolean", False, "Whether several servers with the same ksql.service.id share the queries: each query runs on one of them, and on another one when that one is gone. Needs bootstrap.servers and ksql.state.dir."),
-    _server("ksql.cluster.balance.interval.ms", "long", 300_000, "How long what a server runs must have been the same before it moves a query to a server that has less to do, where servers share queries; 0: it moves none.", minimum=0),
-    _server("ksql.state.dir", "string", "", "The folder of the state of queries: a path, or the URI of a folder on any file system that Hadoop knows (file:, s3a:, hdfs:, abfs:, gs:); by default checkpoints in the data folder. Servers that share queries have to share it, and executors of a Spark cluster have to reach it. A query that does not find its state there begins anew."),
-    _server("ksql.internal.listener", "string", None, "Where the server listens for other nodes.", in_force=False),
-    _server("ksql.server.sni.check.enable", "boolean", False, "Whether the name that TLS asks for is checked.", in_force=False),
-    _server("ksql.server.websockets.num.threads", "int", 5, "Threads for WebSockets.", minimum=1, in_force=False),
-    _server("ksql.verticle.instances", "int", None, "Instances of the server's event loop.", minimum=1, in_force=False),
-    _server("ksql.worker.pool.size", "int", 100, "Threads for requests.", minimum=1, in_force=False),
-    _server("ksql.endpoint.logging.log.queries", "boolean", False, "Whether lines of the log about requests have the URL's query.", in_force=False),
+    _server("bootstrap.servers", "string", None, "Kafka brokers; if not set, the server starts its own broker."),
+    _server("listeners", "string", "http://127.0.0.1:8088", "The addresses that the REST API listens on."),
+    _server("ksql.server.allowed.hosts", "list", [], "Host names that requests may use, besides IP addresses, localhost, names without a dot, and the names of the listeners and of this machine; * allows any."),
+    _server("ksql.server.allowed.origins", "list", [], "Origins (http://HOST:PORT) of web pages that may use the REST API, besides the server's own; * allows any."),
+    _server("access.control.allow.origin", "list", [], "ksqlDB's name for ksql.server.allowed.origins; both lists apply."),
+    _server("access.control.allow.methods", "list", [], "HTTP methods that such pages may use; always GET and POST.", in_force=False),
+    _server("access.control.allow.headers", "list", [], "Headers that such pages may send; always all.", in_force=False),
+    _server("ksql.server.log.format", "string", "TEXT", "The format of the server's log: lines of text, or one JSON object per event.", choices=("TEXT", "JSON")),
+    _server("ksql.server.max.request.bytes", "long", 10_000_000, "The maximum size of a request's body in bytes.", minimum=1),
+    _server("ksql.server.request.timeout.ms", "long", 60_000, "Reject a request with 408 if its body has not arrived after this many milliseconds. /inserts-stream has no such limit.", minimum=1),
+    _server("ksql.server.header.timeout.ms", "long", 10_000, "Close a connection if a request's header is not complete this many milliseconds after the connection was opened or the header's first byte arrived. The limit also applies to TLS handshakes.", minimum=1),
+    _server("ksql.server.max.connections", "int", 1_000, "The maximum number of open client connections. Further connections get a 429 response and are closed.", minimum=1),
+    _server("ksql.server.max.concurrent.statements", "int", 256, "The maximum number of statement requests (POST /ksql) that run or wait at once. Further requests get 429.", minimum=1),
+    _server("ksql.server.send.timeout.ms", "int", 60_000, "Close the connection, and end its query, if the client reads nothing or almost nothing of the response for this many milliseconds.", minimum=1),
+    _server("ksql.server.max.requests.per.second", "double", 0.0, "The maximum number of requests per second from one user, or from one address without authentication. Further requests get 429. 0 means no limit.", minimum=0),
+    _server("ksql.server.trusted.proxies", "list", [], "Addresses and networks (10.0.0.0/8) of proxies and load balancers whose X-Forwarded-For and X-Forwarded-Proto headers the server trusts. The last address in X-Forwarded-For that is not one of these is then the client's; limits on requests and failed logins count by it."),
+    _server("ksql.server.tls.certificate", "string", None, "A PEM file with the server's certificate chain, for https listeners."),
+    _server("ksql.server.tls.key", "string", None, "A PEM file with the certificate's private key."),
+    _server("ksql.server.tls.key.password", "password", None, "The password of the key file."),
+    _server("ksql.server.tls.client.authorities", "string", None, "A PEM file with certificate authorities. Clients must present a certificate that one of them signed (mutual TLS)."),
+    _server("ksql.server.auth.users.file", "string", None, "A file of users for basic authentication, one name:hash:roles per line; ksql-spark password prints such lines. A role may have a name pattern: reader:orders_*."),
+    _server("ksql.server.auth.jwks", "string", None, "A file or https URL with public keys (JWKS). The server accepts JSON Web Tokens signed with them as bearer tokens."),
+    _server("ksql.server.auth.jwt.issuer", "string", None, "The required issuer of a token (iss)."),
+    _server("ksql.server.auth.jwt.audience", "string", None, "The required audience of a token (aud)."),
+    _server("ksql.server.auth.jwt.user.claim", "string", "sub", "The token's claim that holds the user name."),
+    _server("ksql.server.auth.jwt.role.claim", "string", "roles", "The token's claim that holds roles: a list, or a string separated by spaces, of reader, developer and admin, with an optional name pattern as in reader:orders_*. Other values are ignored."),
+    _server("authentication.skip.paths", "list", ["/healthcheck", "/v1/metadata", "/v1/metadata/id"], "Paths that need no authentication; * matches any part."),
+    _server("ksql.statement.timeout.ms", "long", 60_000, "How long planning a statement may take, in milliseconds; 0 means no limit.", minimum=0),
+    _server("ksql.advertised.listener", "string", None, "The address at which other servers and users reach this server, as host:port or a URL; by default the first listener."),
+    _server("ksql.cluster.enabled", "boolean", False, "Whether servers with the same ksql.service.id share queries: each query runs on one server and moves to another if that server is lost. Needs bootstrap.servers and ksql.state.dir."),
+    _server("ksql.cluster.balance.interval.ms", "long", 300_000, "With shared queries, how many milliseconds a server's set of queries must be unchanged before it moves a query to a less busy server; 0 disables moves.", minimum=0),
+    _server("ksql.state.dir", "string", "", "The directory for the state of queries: a path, or a URI on any file system that Hadoop supports (file:, s3a:, hdfs:, abfs:, gs:); by default checkpoints in the data folder. Servers that share queries must share it, and a Spark cluster's executors must reach it. A query that finds no state there starts over."),
+    _server("ksql.internal.listener", "string", None, "The address for requests from other nodes.", in_force=False),
+    _server("ksql.server.sni.check.enable", "boolean", False, "Whether to check the TLS server name (SNI).", in_force=False),
+    _server("ksql.server.websockets.num.threads", "int", 5, "Number of threads for WebSockets.", minimum=1, in_force=False),
+    _server("ksql.verticle.instances", "int", None, "Number of event loops.", minimum=1, in_force=False),
+    _server("ksql.worker.pool.size", "int", 100, "Number of threads for requests.", minimum=1, in_force=False),
+    _server("ksql.endpoint.logging.log.queries", "boolean", False, "Whether request logs include the URL's query string.", in_force=False),
     _server("ksql.endpoint.logging.ignored.paths.regex", "string", "", "Paths whose requests are not logged.", in_force=False),
-    _server("ksql.websocket.connection.max.timeout.ms", "long", 0, "Time after which a WebSocket is closed.", minimum=0, in_force=False),
-    _server("ksql.fetch.remote.hosts.max.timeout.seconds", "long", 10, "How long other nodes may take to answer.", minimum=0, in_force=False),
-    _server("ksql.shutdown.timeout.ms", "long", 300000, "How long the server waits for its threads when it stops.", minimum=0, in_force=False),
-    _server("ksql.service.id", "string", "default_", "Id of the cluster; part of the names of its internal topics."),
-    _server("ksql.queries.file", "string", None, "Run the statements of this file, and no others (headless)."),
-    _server("ksql.extension.dir", "string", "ext", "The folder of Python files with user functions; a relative path is below the data folder."),
+    _server("ksql.websocket.connection.max.timeout.ms", "long", 0, "How long a WebSocket may stay open.", minimum=0, in_force=False),
+    _server("ksql.fetch.remote.hosts.max.timeout.seconds", "long", 10, "How long other nodes may take to respond.", minimum=0, in_force=False), _server("ksql.shutdown.timeout.ms", "long", 300000, "How long the server waits for its threads on shutdown.", minimum=0, in_force=False),
+    _server("ksql.service.id", "string", "default_", "The cluster's id, which is part of the names of its internal topics."),
+    _server("ksql.queries.file", "string", None, "A file of statements. The server runs them and rejects all others (headless mode)."),
+    _server("ksql.extension.dir", "string", "ext", "A directory of Python files with user functions; relative paths start at the data folder."),
     _server("ksql.extension.modules", "list", [], "Installed Python modules with user functions."),
-    _server("ksql.create.function.enabled", "boolean", False, "Whether CREATE FUNCTION is allowed: code in statements runs with the server's rights."),
-    _server("ksql.spark.data.dir", "string", "", "The folder of all persistent data; by default in the user's home."),
-    _server("ksql.spark.warm.up.enabled", "boolean", True, "Whether a server without queries warms Spark up at its start, so that the first query starts faster."),
+    _server("ksql.create.function.enabled", "boolean", False, "Whether CREATE FUNCTION is allowed. Its code runs with the server's rights."),
+    _server("ksql.spark.data.dir", "string", "", "The directory for all persistent data; by default in the user's home directory."),
+    _server("ksql.spark.warm.up.enabled", "boolean", True, "Whether a server without queries warms up Spark at startup, so that the first query starts faster."),
     _server("ksql.spark.master", "string", "local", "Where Spark's tasks run, as in Spark's --master: local (in the server's own JVM, with as many task slots as queries need), spark://HOST:PORT, yarn, k8s://URL. Properties that begin with spark. are passed to Spark."),
-    _server("ksql.spark.memory", "string", "2g", "Heap of Spark's JVM, in the syntax of java -Xmx."),
-    _server("ksql.state.cache.max.bytes", "long", 33_554_432, "Size limit of the cache in Spark's heap for the state of all queries, in bytes; 0 for no cache. It does not change any results.", minimum=0),
-    _server("ksql.internal.topic.replicas", "int", -1, "Replicas of the command log; -1 for the broker's default.", minimum=-1),
-    _server("ksql.metastore.backup.location", "string", "", "A folder for a local copy of the command log.", in_force=False),
+    _server("ksql.spark.memory", "string", "2g", "Heap size of Spark's JVM, in the syntax of java -Xmx."),
+    _server("ksql.state.cache.max.bytes", "long", 33_554_432, "Maximum size in bytes of the state cache in Spark's heap, for all queries together; 0 disables the cache. Results do not depend on it.", minimum=0),
+    _server("ksql.internal.topic.replicas", "int", -1, "Replicas of the command log; -1 means the broker's default.", minimum=-1),
+    _server("ksql.metastore.backup.location", "string", "", "A directory for a local copy of the command log.", in_force=False),
     _server("ksql.properties.overrides.denylist", "list", [], "Properties that sessions and requests may not override."),
-    _server("ksql.hidden.topics", "list", _HIDDEN_TOPICS.split(","), "Patterns of topics that SHOW TOPICS leaves out."),
-    _server("ksql.readonly.topics", "list", _HIDDEN_TOPICS.split(","), "Patterns of topics that statements neither write nor delete."),
-    _server("ksql.server.command.response.timeout.ms", "long", 5000, "How long a request waits for the command of its commandSequenceNumber.", editable=True, minimum=0),
-    _server("ksql.idle.connection.timeout.seconds", "long", 86400, "Time after which a connection is closed over which nothing has gone in either direction, be it HTTP or a WebSocket, with a push query or without; pings count only beside requests over HTTP/2, and an answer that has not begun is waited for; 0: never. While it is not set, connections without a request are closed after 75 s.", minimum=0),
-    _server("ksql.max.push.queries", "int", 100, "How many push queries may run at once.", minimum=0),
-    _server("ksql.query.push.memory.max.bytes", "long", 256 * 1024 * 1024, "How many bytes of records may wait in the server for the clients of all push queries together. Clients that do not read them in time read the topic again later.", minimum=1024 * 1024),
-    _server("ksql.query.persistent.active.limit", "int", _INT_MAX, "How many persistent queries may run at once.", minimum=0),
-    _server("ksql.query.error.max.queue.size", "int", 10, "How many errors are kept per query.", editable=True, minimum=0),
-    _server("ksql.error.classifier.regex", "string", "", "Patterns that tell errors of users from those of the system.", in_force=False),
-    _server("ksql.query.retry.backoff.initial.ms", "long", 15000, "How long to wait before a failed query is restarted.", editable=True, minimum=0),
-    _server("ksql.query.retry.backoff.max.ms", "long", 900000, "The longest such wait.", editable=True, minimum=0),
-    _server("ksql.query.stop.timeout.ms", "long", 5000, "How long PAUSE and the end of the server wait for a query to finish what it has read; after that the query is stopped anyway, and repeats that work later.", editable=True, minimum=0),
-    _server("ksql.heartbeat.enable", "boolean", False, "Whether nodes watch each other."),
+    _server("ksql.hidden.topics", "list", _HIDDEN_TOPICS.split(","), "Name patterns of topics that SHOW TOPICS hides."),
+    _server("ksql.readonly.topics", "list", _HIDDEN_TOPICS.split(","), "Name patterns of topics that statements may neither write nor delete."),
+    _server("ksql.server.command.response.timeout.ms", "long", 5000, "How long a request waits until the command of its commandSequenceNumber has run.", editable=True, minimum=0),
+    _server("ksql.idle.connection.timeout.seconds", "long", 86400, "Close an HTTP or WebSocket connection after this time without traffic in either direction, even during a push query; 0 means never. HTTP/2 pings count as traffic only while a request is open, and a connection that waits for a response to begin stays open. While this property is not set, connections without a request are closed after 75 s.", minimum=0),
+    _server("ksql.max.push.queries", "int", 100, "The maximum number of running push queries.", minimum=0),
+    _server("ksql.query.push.memory.max.bytes", "long", 256 * 1024 * 1024, "The maximum number of bytes of records that the server buffers for the clients of all push queries together. For clients that fall behind, the server reads the topic again later.", minimum=1024 * 1024),
+    _server("ksql.query.persistent.active.limit", "int", _INT_MAX, "The maximum number of running persistent queries.", minimum=0),
+    _server("ksql.query.error.max.queue.size", "int", 10, "How many errors to keep per query.", editable=True, minimum=0),
+    _server("ksql.error.classifier.regex", "string", "", "Patterns that classify errors as user or system errors.", in_force=False),
+    _server("ksql.query.retry.backoff.initial.ms", "long", 15000, "The initial backoff before a failed query restarts.", editable=True, minimum=0),
+    _server("ksql.query.retry.backoff.max.ms", "long", 900000, "The maximum backoff before a failed query restarts.", editable=True, minimum=0),
+    _server("ksql.query.stop.timeout.ms", "long", 5000, "How long PAUSE and server shutdown wait for a query to finish the records that it has read. After that, the query stops anyway and repeats the work later.", editable=True, minimum=0),
+    _server("ksql.heartbeat.enable", "boolean", False, "Whether nodes exchange heartbeats."),
     _server("ksql.heartbeat.send.interval.ms", "long", 100, "How often a node sends a heartbeat.", minimum=1, in_force=False),
     _server("ksql.heartbeat.check.interval.ms", "long", 200, "How often a node checks the heartbeats of others.", minimum=1, in_force=False),
     _server("ksql.heartbeat.window.ms", "long", 2000, "The window in which heartbeats are counted.", minimum=1),
-    _server("ksql.heartbeat.missed.threshold.ms", "long", 3, "How many heartbeats in a row may be missed.", minimum=1, in_force=False),
+    _server("ksql.heartbeat.missed.threshold.ms", "long", 3, "How many consecutive heartbeats may be missed.", minimum=1, in_force=False),
     _server("ksql.lag.reporting.enable", "boolean", False, "Whether nodes report their lag."),
-    _server("ksql.lag.reporting.send.interval.ms", "long", 5000, "How often a server that shares queries reports its lags to the others.", minimum=1),
-    _server("ksql.runtime.feature.shared.enabled", "boolean", False, "Whether ALTER SYSTEM is allowed; queries never share a runtime here."),
-    _server("ksql.connect.url", "string", "", "The Kafka Connect cluster, workers separated by commas; ksql.connect.ssl.* for TLS, as PEM files. Without it, a worker is started below the data folder when a statement first needs it."),
-    _server("ksql.connect.request.timeout.ms", "int", 5000, "How long Connect may take for an answer.", minimum=1),
-    _server("ksql.connect.basic.auth.credentials.source", "string", "NONE", "Where the user and password for Connect are: FILE, USER_INFO, or NONE.", choices=("NONE", "FILE", "USER_INFO")),
-    _server("ksql.connect.basic.auth.credentials.file", "string", "", "A file of properties with username and password; it is read again when it changes."),
+    _server("ksql.lag.reporting.send.interval.ms", "long", 5000, "How often a server that shares queries reports its lag to the others.", minimum=1),
+    _server("ksql.runtime.feature.shared.enabled", "boolean", False, "Whether ALTER SYSTEM is allowed. Queries never share a runtime in ksql-spark."),
+    _server("ksql.connect.url", "string", "", "The Kafka Connect workers, separated by commas; set ksql.connect.ssl.* for TLS, with PEM files. If not set, the server starts a worker, with its files in the data folder, when a statement first needs one."),
+    _server("ksql.connect.request.timeout.ms", "int", 5000, "How long Connect may take to respond.", minimum=1),
+    _server("ksql.connect.basic.auth.credentials.source", "string", "NONE", "Where the credentials for Connect come from: FILE, USER_INFO or NONE.", choices=("NONE", "FILE", "USER_INFO")),
+    _server("ksql.connect.basic.auth.credentials.file", "string", "", "A properties file with username and password. The server rereads it when it changes."),
     _server("ksql.connect.basic.auth.user.info", "password", None, "user:password for Connect."),
-    _server("ksql.connect.worker.config", "string", "", "Properties file of the Connect worker that the server starts, at once; what it needs and the file leaves out is added."),
-    _server("ksql.spark.connect.enabled", "boolean", True, "Whether a Connect worker is started where a statement needs one and ksql.connect.url is not set."),
-    _server("ksql.spark.connect.plugins", "list", [], "Folders of connectors for that worker, each with a folder, or a jar, for each connector."),
-    _server("ksql.spark.connect.memory", "string", "512m", "Heap of that worker, in the syntax of java -Xmx."),
-    _server("ksql.schema.registry.url", "string", "", "The schema registry; ksql.schema.registry.* for its authentication. Without it, one is started below the data folder when a statement first needs it."),
-    Property("ksql.schema.registry.key.subject.name.strategy", "string", "TopicNameStrategy", "How the subject of a key's schemas is named: TopicNameStrategy, RecordNameStrategy or TopicRecordNameStrategy."),
-    Property("ksql.schema.registry.value.subject.name.strategy", "string", "TopicNameStrategy", "The same for values."),
+    _server("ksql.connect.worker.config", "string", "", "A properties file for a Connect worker, which the server then starts at once. The server adds missing settings."),
+    _server("ksql.spark.connect.enabled", "boolean", True, "Whether to start a Connect worker when a statement needs one and ksql.connect.url is not set."),
+    _server("ksql.spark.connect.plugins", "list", [], "Directories of connectors for that worker. Each contains a directory or a jar per connector."),
+    _server("ksql.spark.connect.memory", "string", "512m", "Heap size of that worker, in the syntax of java -Xmx."),
+    _server("ksql.schema.registry.url", "string", "", "The URL of the schema registry; set ksql.schema.registry.* for authentication. If not set, the server starts a registry, with its files in the data folder, when a statement first needs one."),
+    Property("ksql.schema.registry.key.subject.name.strategy", "string", "TopicNameStrategy", "How the subjects of key schemas are named: TopicNameStrategy, RecordNameStrategy or TopicRecordNameStrategy."),
+    Property("ksql.schema.registry.value.subject.name.strategy", "string", "TopicNameStrategy", "How the subjects of value schemas are named."),
     Property("ksql.spark.infer.records", "int", 1000, "How many of a topic's newest records CREATE … WITH (INFER = 'sample') reads to infer columns.", minimum=1),
-    _server("ksql.spark.schema.registry.enabled", "boolean", True, "Whether a schema registry is started where a statement needs one and ksql.schema.registry.url is not set."),
-    _server("ksql.functions.max.elements", "int", 1048576, "How many elements a function may make of one row: those of the arrays and maps in its result, through all levels. More are an error of the row: the result is NULL, and the processing log says so. The default is about as many as a record of Kafka's default size has bytes.", minimum=1),
-    _server("ksql.functions.max.bytes", "int", 16777216, "How many bytes of text, or of BYTES, a function may make of one row. More are an error of the row: the result is NULL, and the processing log says so. The default is 16 times Kafka's limit for a record.", minimum=1),
-    _server("ksql.udfs.enabled", "boolean", True, "Whether user-defined functions are loaded."),
-    _server("ksql.udf.collect.metrics", "boolean", False, "Whether calls of user-defined functions are measured.", in_force=False),
-    _server("ksql.udf.enable.security.manager", "boolean", True, "Whether user-defined functions may not end the server.", in_force=False),
+    _server("ksql.spark.schema.registry.enabled", "boolean", True, "Whether to start a schema registry when a statement needs one and ksql.schema.registry.url is not set."),
+    _server("ksql.functions.max.elements", "int", 1048576, "The maximum number of array and map elements, at all levels, in a function's result for one row. Beyond it, the result is NULL and the processing log has an entry. The default is about the number of bytes in a record of Kafka's default maximum size.", minimum=1),
+    _server("ksql.functions.max.bytes", "int", 16777216, "The maximum size in bytes of the text or BYTES in a function's result for one row. Beyond it, the result is NULL and the processing log has an entry. The default is 16 times Kafka's record size limit.", minimum=1),
+    _server("ksql.udfs.enabled", "boolean", True, "Whether to load user-defined functions."),
+    _server("ksql.udf.collect.metrics", "boolean", False, "Whether to collect metrics of user-defined functions.", in_force=False),
+    _server("ksql.udf.enable.security.manager", "boolean", True, "Whether to keep user-defined functions from ending the server.", in_force=False),
     _server("ksql.metrics.tags.custom", "string", "", "Tags for all metrics, as key:value pairs.", in_force=False),
-    _server("ksql.query.pull.metrics.enabled", "boolean", True, "Whether pull queries are measured.", in_force=False),
-    _server("ksql.endpoint.migrate.query", "boolean", True, "Whether /query is served by the code of /query-stream.", in_force=False),
-    _server("ksql.access.validator.enable", "string", "auto", "Whether access to topics is checked.", choices=("auto", "on", "off"), in_force=False),
+    _server("ksql.query.pull.metrics.enabled", "boolean", True, "Whether to collect metrics of pull queries.", in_force=False),
+    _server("ksql.endpoint.migrate.query", "boolean", True, "Whether /query uses the implementation of /query-stream.", in_force=False),
+    _server("ksql.access.validator.enable", "string", "auto", "Whether to check access to topics.", choices=("auto", "on", "off"), in_force=False),
     # ---- logs
-    _server("ksql.logging.processing.topic.auto.create", "boolean", False, "Whether the processing log's topic is created."),
+    _server("ksql.logging.processing.topic.auto.create", "boolean", False, "Whether to create the processing log's topic."),
     _server("ksql.logging.processing.topic.name", "string", "", "The processing log's topic; by default its name begins with the service id."),
     _server("ksql.logging.processing.topic.partitions", "int", 1, "Partitions of that topic.", minimum=1),
     _server("ksql.logging.processing.topic.replication.factor", "int", 1, "Replicas of that topic.", minimum=1),
-    _server("ksql.logging.processing.rows.include", "boolean", False, "Whether the processing log shows records."),
-    _server("ksql.logging.processing.stream.auto.create", "boolean", False, "Whether a stream over the processing log is created."),
+    _server("ksql.logging.processing.rows.include", "boolean", False, "Whether the processing log includes records."),
+    _server("ksql.logging.processing.stream.auto.create", "boolean", False, "Whether to create a stream over the processing log."),
     _server("ksql.logging.processing.stream.name", "string", "KSQL_PROCESSING_LOG", "The name of that stream."),
     # ---- feature gates
     Property("ksql.insert.into.values.enabled", "boolean", True, "Whether INSERT INTO ... VALUES is allowed."),
@@ -251,10 +250,10 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.lambdas.enabled", "boolean", True, "Whether lambda functions are allowed."),
     _server("ksql.headers.columns.enabled", "boolean", True, "Whether header columns are allowed."),
     _server("ksql.source.table.materialization.enabled", "boolean", True, "Whether SOURCE tables answer pull queries."),
-    Property("ksql.variable.substitution.enable", "boolean", True, "Whether ${variables} are replaced."),
+    Property("ksql.variable.substitution.enable", "boolean", True, "Whether to substitute ${variables}."),
     Property("ksql.suppress.enabled", "boolean", True, "Whether EMIT FINAL is allowed."),
-    Property("ksql.suppress.lossy.jumps", "boolean", False, "Whether EMIT FINAL loses what ksqlDB loses: tumbling and hopping windows whose end and grace period lie before the start of the window of the record that closes them. A query keeps the value that was set when it was created."),
-    Property("ksql.suppress.buffer.size.bytes", "long", -1, "The largest size of the rows that EMIT FINAL holds back; -1 for no limit.", minimum=-1, in_force=False),
+    Property("ksql.suppress.lossy.jumps", "boolean", False, "Whether EMIT FINAL drops the windows that ksqlDB loses: tumbling and hopping windows whose end and grace period lie before the start of the window of the record that closes them. A query keeps the value with which it was created."),
+    Property("ksql.suppress.buffer.size.bytes", "long", -1, "The maximum size of the rows that EMIT FINAL holds back; -1 means no limit.", minimum=-1, in_force=False),
     # ---- statements
     Property("ksql.output.topic.name.prefix", "string", "", "Prefix of the default names of sink topics."),
     Property("ksql.create.topic.inherit.source.replicas.enabled", "boolean", True, "Whether sink topics have as many replicas as their source."),
@@ -265,54 +264,54 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.assert.schema.default.timeout.ms", "int", 1000, "How long ASSERT SCHEMA waits.", minimum=0),
     Property("ksql.timestamp.throw.on.invalid", "boolean", False, "Whether a record without a usable event time stops the query; otherwise it is skipped."),
     Property("ksql.fail.on.deserialization.error", "boolean", False, "Whether a record that cannot be read stops the query; otherwise it is skipped."),
-    Property("ksql.fail.on.production.error", "boolean", False, "Whether a record that its topic refuses stops the query: for its time, its size, lack of a key, or by a validation of the brokers. Otherwise the record is left out, counted and in the processing log. ksqlDB's default is true."),
-    Property("ksql.functions.collect_list.limit", "int", _INT_MAX, "The largest number of elements of COLLECT_LIST. A query can resume from its state only with the limit that it was created with.", minimum=0),
-    Property("ksql.functions.collect_set.limit", "int", _INT_MAX, "The largest number of elements of COLLECT_SET. A query can resume from its state only with the limit that it was created with.", minimum=0),
+    Property("ksql.fail.on.production.error", "boolean", False, "Whether a query stops if the broker rejects a record because of its time, its size, a missing key or the broker's own validation. Otherwise the query skips and counts the record and adds an entry to the processing log. ksqlDB's default is true."),
+    Property("ksql.functions.collect_list.limit", "int", _INT_MAX, "The maximum number of elements of COLLECT_LIST. A query can resume from its state only with the limit with which it was created.", minimum=0),
+    Property("ksql.functions.collect_set.limit", "int", _INT_MAX, "The maximum number of elements of COLLECT_SET. A query can resume from its state only with the limit with which it was created.", minimum=0),
     Property("ksql.functions.substring.legacy.args", "boolean", False, "Whether SUBSTRING counts from 0, as in KSQL before 5.1.", in_force=False),
-    Property("ksql.rowpartition.rowoffset.enabled", "boolean", True, "Whether there are ROWPARTITION and ROWOFFSET.", in_force=False),
+    Property("ksql.rowpartition.rowoffset.enabled", "boolean", True, "Whether ROWPARTITION and ROWOFFSET exist.", in_force=False),
     Property("ksql.nested.error.set.null", "boolean", True, "Whether an error within an expression makes its value NULL.", in_force=False),
     # ---- how queries run
-    Property("ksql.execution.mode", "string", None, "How queries run; by default in real time wherever possible.", choices=("realtime", "microbatch")),
-    Property("ksql.idle.window.timeout", "long", 0, "Time in ms without a record after which windows of EMIT FINAL close, and unmatched rows of outer joins with GRACE PERIOD are emitted, although stream time has not advanced; 0: never, as in ksqlDB. A query keeps the value that was set when it was created.", minimum=0),
-    Property("ksql.checkpoint.interval.ms", "long", 30000, "Interval of the checkpoints of real-time queries: up to half as long again where records keep coming, since a quiet moment is waited for. After a crash, the work since the last checkpoint is repeated.", minimum=5000),
-    Property("ksql.on.data.loss", "string", "skip-and-record", "What a query does whose records are lost, because a topic that it reads or writes was deleted, made again, or shortened by its retention before the query had read it. skip-and-record: goes on with what there is, makes a topic again that it writes, and says so in the processing log; fail: stays in ERROR until RESUME.", choices=("fail", "skip-and-record")),
-    Property("ksql.on.partitions.change", "string", "fail", "What a query does that finds the state of a key by the partition of its records, when a topic that it reads has got more partitions. fail: stops in ERROR until its state is rebuilt (ksql-spark state rebuild); rebuild: does that by itself, so a stream that it writes repeats its rows.", choices=("fail", "rebuild")),
-    Property("ksql.sink.linger.ms", "long", 0, "How long a result may wait to be written together with others: more throughput, but more latency.", minimum=0),
-    Property("ksql.sink.partitions", "int", None, "An old name of ksqlDB's: how many partitions new topics have. Write PARTITIONS in WITH.", in_force=False),
-    Property("ksql.sink.replicas", "int", None, "An old name of ksqlDB's: how many replicas new topics have. Write REPLICAS in WITH.", in_force=False),
+    Property("ksql.execution.mode", "string", None, "How queries run; by default in real time where possible.", choices=("realtime", "microbatch")),
+    Property("ksql.idle.window.timeout", "long", 0, "After this many milliseconds without a record, windows of EMIT FINAL close and outer joins with GRACE PERIOD emit their unmatched rows, although stream time has not advanced; 0 means never, as in ksqlDB. A query keeps the value with which it was created.", minimum=0),
+    Property("ksql.checkpoint.interval.ms", "long", 30000, "The checkpoint interval of real-time queries. Queries wait for a quiet moment, so while records keep coming an interval can be up to half as long again. After a crash, a query repeats the work since its last checkpoint.", minimum=5000),
+    Property("ksql.on.data.loss", "string", "skip-and-record", "What a query does when it loses records because a topic that it reads or writes was deleted, recreated, or truncated by retention before the query had read it. skip-and-record: continues with the remaining records, recreates its output topics, and adds an entry to the processing log; fail: stays in ERROR until RESUME.", choices=("fail", "skip-and-record")),
+    Property("ksql.on.partitions.change", "string", "fail", "What a query does when a topic that it reads gains partitions, if the query finds the state of a key by the partition of its records. fail: stops in ERROR until its state is rebuilt (ksql-spark state rebuild); rebuild: rebuilds the state itself, so a stream that it writes repeats its rows.", choices=("fail", "rebuild")),
+    Property("ksql.sink.linger.ms", "long", 0, "How long a result may wait to be written together with others. Higher values increase throughput and latency.", minimum=0),
+    Property("ksql.sink.partitions", "int", None, "Deprecated in ksqlDB: the number of partitions of new topics. Use PARTITIONS in WITH.", in_force=False),
+    Property("ksql.sink.replicas", "int", None, "Deprecated in ksqlDB: the number of replicas of new topics. Use REPLICAS in WITH.", in_force=False),
     # ---- pull and push queries
     _server("ksql.pull.queries.enable", "boolean", True, "Whether pull queries are allowed."),
-    _server("ksql.pull.views", "string", "on-demand", "When a table gets the view that answers its pull queries: when it is first queried, or when it is created.", choices=("on-demand", "eager")),
-    _server("ksql.pull.views.max.bytes", "long", 107_374_182_400, "How many bytes the files of all views may have. Those that were not used for the longest time are removed first; they are read from their topics again when they are needed.", minimum=1),
+    _server("ksql.pull.views", "string", "on-demand", "When to create the view that serves a table's pull queries: at its first query, or with the table.", choices=("on-demand", "eager")),
+    _server("ksql.pull.views.max.bytes", "long", 107_374_182_400, "The maximum size of all view files together. The least recently used views are removed first and rebuilt from their topics when they are needed again.", minimum=1),
     Property("ksql.query.pull.table.scan.enabled", "boolean", True, "Whether pull queries may scan tables."),
     Property("ksql.query.pull.range.scan.enabled", "boolean", True, "Whether pull queries may read ranges of keys."),
     Property("ksql.query.pull.stream.enabled", "boolean", True, "Whether pull queries may read streams."),
     Property("ksql.query.pull.limit.clause.enabled", "boolean", True, "Whether pull queries may have a LIMIT."),
-    Property("ksql.query.pull.interpreter.enabled", "boolean", True, "Whether pull queries evaluate without compiling.", in_force=False),
-    Property("ksql.query.pull.enable.standby.reads", "boolean", False, "In ksqlDB, whether servers that do not run a query may answer pull queries, with what they have. Here all servers answer, each from a view of its own that is as fresh as the owner's: see ksql.query.pull.max.allowed.offset.lag.", in_force=False),
-    Property("ksql.query.pull.max.allowed.offset.lag", "long", _LONG_MAX, "How many records of each partition an answer may lack. Where it is not set, the broker is asked, and an answer has all records that were there when the query came; where it is set, an answer is what the last fetch knew.", minimum=0),
-    Property("ksql.query.pull.max.staleness.ms", "long", 20, "How long ago the broker may have been asked for the end of a topic, when look-ups come so often that it need not be asked for each. What was written through this server is in every answer. 0: an answer has all records that were there when the query came.", minimum=0),
-    Property("ksql.query.pull.consistency.token.enabled", "boolean", False, "Whether answers come with a token of the records that they have, for later requests."),
-    _server("ksql.query.pull.max.qps", "int", _INT_MAX, "Pull queries per second; more are refused with code 42900.", minimum=0),
-    _server("ksql.query.pull.max.concurrent.requests", "int", _INT_MAX, "Pull queries at once; more are refused with code 42900. Look-ups that need no thread are not counted.", minimum=0),
-    _server("ksql.query.pull.max.hourly.bandwidth.megabytes", "int", _INT_MAX, "Megabytes per hour of pull queries.", minimum=0, in_force=False),
-    _server("ksql.query.pull.forwarding.timeout.ms", "long", 20000, "How long another node may take to answer.", editable=True, minimum=0, in_force=False),
-    _server("ksql.query.pull.thread.pool.size", "int", 50, "Threads for pull queries.", minimum=1, in_force=False),
-    _server("ksql.query.pull.router.thread.pool.size", "int", 50, "Threads for pull queries to other nodes.", minimum=1, in_force=False),
-    Property("ksql.query.push.v2.continuation.tokens.enabled", "boolean", False, "Whether push queries that make each row of one record of a stream give tokens of what a client has read, so that it can go on from there."),
+    Property("ksql.query.pull.interpreter.enabled", "boolean", True, "Whether pull queries evaluate expressions without compiling them.", in_force=False),
+    Property("ksql.query.pull.enable.standby.reads", "boolean", False, "In ksqlDB, whether servers that do not run a query may serve pull queries from their standby state. Here every server does, from its own view, which is as fresh as the owner's: see ksql.query.pull.max.allowed.offset.lag.", in_force=False),
+    Property("ksql.query.pull.max.allowed.offset.lag", "long", _LONG_MAX, "How many records per partition a result may lag behind the topic. If not set, the server asks the broker, and a result includes all records that existed when the query arrived. If set, a result is as fresh as the last fetch.", minimum=0),
+    Property("ksql.query.pull.max.staleness.ms", "long", 20, "How long the server may reuse a topic's end offsets when lookups are frequent, instead of asking the broker for each lookup. Every result includes what was written through this server. With 0, a result includes all records that existed when the query arrived.", minimum=0),
+    Property("ksql.query.pull.consistency.token.enabled", "boolean", False, "Whether results include a consistency token for later requests."),
+    _server("ksql.query.pull.max.qps", "int", _INT_MAX, "The maximum number of pull queries per second. Further queries fail with code 42900.", minimum=0),
+    _server("ksql.query.pull.max.concurrent.requests", "int", _INT_MAX, "The maximum number of concurrent pull queries. Further queries fail with code 42900. Lookups that need no thread do not count.", minimum=0),
+    _server("ksql.query.pull.max.hourly.bandwidth.megabytes", "int", _INT_MAX, "The maximum megabytes per hour of pull query results.", minimum=0, in_force=False),
+    _server("ksql.query.pull.forwarding.timeout.ms", "long", 20000, "How long another node may take to respond.", editable=True, minimum=0, in_force=False),
+    _server("ksql.query.pull.thread.pool.size", "int", 50, "Number of threads for pull queries.", minimum=1, in_force=False),
+    _server("ksql.query.pull.router.thread.pool.size", "int", 50, "Number of threads for pull queries to other nodes.", minimum=1, in_force=False),
+    Property("ksql.query.push.v2.continuation.tokens.enabled", "boolean", False, "Whether push queries whose rows each come from one record of a stream return continuation tokens, from which a client can resume."),
     Property("ksql.query.push.v2.enabled", "boolean", False, "Whether push queries share a consumer.", in_force=False),
     # ---- Kafka Streams settings that have a meaning here
-    Property("ksql.streams.auto.offset.reset", "string", "latest", "Where new queries begin to read; tables are always read as a whole.", choices=("earliest", "latest")),
-    Property("ksql.streams.processing.guarantee", "string", "at_least_once", "What a failure does to the results of new persistent queries. at_least_once: results since the last checkpoint may be written again. exactly_once_v2: results, state and offsets are committed together, in transactions of Kafka; readers with isolation.level = read_committed see each result once. A query keeps the guarantee of its creation.", choices=("at_least_once", "exactly_once_v2")),
-    Property("ksql.streams.num.stream.threads", "int", 4, "The most tasks that a query has in parallel; it never has more than its topics have partitions or the machine has cores. A query keeps the number of its creation.", minimum=1),
-    Property("ksql.streams.commit.interval.ms", "long", 100, "How much time there is at least from the beginning of one transaction of an exactly_once_v2 query to that of the next: more means less work, but results stay invisible for longer. The default is that of Kafka Streams. 0: one follows the other.", minimum=0),
-    Property("ksql.transaction.max.records", "long", 1_000_000, "The most records of a topic for one transaction of an exactly_once_v2 query, so that a backlog takes several: the broker aborts a transaction that takes longer than transaction.timeout.ms. Joins, and windows over grouped values, have no such limit; 0 for none. With executors it is at most 100,000.", minimum=0),
-    Property("ksql.streams.cache.max.bytes.buffering", "long", 10_000_000, "Memory for merging updates of one key.", minimum=0, in_force=False),
-    _server("ksql.streams.state.dir", "string", "/tmp/kafka-streams", "The folder of state stores.", in_force=False),
-    Property("ksql.streams.num.standby.replicas", "int", 0, "Hot standbys of state.", minimum=0, in_force=False),
-    Property("ksql.streams.replication.factor", "int", -1, "Replicas of internal topics; -1 for the broker's default.", minimum=-1),
-    Property("ksql.streams.max.task.idle.ms", "long", 0, "Records of several topics are taken in the order of their times. For how many ms a task waits for a topic that has no more of them while another one has; 0: only for records that the broker is known to have; -1: not even for these.", minimum=-1),
-    Property("ksql.streams.task.timeout.ms", "long", 300000, "How long a task may make no progress.", minimum=0, in_force=False),
+    Property("ksql.streams.auto.offset.reset", "string", "latest", "Where new queries start reading streams. Tables are always read from the beginning.", choices=("earliest", "latest")),
+    Property("ksql.streams.processing.guarantee", "string", "at_least_once", "The processing guarantee of new persistent queries after a failure. at_least_once: results since the last checkpoint may be written again. exactly_once_v2: Kafka transactions commit results, state and offsets together; readers with isolation.level = read_committed see each result once. A query keeps the guarantee with which it was created.", choices=("at_least_once", "exactly_once_v2")),
+    Property("ksql.streams.num.stream.threads", "int", 4, "The maximum number of parallel tasks of a query; never more than its topics have partitions or the machine has cores. A query keeps the value with which it was created.", minimum=1),
+    Property("ksql.streams.commit.interval.ms", "long", 100, "The minimum time between the starts of two transactions of an exactly_once_v2 query. Higher values mean less work but delay results. The default is that of Kafka Streams. With 0, transactions follow each other immediately.", minimum=0),
+    Property("ksql.transaction.max.records", "long", 1_000_000, "The maximum number of records of a topic in one transaction of an exactly_once_v2 query, so that a backlog takes several: the broker aborts transactions that take longer than transaction.timeout.ms. 0 means no limit; joins, and windows over grouped values, have none. With executors it is at most 100,000.", minimum=0),
+    Property("ksql.streams.cache.max.bytes.buffering", "long", 10_000_000, "Memory for merging updates of the same key.", minimum=0, in_force=False),
+    _server("ksql.streams.state.dir", "string", "/tmp/kafka-streams", "The directory for state stores.", in_force=False),
+    Property("ksql.streams.num.standby.replicas", "int", 0, "Number of standby replicas of state.", minimum=0, in_force=False),
+    Property("ksql.streams.replication.factor", "int", -1, "Replicas of internal topics; -1 means the broker's default.", minimum=-1),
+    Property("ksql.streams.max.task.idle.ms", "long", 0, "A task processes records of several topics in timestamp order. This is how many milliseconds it waits for a topic without records while another has some; with 0, it waits only for records that the broker is known to have; with -1, it does not wait.", minimum=-1),
+    Property("ksql.streams.task.timeout.ms", "long", 300000, "How long a task may go without progress.", minimum=0, in_force=False),
     Property("ksql.streams.producer.compression.type", "string", "none", "Compression of written records.", choices=("none", "gzip", "snappy", "lz4", "zstd")),
 )
 # fmt: on
@@ -384,8 +383,8 @@ _PRODUCER = """
     max.in.flight.requests.per.connection max.request.size metadata.max.idle.ms retries transaction.timeout.ms
 """
 
-#: Kafka's clients would describe each metric twice, for JMX and for a plug-in of the broker. A query has several
-#: clients, with some 150 metrics each, and its own figures are in GET /metrics
+#: By default Kafka's clients report each metric twice, for JMX and for a plug-in of the broker. A query has
+#: several clients with some 150 metrics each; GET /metrics has the query's own metrics.
 _NO_REPORTS = {"metric.reporters": "", "enable.metrics.push": "false"}
 
 #: settings, other than security, that are passed to the clients that read and write records
@@ -475,7 +474,7 @@ CLIENTS_MAY_SET = frozenset(
     ]
 )
 
-#: those of them that have an upper limit for requests: so much memory is taken at once, for each query
+#: settings of CLIENTS_MAY_SET with an upper limit for requests: each query allocates this much memory
 _MAX_FOR_CLIENTS = {
     "batch.size": 16 * 2**20,
     "buffer.memory": 128 * 2**20,
@@ -487,7 +486,7 @@ _MAX_FOR_CLIENTS = {
 }
 
 _YES_OR_NO = ("true", "false")
-#: those of them that are texts: what they may be, or nothing where the program that reads them checks it
+#: settings of CLIENTS_MAY_SET that are texts, with their allowed values; empty if their reader validates them
 _TEXTS_OF_CLIENTS: dict[str, tuple[str, ...]] = {
     "acks": ("all", "-1", "0", "1"),
     "auto.offset.reset": (),
@@ -547,7 +546,7 @@ def _is_security(setting: str) -> bool:
 
 
 def _check_of_client(entry: Property, value: str) -> None:
-    """Raise PROPERTY_INVALID where a Kafka client would refuse a value, so that no query is made that cannot run."""
+    """Raise PROPERTY_INVALID for a value that a Kafka client would reject, so that no query starts with it."""
     choices = _TEXTS_OF_CLIENTS.get(_setting(entry.name))
     if choices is None:
         Property(entry.name, "long", None, "").parse(value)
@@ -612,7 +611,7 @@ def warning(name: str, value: Any) -> str | None:
     entry = find(name)
     if entry.in_force or entry.parse(value) == entry.default:
         return None
-    return f"Property '{name}' changes nothing: ksqlDB has it, but nothing reads it here."
+    return f"Property '{name}' has no effect: ksql-spark accepts it for compatibility with ksqlDB."
 
 
 class Config(Mapping[str, Any]):
@@ -657,7 +656,7 @@ class Config(Mapping[str, Any]):
         known = canonical(name)
         if known is None:
             raise KeyError(name)
-        assert find(known).in_force, f"{known} is read, so its row must say that it is in force"
+        assert find(known).in_force, f"{known} is read, so its row must have in_force=True"
         return self._value(known)
 
     def _value(self, known: str) -> Any:
@@ -690,8 +689,8 @@ class Config(Mapping[str, Any]):
         return self.with_values({name: self.validate_override(name, overrides[name]) for name in overrides})
 
     def check_editable(self, name: str) -> Property:
-        """The property that a client wants to set: one that the table, or the list of what clients may say of
-        Kafka's clients, lets them set, and that the server's configuration does not deny.
+        """The property that a client wants to set, if the table or CLIENTS_MAY_SET allows it and the server's
+        configuration does not deny it.
 
         Raises:
             KsqlError: PROPERTY_UNKNOWN, PROPERTY_FIXED.
@@ -715,16 +714,18 @@ class Config(Mapping[str, Any]):
         """
         entry = self.check_editable(name)
         parsed = entry.parse(value)
-        most = _MAX_FOR_CLIENTS.get(_setting(entry.name))
-        if most is not None and not (re.fullmatch(r"-?[0-9]{1,20}", str(parsed)) and int(parsed) <= most):
-            reason = f"it must be a whole number, in a request at most {most}"
+        maximum = _MAX_FOR_CLIENTS.get(_setting(entry.name))
+        if maximum is not None and not (
+            re.fullmatch(r"-?[0-9]{1,20}", str(parsed)) and int(parsed) <= maximum
+        ):
+            reason = f"it must be a whole number, and in a request at most {maximum}"
             raise KsqlError("PROPERTY_INVALID", name=name, value=str(value)[:_MAX_SHOWN], reason=reason)
         if entry.name not in PROPERTIES and parsed is not None:
             _check_of_client(entry, str(parsed))
         scans = "ksql.query.pull.table.scan.enabled"
         if entry.name == scans and parsed and not self[scans]:
             raise KsqlError(
-                "PROPERTY_INVALID", name=name, value="true", reason="the server has turned table scans off"
+                "PROPERTY_INVALID", name=name, value="true", reason="the server has disabled table scans"
             )
         return parsed
 
@@ -739,7 +740,7 @@ class Config(Mapping[str, Any]):
         return masked(",".join(value) if isinstance(value, list) else _json_text(value))
 
     def secrets(self) -> frozenset[str]:
-        """What was set that nobody may see: passwords, also those in URLs."""
+        """The configured secrets, to be hidden everywhere: passwords, including those in URLs."""
         return secrets(self._set)
 
     def with_prefix(self, prefix: str) -> dict[str, Any]:
@@ -749,10 +750,10 @@ class Config(Mapping[str, Any]):
     def client_settings(self, client: Client) -> dict[str, str]:
         """Settings of the Kafka clients on the JVM that read or write records.
 
-        They are ``bootstrap.servers`` and the settings below ``ksql.streams.`` for all clients or for this kind,
-        except those that the engine decides itself: serializers, offsets, groups, interceptors. Consumers
-        read committed records only, unless isolation.level says otherwise. Clients report their metrics to
-        nobody, unless metric.reporters or enable.metrics.push say otherwise.
+        These are ``bootstrap.servers`` and the settings below ``ksql.streams.`` for all clients or for this kind,
+        except those that the engine controls: serializers, offsets, groups, interceptors. By default, consumers
+        read only committed records (isolation.level), and clients do not report metrics (metric.reporters,
+        enable.metrics.push).
         """
         everyone: dict[str, str] = {}
         own: dict[str, str] = {}
@@ -790,7 +791,7 @@ class Config(Mapping[str, Any]):
                 "PROPERTY_INVALID",
                 name="ssl.truststore.location",
                 value=authorities,
-                reason=f"it must be a PEM file, called {', '.join(_PEM_NAMES)}: keytool -list -rfc writes one",
+                reason=f"it must be a PEM file named {', '.join(_PEM_NAMES)}; keytool -list -rfc writes one",
             )
         if given.get("ssl.endpoint.identification.algorithm") == "":
             settings["ssl.endpoint.identification.algorithm"] = "none"
@@ -808,7 +809,7 @@ class Config(Mapping[str, Any]):
 
 
 class CurrentConfig:
-    """The server's configuration of now: ALTER SYSTEM replaces it. Thread-safe."""
+    """The server's current configuration, which ALTER SYSTEM replaces. Thread-safe."""
 
     def __init__(self, config: Config) -> None:
         self.config = config

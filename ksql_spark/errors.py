@@ -52,25 +52,25 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "ARTIFACTS_UNAVAILABLE": Condition(
         50000,
-        "Could not fetch {missing} from {repository}: {reason}. Run it once with access to the network, "
-        "or set KSQL_SPARK_MAVEN_REPOSITORY to a Maven repository within reach.",
+        "Could not fetch {missing} from {repository}: {reason}. Run it once with network access, or set "
+        "KSQL_SPARK_MAVEN_REPOSITORY to a Maven repository that this machine can reach.",
     ),
     "ASSERTION_FAILED": Condition(41700, "{reason}."),
     "BAD_REQUEST": Condition(40000, "{reason}"),
     "BROKER_FAILED": Condition(50000, "The embedded Kafka broker did not start: {reason}. Its log is {log}."),
     "BROKER_UNREACHABLE": Condition(
         50000,
-        "Kafka at {servers} does not answer: {reason}. Check that the broker runs; an embedded one is "
-        "restarted automatically.",
+        "Kafka at {servers} does not answer: {reason}. Check that the broker is running; an embedded broker "
+        "restarts automatically.",
     ),
     "CAST_UNSUPPORTED": Condition(40001, "{problem}Cast of {source} to {target} is not supported."),
     "CHECKPOINT_DAMAGED": Condition(
         50000,
-        "The query's checkpoint cannot be read: {file} is damaged ({reason}). The state was not touched. "
-        "Restore that file, or let 'ksql-spark state rebuild' compute it anew from the query's topics.",
+        "The query's checkpoint cannot be read: {file} is damaged ({reason}). The state was not changed. "
+        "Restore the file, or run 'ksql-spark state rebuild' to recompute the state from the query's topics.",
     ),
     "CLUSTER_SETTINGS": Condition(
-        50000, "ksql.cluster.enabled needs {name}: {why}. Set it, or leave ksql.cluster.enabled out."
+        50000, "ksql.cluster.enabled needs {name}: {why}. Set it, or remove ksql.cluster.enabled."
     ),
     "COLUMN_AMBIGUOUS": Condition(40001, "Column '{name}' is ambiguous. Could be {places}."),
     "COLUMN_RESERVED": Condition(40001, "{name} is a reserved column name. {what}"),
@@ -78,14 +78,14 @@ CONDITIONS: dict[str, Condition] = {
     "COMMAND_LOG_NEWER": Condition(
         50000,
         "A newer release has written to the command log {topic} (partition 0, offset {offset}), so this "
-        "server only reads it: what runs goes on; queries and INSERT are answered. Use that release or a "
-        "later one.",
+        "server only reads it. Running queries continue, and the server still accepts SELECT and INSERT. "
+        "Upgrade to that release or a later one.",
     ),
     "COMMAND_NOT_REACHED": Condition(
         50301,
         "Timed out while waiting for a previous command to execute, command sequence number: {sequence}. "
-        "The last one that this server has carried out is {last}. "
-        "ksql.server.command.response.timeout.ms says how long to wait.",
+        "The last command that this server has executed is {last}. ksql.server.command.response.timeout.ms "
+        "sets how long to wait.",
     ),
     "COMPARISON_NULL": Condition(
         40001,
@@ -105,19 +105,19 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "CONNECT_MISSING": Condition(
         40001,
-        "There is no Kafka Connect here. Set ksql.connect.url to the address of a cluster, or "
+        "Kafka Connect is not configured. Set ksql.connect.url to the address of a cluster, or "
         "ksql.spark.connect.enabled to true.",
     ),
     "DATA_DIR_IN_USE": Condition(
         50000,
         "The data directory {path} is in use by another ksql-spark (process {pid}). "
-        "Stop that one, or choose another directory with --data-dir.",
+        "Stop it, or choose another directory with --data-dir.",
     ),
     "DATA_DIR_UNUSABLE": Condition(50000, "The data directory {path} cannot be used: {reason}."),
     "DATA_LOST": Condition(
         40001,
-        "Records are lost for the query. {what} So it stays stopped (ksql.on.data.loss=fail); RESUME lets it "
-        "go on without them.",
+        "The query has lost records. {what} It stays stopped because ksql.on.data.loss=fail; RESUME "
+        "continues it without these records.",
     ),
     "DISK_FULL": Condition(
         50000, "No space is left on the disk of {path}. Free some space, or use another --data-dir."
@@ -139,7 +139,7 @@ CONDITIONS: dict[str, Condition] = {
     "FUNCTION_EXISTS": Condition(40001, "The function {name} already exists: {where}."),
     "FUNCTION_FIXED": Condition(40001, "The function {name} cannot be changed by statements: {reason}."),
     "FUNCTION_IN_USE": Condition(
-        40001, "The function {name} cannot be {what}: it is used by {queries}. Terminate that first."
+        40001, "The function {name} cannot be {what}: {queries} uses it. Terminate it first."
     ),
     "FUNCTION_STATEMENTS_OFF": Condition(
         40001, "CREATE FUNCTION and DROP FUNCTION are disabled (ksql.create.function.enabled=false)."
@@ -182,8 +182,8 @@ CONDITIONS: dict[str, Condition] = {
     "NOT_READY": Condition(50302, "The server is still starting. Try again in a moment."),
     "PARTITIONS_CHANGED": Condition(
         40001,
-        "Topic {topic} has {now} partitions; it had {before} when this query was planned. Records of one key "
-        "may now be in two partitions, so the query has stopped. To compute its results anew, with rows "
+        "Topic {topic} has {now} partitions; it had {before} when this query was planned. Records of one "
+        "key may now be in two partitions, so the query has stopped. To recompute its results with rows "
         "repartitioned by key, run: ksql-spark state rebuild {id}",
     ),
     "PLAN_UNREADABLE": Condition(50000, "The stored plan cannot be read: {reason}."),
@@ -193,7 +193,7 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "PROPERTY_FIXED": Condition(
         40000,
-        "Cannot override property '{name}': it is set for the whole server, not per statement or session.",
+        "Cannot override property '{name}': it applies to the whole server, not to a statement or session.",
     ),
     "PROPERTY_INVALID": Condition(40000, "Invalid value {value} for property '{name}': {reason}."),
     "PROPERTY_IN_WITH": Condition(40001, "Configuration {name} is invalid: {reason}."),
@@ -203,9 +203,11 @@ CONDITIONS: dict[str, Condition] = {
     "PULL_LIMIT": Condition(42900, "{limit}, which is the limit ({property}). Try again soon."),
     "PUSH_LIMIT": Condition(
         40003,
-        "{limit} push queries are running, which is the limit (ksql.max.push.queries). End one first.",
+        "{limit} push queries are running, which is the limit (ksql.max.push.queries). Stop one first.",
     ),
-    "QUERY_ELSEWHERE": Condition(40001, "Query {id} runs on another server ({host}). Ask that one."),
+    "QUERY_ELSEWHERE": Condition(
+        40001, "Query {id} runs on another server ({host}). Send the request there."
+    ),
     "QUERY_FAILED": Condition(50000, "Query {id} failed: {reason}. The server's log has the details."),
     "QUERY_IN_KSQL": Condition(
         40002,
@@ -224,7 +226,7 @@ CONDITIONS: dict[str, Condition] = {
         50000, "{name} at {url} does not answer: {reason}. Its address is the property {setting}."
     ),
     "SCHEMA_INCOMPATIBLE": Condition(
-        40001, "The schema registry does not take the schema of the columns for subject {subject}: {reason}."
+        40001, "The schema registry rejected the columns' schema for subject {subject}: {reason}."
     ),
     "SCHEMA_REGISTRY_MISSING": Condition(
         42801, "{what} needs a schema registry. Set ksql.schema.registry.url to its address{alternative}."
@@ -236,76 +238,74 @@ CONDITIONS: dict[str, Condition] = {
     "SERVICE_ID_IN_USE": Condition(
         50000,
         "Another ksql-spark server ({who}) runs with the service id {id} on Kafka at {servers}. "
-        "Stop that one, or give this one another ksql.service.id.",
+        "Stop it, or set another ksql.service.id for this server.",
     ),
     "SERVICE_ID_TAKEN": Condition(
         50000,
-        "Another ksql-spark server has taken over the service id {id}, so this one runs no queries and "
-        "changes nothing any more. Stop it; or stop the other one, and start this one again.",
+        "Another ksql-spark server has taken over the service id {id}, so this server no longer runs "
+        "queries or accepts changes. Stop this server, or stop the other one and restart this one.",
     ),
     "SINK_PARTITIONS_CHANGED": Condition(
         40001,
         "The sink topic {topic} has {now} partitions; it had {before}. Rows of one key would be in two "
-        "partitions, and readers could not tell which is newer. Delete the topic (the query creates it "
-        "again), then compute its rows anew: ksql-spark state rebuild {id}",
+        "partitions, and readers could not tell which is newer. Delete the topic (the query recreates it), "
+        "then recompute its rows: ksql-spark state rebuild {id}",
     ),
     "SOURCE_TOPIC_DELETED": Condition(
         40001,
-        "Topic {topic}, which the query reads, does not exist any more. The query goes on when there is a "
-        "topic of that name again.",
+        "Topic {topic}, which the query reads, no longer exists. The query continues when the topic exists "
+        "again.",
     ),
     "SOURCE_UNKNOWN": Condition(40001, "{kind} does not exist: {name}."),
     "SPARK_FAILED": Condition(50000, "Spark did not start: {reason}. Its log is {log}."),
     "SPARK_NO_EXECUTORS": Condition(
         50000,
-        "The Spark cluster at {master} gave no executor within {seconds} s. Look at its own pages or logs.",
+        "The Spark cluster at {master} provided no executor within {seconds} s. Check its web UI or logs.",
     ),
     "SPARK_NO_SLOTS": Condition(
         50000,
-        "{what} needs {needed} task slots at once, and of the {total} of Spark's executors {free} are free."
-        " End another query, or give Spark more cores.",
+        "{what} needs {needed} task slots at once, but only {free} of the {total} slots of Spark's "
+        "executors are free. Stop another query, or give Spark more cores.",
     ),
-    "SPARK_RESTARTING": Condition(
-        50302, "Spark has ended and is started again, with all queries. Try again in a few seconds."
-    ),
+    "SPARK_RESTARTING": Condition(50302, "Spark is restarting with all queries. Try again in a few seconds."),
     "STATEMENT_CANCELLED": Condition(
         40801,
-        "The statement was cancelled while it was planned: its client has gone. Nothing was changed.",
+        "The statement was cancelled during planning because its client disconnected. Nothing was changed.",
     ),
     "STATEMENT_OVERTAKEN": Condition(
         50301,
-        "Other servers have changed streams, tables or queries again and again while this statement was "
-        "checked. Nothing was done. Send it again.",
+        "Other servers kept changing streams, tables or queries while this statement was validated. Nothing "
+        "was changed. Send it again.",
     ),
     "STATEMENT_TIMEOUT": Condition(
         40800,
         "Planning the statement takes longer than {limit} s (ksql.statement.timeout.ms). "
-        "Nothing was changed. Split it into smaller ones.",
+        "Nothing was changed. Split it into smaller statements.",
     ),
     "STATEMENT_TOO_LONG": Condition(
         41301,
-        "The statement is too long: {what} has {bytes} bytes, and the command log takes {most}. "
-        "Nothing was changed. Split it, or read long lists from a table by a join.",
+        "The statement is too long: {what} has {bytes} bytes, but the command log accepts at most {most}. "
+        "Nothing was changed. Split it, or join a table instead of listing many values.",
     ),
     "STATE_DIR_IN_USE": Condition(
         50000,
-        "The folder of the state of queries, {uri} (ksql.state.dir), belongs to ksql.service.id '{id}' on "
-        "the Kafka cluster {cluster}. Each service needs a folder of its own. If that one is gone for good, "
-        "remove the folder, or only {file} in it.",
+        "The state directory {uri} (ksql.state.dir) belongs to ksql.service.id '{id}' on the Kafka cluster "
+        "{cluster}. Each service needs its own directory. If that service is gone for good, remove the "
+        "directory, or only {file} in it.",
     ),
     "STATE_DIR_UNUSABLE": Condition(
-        50000, "The folder of the state of queries, {uri} (ksql.state.dir), cannot be used: {reason}."
+        50000, "The state directory {uri} (ksql.state.dir) cannot be used: {reason}."
     ),
     "STATE_INCOMPATIBLE": Condition(
         50000,
         "The query's state cannot be read: {part} was `{before}` when it was written, now it is `{now}`. "
-        "The state was not touched. It was written by {release}: that release reads it, with the properties "
-        "it had then. Otherwise 'ksql-spark state rebuild' computes it anew from the query's topics.",
+        "The state was not changed. {release} wrote it and can read it, with the properties of that time. "
+        "Otherwise 'ksql-spark state rebuild' recomputes it from the query's topics.",
     ),
     "STATE_UNREADABLE": Condition(
         50000,
-        "The query's state cannot be read: {reason}. It may be damaged. If it stays so, "
-        "'ksql-spark state rebuild {id}' computes it anew from the query's topics.",
+        "The query's state cannot be read: {reason}. It may be damaged. If the error persists, 'ksql-spark "
+        "state rebuild {id}' recomputes it from the query's topics.",
     ),
     "STOPPED": Condition(50303, "The server is shutting down."),
     "SYNTAX": Condition(40001, "{reason}"),
@@ -315,7 +315,7 @@ CONDITIONS: dict[str, Condition] = {
     "TIMESTAMP_TEXT": Condition(40001, "Failed to parse {kind} '{text}': expected a form such as {example}."),
     "TOPIC_EXISTS": Condition(40001, "A Kafka topic with the name '{topic}' already exists."),
     "TOPIC_MADE_AGAIN": Condition(
-        40001, "Topic '{topic}' was deleted and made again while it was read. Send the query again."
+        40001, "Topic '{topic}' was deleted and recreated while the query read it. Send the query again."
     ),
     "TOPIC_MISMATCH": Condition(
         40001,
@@ -334,8 +334,8 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "VIEW_TOO_LARGE": Condition(
         50000,
-        "The view of table {name} has {bytes} bytes, and views may have {most} "
-        "(ksql.pull.views.max.bytes of the server).",
+        "The view of table {name} has {bytes} bytes, but the limit for all views is {most} (the server's "
+        "ksql.pull.views.max.bytes).",
     ),
 }
 
@@ -372,7 +372,7 @@ class KsqlError(Exception):
 
     @property
     def message(self) -> str:
-        """The whole text for the user: what, where (with a caret), what to do; without secrets."""
+        """The whole message for the user, without secrets: what, where (with a caret), what to do."""
         text = CONDITIONS[self.condition].message.format(**self.parameters)
         if self.hint:
             text += f" {self.hint}"
@@ -381,7 +381,7 @@ class KsqlError(Exception):
         return masked(text)
 
     def again(self) -> KsqlError:
-        """The same error for somebody else, without what was added to this one, such as its statement."""
+        """A copy of the error without context that was added later, such as the statement."""
         return KsqlError(self.condition, position=self.position, hint=self.hint, **self.parameters)
 
 

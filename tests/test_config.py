@@ -170,7 +170,7 @@ def test_what_is_in_force_is_read_and_nothing_else():
 @pytest.mark.parametrize("entry", [e for e in PROPERTIES.values() if not e.in_force], ids=lambda e: e.name)
 def test_what_is_not_in_force_cannot_be_read(entry):
     config = Config()
-    with pytest.raises(AssertionError, match="must say that it is in force"):
+    with pytest.raises(AssertionError, match="must have in_force=True"):
         config[entry.name]
     assert config.text(entry.name) == Config({entry.name: entry.default}).text(entry.name)
 
@@ -192,7 +192,7 @@ def test_what_is_not_in_force_cannot_be_read(entry):
     ],
 )
 def test_warnings_of_what_changes_nothing(name, value, is_warned_of):
-    expected = f"Property '{name}' changes nothing: ksqlDB has it, but nothing reads it here."
+    expected = f"Property '{name}' has no effect: ksql-spark accepts it for compatibility with ksqlDB."
     assert warning(name, value) == (expected if is_warned_of else None)
 
 
@@ -350,7 +350,7 @@ class TestOverrides:
     @pytest.mark.parametrize("value", ["1900000000", 2**31, "9" * 30, "much", "[1]", True])
     def test_requests_may_not_take_all_memory(self, prefix, value):
         for setting in ("batch.size", "buffer.memory"):
-            with pytest.raises(KsqlError, match="it must be a whole number, in a request at most"):
+            with pytest.raises(KsqlError, match="it must be a whole number, and in a request at most"):
                 Config().validate_override(prefix + setting, value)
             assert Config().validate_override(prefix + setting, "65536") == "65536"
         assert Config({"batch.size": "1900000000"}).client_settings("producer")["batch.size"] == "1900000000"
@@ -399,7 +399,7 @@ class TestOverrides:
         name = "ksql.query.pull.table.scan.enabled"
         assert Config().validate_override(name, False) is False
         assert Config().validate_override(name, True) is True
-        with pytest.raises(KsqlError, match="turned table scans off"):
+        with pytest.raises(KsqlError, match="disabled table scans"):
             Config({name: False}).validate_override(name, True)
 
 

@@ -63,7 +63,7 @@ def test_topics_change_under_queries(tmp_path: Path) -> None:
         until(lambda: len(queries(server)["inError"]) == 2)
         assert all("Topic s, which the query reads" in why for why in queries(server)["reasons"].values())
         (shown,) = server.execute("SHOW QUERIES;")
-        assert all("does not exist any more" in query["error"] for query in shown["queries"])
+        assert all("no longer exists" in query["error"] for query in shown["queries"])
         admin.create_topic("s", 1)
         until(lambda: queries(server)["isHealthy"])
         insert(server)

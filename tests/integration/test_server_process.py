@@ -78,7 +78,7 @@ def test_a_broker_that_does_not_answer(tmp_path: Path) -> None:
             server.wait_until_alone()
     assert code == 1
     assert err.startswith(f"ksql-spark server: Kafka at {servers} does not answer: ")
-    assert err.endswith("an embedded one is restarted automatically.\n") and err.count("\n") == 1
+    assert err.endswith("an embedded broker restarts automatically.\n") and err.count("\n") == 1
 
 
 def test_a_data_folder_whose_broker_still_runs(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_a_changed_lowering_does_not_read_the_state(
             message = query.errors[-1].message
             assert message.startswith("The query's state cannot be read: SUM(N) AS KSQL_AGG_VARIABLE_1 was `")
             assert "sum(`__arg_1_0`)" in message and lowered(["`__arg_1_0`"]) in message
-            assert "The state was not touched." in message and "ksql-spark state rebuild" in message
+            assert "The state was not changed." in message and "ksql-spark state rebuild" in message
             engine.stop()
         assert _files(tmp_path / "checkpoints" / query.id) == state
 

@@ -69,7 +69,7 @@ def test_a_source_that_is_deleted_and_comes_back(scene: Callable[..., Any]) -> N
     world.admin.delete_topics(["s"])
     wait_for(lambda: query.state == "ERROR")
     assert not first.is_active
-    assert why(world, query).startswith("Topic s, which the query reads, does not exist any more.")
+    assert why(world, query).startswith("Topic s, which the query reads, no longer exists.")
     assert query.errors[-1].type == "USER"
     world.admin.create_topic("s", 3)
     wait_for(lambda: query.state == "RUNNING")

@@ -49,7 +49,7 @@ def test_set_of_what_changes_nothing_is_a_warning(world: World) -> None:
     shown = world.one("SET 'num.standby.replicas' = '8';")
     assert (shown["@type"], shown["message"]) == (
         "warning_entity",
-        "Property 'num.standby.replicas' changes nothing: ksqlDB has it, but nothing reads it here.",
+        "Property 'num.standby.replicas' has no effect: ksql-spark accepts it for compatibility with ksqlDB.",
     )
     for guarantee in ("at_least_once", "exactly_once_v2"):
         assert world.run(f"SET 'processing.guarantee' = '{guarantee}';") == []
