@@ -62,7 +62,7 @@ def decode(token: str) -> Offsets:
             raise ValueError
         return {str(t): {int(p): _offset(end) for p, end in ends.items()} for t, ends in body.items()}
     except (ValueError, TypeError, AttributeError, RecursionError, binascii.Error):
-        raise KsqlError("BAD_REQUEST", reason="The consistency token is none of this service.") from None
+        raise KsqlError("BAD_REQUEST", reason="The consistency token is not from this service.") from None
 
 
 def _offset(end: object) -> int:

@@ -78,7 +78,9 @@ class Aggregates:
         function = registry.require(node.name).name
         if node.distinct and (function not in _with_distinct() or len(arguments) != 1):
             raise invalid(
-                f"DISTINCT is for one argument of {', '.join(_with_distinct())}; not for {node.name}.", node
+                f"DISTINCT is only supported for one argument of {', '.join(_with_distinct())}; not for "
+                f"{node.name}.",
+                node,
             )
         literals = [a.value if isinstance(a, Literal) else None for a in arguments]
         with placed_at(node):

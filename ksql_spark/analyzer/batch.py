@@ -111,7 +111,7 @@ def _is_key(node: Node, name: str) -> bool:
 def _bind(query: nodes.QueryNode, context: Context) -> Node:
     """The plan of a query or sub-query; its columns in SELECT order."""
     if query.emit is not None:
-        raise invalid("EMIT cannot stand in a sub-query.", query, hint="Move EMIT to the end.")
+        raise invalid("EMIT is not allowed in a sub-query.", query, hint="Move EMIT to the end.")
     check_limit(query, context.config)
     context = context.with_common_tables(query)
     if isinstance(query, nodes.Select):
@@ -147,9 +147,9 @@ def _sorted_union(root: Node, query: nodes.Union, context: Context) -> Node:
 
 def _sort_key(item: nodes.OrderItem, expression: Expression) -> SortKey:
     if contains_map(expression.type):
-        raise invalid(f"MAPs have no order to sort by: {expression} ({expression.type}).", item)
+        raise invalid(f"MAPs have no sort order: {expression} ({expression.type}).", item)
     if isinstance(expression.type, Null):
-        raise invalid("ORDER BY needs expressions with a type, not NULL.", item)
+        raise invalid("ORDER BY needs typed expressions, not NULL.", item)
     return SortKey(expression, bool(item.descending), item.nulls == "FIRST")
 
 
@@ -198,7 +198,7 @@ def _bind_join(node: nodes.Join, found: Mapping[int, BoundRelation], scope: Scop
     )
     if node.within is not None:
         raise invalid(
-            "WITHIN is for joins of streams that go on; a pull query joins all rows that are there.",
+            "WITHIN is for joins in streaming queries; a pull query joins all current rows.",
             node.within,
             hint="Compare the ROWTIMEs in ON instead.",
         )
@@ -402,8 +402,7 @@ class _Select:
             lost = next((w for w in wanted if w in _ONLY_BY_ARRIVAL), None)
             if lost is not None:
                 raise invalid(
-                    f"{lost} needs the order in which rows arrived, which the rows of joins and sub-queries "
-                    "do not have.",
+                    f"{lost} needs the arrival order of rows, which joins and sub-queries do not preserve.",
                     self.select,
                     hint="Use TOPK with ROWTIME, or aggregate the source itself in a sub-query.",
                 )

@@ -441,10 +441,10 @@ def _call(node: nodes.FunctionCall, scope: Scope) -> Expression:
         return scope.table_function(node, scope)
     if spec.kind is Kind.OPERATOR:
         raise failure(
-            "FUNCTION_UNKNOWN", node.this, name=node.name, hint="See SHOW FUNCTIONS for all of them."
+            "FUNCTION_UNKNOWN", node.this, name=node.name, hint="SHOW FUNCTIONS lists all functions."
         )
     if node.distinct:
-        raise invalid(f"DISTINCT is for aggregates; {node.name} is none.", node)
+        raise invalid(f"DISTINCT is only for aggregate functions; {node.name} is not one.", node)
     return call(node.name, bind_arguments(node, scope), node)
 
 

@@ -124,7 +124,7 @@ def _sampled(
     words = {side: _WORDS[statement.kind] if side == "KEY" else None for side in ("KEY", "VALUE")}
     missing = [s for s, word in words.items() if all(c.constraint != word for c in statement.columns)]
     if not missing:
-        raise invalid("INFER is for statements that do not list all columns.", node)
+        raise invalid("INFER is only for statements that do not list all columns.", node)
     if given.windowing() is not None and "KEY" in missing:
         raise invalid("The key of a windowed topic cannot be inferred: list it.", node)
     samples = sample(topic)
@@ -179,7 +179,7 @@ def _proposed(
     if CAPABILITIES[name].registry:
         return _of_named_schema(side, spec, topic, data, registry, node)
     if name in ("NONE", "PROTOBUF_NOSR"):
-        raise invalid(f"Records in {name} do not say what their columns are: list the columns.", node)
+        raise invalid(f"Records in {name} do not describe their columns: list the columns.", node)
     proposal = propose(name, data, spec.delimiter)
     if proposal is None or not proposal.fields:
         raise invalid(

@@ -71,13 +71,11 @@ def _check_clauses(statement: CreateAsSelect | InsertSelect) -> None:
         else "INSERT INTO ... SELECT"
     )
     if query.limit is not None:
-        raise invalid(
-            f"{what} statements don't support LIMIT clause.", query, hint="The query runs for ever."
-        )
+        raise invalid(f"{what} statements don't support LIMIT clause.", query, hint="The query runs forever.")
     if query.order_by or query.offset is not None:
         clause = "ORDER BY" if query.order_by else "OFFSET"
         raise invalid(
-            f"{what} statements don't support {clause}: a stream has no end to sort to.", query,
+            f"{what} statements don't support {clause}, because a stream never ends.", query,
             hint=f"Use {clause} in a pull query on the result.",
         )  # fmt: skip
 
@@ -134,7 +132,7 @@ def _check_windowed_tables(planned: Planned, statement: nodes.Statement) -> None
         if relation.window is not None and relation.kind == TABLE:
             raise invalid(
                 "KSQL does not support persistent queries on windowed tables.", relation.place,
-                hint="Push and pull queries can read them; a windowed topic can be declared as a stream.",
+                hint="Push and pull queries can read them; you can declare the windowed topic as a stream.",
             )  # fmt: skip
 
 
@@ -257,7 +255,7 @@ def _bind_insert(statement: InsertSelect, metastore: MetaStore, config: Mapping[
     _check_windowed_tables(planned, statement)
     if planned.root.kind != STREAM:
         raise invalid(
-            "INSERT INTO needs a query that gives a stream; this one gives a table.", statement.query
+            "INSERT INTO needs a query whose result is a stream; this one's is a table.", statement.query
         )
     columns, wanted = planned.root.schema, sink.schema
     fits = (
@@ -286,7 +284,7 @@ def _query_id(given: Properties) -> str | None:
     if not re.fullmatch(r"[A-Za-z0-9_]+", value):
         raise failure(
             "PROPERTY_IN_WITH", given.node("QUERY_ID"), name="QUERY_ID",
-            reason="a query id is made of letters, digits and _",
+            reason="a query id consists of letters, digits and _",
         )  # fmt: skip
     upper = str(value).upper()
     if upper.startswith(RESERVED_QUERY_IDS):

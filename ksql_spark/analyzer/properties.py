@@ -256,7 +256,7 @@ class Properties:
             raise invalid(f"Invalid type for HEADERS column: expected {HEADERS}, got {found.type}.", node)
         columns = tuple(replace(c, role=Role.HEADERS) if c is found else c for c in schema.columns)
         if not Schema(columns).value:
-            raise invalid("The projection contains no value columns beside the headers.", node)
+            raise invalid("The projection contains no value columns besides the headers.", node)
         return Schema(columns)
 
     def replicated(self, kind: str, window: Windowing | None) -> bool:
@@ -319,7 +319,7 @@ class Properties:
             raise bad(f"Unknown time unit: '{unit}'")
         duration_ms = int(parts[0]) * found if len(parts[0]) < 20 else 2**63
         if duration_ms >= 2**63:
-            raise bad("It has more milliseconds than fit 64 bits")
+            raise bad("Its milliseconds do not fit into 64 bits")
         return duration_ms
 
     def timestamp(self, schema: Schema, inherited: TimestampColumn | None = None) -> TimestampColumn | None:
@@ -379,7 +379,7 @@ def _pattern_problem(pattern: str) -> str | None:
         return "a quote is not closed"
     letter = next((c for c in bare if c.isascii() and c.isalpha() and c not in _PATTERN_LETTERS), None)
     if letter is not None:
-        return f"Unknown pattern letter: {letter} (texts need quotes: ''{letter}'')"
+        return f"Unknown pattern letter: {letter} (quote literal text: ''{letter}'')"
     reserved = next((c for c in bare if c in "{}#"), None)
     return f"'{reserved}' is reserved" if reserved else None
 
@@ -436,7 +436,7 @@ def _checked(name: str, node: nodes.Property, statement: str) -> Any:
         )  # fmt: skip
     if statement not in rule.where:
         places = " and ".join(sorted(rule.where))
-        raise failure("PROPERTY_IN_WITH", node, name=name, reason=f"it is for {places} only")
+        raise failure("PROPERTY_IN_WITH", node, name=name, reason=f"it is only allowed in {places}")
     value = node.value
 
     def wrong(wanted: str) -> Exception:

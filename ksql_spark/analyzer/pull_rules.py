@@ -28,7 +28,7 @@ def check_select(query: nodes.Select, config: Mapping[str, Any]) -> None:
     if not settings.flag(config, "ksql.pull.queries.enable"):
         raise invalid("Pull queries are disabled.", query, hint=PUSH_HINT)
     if query.window:
-        hint = f"{PUSH_HINT} CREATE TABLE ... AS SELECT with a WINDOW keeps a table that can be asked."
+        hint = f"{PUSH_HINT} CREATE TABLE ... AS SELECT with a WINDOW creates a table that you can query."
         raise invalid("Pull queries don't support WINDOW clauses.", query, hint=hint)
     if query.partition_by:
         raise invalid("Pull queries don't support PARTITION BY clauses.", query, hint=PUSH_HINT)
@@ -47,7 +47,7 @@ def check_queryable(source: DataSource, node: exp.Expr, config: Mapping[str, Any
     if source.schema.headers:
         raise failure(
             "NOT_DONE_YET", node, what="A pull query on a table with header columns", version=__version__,
-            hint="CREATE TABLE ... AS SELECT keeps them as values.",
+            hint="CREATE TABLE ... AS SELECT stores them as values.",
         )  # fmt: skip
     is_materialised = source.is_sink or (
         source.read_only and settings.flag(config, "ksql.source.table.materialization.enabled")

@@ -31,11 +31,13 @@ def bind_push(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str,
 def _bind(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> PushQuery:
     if query.order_by:
         raise invalid(
-            "ORDER BY cannot run on a stream, which has no end to sort to.", query.order_by[0],
-            hint="Leave EMIT away for a pull query, which can sort; or use TOPK(...) in a window.",
+            "ORDER BY is not supported in push queries, because a stream never ends.", query.order_by[0],
+            hint="Remove EMIT to get a pull query, which can sort; or use TOPK(...) in a window.",
         )  # fmt: skip
     if query.offset is not None:
-        raise invalid("OFFSET is for pull queries.", query, hint="Leave EMIT away for a pull query.")
+        raise invalid(
+            "OFFSET is only supported in pull queries.", query, hint="Remove EMIT to get a pull query."
+        )
     if query.limit is not None and query.limit < 0:
         raise invalid(f"LIMIT must not be negative, got {query.limit}.", query)
     context = make_context(metastore, config)

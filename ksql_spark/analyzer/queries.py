@@ -50,7 +50,9 @@ def bind_nested(query: nodes.QueryNode, context: Context) -> Node:
         (query.order_by, "ORDER BY"),
     ):
         if given:
-            raise invalid(f"{clause} cannot stand in a sub-query.", query, hint=f"Move {clause} to the end.")
+            raise invalid(
+                f"{clause} is not allowed in a sub-query.", query, hint=f"Move {clause} to the end."
+            )
     return bind_any(query, context, None).root
 
 

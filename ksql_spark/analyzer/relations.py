@@ -124,7 +124,7 @@ def named_query(from_item: nodes.Relation, context: Context) -> tuple[str, nodes
             return from_item.alias_name, query, replace(context, common_tables=visible)
         case nodes.SubQuery():
             return from_item.alias_name or "SUBQUERY", from_item.query, context
-    raise invalid("This cannot stand in FROM.", from_item)
+    raise invalid("This is not allowed in FROM.", from_item)
 
 
 def _bind_relation(from_item: nodes.Relation, context: Context, prefixed: bool) -> BoundRelation:
@@ -167,7 +167,7 @@ def check_aliases(relations: Iterable[BoundRelation]) -> None:
         if relation.alias in seen:
             raise invalid(
                 f"The alias '{relation.alias}' is used twice in FROM.", relation.place,
-                hint="Give each a name of its own: FROM a x JOIN a y ON ...",
+                hint="Give each its own alias: FROM a x JOIN a y ON ...",
             )  # fmt: skip
         seen.add(relation.alias)
 
@@ -194,7 +194,8 @@ def _check_self_joins(relations: Sequence[BoundRelation]) -> None:
 def _join_tree(node: nodes.Join, relations: dict[int, BoundRelation], scope: Scope, rowkey: str) -> Joined:
     if isinstance(node.right, nodes.Join):
         raise invalid(
-            "Joins are read from left to right; parentheses around the right side are not supported.", node
+            "Joins are evaluated from left to right; parentheses around the right side are not supported.",
+            node,
         )
     left: Joined | BoundRelation
     if isinstance(node.left, nodes.Join):

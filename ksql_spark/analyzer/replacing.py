@@ -21,8 +21,8 @@ from ksql_spark.schema import Schema
 
 #: hints: if some changes are allowed; if none is
 RULE = (
-    "CREATE OR REPLACE may change the WHERE over the source and append columns to SELECT, from aggregate "
-    "functions that are there. To change more, DROP it and CREATE it again."
+    "CREATE OR REPLACE may change the WHERE on the source and append columns to SELECT that use existing "
+    "aggregate functions. To change more, DROP it and CREATE it again."
 )
 ANEW = "DROP it and CREATE it again."
 

@@ -138,7 +138,7 @@ def bind_groups(select: nodes.Select, scope: Scope) -> list[Expression]:
         if expression in found:
             raise invalid(f"Duplicate GROUP BY expression: {show(expression, scope)}.", node)
         if isinstance(expression.type, Null):
-            raise invalid("GROUP BY needs expressions with a type, not NULL.", node)
+            raise invalid("GROUP BY needs typed expressions, not NULL.", node)
         found.append(expression)
     return found
 

@@ -30,8 +30,8 @@ def bind_window(node: nodes.Window, emit_final: bool) -> WindowSpec:
         raise invalid("ADVANCE BY must be longer than zero and at most the SIZE of the window.", node.advance)
     if advance is not None and size // advance > MAX_WINDOWS:
         raise invalid(
-            f"Each record would be in {size // advance} windows, and {MAX_WINDOWS} is the most. "
-            "Use a longer ADVANCE BY.",
+            f"Each record would be in {size // advance} windows; the maximum is {MAX_WINDOWS}. Use a longer "
+            f"ADVANCE BY.",
             node.advance,
         )
     if node.grace is not None:

@@ -253,7 +253,7 @@ def parsed(content: bytes, kind: type[Any], url: str) -> Any:
 
 def no_server(url: str) -> UnreachableError:
     """What answers at ``url`` is something else."""
-    return UnreachableError(f"What answers at {url} is no ksql-spark server.")
+    return UnreachableError(f"The server at {url} is not a ksql-spark server.")
 
 
 def unreachable(url: str, error: Exception) -> UnreachableError:

@@ -165,7 +165,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "ARRAY_CONCAT",
         Category.ARRAY,
-        "The elements of one array after those of another; a NULL array counts as empty.",
+        "Concatenates two arrays; a NULL array counts as empty.",
         _TWO,
         lambda args, _: f"coalesce(concat({args[0]}, {args[1]}), {args[0]}, {args[1]})",
         Example(([1, None], [2]), [1, None, 2]),
@@ -177,7 +177,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "ARRAY_CONTAINS",
         Category.ARRAY,
-        "True where an element equals the value; NULL equals NULL.",
+        "Whether an array contains the value; NULL equals NULL.",
         (signature("array ARRAY<T>, value T -> BOOLEAN"),),
         _contains,
         Example(([1, 2], 2), True),
@@ -190,7 +190,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "ARRAY_DISTINCT",
         Category.ARRAY,
-        "The elements without repetitions, in the order of their first appearance.",
+        "The distinct elements in the order of their first appearance.",
         (signature("array ARRAY<T> -> ARRAY<T>"),),
         _of_sets("array_distinct"),
         Example(([2, 1, None, 2, None],), [2, 1, None]),
@@ -201,7 +201,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "ARRAY_EXCEPT",
         Category.ARRAY,
-        "The distinct elements of one array that are not in another.",
+        "The distinct elements of the first array that are not in the second.",
         _TWO,
         _of_sets("array_except"),
         Example(([3, 1, 2, 3, None], [1]), [3, 2, None]),
@@ -213,7 +213,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "ARRAY_INTERSECT",
         Category.ARRAY,
-        "The distinct elements of one array that are in another, too.",
+        "The distinct elements that are in both arrays.",
         _TWO,
         _of_sets("array_intersect"),
         Example(([3, 1, None, 3], [None, 3]), [3, None]),
@@ -224,7 +224,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "ARRAY_UNION",
         Category.ARRAY,
-        "The distinct elements of two arrays.",
+        "The distinct elements of both arrays.",
         _TWO,
         _of_sets("array_union"),
         Example(([2, 1], [None, 1, 3]), [2, 1, None, 3]),
@@ -235,7 +235,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "ARRAY_JOIN",
         Category.ARRAY,
-        "The elements (BOOLEAN, numbers, STRING) as text with a delimiter between; NULL prints as null.",
+        "Joins the elements (BOOLEAN, numbers, STRING) as text with a delimiter; NULL becomes null.",
         (
             signature("array ARRAY<T> -> STRING"),
             signature("array ARRAY<T>, delimiter STRING -> STRING"),
@@ -253,14 +253,14 @@ SPECS: tuple[Spec, ...] = (
         Example(([Typed("2020-02-29", DATE)],), None),
         Example((Typed([None], Array(DATE)),), "null"),
         Example(([[1], [2]],), None),
-        parameters=_ARRAY | {"delimiter": "what to put between; a comma if absent"},
+        parameters=_ARRAY | {"delimiter": "the delimiter; a comma by default"},
         limits=(MAX_BYTES,),
         failed=lambda args, _: f"{args[0]} is not null",
     ),
     scalar(
         "ARRAY_LENGTH",
         Category.ARRAY,
-        "How many elements there are.",
+        "The number of elements.",
         (signature("array ARRAY<T> -> INTEGER"),),
         lambda args, _: f"array_size({args[0]})",
         Example(([1, None],), 2),
@@ -294,7 +294,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "ARRAY_REMOVE",
         Category.ARRAY,
-        "The elements that do not equal the value.",
+        "The array without the elements that equal the value.",
         (signature("array ARRAY<T>, value T -> ARRAY<T>"),),
         _remove,
         Example(([1, 2, 1], 1), [2]),
@@ -306,7 +306,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "ARRAY_SORT",
         Category.ARRAY,
-        "The elements in order, NULLs last.",
+        "The sorted elements, NULLs last.",
         (
             signature("array ARRAY<T> -> ARRAY<T>"),
             signature("array ARRAY<T>, direction STRING -> ARRAY<T>"),
@@ -318,13 +318,13 @@ SPECS: tuple[Spec, ...] = (
         Example(([{"b": 1}, {"a": 1}],), None),
         Example((["\uff5e", None, "😀", "a"],), ["a", "😀", "\uff5e", None]),
         Example((["\uff5e", "😀", "a"], "DESC"), ["\uff5e", "😀", "a"]),
-        parameters=_ARRAY | {"direction": "ASC (if absent) or DESC"},
+        parameters=_ARRAY | {"direction": "ASC (default) or DESC"},
         limits=BY_ARGUMENTS,
     ),
     scalar(
         "SLICE",
         Category.ARRAY,
-        "The elements from one position to another, both included.",
+        "The elements from one position to another, both inclusive.",
         (signature("array ARRAY<T>, first INTEGER, last INTEGER -> ARRAY<T>"),),
         _slice,
         Example(([1, 2, 3], 2, 3), [2, 3]),
@@ -333,13 +333,13 @@ SPECS: tuple[Spec, ...] = (
         Example(([1, 2, 3], 2, 4), None),
         Example(([1, 2, 3], 0, 2), None),
         Example((_NO_ARRAY, 1, 2), None),
-        parameters=_ARRAY | {"first": "from 1; NULL: the first", "last": "NULL: the last"},
+        parameters=_ARRAY | {"first": "from 1; NULL means the first", "last": "NULL: the last"},
         limits=BY_ARGUMENTS,
     ),
     scalar(
         "AS_MAP",
         Category.MAP,
-        "A map from an array of keys and one of values.",
+        "A map from an array of keys and an array of values.",
         (signature("keys ARRAY<STRING>, values ARRAY<T> -> MAP<STRING, T>"),),
         _as_map,
         Example((["a", "b"], [1, 2]), {"a": 1, "b": 2}),
@@ -362,7 +362,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "MAP_KEYS",
         Category.MAP,
-        "The keys of a map, in no order.",
+        "The keys of a map, in no particular order.",
         (signature("map MAP<K, V> -> ARRAY<K>"),),
         lambda args, _: f"map_keys({args[0]})",
         Example(({"a": 1},), ["a"]),
@@ -372,7 +372,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "MAP_VALUES",
         Category.MAP,
-        "The values of a map, in no order.",
+        "The values of a map, in no particular order.",
         (signature("map MAP<K, V> -> ARRAY<V>"),),
         lambda args, _: f"map_values({args[0]})",
         Example(({"a": 1},), [1]),
@@ -382,11 +382,11 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "MAP_UNION",
         Category.MAP,
-        "The entries of two maps; where both have a key the second one's value is taken.",
+        "Merges two maps; for keys in both, the second map's value wins.",
         (signature("left MAP<K, V>, right MAP<K, V> -> MAP<K, V>"),),
         lambda args, _: f"coalesce(map_concat({args[0]}, {args[1]}), {args[0]}, {args[1]})",
         Example(({"a": 1, "b": 1}, {"b": 2}), {"a": 1, "b": 2}),
-        parameters={"left": "a map", "right": "the map that wins"},
+        parameters={"left": "a map", "right": "the map whose values win"},
         limits=BY_ARGUMENTS,
     ),
 )

@@ -99,7 +99,7 @@ def _shift(name: str, type_: str, verb: str, lower: Lowering, *examples: Example
     return scalar(
         name,
         Category.DATE_TIME,
-        f"The {type_} with some units of time {verb}.",
+        f"The {type_} with a number of time units {verb}.",
         (signature(f"unit STRING!, count INTEGER, value {type_} -> {type_}"),),
         lower,
         *examples,
@@ -126,7 +126,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "CONVERT_TZ",
         Category.DATE_TIME,
-        "A local time of one zone as the local time of another.",
+        "Converts a local time from one time zone to another.",
         (signature("value TIMESTAMP, source STRING, target STRING -> TIMESTAMP"),),
         lambda args, _: _format("convert_zone", *args),
         Example((Typed("1970-01-01T00:00:00.100", TIMESTAMP), "+0200", "+0500"), "1970-01-01T03:00:00.100"),
@@ -134,8 +134,8 @@ SPECS: tuple[Spec, ...] = (
         Example((_MOMENT, "America/Los_Angeles", "Mars/Olympus"), None),
         parameters={
             "value": "a TIMESTAMP",
-            "source": "the zone it is in",
-            "target": "the zone it is wanted in",
+            "source": "the time zone to convert from",
+            "target": "the time zone to convert to",
         },
         can_fail=True,
     ),
@@ -226,7 +226,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "PARSE_DATE",
         Category.DATE_TIME,
-        "The DATE in a text.",
+        "Parses a text as a DATE.",
         (signature("text STRING, pattern STRING -> DATE"),),
         lambda args, _: f"ksql.parse_date({args[0]}, {args[1]})",
         Example(("01-Jan-2022", "dd-MMM-yyyy"), "2022-01-01"),
@@ -238,7 +238,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "PARSE_TIME",
         Category.DATE_TIME,
-        "The TIME in a text.",
+        "Parses a text as a TIME.",
         (signature("text STRING, pattern STRING -> TIME"),),
         lambda args, _: f"ksql.parse_time({args[0]}, {args[1]})",
         Example(("01:00:00 Pm", "hh:mm:ss a"), "13:00:00.000"),
@@ -250,7 +250,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "PARSE_TIMESTAMP",
         Category.DATE_TIME,
-        "The TIMESTAMP in a text; UTC unless the text or an argument names a zone.",
+        "Parses a text as a TIMESTAMP; UTC unless the text or an argument names a zone.",
         (
             signature("text STRING, pattern STRING -> TIMESTAMP"),
             signature("text STRING, pattern STRING, zone STRING -> TIMESTAMP"),
@@ -270,14 +270,14 @@ SPECS: tuple[Spec, ...] = (
     ),
     _one(
         "FROM_DAYS",
-        "The DATE so many days after 1970-01-01.",
+        "Converts days since 1970-01-01 to a DATE.",
         "value INTEGER -> DATE",
         lambda x: f"date_from_unix_date({x})",
         Example((-1,), "1969-12-31"),
     ),
     _one(
         "FROM_UNIXTIME",
-        "The TIMESTAMP so many milliseconds after 1970-01-01.",
+        "Converts milliseconds since 1970-01-01 to a TIMESTAMP.",
         "value BIGINT -> TIMESTAMP",
         timestamp_of,
         Example((Typed(100, BIGINT),), "1970-01-01T00:00:00.100"),
@@ -286,7 +286,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "UNIX_DATE",
         Category.DATE_TIME,
-        "The days since 1970-01-01 of a DATE, or of today.",
+        "The days from 1970-01-01 to a DATE, or to today.",
         (signature("-> INTEGER"), signature("value DATE -> INTEGER")),
         lambda args, _: f"unix_date({args[0]})" if args else f"cast({_NOW_MS} div {_DAY_MS}L as int)",
         Example((Typed("1970-01-11", DATE),), 10),
@@ -296,7 +296,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "UNIX_TIMESTAMP",
         Category.DATE_TIME,
-        "The milliseconds since 1970-01-01 of a TIMESTAMP, or of now.",
+        "The milliseconds from 1970-01-01 to a TIMESTAMP, or to now.",
         (signature("-> BIGINT"), signature("value TIMESTAMP -> BIGINT")),
         lambda args, _: f"unix_millis({args[0]})" if args else _NOW_MS,
         Example((_MOMENT,), 1526075913123),
@@ -306,7 +306,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "NOW",
         Category.DATE_TIME,
-        "The TIMESTAMP of now.",
+        "The current TIMESTAMP.",
         (signature("-> TIMESTAMP"),),
         lambda _args, _types: f"timestamp_millis({_NOW_MS})",
         is_deterministic=False,
@@ -316,7 +316,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "DATE_TRUNC",
         Category.DATE_TIME,
-        "A TIMESTAMP with all that is less than a unit cut off, in UTC; a WEEK begins on Monday.",
+        "Truncates a TIMESTAMP to a unit, in UTC; a WEEK begins on Monday.",
         (signature("unit STRING, value TIMESTAMP -> TIMESTAMP"),),
         _date_trunc,
         Example(("hour", _MOMENT), "2018-05-11T21:00:00.000"),
@@ -334,7 +334,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "DATETOSTRING",
         Category.DATE_TIME,
-        "Days since 1970-01-01 as text. Deprecated: use FORMAT_DATE.",
+        "Formats days since 1970-01-01 as text. Deprecated: use FORMAT_DATE.",
         (signature("days INTEGER, pattern STRING -> STRING"),),
         lambda args, _: _format("format_date", f"date_from_unix_date({args[0]})", args[1]),
         Example((18993, "dd-MMM-yyyy"), "01-Jan-2022"),
@@ -345,7 +345,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "STRINGTODATE",
         Category.DATE_TIME,
-        "The days since 1970-01-01 of the date in a text. Deprecated: use PARSE_DATE.",
+        "Parses a date as days since 1970-01-01. Deprecated: use PARSE_DATE.",
         (signature("text STRING, pattern STRING -> INTEGER"),),
         lambda args, _: f"ksql.parse_days({args[0]}, {args[1]})",
         Example(("2018-05-11Lit", "yyyy-MM-dd'Lit'"), 17662),
@@ -355,7 +355,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "TIMESTAMPTOSTRING",
         Category.DATE_TIME,
-        "Milliseconds since 1970-01-01 as text. Deprecated: use FORMAT_TIMESTAMP.",
+        "Formats milliseconds since 1970-01-01 as text. Deprecated: use FORMAT_TIMESTAMP.",
         (
             signature("millis BIGINT, pattern STRING -> STRING"),
             signature("millis BIGINT, pattern STRING, zone STRING -> STRING"),
@@ -369,7 +369,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "STRINGTOTIMESTAMP",
         Category.DATE_TIME,
-        "The milliseconds since 1970-01-01 of the time in a text. Deprecated: use PARSE_TIMESTAMP.",
+        "Parses a time as milliseconds since 1970-01-01. Deprecated: use PARSE_TIMESTAMP.",
         (
             signature("text STRING, pattern STRING -> BIGINT"),
             signature("text STRING, pattern STRING, zone STRING -> BIGINT"),

@@ -103,7 +103,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "EXTRACTJSONFIELD",
         Category.JSON,
-        "The value at a path in JSON: text as it is, anything else as JSON; NULL where there is none.",
+        "The value at a path in JSON: text unquoted, anything else as JSON; NULL if the path does not exist.",
         (signature("json STRING, path STRING -> STRING"),),
         _ours("json_extract"),
         Example(('{"a": {"b": [1, {"c": "x"}]}}', "$.a.b[1].c"), "x"),
@@ -127,7 +127,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "IS_JSON_STRING",
         Category.JSON,
-        "True for text that is JSON.",
+        "Whether a text is valid JSON.",
         (signature("json STRING -> BOOLEAN"),),
         _ours("is_json"),
         Example(("[1, 2]",), True),
@@ -141,7 +141,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "JSON_ARRAY_CONTAINS",
         Category.JSON,
-        "True where an element of a JSON array equals the value and is of its kind.",
+        "Whether a JSON array contains an element of the value's type that equals it.",
         (signature("json STRING, value T -> BOOLEAN"),),
         _array_contains,
         Example(("[1, 2]", 2), True),
@@ -160,7 +160,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "JSON_ARRAY_LENGTH",
         Category.JSON,
-        "How many elements a JSON array has; NULL where it is none.",
+        "The number of elements in a JSON array; NULL if the text is not a JSON array.",
         (signature("json STRING -> INTEGER"),),
         _ours("json_array_length"),
         Example(("[1, [2, 3]]",), 2),
@@ -171,7 +171,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "JSON_CONCAT",
         Category.JSON,
-        "JSON objects merged into one; other values appended as arrays.",
+        "Merges JSON objects; concatenates other values as arrays.",
         (signature("json STRING... -> STRING"),),
         lambda args, _: f"ksql.json_concat(array({', '.join(args)}))",
         Example(('{"a": 1}', '{"b": 2}'), '{"a":1,"b":2}'),
@@ -188,7 +188,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "JSON_KEYS",
         Category.JSON,
-        "The names of a JSON object's members; NULL where it is none.",
+        "The keys of a JSON object; NULL if the text is not a JSON object.",
         (signature("json STRING -> ARRAY<STRING>"),),
         _ours("json_keys"),
         Example(('{"b": 1, "a": {"c": 2}}',), ["b", "a"]),
@@ -199,7 +199,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "JSON_RECORDS",
         Category.JSON,
-        "The members of a JSON object as a map: text as it is, anything else as JSON.",
+        "The members of a JSON object as a map: text unquoted, anything else as JSON.",
         (signature("json STRING -> MAP<STRING, STRING>"),),
         _ours("json_records"),
         Example(('{"a": "x", "b": null, "c": [1, 2]}',), {"a": "x", "b": "null", "c": "[1,2]"}),

@@ -101,7 +101,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "TRANSFORM",
         Category.LAMBDA,
-        "An array or a map with every element, or every key and value, put through a lambda.",
+        "Applies a lambda to each element of an array, or to each key and value of a map.",
         (
             signature("array ARRAY<T>, change LAMBDA(T) => R -> ARRAY<R>"),
             signature("map MAP<K, V>, key LAMBDA(K, V) => R, value LAMBDA(K, V) => S -> MAP<R, S>"),
@@ -113,10 +113,10 @@ SPECS: tuple[Spec, ...] = (
         Example(({"a": 1, "A": 2}, _UPPER_KEY, _VALUE_PLUS_ONE), None),
         parameters={
             "array": "any array",
-            "change": "what becomes of an element",
+            "change": "computes the new element",
             "map": "any map",
-            "key": "what becomes of a key",
-            "value": "what becomes of a value",
+            "key": "computes the new key",
+            "value": "computes the new value",
         },
         can_fail=True,
         limits=(MAX_ELEMENTS, MAX_BYTES),
@@ -124,7 +124,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "FILTER",
         Category.LAMBDA,
-        "The elements of an array, or entries of a map, for which a lambda is true.",
+        "The elements of an array, or entries of a map, for which a lambda returns true.",
         (
             signature("array ARRAY<T>, keep LAMBDA(T) => BOOLEAN -> ARRAY<T>"),
             signature("map MAP<K, V>, keep LAMBDA(K, V) => BOOLEAN -> MAP<K, V>"),
@@ -136,14 +136,14 @@ SPECS: tuple[Spec, ...] = (
         Example(([True, None], _ITSELF), None),
         Example(({"a": True, "b": None}, _VALUE_ITSELF), None),
         Example(({"a": 1, "b": 2}, _VALUE_ABOVE_ONE), {"b": 2}),
-        parameters={"array": "any array", "map": "any map", "keep": "true for what stays"},
+        parameters={"array": "any array", "map": "any map", "keep": "returns true for what to keep"},
         can_fail=True,
         limits=BY_ARGUMENTS,
     ),
     scalar(
         "REDUCE",
         Category.LAMBDA,
-        "One value from a whole array or map: a state put through a lambda with each element.",
+        "Reduces an array or map to one value: a lambda updates the state with each element.",
         (
             signature("array ARRAY<T>, state S, step LAMBDA(S, T) => S -> S"),
             signature("map MAP<K, V>, state S, step LAMBDA(S, K, V) => S -> S"),
@@ -156,7 +156,7 @@ SPECS: tuple[Spec, ...] = (
         parameters={
             "array": "any array",
             "map": "any map",
-            "state": "what to start with",
+            "state": "the initial state",
             "step": "the next state",
         },
         limits=(MAX_ELEMENTS, MAX_BYTES),

@@ -226,7 +226,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "CEIL",
         Category.MATHEMATICAL,
-        "The smallest whole number that is not below the value.",
+        "The smallest integer greater than or equal to the value.",
         _numbers(),
         _step("ceil"),
         Example((1.1,), 2.0),
@@ -240,7 +240,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "FLOOR",
         Category.MATHEMATICAL,
-        "The greatest whole number that is not above the value.",
+        "The greatest integer less than or equal to the value.",
         _numbers(),
         _step("floor"),
         Example((1.7,), 1.0),
@@ -251,7 +251,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "ROUND",
         Category.MATHEMATICAL,
-        "The value rounded to the nearest whole number, or to some decimals; ties go up.",
+        "The value rounded to an integer or to a number of decimals; ties round up.",
         _TO_WHOLE,
         _round,
         Example((2.5,), 3),
@@ -267,12 +267,13 @@ SPECS: tuple[Spec, ...] = (
         Example((_D("-1.25"), 1), _D("-1.20")),
         Example((_D("12345678987654321.2345678987654321"), -1), _D("12345678987654320.0000000000000000")),
         Example((115.0, -1), 120.0),
-        parameters=_VALUE | {"decimals": "how many decimals to keep; negative ones round whole digits"},
+        parameters=_VALUE
+        | {"decimals": "how many decimals to keep; negative numbers round digits before the decimal point"},
     ),
     scalar(
         "TRUNC",
         Category.MATHEMATICAL,
-        "The value cut to a whole number, or to some decimals, towards zero.",
+        "The value truncated toward zero to an integer or to a number of decimals.",
         _TO_WHOLE,
         _truncate,
         Example((-1.7,), -1),
@@ -281,20 +282,21 @@ SPECS: tuple[Spec, ...] = (
         Example((111.0, -1), 110.0),
         Example((_D("-1.29"), 1), _D("-1.20")),
         Example((_D("-1.9"),), _D("-1")),
-        parameters=_VALUE | {"decimals": "how many decimals to keep; negative ones cut whole digits"},
+        parameters=_VALUE
+        | {"decimals": "how many decimals to keep; negative numbers cut digits before the decimal point"},
         aliases=("TRUNCATE",),
     ),
     scalar(
         "SIGN",
         Category.MATHEMATICAL,
-        "-1, 0 or 1: the sign of the value.",
+        "The sign of the value: -1, 0 or 1.",
         tuple(signature(f"value {t} -> INTEGER") for t in ("INTEGER", "BIGINT", "DOUBLE")),
         lambda args, _: f"cast(sign({args[0]}) as int)",
         Example((-3,), -1),
         Example((0.0,), 0),
         parameters=_VALUE,
     ),
-    _of_double("SQRT", "The square root; NaN below zero.", Example((4,), 2.0), Example((-1,), _NAN)),
+    _of_double("SQRT", "The square root; NaN for negative values.", Example((4,), 2.0), Example((-1,), _NAN)),
     _of_double("EXP", "e to the power of the value.", Example((0,), 1.0)),
     _of_double(
         "LN",
@@ -320,7 +322,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "ATAN2",
         Category.MATHEMATICAL,
-        "The angle of the point (x, y) seen from the origin.",
+        "The angle of the point (x, y) as seen from the origin.",
         (signature("y DOUBLE, x DOUBLE -> DOUBLE"),),
         lambda args, _: f"atan2({args[0]}, {args[1]})",
         Example((0, 1), 0.0),
@@ -329,7 +331,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "POWER",
         Category.MATHEMATICAL,
-        "The base raised to the exponent.",
+        "The base raised to the power of the exponent.",
         (signature("base DOUBLE, exponent DOUBLE -> DOUBLE"),),
         lambda args, _: f"pow({args[0]}, {args[1]})",
         Example((2, 10), 1024.0),
@@ -340,7 +342,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "LOG",
         Category.MATHEMATICAL,
-        "The natural logarithm, or the one to a base.",
+        "The natural logarithm, or the logarithm to a base.",
         (signature("value DOUBLE -> DOUBLE"), signature("base DOUBLE, value DOUBLE -> DOUBLE")),
         _log,
         Example((1,), 0.0),
@@ -360,7 +362,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "RANDOM",
         Category.MATHEMATICAL,
-        "A random number of [0, 1), another one for each row.",
+        "A random number in [0, 1), different for each row.",
         (signature("-> DOUBLE"),),
         lambda args, _: "rand()",
         is_deterministic=False,
@@ -396,7 +398,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "GENERATE_SERIES",
         Category.ARRAY,
-        "The numbers from a first to a last one, both included.",
+        "The numbers from the first to the last, both inclusive.",
         (
             signature("first INTEGER, last INTEGER -> ARRAY<INTEGER>"),
             signature("first INTEGER, last INTEGER, step INTEGER -> ARRAY<INTEGER>"),
@@ -413,7 +415,7 @@ SPECS: tuple[Spec, ...] = (
         parameters={
             "first": "where to start",
             "last": "where to end",
-            "step": "how far apart; 1 or -1 if absent",
+            "step": "the increment; 1 or -1 by default",
         },
         can_fail=True,
         limits=(MAX_ELEMENTS,),
@@ -421,7 +423,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "GEO_DISTANCE",
         Category.MATHEMATICAL,
-        "The great-circle distance of two points given in degrees, in kilometres or miles.",
+        "The great-circle distance between two points in degrees, in kilometres or miles.",
         (
             signature("lat1 DOUBLE, lon1 DOUBLE, lat2 DOUBLE, lon2 DOUBLE -> DOUBLE"),
             signature("lat1 DOUBLE, lon1 DOUBLE, lat2 DOUBLE, lon2 DOUBLE, unit STRING -> DOUBLE"),
@@ -436,7 +438,7 @@ SPECS: tuple[Spec, ...] = (
             "lon1": "longitude of the first point, -180 to 180",
             "lat2": "latitude of the second point",
             "lon2": "longitude of the second point",
-            "unit": "KM (if absent) or MI",
+            "unit": "KM (default) or MI",
         },
         can_fail=True,
     ),

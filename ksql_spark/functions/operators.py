@@ -393,12 +393,12 @@ _ORDERED = tuple(
     )
 )  # fmt: skip
 _COMPARE_DESCRIPTION = {
-    "=": "Equal. FALSE where an operand is NULL.",
-    "<>": "Not equal. FALSE where an operand is NULL.",
-    "<": "Less than. FALSE where an operand is NULL.",
-    "<=": "Less than or equal. FALSE where an operand is NULL.",
-    ">": "Greater than. FALSE where an operand is NULL.",
-    ">=": "Greater than or equal. FALSE where an operand is NULL.",
+    "=": "Equal. FALSE if an operand is NULL.",
+    "<>": "Not equal. FALSE if an operand is NULL.",
+    "<": "Less than. FALSE if an operand is NULL.",
+    "<=": "Less than or equal. FALSE if an operand is NULL.",
+    ">": "Greater than. FALSE if an operand is NULL.",
+    ">=": "Greater than or equal. FALSE if an operand is NULL.",
 }
 _COMPARE_EXAMPLES = {
     "=": (
@@ -469,7 +469,8 @@ SPECS: tuple[Spec, ...] = (
     ),
     operator(
         "/",
-        "Divides numbers; integers are cut towards zero. Zero divides a DOUBLE to infinity, others to NULL.",
+        "Divides numbers; integer results are truncated toward zero. Dividing by zero gives infinity for "
+        "DOUBLE, otherwise NULL.",
         _NUMBERS,
         _lower_arithmetic("/"),
         Example((-7, 2), -3),
@@ -530,7 +531,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     operator(
         "BETWEEN",
-        "True where the value is at least low and at most high. FALSE where an operand is NULL.",
+        "Whether low <= value <= high. FALSE if an operand is NULL.",
         tuple(
             signature(f"value {t}, low {t}, high {t} -> BOOLEAN")
             for t in ("INTEGER", "BIGINT", "DECIMAL", "DOUBLE", "STRING", "DATE", "TIME", "TIMESTAMP")
@@ -544,7 +545,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     operator(
         "IN",
-        "True where the value equals a member of the list; NULLs in the list are ignored.",
+        "Whether the value equals a member of the list; NULLs in the list are ignored.",
         (signature("value T, member T... -> BOOLEAN"),),
         _lower_in,
         Example((2, 1, 2), True),
@@ -556,7 +557,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     operator(
         "IS DISTINCT FROM",
-        "True where the operands differ, NULL counting as a value of its own.",
+        "Whether the operands differ; NULL counts as a value.",
         _ANY_TWO,
         lambda args, types: distinct(args[0], args[1], types[0]),
         Example((1, Typed(None, INTEGER)), True),
@@ -566,7 +567,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     operator(
         "IS NOT DISTINCT FROM",
-        "True where the operands are equal, NULL counting as a value of its own.",
+        "Whether the operands are equal; NULL counts as a value.",
         _ANY_TWO,
         lambda args, types: f"(not {distinct(args[0], args[1], types[0])})",
         Example((Typed(None, INTEGER), Typed(None, INTEGER)), True),
@@ -575,7 +576,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     operator(
         "IS NULL",
-        "True where the operand is NULL.",
+        "Whether the operand is NULL.",
         (signature("value T -> BOOLEAN"),),
         lambda args, _: f"({args[0]} is null)",
         Example((Typed(None, STRING),), True),
@@ -584,7 +585,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     operator(
         "IS NOT NULL",
-        "True where the operand is not NULL.",
+        "Whether the operand is not NULL.",
         (signature("value T -> BOOLEAN"),),
         lambda args, _: f"({args[0]} is not null)",
         Example((1,), True),
@@ -592,7 +593,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     operator(
         "AND",
-        "True where both operands are; the right one is looked at only where the left one is true.",
+        "Whether both operands are true; the right one is evaluated only if the left one is true.",
         (signature("left BOOLEAN, right BOOLEAN -> BOOLEAN"),),
         _lower_and,
         Example((True, False), False),
@@ -602,7 +603,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     operator(
         "OR",
-        "True where an operand is; the right one is looked at only where the left one is false.",
+        "Whether an operand is true; the right one is evaluated only if the left one is false.",
         (signature("left BOOLEAN, right BOOLEAN -> BOOLEAN"),),
         _lower_or,
         Example((True, Typed(None, BOOLEAN)), True),
@@ -657,7 +658,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     operator(
         "ARRAY",
-        "An array of its arguments.",
+        "An array of the arguments.",
         (signature("member T... -> ARRAY<T>"),),
         lambda args, _: f"array({', '.join(args)})",
         Example((1, 2), [1, 2]),
@@ -666,7 +667,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     operator(
         "MAP",
-        "A map of its arguments: keys and values take turns.",
+        "A map of the arguments, which alternate between keys and values.",
         (signature("key K, value V... -> MAP<K, V>"),),
         _lower_map,
         Example(("a", 1, "b", 2), {"a": 1, "b": 2}),

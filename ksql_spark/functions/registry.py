@@ -178,7 +178,7 @@ def require(name: str) -> Spec:
     raise KsqlError(
         "FUNCTION_UNKNOWN",
         name=name,
-        hint=f"{did_you_mean}See SHOW FUNCTIONS for all of them.",
+        hint=f"{did_you_mean}SHOW FUNCTIONS lists all functions.",
     )
 
 
@@ -247,7 +247,7 @@ def _choose(name: str, arguments: Sequence[SqlType], literals: Sequence[Any]) ->
     best_rank, best, match = fits[0]
     if match.untyped and len(fits) > 1 and fits[1][0] == best_rank:
         raise _ambiguous(
-            name, arguments, "A bare NULL fits several of them; give it a type: CAST(NULL AS ...)."
+            name, arguments, "A bare NULL matches several of them; give it a type: CAST(NULL AS ...)."
         )
     for i, parameter in enumerate(match.parameters):
         if parameter.is_constant and padded[i] is None and not isinstance(arguments[i], Null):

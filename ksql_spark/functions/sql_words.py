@@ -36,7 +36,7 @@ INSTEAD: dict[str, str] = {
     "TO_DATE": "PARSE_DATE(text, pattern)",
     "TO_NUMBER": "CAST(text AS DOUBLE)",
     "TO_TIMESTAMP": "PARSE_TIMESTAMP(text, pattern)",
-    "TRY_CAST": "CAST(x AS type), which gives NULL for what cannot be cast",
+    "TRY_CAST": "CAST(x AS type), which returns NULL for values that cannot be cast",
     "TYPEOF": "DESCRIBE of the stream or table",
     "YEAR": "CAST(FORMAT_TIMESTAMP(timestamp, 'yyyy') AS INT)",
 }

@@ -248,10 +248,10 @@ def _uuid(args: Sequence[str], _: Types) -> str:
 _TEXT = {"text": "any text"}
 _ENCODING = {"encoding": "hex, utf8, ascii or base64"}
 _MASKS = {
-    "upper": "what upper-case letters become; NULL keeps them",
-    "lower": "what lower-case letters become; NULL keeps them",
-    "digit": "what digits become; NULL keeps them",
-    "other": "what everything else becomes; NULL keeps it",
+    "upper": "the mask for upper-case letters; NULL keeps them",
+    "lower": "the mask for lower-case letters; NULL keeps them",
+    "digit": "the mask for digits; NULL keeps them",
+    "other": "the mask for all other characters; NULL keeps them",
 }
 _COUNT = {"count": "how many characters"}
 
@@ -295,11 +295,11 @@ def _number_from_bytes(name: str, type_: str, size: int, read: Any, *examples: E
     return scalar(
         name,
         Category.CONVERSIONS,
-        f"The {type_} in {size} bytes; other lengths give NULL.",
+        f"The {type_} in {size} bytes; NULL for other lengths.",
         (signature(f"bytes BYTES -> {type_}"), signature(f"bytes BYTES, order STRING -> {type_}")),
         lambda args, _: _ordered_bytes(args, size, read),
         *examples,
-        parameters={"bytes": f"{size} bytes", "order": "BIG_ENDIAN (if absent) or LITTLE_ENDIAN"},
+        parameters={"bytes": f"{size} bytes", "order": "BIG_ENDIAN (default) or LITTLE_ENDIAN"},
         can_fail=True,
     )
 
@@ -308,7 +308,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "CHR",
         Category.STRING,
-        "The character with a code point, or of an escape such as \\u004b.",
+        "The character of a code point, or of an escape such as \\u004b.",
         (signature("code INTEGER -> STRING"), signature("escape STRING -> STRING")),
         _chr,
         Example((75,), "K"),
@@ -324,7 +324,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "CONCAT",
         Category.STRING,
-        "The arguments one after another; NULLs are skipped.",
+        "Concatenates the arguments; NULLs are skipped.",
         (signature("value STRING... -> STRING"), signature("value BYTES... -> BYTES")),
         joined,
         Example(("a", _NULL_STRING, "b"), "ab"),
@@ -337,7 +337,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "CONCAT_WS",
         Category.STRING,
-        "The values one after another, with a separator between; NULL values are skipped.",
+        "Concatenates the values with a separator; NULL values are skipped.",
         (
             signature("separator STRING, value STRING... -> STRING"),
             signature("separator BYTES, value BYTES... -> BYTES"),
@@ -346,14 +346,14 @@ SPECS: tuple[Spec, ...] = (
         Example((", ", "a", _NULL_STRING, "b"), "a, b"),
         Example((_NULL_STRING, "a"), None),
         Example((b"\x00", b"\x01", _NULL_BYTES, b"\x02"), b"\x01\x00\x02"),
-        parameters={"separator": "what to put between", "value": "what to join"},
+        parameters={"separator": "the separator", "value": "what to join"},
         limits=(MAX_BYTES,),
         failed=lambda args, _: f"{args[0]} is not null",
     ),
     scalar(
         "ELT",
         Category.STRING,
-        "The n-th of the other arguments; NULL where there is none.",
+        "The n-th of the other arguments; NULL if it does not exist.",
         (signature("n INTEGER, value STRING... -> STRING"),),
         lambda args, _: f"elt({', '.join(args)})",
         Example((2, "a", "b"), "b"),
@@ -365,7 +365,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "FIELD",
         Category.STRING,
-        "The position of a text among the other arguments, from 1; 0 where it is not there.",
+        "The position of a text among the other arguments, from 1; 0 if it is not among them.",
         (signature("text STRING, value STRING... -> INTEGER"),),
         lambda args, _: f"cast(coalesce(array_position(array({', '.join(args[1:])}), {args[0]}), 0) as int)",
         Example(("b", "a", _NULL_STRING, "b"), 3),
@@ -376,7 +376,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "ENCODE",
         Category.CONVERSIONS,
-        "Text from one encoding in another.",
+        "Converts text from one encoding to another.",
         (signature("text STRING, source STRING, target STRING -> STRING"),),
         _encode,
         Example(("4578616d706C6521", "hex", "ascii"), "Example!"),
@@ -387,14 +387,18 @@ SPECS: tuple[Spec, ...] = (
         Example(("zpU=", "base64", "ascii"), "\ufffd\ufffd"),
         Example(("a", "utf8", "utf8"), None),
         Example(("a", "utf8", "latin"), None),
-        parameters=_TEXT | {"source": "hex, utf8, ascii or base64", "target": "another one of them"},
+        parameters=_TEXT
+        | {
+            "source": "hex, utf8, ascii or base64",
+            "target": "the target encoding: hex, utf8, ascii or base64",
+        },
         can_fail=True,
         limits=BY_ARGUMENTS,
     ),
     scalar(
         "TO_BYTES",
         Category.CONVERSIONS,
-        "The bytes that a text stands for in an encoding.",
+        "Decodes a text in an encoding to bytes.",
         (signature("text STRING, encoding STRING -> BYTES"),),
         lambda args, _: _to_bytes(args[0], args[1]),
         Example(("21", "hex"), b"!"),
@@ -408,7 +412,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "FROM_BYTES",
         Category.CONVERSIONS,
-        "Bytes as text in an encoding.",
+        "Encodes bytes as text.",
         (signature("bytes BYTES, encoding STRING -> STRING"),),
         lambda args, _: _from_bytes(args[0], args[1], hexadecimal=_upper_hex),
         Example((b"\x0a\xff", "hex"), "0AFF"),
@@ -423,7 +427,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "INITCAP",
         Category.STRING,
-        "The text with the first letter of each word in upper case, the others in lower case.",
+        "The text with the first letter of each word in upper case and all others in lower case.",
         (signature("text STRING -> STRING"),),
         lambda args, _: f"ksql.initial_capitals({args[0]})",
         Example(("the   Quick br0wn fOx",), "The   Quick Br0wn Fox"),
@@ -434,7 +438,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "INSTR",
         Category.STRING,
-        "Where a part begins in a text, from 1; 0 where it is not there.",
+        "The position of a part in a text, from 1; 0 if the text does not contain it.",
         (
             signature("text STRING, part STRING -> INTEGER"),
             signature("text STRING, part STRING, position INTEGER -> INTEGER"),
@@ -451,7 +455,7 @@ SPECS: tuple[Spec, ...] = (
         parameters=_TEXT
         | {
             "part": "what to look for",
-            "position": "where to begin; negative ones count from the end and search backwards",
+            "position": "where to start; negative positions count from the end and search backwards",
             "occurrence": "which match",
         },
         aliases=("STRPOS",),
@@ -464,14 +468,14 @@ SPECS: tuple[Spec, ...] = (
     ),
     _text_function(
         "TRIM",
-        "The text without blanks and control characters at its ends.",
+        "The text without leading and trailing blanks and control characters.",
         "ksql.trim({})",
         Example((" \n a b\t",), "a b"),
     ),
     scalar(
         "LEN",
         Category.STRING,
-        "The length of a text in UTF-16 units, or of bytes.",
+        "The length of a text in UTF-16 code units, or of BYTES in bytes.",
         (signature("text STRING -> INTEGER"), signature("bytes BYTES -> INTEGER")),
         _length,
         Example(("Übermensch",), 10),
@@ -484,7 +488,7 @@ SPECS: tuple[Spec, ...] = (
         scalar(
             name,
             Category.STRING,
-            f"The value filled up {where} to a length, or cut to it.",
+            f"The value padded {where} to a length, or cut to it.",
             (
                 signature("value STRING, length INTEGER, padding STRING -> STRING"),
                 signature("value BYTES, length INTEGER, padding BYTES -> BYTES"),
@@ -514,7 +518,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "MASK",
         Category.STRING,
-        "The text with each character replaced by a mark of its kind.",
+        "The text with each character replaced by a mask for its kind.",
         (
             signature("text STRING -> STRING"),
             signature("text STRING, upper STRING, lower STRING, digit STRING, other STRING -> STRING"),
@@ -542,12 +546,12 @@ SPECS: tuple[Spec, ...] = (
     ),
     _mask_spec(
         "MASK_KEEP_LEFT",
-        "The text masked but for its first characters.",
+        "The text masked except for its first characters.",
         Example(("aB1-cd", 2), "aBn-xx"),
     ),
     _mask_spec(
         "MASK_KEEP_RIGHT",
-        "The text masked but for its last characters.",
+        "The text masked except for its last characters.",
         Example(("aB1-cd", 2), "xXn-cd"),
         Example(("aB1-cd", 2, "A", "b", "c", "d"), "bAcdcd"),
     ),
@@ -570,7 +574,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "REGEXP_EXTRACT",
         Category.REGULAR_EXPRESSION,
-        "The first match of a regular expression, or one of its groups; NULL where there is none.",
+        "The first match of a regular expression, or one of its groups; NULL if there is no match.",
         (
             signature("pattern STRING, text STRING -> STRING"),
             signature("pattern STRING, text STRING, group INTEGER -> STRING"),
@@ -620,7 +624,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "REGEXP_SPLIT_TO_ARRAY",
         Category.REGULAR_EXPRESSION,
-        "The pieces of a text between matches of a regular expression.",
+        "Splits a text at the matches of a regular expression.",
         (signature("text STRING, pattern STRING -> ARRAY<STRING>"),),
         lambda args, _: f"ksql.regexp_split({', '.join(args)})",
         Example(("a1b22c", "[0-9]"), ["a", "b", "", "c"]),
@@ -633,7 +637,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "SPLIT",
         Category.STRING,
-        "The pieces of a text or of bytes between delimiters; single characters for an empty delimiter.",
+        "Splits a text or bytes at a delimiter; an empty delimiter gives single characters.",
         (
             signature("text STRING, delimiter STRING -> ARRAY<STRING>"),
             signature("bytes BYTES, delimiter BYTES -> ARRAY<BYTES>"),
@@ -648,20 +652,20 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "SPLIT_TO_MAP",
         Category.MAP,
-        "A map from text such as a=1;b=2.",
+        "Splits a text such as a=1;b=2 into a map.",
         (signature("text STRING, entry STRING, assign STRING -> MAP<STRING, STRING>"),),
         lambda args, _: f"ksql.split_to_map({', '.join(args)})",
         Example(("a=1;b=2=x;c;a=3", ";", "="), {"a": "3", "b": "2"}),
         Example(("a=1", "=", "="), None),
         Example(("a=1", ";", _NULL_STRING), None),
-        parameters=_TEXT | {"entry": "what stands between entries", "assign": "between key and value"},
+        parameters=_TEXT | {"entry": "separates entries", "assign": "separates keys from values"},
         limits=(MAX_ELEMENTS,),
         failed=_can_split_to_map,
     ),
     scalar(
         "SUBSTRING",
         Category.STRING,
-        "The part of a text or of bytes from a position, up to a length.",
+        "A part of a text or of bytes from a position, with an optional maximum length.",
         (
             signature("value STRING, position INTEGER -> STRING"),
             signature("value STRING, position INTEGER, length INTEGER -> STRING"),
@@ -680,7 +684,7 @@ SPECS: tuple[Spec, ...] = (
         parameters={
             "value": "any text or bytes",
             "position": "from 1, or from -1 at the end",
-            "length": "how much at most",
+            "length": "the maximum length",
         },
         aliases=("SUBSTR",),
         limits=BY_ARGUMENTS,
@@ -716,7 +720,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "UUID",
         Category.STRING,
-        "A new random UUID, or the one in 16 bytes.",
+        "A new random UUID, or the UUID in 16 bytes.",
         (signature("-> STRING"), signature("bytes BYTES -> STRING")),
         _uuid,
         Example((bytes(range(16)),), "00010203-0405-0607-0809-0a0b0c0d0e0f"),

@@ -45,14 +45,16 @@ SPECS: tuple[Spec, ...] = (
     ),
     table_function(
         "CUBE_EXPLODE",
-        "One row for each subset of an array's elements, with NULL for those that are left out.",
+        "One row for each subset of an array's elements, with NULL for the omitted ones.",
         (signature("array ARRAY<T> -> ARRAY<T>"),),
         _cube,
         Example(([1, 2],), [[None, None], [None, 2], [1, None], [1, 2]]),
         Example(([1, None],), [[None, None], [1, None]]),
         Example(([{"a": 1}],), [[None], [{"a": 1}]]),
         Example((Typed(None, Array(INTEGER)),), None),
-        parameters={"array": "at most 20 elements; by default 16, since the subsets count together"},
+        parameters={
+            "array": "at most 20 elements; by default 16, because the limit applies to all subsets together"
+        },
         limits=(MAX_ELEMENTS,),
     ),
 )

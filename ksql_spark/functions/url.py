@@ -57,7 +57,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "URL_DECODE_PARAM",
         Category.URL,
-        "The text behind a form-encoded parameter.",
+        "Decodes a form-encoded parameter.",
         (signature("text STRING -> STRING"),),
         lambda args, _: f"try_url_decode({args[0]})",
         Example(("%3Ffoo+%24bar",), "?foo $bar"),
@@ -69,7 +69,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "URL_ENCODE_PARAM",
         Category.URL,
-        "The text form-encoded as a parameter.",
+        "Form-encodes a text as a URL parameter.",
         (signature("text STRING -> STRING"),),
         lambda args, _: f"url_encode({args[0]})",
         Example(("?foo $bar",), "%3Ffoo+%24bar"),
@@ -77,7 +77,7 @@ SPECS: tuple[Spec, ...] = (
         can_fail=True,
         limits=BY_ARGUMENTS,
     ),
-    _extract("FRAGMENT", "What follows the # of a URL.", "REF", Example((_URL,), "frag")),
+    _extract("FRAGMENT", "The fragment of a URL, after the #.", "REF", Example((_URL,), "frag")),
     _extract("HOST", "The host of a URL.", "HOST", Example((_URL,), "www.test.com"), Example(("a b",), None)),
     _extract("PATH", "The path of a URL.", "PATH", Example((_URL,), "/a b"), Example(("http://t.com",), "")),
     _extract(
@@ -91,7 +91,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "URL_EXTRACT_PORT",
         Category.URL,
-        "The port in a URL; NULL where there is none.",
+        "The port in a URL; NULL if it has none.",
         (signature("url STRING -> INTEGER"),),
         _port,
         Example((_URL,), 8080),
@@ -102,7 +102,7 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "URL_EXTRACT_PARAMETER",
         Category.URL,
-        "The first parameter of that name in a URL's query; empty where it has no value.",
+        "The value of the first parameter with a name in a URL's query; empty if it has no value.",
         (signature("url STRING, name STRING -> STRING"),),
         _parameter,
         Example((_URL, "one"), "a"),

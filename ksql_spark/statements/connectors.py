@@ -48,7 +48,7 @@ def create_connector(statement: CreateConnector, context: StatementContext) -> A
         raise KsqlError(
             "INVALID_STATEMENT",
             reason=f"Connector {name} has no class.",
-            hint=f"The property is called {_CLASS}, not {meant}."
+            hint=f"The property is {_CLASS}, not {meant}."
             if meant and meant != _CLASS
             else f"Add WITH (\"{_CLASS}\" = '...'); SHOW CONNECTOR PLUGINS lists them.",
         )
@@ -103,7 +103,7 @@ def _check_name(name: str, config: Mapping[str, str]) -> None:
     elif len(name.encode()) > _LONGEST_NAME:
         problem = f"It has {len(name.encode())} bytes, more than {_LONGEST_NAME}."
     elif config.get("name", name) != name:
-        problem = f"Its property name is {config['name']}: leave that out, or make both the same."
+        problem = f"Its property name is {config['name']}: remove it, or make both the same."
     if problem:
         shown = name if len(name) <= 60 else f"{name[:60]}…"
         raise KsqlError("INVALID_STATEMENT", reason=f"Connector {shown!r} cannot be created. {problem}")
@@ -160,7 +160,7 @@ def _match(names: Collection[str], name: str) -> str | None:
 
 def _unknown(name: str, names: Collection[str]) -> KsqlError:
     near = nearest(name, names)
-    hint = f"Did you mean {near}?" if near else "SHOW CONNECTORS lists what there is."
+    hint = f"Did you mean {near}?" if near else "SHOW CONNECTORS lists all connectors."
     return KsqlError("CONNECTOR_UNKNOWN", name=name, hint=hint)
 
 

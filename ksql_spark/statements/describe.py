@@ -225,7 +225,7 @@ def _old(times: Times) -> str:
     """What to think of latencies that no query that follows its topics has."""
     bound = times.within_s(0.99)
     is_old = bound is None or bound > OLD_S
-    return " (that of records that were old when they were read is their age)" if is_old else ""
+    return " (for records that were already old when they were read, this is their age)" if is_old else ""
 
 
 def _traffic(traffic: Traffic) -> str:
@@ -313,7 +313,7 @@ def explain(statement: Explain, context: StatementContext) -> Action:
         query = next((q for q in queries if q.id.upper() == wanted), None)
         if query is None:
             near = nearest(wanted, [q.id for q in queries])
-            hint = f"Did you mean {near}?" if near else "SHOW QUERIES lists what runs."
+            hint = f"Did you mean {near}?" if near else "SHOW QUERIES lists all queries."
             raise KsqlError("QUERY_UNKNOWN", id=statement.query_id, hint=hint)
         found = query
         return Immediate(

@@ -98,7 +98,7 @@ def create_function(statement: CreateFunction, context: StatementContext) -> Act
         raise KsqlError("FUNCTION_CODE", where=f"the code of {name}", reason=found["error"])
     specs = {spec.name: spec for spec in _specs(source, found)}
     if name not in specs:
-        there = ", ".join(specs) or "nothing that is decorated"
+        there = ", ".join(specs) or "nothing decorated"
         raise KsqlError(
             "FUNCTION_CODE", where=f"the code of {name}", reason=f"it defines {there}, no function {name}",
             hint="Decorate one of that name with @scalar_function, @aggregate_function or @table_function, or"
@@ -127,7 +127,7 @@ def drop_function(statement: DropFunction, context: StatementContext) -> Action:
             message = f"Function {name} does not exist."
             return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
         near = nearest(name, context.metastore.functions())
-        hint = f"Did you mean {near}?" if near else "SHOW FUNCTIONS lists what there is."
+        hint = f"Did you mean {near}?" if near else "SHOW FUNCTIONS lists all functions."
         raise KsqlError("FUNCTION_UNKNOWN", name=name, hint=hint)
     _check_own(known, context)
     _check_unused(name, "dropped", context)
@@ -145,7 +145,8 @@ def _check_allowed(context: StatementContext) -> None:
     if not context.services.config[ALLOWED]:
         raise KsqlError(
             "FUNCTION_STATEMENTS_OFF",
-            hint=f"Its operator may set {ALLOWED}=true, or put a file into the folder of ksql.extension.dir.",
+            hint=f"The server's operator can set {ALLOWED}=true or put a file into the directory of "
+            f"ksql.extension.dir.",
         )
 
 
@@ -155,7 +156,7 @@ def _check_own(known: Spec, context: StatementContext) -> None:
     if not path.startswith(str(context.services.functions.created)):
         raise KsqlError(
             "FUNCTION_FIXED", name=known.name, reason=f"it is defined in {path}",
-            hint="Change it there and start the server again.",
+            hint="Change it there and restart the server.",
         )  # fmt: skip
 
 
@@ -194,7 +195,7 @@ def _wrapped(statement: CreateFunction, context: StatementContext) -> str:
         if keyword.iskeyword(name):
             raise KsqlError(
                 "FUNCTION_CODE", where=f"the code of {statement.name}",
-                reason=f"{name} is a keyword of Python and cannot be a parameter",
+                reason=f"{name} is a Python keyword and cannot be a parameter",
             )  # fmt: skip
         parameters.append(f"{name}: {_hint(bind_type(parameter.type, context.metastore))} | None")
     assert statement.returns is not None  # the caller has checked it

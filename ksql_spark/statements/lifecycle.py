@@ -25,7 +25,7 @@ def _targets(statement: QueryControl, context: StatementContext) -> list[Managed
     found = [q for q in there if q.id.upper() == wanted]
     if not found:
         near = nearest(wanted, [q.id for q in there])
-        hint = f"Did you mean {near}?" if near else "SHOW QUERIES lists what runs."
+        hint = f"Did you mean {near}?" if near else "SHOW QUERIES lists all queries."
         raise KsqlError("QUERY_UNKNOWN", id=statement.query_id, hint=hint)
     return found
 

@@ -157,7 +157,7 @@ class QueryStart:
             else:
                 queries.take_over(query, old)
         except KsqlError as error:
-            message = f"{error.message} The query {query.id} is there, in ERROR, and is tried again."
+            message = f"{error.message} Query {query.id} exists in state ERROR, and the server retries it."
             return Outcome(message, query.id, is_failed=True)
         return Outcome(f"Created query with ID {query.id}", query.id, warnings)
 
@@ -167,8 +167,8 @@ def _check_limit(context: StatementContext, replaced: KnownQuery | None) -> None
     if replaced is None and len(context.queries) >= most:
         raise KsqlError(
             "INVALID_STATEMENT",
-            reason=f"{len(context.queries)} persistent queries run already, the most that "
-            "ksql.query.persistent.active.limit allows.",
+            reason=f"{len(context.queries)} persistent queries are already running, the maximum of "
+            f"ksql.query.persistent.active.limit.",
             hint="TERMINATE one first.",
         )
 

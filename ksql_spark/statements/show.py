@@ -60,7 +60,7 @@ def _tables(statement: Show, context: StatementContext) -> Entity:
 
 
 _NO_WRITERS = (
-    "Kafka Connect has not answered yet, so this list does not say which connectors write the topics. "
+    "Kafka Connect has not responded yet, so this list does not show which connectors write the topics. "
     "SHOW TOPICS EXTENDED waits longer."
 )
 

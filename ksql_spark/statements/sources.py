@@ -52,7 +52,7 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
         statement = written
     source = analyzer.bind_create_source(statement, context.metastore, context.config)
     if existing is not None and existing.is_sink:
-        reason = f"Cannot replace {existing.kind.lower()} '{existing.name}': a query made it."
+        reason = f"Cannot replace {existing.kind.lower()} '{existing.name}': a query created it."
         hint = f"Use CREATE OR REPLACE {existing.kind} {existing.name} AS SELECT ..."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
     partitions = None if context.is_replay else _topic_partitions(source, context)
@@ -152,7 +152,10 @@ def create_as_select(statement: CreateAsSelect, context: StatementContext) -> Ac
     bound = replace(bound, sink=sink)
     replaced = _replaced(statement, bound, context) if existing is not None else None
     if replaced is not None and bound.start is not None and not context.is_replay:
-        reason = f"The query that writes {statement.name} goes on where it was: START is for new queries."
+        reason = (
+            f"The query that writes {statement.name} continues from its current position: "
+            "START is only for new queries."
+        )
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint="To read again, DROP it first.")
     return QueryStart(statement, bound, statement.kind, context, replaced).action()
 
@@ -184,7 +187,7 @@ def _replaced(
     if len(writers) > 1 or any(not q.creates_sink for q in writers):
         ids = ", ".join(sorted(q.id for q in writers))
         reason = f"REPLACE for sink {bound.sink.name} is not supported: INSERT INTO writes it too: {ids}."
-        raise KsqlError("INVALID_STATEMENT", reason=reason, hint="TERMINATE what inserts first.")
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint="TERMINATE these queries first.")
     if not writers:
         return None
     (old,) = writers

@@ -38,7 +38,7 @@ class Termination:
             try:
                 self._queries.drop(query)
             except KsqlError as error:  # it has ended all the same
-                log.warning("what query %s has left is not removed: %s", query.id, error.message)
+                log.warning("could not clean up query %s: %s", query.id, error.message)
 
     def orphans(self) -> Orphans:
         """The state, internal topics and transactions of the queries."""

@@ -145,7 +145,7 @@ def test_the_figures_of_queries_are_those_of_metrics(world: World, monkeypatch: 
     query.retries.total = 4
     (shown,) = world.one("SHOW QUERIES EXTENDED;")["queryDescriptions"]
     lines = shown["topology"].splitlines()
-    old = " (that of records that were old when they were read is their age)"
+    old = " (for records that were already old when they were read, this is their age)"
     after = "from the records' timestamps on"
     assert f"Latency to A: half within 0.001 s, 99 % more than 0.01 s, {after}{old}" in lines
     assert "Pauses for checkpoints: 3, together 0.700 s" in lines

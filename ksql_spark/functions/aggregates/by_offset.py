@@ -87,13 +87,13 @@ def _merged(function: str, several: str) -> Lowering:
 _PARAMETERS = {
     "value": "any expression",
     "count": "how many values to keep",
-    "ignoreNulls": "whether to skip NULLs; true if absent",
+    "ignoreNulls": "whether to skip NULLs; true by default",
 }
 
 SPECS: tuple[Spec, ...] = (
     aggregate(
         "EARLIEST_BY_OFFSET",
-        "The first value that arrived, or the first N.",
+        "The first value to arrive, or the first N.",
         (*_signatures(False), *_signatures(True)),
         _single("first", "earliest"),
         Example(([None, 1, 2],), 1),
@@ -109,7 +109,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     aggregate(
         "LATEST_BY_OFFSET",
-        "The last value that arrived, or the last N, oldest first.",
+        "The last value to arrive, or the last N, oldest first.",
         (*_signatures(False), *_signatures(True)),
         _single("last", "latest"),
         Example(([1, 2, None],), 2),

@@ -132,12 +132,12 @@ def _top_distinct_types(types: Types, literals: Literals) -> Resolved | None:
     return Resolved(tuple(types), Array(types[0]))
 
 
-_TOP_PARAMETERS = {"value": "what to order by", "k": "how many to keep", "column": "what to keep with it"}
+_TOP_PARAMETERS = {"value": "what to order by", "k": "how many to keep", "column": "further columns to keep"}
 
 SPECS: tuple[Spec, ...] = (
     aggregate(
         "COLLECT_LIST",
-        "All values in the order of their arrival, NULLs among them.",
+        "All values in arrival order, including NULLs.",
         (signature("value T -> ARRAY<T>"),),
         _collect_list,
         Example(([2, None, 1],), [2, None, 1]),
@@ -152,7 +152,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     aggregate(
         "COLLECT_SET",
-        "All different values in the order of their first arrival.",
+        "The distinct values in the order of their first arrival.",
         (signature("value T -> ARRAY<T>"),),
         _collect_set,
         Example(([2, None, 1, 2, None],), [2, None, 1]),
@@ -164,7 +164,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     aggregate(
         "HISTOGRAM",
-        "How often each value came; of at most 1000 values.",
+        "A map of each value to its count, for at most 1000 values.",
         (signature("value STRING -> MAP<STRING, BIGINT>"),),
         _histogram,
         Example((["a", "b", None, "a"],), {"a": 2, "b": 1}),
@@ -175,7 +175,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     aggregate(
         "TOPK",
-        "The k greatest values, greatest first, or rows with further columns of the k greatest.",
+        "The k greatest values in descending order, or structs with further columns of their rows.",
         (
             *(
                 signature(f"value {t}, k INTEGER! -> ARRAY<{t}>")
@@ -194,7 +194,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     aggregate(
         "TOPKDISTINCT",
-        "The k greatest different values, greatest first.",
+        "The k greatest distinct values in descending order.",
         tuple(
             signature(f"value {t}, k INTEGER! -> ARRAY<{t}>")
             for t in (
@@ -218,7 +218,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     aggregate(
         "ATTR",
-        "The value that all rows have; NULL where they differ.",
+        "The value that all rows share; NULL if they differ.",
         (signature("value T -> T"),),
         _attr,
         Example((["a", "a"],), "a"),

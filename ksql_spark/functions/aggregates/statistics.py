@@ -65,7 +65,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     aggregate(
         "COUNT_DISTINCT",
-        "About how many different values there are (HyperLogLog, error below 1 %).",
+        "The approximate number of distinct values (HyperLogLog, error below 1 %).",
         (signature("value T -> BIGINT"),),
         _count_distinct,
         Example(([1, 2, 2, None],), 2),

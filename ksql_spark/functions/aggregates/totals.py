@@ -28,7 +28,7 @@ def _zero(text: str, type_: SqlType) -> str:
     if not isinstance(type_, Decimal):
         return total
     message = string(
-        f"Numeric field overflow: a SUM does not fit into {type_}. CAST what it adds up to a larger type."
+        f"Numeric field overflow: a SUM does not fit into {type_}. CAST its argument to a larger type."
     )
     return f"coalesce({total}, cast(raise_error({message}) as {wanted}))"
 
@@ -137,7 +137,7 @@ _COMPARED = (
 SPECS: tuple[Spec, ...] = (
     aggregate(
         "COUNT",
-        "Counts the rows of a group, or those where an expression is not NULL.",
+        "Counts the rows of a group, or the rows in which an expression is not NULL.",
         (signature("-> BIGINT"), signature("value T -> BIGINT")),
         lambda args, _: f"count({args[0] if args else '1'})",
         Example(([1, 2, None],), 2),
@@ -148,7 +148,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     aggregate(
         "SUM",
-        "Adds up the values; 0 where there are none. Integers wrap.",
+        "The sum of the values; 0 if there are none. Integers wrap.",
         (
             *(signature(f"value {t} -> {t}") for t in ("INTEGER", "BIGINT", "DOUBLE")),
             signature("value DECIMAL", _same, "DECIMAL"),
@@ -165,7 +165,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     aggregate(
         "AVG",
-        "The mean of the values; 0.0 where there are none.",
+        "The mean of the values; 0.0 if there are none.",
         tuple(signature(f"value {t} -> DOUBLE") for t in ("INTEGER", "BIGINT", "DOUBLE")),
         _average,
         Example(([1, 2, None],), 1.5),
@@ -177,7 +177,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     aggregate(
         "MIN",
-        "The smallest value; NULL where there are none.",
+        "The smallest value; NULL if there is none.",
         _COMPARED,
         _extreme("min"),
         Example(([2, 1, None],), 1),
@@ -190,7 +190,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     aggregate(
         "MAX",
-        "The greatest value; NULL where there are none.",
+        "The greatest value; NULL if there is none.",
         _COMPARED,
         _extreme("max"),
         Example(([2, 1, None],), 2),
@@ -201,7 +201,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     aggregate(
         "SUM_LIST",
-        "Adds up the elements of all arrays; NULLs are skipped.",
+        "The sum of the elements of all arrays; NULLs are skipped.",
         tuple(signature(f"list ARRAY<{t}> -> {t}") for t in ("INTEGER", "BIGINT", "DOUBLE")),
         _sum_list,
         Example(([[1, 2], [3, None]],), 6),

@@ -190,7 +190,7 @@ CREATE TABLE o AS SELECT name, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 DAY, RETE
                                                                                             ^^^^^^
 
 CREATE TABLE o AS SELECT name, COUNT(*) FROM s WINDOW HOPPING (SIZE 1 DAY, ADVANCE BY 1 MILLISECOND) GROUP BY name;
-    INVALID_STATEMENT: Each record would be in 86400000 windows, and 100000 is the most. Use a longer ADVANCE BY.
+    INVALID_STATEMENT: Each record would be in 86400000 windows; the maximum is 100000. Use a longer ADVANCE BY.
     line 1:87
       CREATE TABLE o AS SELECT name, COUNT(*) FROM s WINDOW HOPPING (SIZE 1 DAY, ADVANCE BY 1 MILLISECOND) GROUP BY name
                                                                                             ^^^^^^^^^^^^^
@@ -242,7 +242,7 @@ CREATE TABLE o AS SELECT name, AVG(DISTINCT id) AS a, COLLECT_LIST(DISTINCT id) 
         Source S
 
 CREATE TABLE o AS SELECT name, TOPK(DISTINCT id, 2) AS t FROM s GROUP BY name;
-    INVALID_STATEMENT: DISTINCT is for one argument of AVG, COLLECT_LIST, COLLECT_SET, COUNT, MAX, MIN, SUM; not for TOPK.
+    INVALID_STATEMENT: DISTINCT is only supported for one argument of AVG, COLLECT_LIST, COLLECT_SET, COUNT, MAX, MIN, SUM; not for TOPK.
     line 1:32
       CREATE TABLE o AS SELECT name, TOPK(DISTINCT id, 2) AS t FROM s GROUP BY name
                                      ^^^^^^^^^^^^^^^^^^^^

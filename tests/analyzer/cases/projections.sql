@@ -241,13 +241,13 @@ CREATE STREAM o AS SELECT id, name + amount FROM s;
                                     ^^^^^^^^^^^^^
 
 CREATE STREAM o AS SELECT id, name FROM s LIMIT 3;
-    INVALID_STATEMENT: CREATE STREAM AS SELECT statements don't support LIMIT clause. The query runs for ever.
+    INVALID_STATEMENT: CREATE STREAM AS SELECT statements don't support LIMIT clause. The query runs forever.
     line 1:20
       CREATE STREAM o AS SELECT id, name FROM s LIMIT 3
                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE STREAM o AS SELECT id, name FROM s ORDER BY id;
-    INVALID_STATEMENT: CREATE STREAM AS SELECT statements don't support ORDER BY: a stream has no end to sort to. Use ORDER BY in a pull query on the result.
+    INVALID_STATEMENT: CREATE STREAM AS SELECT statements don't support ORDER BY, because a stream never ends. Use ORDER BY in a pull query on the result.
     line 1:20
       CREATE STREAM o AS SELECT id, name FROM s ORDER BY id
                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -28,7 +28,7 @@ CREATE STREAM o WITH (HEADERS = 'n') AS SELECT id, n, h FROM s;
                             ^^^^^^^^^^^^^
 
 CREATE STREAM o WITH (HEADERS = 'h') AS SELECT id, h FROM s;
-    INVALID_STATEMENT: The projection contains no value columns beside the headers.
+    INVALID_STATEMENT: The projection contains no value columns besides the headers.
     line 1:23
       CREATE STREAM o WITH (HEADERS = 'h') AS SELECT id, h FROM s
                             ^^^^^^^^^^^^^
@@ -55,7 +55,7 @@ CREATE TABLE o WITH (ORDER = 'random') AS SELECT id, COUNT(*) AS c FROM s GROUP 
                            ^^^^^^^^^^^^^^^^
 
 CREATE STREAM o (id INT KEY) WITH (KAFKA_TOPIC = 'o', VALUE_FORMAT = 'JSON', ORDER = 'event-time');
-    PROPERTY_IN_WITH: Configuration ORDER is invalid: it is for CREATE AS and INSERT only.
+    PROPERTY_IN_WITH: Configuration ORDER is invalid: it is only allowed in CREATE AS and INSERT.
     line 1:78
       CREATE STREAM o (id INT KEY) WITH (KAFKA_TOPIC = 'o', VALUE_FORMAT = 'JSON', ORDER = 'event-time')
                                                                                    ^^^^^^^^^^^^^^^^^^^^

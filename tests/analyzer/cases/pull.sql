@@ -96,7 +96,7 @@ SELECT name, SUM(n) AS total FROM counts GROUP BY name ORDER BY total / 2;
             Source COUNTS
 
 SELECT a.name, LATEST_BY_OFFSET(b.n) FROM counts a JOIN pairs b ON a.name = b.name GROUP BY a.name;
-    INVALID_STATEMENT: LATEST_BY_OFFSET needs the order in which rows arrived, which the rows of joins and sub-queries do not have. Use TOPK with ROWTIME, or aggregate the source itself in a sub-query.
+    INVALID_STATEMENT: LATEST_BY_OFFSET needs the arrival order of rows, which joins and sub-queries do not preserve. Use TOPK with ROWTIME, or aggregate the source itself in a sub-query.
     line 1:1
       SELECT a.name, LATEST_BY_OFFSET(b.n) FROM counts a JOIN pairs b ON a.name = b.name GROUP BY a.name
       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -126,7 +126,7 @@ SELECT name FROM s ORDER BY ROWPARTITION;
                                   ^^^^^^^^^^^^
 
 SELECT name FROM (SELECT * FROM counts EMIT CHANGES) ORDER BY name;
-    INVALID_STATEMENT: EMIT cannot stand in a sub-query. Move EMIT to the end.
+    INVALID_STATEMENT: EMIT is not allowed in a sub-query. Move EMIT to the end.
     line 1:19
       SELECT name FROM (SELECT * FROM counts EMIT CHANGES) ORDER BY name
                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -138,7 +138,7 @@ SELECT name, ROWTIME FROM (SELECT name FROM counts);
                    ^^^^^^^
 
 SELECT name, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY name;
-    INVALID_STATEMENT: Pull queries don't support WINDOW clauses. Add EMIT CHANGES if you intended to issue a push query. CREATE TABLE ... AS SELECT with a WINDOW keeps a table that can be asked.
+    INVALID_STATEMENT: Pull queries don't support WINDOW clauses. Add EMIT CHANGES if you intended to issue a push query. CREATE TABLE ... AS SELECT with a WINDOW creates a table that you can query.
     line 1:1
       SELECT name, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY name
       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -173,7 +173,7 @@ SELECT EXPLODE(ARRAY[id, 2]) AS e, name FROM s ORDER BY e;
           Source S
 
 SELECT * FROM s JOIN s2 WITHIN 1 HOUR ON s.id = s2.id;
-    INVALID_STATEMENT: WITHIN is for joins of streams that go on; a pull query joins all rows that are there. Compare the ROWTIMEs in ON instead.
+    INVALID_STATEMENT: WITHIN is for joins in streaming queries; a pull query joins all current rows. Compare the ROWTIMEs in ON instead.
     line 1:25
       SELECT * FROM s JOIN s2 WITHIN 1 HOUR ON s.id = s2.id
                               ^^^^^^^^^^^^^
@@ -202,7 +202,7 @@ SELECT c.name, s.amount FROM s RIGHT JOIN counts c ON s.name = c.name AND s.id =
           Source COUNTS C prefixed
 
 SELECT c.name FROM counts c JOIN counts c ON c.name = c.name;
-    INVALID_STATEMENT: The alias 'C' is used twice in FROM. Give each a name of its own: FROM a x JOIN a y ON ...
+    INVALID_STATEMENT: The alias 'C' is used twice in FROM. Give each its own alias: FROM a x JOIN a y ON ...
     line 1:34
       SELECT c.name FROM counts c JOIN counts c ON c.name = c.name
                                        ^^^^^^^^
@@ -250,7 +250,7 @@ SELECT SUM(COUNT(*)) FROM counts;
                  ^^^^^^^^
 
 SELECT MAP('a' := n) AS m FROM counts ORDER BY m;
-    INVALID_STATEMENT: MAPs have no order to sort by: M (MAP<STRING, BIGINT>).
+    INVALID_STATEMENT: MAPs have no sort order: M (MAP<STRING, BIGINT>).
     line 1:48
       SELECT MAP('a' := n) AS m FROM counts ORDER BY m
                                                      ^

@@ -191,7 +191,7 @@ SELECT COUNT(*) FROM counts;
         Source COUNTS
 
 SELECT * FROM s ORDER BY id EMIT CHANGES;
-    INVALID_STATEMENT: ORDER BY cannot run on a stream, which has no end to sort to. Leave EMIT away for a pull query, which can sort; or use TOPK(...) in a window.
+    INVALID_STATEMENT: ORDER BY is not supported in push queries, because a stream never ends. Remove EMIT to get a pull query, which can sort; or use TOPK(...) in a window.
     line 1:26
       SELECT * FROM s ORDER BY id EMIT CHANGES
                                ^^
@@ -203,7 +203,7 @@ SELECT DISTINCT id FROM s EMIT CHANGES;
       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 SELECT * FROM (SELECT * FROM s LIMIT 3) x EMIT CHANGES;
-    INVALID_STATEMENT: LIMIT cannot stand in a sub-query. Move LIMIT to the end.
+    INVALID_STATEMENT: LIMIT is not allowed in a sub-query. Move LIMIT to the end.
     line 1:16
       SELECT * FROM (SELECT * FROM s LIMIT 3) x EMIT CHANGES
                      ^^^^^^^^^^^^^^^^^^^^^^^
@@ -215,7 +215,7 @@ CREATE STREAM o AS SELECT id, name FROM s UNION ALL SELECT id, amount FROM s;
                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE TABLE o AS SELECT * FROM per_minute;
-    INVALID_STATEMENT: KSQL does not support persistent queries on windowed tables. Push and pull queries can read them; a windowed topic can be declared as a stream.
+    INVALID_STATEMENT: KSQL does not support persistent queries on windowed tables. Push and pull queries can read them; you can declare the windowed topic as a stream.
     line 1:33
       CREATE TABLE o AS SELECT * FROM per_minute
                                       ^^^^^^^^^^
@@ -288,7 +288,7 @@ CREATE STREAM o WITH (START = '9999999999999999999999999999999999999999999999999
                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE STREAM o (id INT KEY) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', START = 'latest');
-    PROPERTY_IN_WITH: Configuration START is invalid: it is for CREATE AS and INSERT only.
+    PROPERTY_IN_WITH: Configuration START is invalid: it is only allowed in CREATE AS and INSERT.
     line 1:78
       CREATE STREAM o (id INT KEY) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', START = 'latest')
                                                                                    ^^^^^^^^^^^^^^^^

@@ -202,7 +202,7 @@ CREATE STREAM s (v STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', TIMESTAMP
                                                                              ^^^^^^^^^^^^^
 
 CREATE STREAM s (v STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', TIMESTAMP='v', TIMESTAMP_FORMAT='yyyy-MM-ddTHH');
-    PROPERTY_IN_WITH: Configuration TIMESTAMP_FORMAT is invalid: Invalid date time format: yyyy-MM-ddTHH. Unknown pattern letter: T (texts need quotes: ''T'').
+    PROPERTY_IN_WITH: Configuration TIMESTAMP_FORMAT is invalid: Invalid date time format: yyyy-MM-ddTHH. Unknown pattern letter: T (quote literal text: ''T'').
     line 1:87
       CREATE STREAM s (v STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', TIMESTAMP='v', TIMESTAMP_FORMAT='yyyy-MM-ddTHH')
                                                                                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -291,13 +291,13 @@ CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', PARTITIONS='
                                                                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE STREAM s (v INT KEY) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='99999999999999999999 DAYS');
-    PROPERTY_IN_WITH: Configuration WINDOW_SIZE is invalid: Invalid duration: '99999999999999999999 DAYS'. It has more milliseconds than fit 64 bits.
+    PROPERTY_IN_WITH: Configuration WINDOW_SIZE is invalid: Invalid duration: '99999999999999999999 DAYS'. Its milliseconds do not fit into 64 bits.
     line 1:97
       CREATE STREAM s (v INT KEY) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='99999999999999999999 DAYS')
                                                                                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE STREAM s (v INT KEY) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='99999999999999999999999999999999999999999999999999999999999999999999 DAYS');
-    PROPERTY_IN_WITH: Configuration WINDOW_SIZE is invalid: Invalid duration: '99999999999999999999999999999999999999999999999999999999999999999999 DAYS'. It has more milliseconds than fit 64 bits.
+    PROPERTY_IN_WITH: Configuration WINDOW_SIZE is invalid: Invalid duration: '99999999999999999999999999999999999999999999999999999999999999999999 DAYS'. Its milliseconds do not fit into 64 bits.
     line 1:97
       CREATE STREAM s (v INT KEY) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='99999999999999999999999999999999999999999999999999999999999999999999 DAYS')
                                                                                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -44,7 +44,7 @@ INSERT INTO a (k, v) VALUES ('by hand', 3);
 -- by hand | 4
 TERMINATE nothing_like_it;
 --@error: QUERY_UNKNOWN
--- Unknown queryId: NOTHING_LIKE_IT. SHOW QUERIES lists what runs.
+-- Unknown queryId: NOTHING_LIKE_IT. SHOW QUERIES lists all queries.
 DROP STREAM b;
 DROP STREAM a;
 DROP STREAM s;
