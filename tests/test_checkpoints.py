@@ -136,7 +136,7 @@ def test_the_first_batch_of_all(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_that_is_older_than_its_results(of_batches: Checkpoint) -> None:
-    with pytest.raises(KsqlError, match="with batch 7, but the results of batch 9 are there") as caught:
+    with pytest.raises(KsqlError, match="with batch 7, but results of batch 9 exist") as caught:
         of_batches.settle(BatchCommit(9, "identity", "o9", "c9"))
     assert caught.value.condition == "CHECKPOINT_DAMAGED"
 

@@ -33,7 +33,7 @@ def test_a_call_that_fails_is_logged_once_and_the_next_one_is_made(caplog: pytes
     outcomes.put(None)
     assert watch.join(TIMEOUT_S)
     told = [record.message for record in caplog.records if record.levelname == "ERROR"]
-    assert told == ["a-watcher failed; it will be tried again"] * 2
+    assert told == ["a-watcher failed; it will be retried"] * 2
     assert caplog.text.count("RuntimeError: odd") == 1 and caplog.text.count("ValueError: odder") == 1
 
 

@@ -112,7 +112,7 @@ class Connection:
 
     def rollback(self) -> None:
         """There are no transactions. Raises NotSupportedError."""
-        raise NotSupportedError("There are no transactions: statements take effect at once.")
+        raise NotSupportedError("Transactions are not supported: statements take effect at once.")
 
     def close(self) -> None:
         """Close the connection; may be called more than once."""

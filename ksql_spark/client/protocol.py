@@ -182,7 +182,7 @@ def statement_body(
 
 def _plain(parameters: Sequence[Any] | Mapping[str, Any]) -> Any:
     if isinstance(parameters, (str, bytes)):
-        raise InterfaceError("Parameters are a sequence or a mapping of values, not one text.")
+        raise InterfaceError("Parameters must be a sequence or a mapping of values, not a string.")
     if isinstance(parameters, Mapping):
         return {name: _value(value) for name, value in parameters.items()}
     return [_value(value) for value in parameters]
@@ -275,10 +275,10 @@ def _distrusted(error: ssl.SSLCertVerificationError) -> str:
     """Why a certificate is not trusted, and what helps."""
     why = f"{error.verify_message.rstrip('.')}."
     if error.verify_code in _OTHER_NAME:
-        return f"{why} Use an address that it was made for."
+        return f"{why} Use an address that the certificate covers."
     return (
-        f"{why} If you trust its authority, name a PEM file of it: ssl.truststore.location in the file of "
-        "--config-file, verify in Python."
+        f"{why} If you trust its authority, pass its PEM file: ssl.truststore.location in the file of "
+        f"--config-file, or verify in Python."
     )
 
 
@@ -287,15 +287,15 @@ def _about_tls(url: str, error: Exception) -> str:
     scheme, _, rest = url.partition("://")
     match error:
         case httpx.RemoteProtocolError() | httpx.ReadError() if scheme == "http":
-            return f" If it has TLS, its address is https://{rest}."
+            return f" If it uses TLS, its address is https://{rest}."
         case httpx.RemoteProtocolError() | httpx.ReadError():
             return (
-                " It may want a certificate of yours: ssl.keystore.location in the file of --config-file, "
-                "cert in Python."
+                " It may require a client certificate: ssl.keystore.location in the file of --config-file, "
+                "or cert in Python."
             )
         case httpx.ConnectTimeout() | httpx.ConnectError() if scheme == "https":
             if "refused" not in str(error):
-                return f" If it has no TLS, its address is http://{rest}."
+                return f" If it does not use TLS, its address is http://{rest}."
     return ""
 
 
@@ -305,7 +305,7 @@ def sending(url: str) -> Iterator[None]:
     try:
         yield
     except httpx.InvalidURL as error:
-        raise UnreachableError(f"{url} is not an address of a server: {error}.") from error
+        raise UnreachableError(f"{url} is not a server address: {error}.") from error
     except (httpx.TransportError, OSError) as error:
         raise unreachable(url, error) from error
     except RuntimeError as error:  # httpx, of a client that was closed
@@ -325,7 +325,7 @@ def reading(url: str) -> Iterator[None]:
 
 def broken_off(url: str, why: str) -> UnreachableError:
     """The answer of the server at ``url`` is not whole."""
-    return UnreachableError(f"The connection to {url} broke off ({why}).")
+    return UnreachableError(f"The connection to {url} was interrupted ({why}).")
 
 
 def reason(error: BaseException) -> str:

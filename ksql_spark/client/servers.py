@@ -30,7 +30,7 @@ class Servers:
         self._urls = tuple(dict.fromkeys(urls))
         self._lock = threading.Lock()
         if not self._urls:
-            raise InterfaceError("The address of a server is missing.")
+            raise InterfaceError("A server address is missing.")
 
     @property
     def present(self) -> str:

@@ -63,7 +63,7 @@ class ConnectClient:
         self._urls = [part.strip().rstrip("/") for part in url.split(",") if part.strip()]
         for one in self._urls:
             if not one.startswith(("http://", "https://")):
-                raise _invalid("url", one, "an address begins with http:// or https://")
+                raise _invalid("url", one, "an address must begin with http:// or https://")
         self.url = ",".join(self._urls)
         self._is_stopping = is_stopping
         self._timeout_s = int(given.get("request.timeout.ms", TIMEOUT_MS)) / 1000
@@ -277,11 +277,11 @@ def _result(answer: httpx.Response, absent: Iterable[int], url: str) -> Any:
     try:
         return answer.json()
     except ValueError:
-        reason = f"the answer of {url} is not JSON; is {PREFIX}url right?"
+        reason = f"the response of {url} is not JSON; is {PREFIX}url right?"
         raise KsqlError("REMOTE_REFUSED", name=NAME, reason=reason) from None
 
 
-_HINTS = {401: f"The properties {PREFIX}basic.auth.* have the user and the password."}
+_HINTS = {401: f"Set the user and password with the properties {PREFIX}basic.auth.*."}
 
 
 def _reason(answer: httpx.Response) -> str:

@@ -108,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
         "--seed",
         type=int,
         metavar="N",
-        help="seed of the random numbers (default: random)",
+        help="seed for the random numbers (default: random)",
     )
     parser.add_argument(
         "--start",
@@ -128,8 +128,8 @@ def _parser() -> argparse.ArgumentParser:
     where.add_argument(
         "--server",
         metavar="URL",
-        help=f"a ksql-spark server, to ask for its Kafka brokers (default: {DEFAULT_SERVER}; "
-        f"if it does not answer: {DEFAULT_BOOTSTRAP_SERVERS})",
+        help=f"a ksql-spark server whose Kafka brokers to use (default: {DEFAULT_SERVER}; if it does not "
+        f"respond: {DEFAULT_BOOTSTRAP_SERVERS})",
     )
     parser.add_argument(
         "--properties",
@@ -191,15 +191,15 @@ def _ask_server(url: str | None) -> str:
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         servers, reason = None, str(error) or type(error).__name__
     else:
-        reason = f"its answer has no brokers (HTTP {answer.status_code})"
+        reason = f"its response names no brokers (HTTP {answer.status_code})"
     if servers:
         return servers
     if url is None:
         return DEFAULT_BOOTSTRAP_SERVERS
     raise KsqlError(
         "BAD_REQUEST",
-        reason=f"The server at {address} does not say where its Kafka is: {reason}. "
-        "Name it: --bootstrap-servers.",
+        reason=f"Could not learn from the server at {address} where its Kafka is: {reason}. Pass "
+        f"--bootstrap-servers.",
     )
 
 

@@ -83,7 +83,7 @@ _PLACES = {
 
 PAYMENTS = schema(
     "payments",
-    "payments with cards, and where; a few cards are used in two far places at once",
+    "card payments with their places; a few cards are used in two distant places at once",
     {
         "id": number(),
         # most cards stay where they are; those of the last group have been copied
@@ -123,7 +123,7 @@ _CUSTOMERS = (1, 12)
 
 CUSTOMERS = schema(
     "customers",
-    "customers of a shop, and changes of their data (a table)",
+    "customers of a shop, with changes of their data (a table)",
     {
         "customer_id": integer(*_CUSTOMERS),
         "name": Field(
@@ -165,7 +165,7 @@ LOYALTY = schema(
 
 INVOICES = schema(
     "invoices",
-    "invoices to customers, and changes of their state (a table)",
+    "invoices to customers, with changes of their state (a table)",
     {
         "invoice_id": integer(1, 200),
         "customer_id": Field("INT", lambda _, moment: moment.values["invoice_id"] % _CUSTOMERS[1] + 1),
@@ -178,6 +178,6 @@ INVOICES = schema(
 
 CALLS = schema(
     "calls",
-    "calls of customers to a shop",
+    "calls from customers to a shop",
     {"customer": integer(1, 8), "duration": integer(5, 600)},
 )

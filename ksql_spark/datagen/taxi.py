@@ -172,7 +172,7 @@ def _tolls(random: Random, begin: Zone, end: Zone) -> float:
 
 RIDES = Schema(
     name="rides",
-    description="taxi rides of New York (the columns of the yellow-taxi data set)",
+    description="taxi rides in New York (the columns of the yellow-taxi data set)",
     statement="""CREATE STREAM rides (
   VendorID INT, tpep_pickup_datetime BIGINT, tpep_dropoff_datetime BIGINT, passenger_count INT,
   trip_distance DOUBLE, RatecodeID INT, store_and_fwd_flag STRING, PULocationID INT, DOLocationID INT,
@@ -187,7 +187,7 @@ RIDES = Schema(
 
 GREEN_RIDES = Schema(
     name="green_rides",
-    description="rides of New York's green taxis (the columns of the green-taxi data set)",
+    description="green-taxi rides in New York (the columns of the green-taxi data set)",
     statement="""CREATE STREAM green_rides (
   VendorID INT, lpep_pickup_datetime BIGINT, lpep_dropoff_datetime BIGINT, passenger_count INT,
   trip_distance DOUBLE, RatecodeID INT, store_and_fwd_flag STRING, PULocationID INT, DOLocationID INT,
@@ -203,7 +203,7 @@ GREEN_RIDES = Schema(
 
 ZONES = Schema(
     name="zones",
-    description="the 263 taxi zones of New York, each once (a table)",
+    description="the 263 taxi zones of New York (a table)",
     statement="""CREATE TABLE zones (
   LocationID INT PRIMARY KEY, Borough STRING, Zone STRING, service_zone STRING
 ) WITH (KAFKA_TOPIC = '{topic}', PARTITIONS = {partitions}, VALUE_FORMAT = 'JSON');""",

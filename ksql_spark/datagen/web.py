@@ -40,7 +40,7 @@ def user_events(random: Random, clock: Clock) -> Iterator[Event]:
 
 PAGEVIEWS = Schema(
     name="pageviews",
-    description="views of pages by users, keyed by page",
+    description="page views by users, keyed by page",
     statement="""CREATE STREAM pageviews (pageid STRING KEY, viewtime BIGINT, userid STRING)
 WITH (
   KAFKA_TOPIC = '{topic}', PARTITIONS = {partitions}, VALUE_FORMAT = 'JSON', TIMESTAMP = 'viewtime'
@@ -50,7 +50,7 @@ WITH (
 
 USERS = Schema(
     name="users",
-    description="users and changes of their data, keyed by user (a table)",
+    description="users with changes of their data, keyed by user (a table)",
     statement="""CREATE TABLE users (
   userid STRING PRIMARY KEY, registertime BIGINT, regionid STRING, gender STRING
 ) WITH (KAFKA_TOPIC = '{topic}', PARTITIONS = {partitions}, VALUE_FORMAT = 'JSON');""",

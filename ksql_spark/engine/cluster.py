@@ -159,13 +159,13 @@ class Cluster:
         placement = self._placement_or_refuse()
         timeout_s = float(self._services.config["ksql.query.stop.timeout.ms"]) / 1000 + REBALANCE_S
         if not placement.drain(timeout_s):
-            reason = "it takes too long, and goes on"
+            reason = "it takes too long, but continues"
             raise KsqlError("KAFKA_REFUSED", action="hand the queries over", reason=reason)
         serving = [member.host for member in placement.servers().values() if member.slots]
         others = ", ".join(sorted(host for host in serving if host != placement.host))
-        message = f"The queries of this server go on at {others}."
+        message = f"The queries of this server continue on {others}."
         if not others:
-            message = "This server has stopped its queries. They wait: no other server is there to run them."
+            message = "This server has stopped its queries. They wait until another server can run them."
         return DrainStatus(host=placement.host, drained=True, message=message)
 
     def serve(self) -> DrainStatus:
@@ -177,7 +177,9 @@ class Cluster:
 
     def _placement_or_refuse(self) -> Placement:
         if self._services.placement is None:
-            raise KsqlError("BAD_REQUEST", reason="This server shares its queries with no other one.")
+            raise KsqlError(
+                "BAD_REQUEST", reason="This server does not share its queries with other servers."
+            )
         return self._services.placement
 
     # ---- interactive queries, as Kafka Streams has them --------------------------------------------------
@@ -260,7 +262,7 @@ class Cluster:
             try:
                 self._told = {"lags": [int(time.time() * 1000), self._lags_now()]}
             except Exception:  # whatever is wrong, the next look may succeed
-                log.exception("the lags of views are not known")
+                log.exception("could not read the lag of views")
 
     def _lags_now(self) -> Lags:
         """How far each view is behind its topic: table -> partition -> next offset, end of the topic."""

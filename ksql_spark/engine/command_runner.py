@@ -240,7 +240,7 @@ class CommandRunner:
                     self._failure = None
                 except KsqlError as error:
                     if self._failure is None:
-                        log.error("the command log is not followed: %s", error.message)
+                        log.error("could not follow the command log: %s", error.message)
                     self._failure = error
                     if self._reader is not None:
                         self._reader.close()
@@ -258,7 +258,7 @@ class CommandRunner:
         done: Done | None = None
         with services.lock:
             if not self._order.accepts(command):
-                log.info("command %d of the log is void: another one came first", sequence)
+                log.info("command %d of the log is void: another command came first", sequence)
                 failure = Overtaken()
             elif isinstance(command, Unreadable):
                 self._skip(sequence, command.reason, report, is_newer=command.is_newer)
@@ -350,7 +350,7 @@ class CommandRunner:
         services = self._services
         record = SkippedRecord(services.log.topic, 0, sequence, reason)
         services.commands.skip(record, is_newer=is_newer)
-        log.error("not carried out: %s", record)
+        log.error("not executed: %s", record)
         report(f"skipped a record of the command log {record}")
         if is_newer:
             report("the server only reads the command log: see GET /healthcheck")
@@ -367,7 +367,7 @@ def _kept_properties(command: Command, sequence: int) -> dict[str, Any]:
         if config.is_valid_property(name) and config.find(name).editable:
             kept[name] = value
         else:
-            log.warning("command %d of the log goes on without '%s': only the server sets it", sequence, name)
+            log.warning("command %d of the log: ignoring '%s', which only the server may set", sequence, name)
     return kept
 
 

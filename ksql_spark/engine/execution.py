@@ -145,15 +145,15 @@ class StatementExecutor:
             found = next((q for q in queries if q.id.upper() == query_id.upper()), None)
             if found is None:
                 near = nearest(query_id.upper(), [q.id for q in queries])
-                hint = f"Did you mean {near}?" if near else "SHOW QUERIES lists what runs."
+                hint = f"Did you mean {near}?" if near else "SHOW QUERIES lists all queries."
                 raise KsqlError("QUERY_UNKNOWN", id=query_id, hint=hint)
             if not services.queries.is_here(found):
                 host = _host_of(found, services)
                 raise KsqlError("QUERY_ELSEWHERE", id=found.id, host=host)
             services.queries.rebuild(found)
-        message = f"The state of {found.id} was removed. It reads its topics again from where it once began."
+        message = f"Removed the state of {found.id}. It rereads its topics from where it first started."
         if found.state is State.PAUSED:
-            message += " It is paused: RESUME starts it."
+            message += " It is paused; RESUME starts it."
         return StateRebuilt(found.id, message)
 
     def _execute(self, request: Request) -> list[Entity]:
@@ -316,7 +316,7 @@ def _host_of(query: ManagedQuery, services: Services) -> str:
     """The address of the server that runs a query."""
     placement = services.placement
     host = placement.state_of(query.id, placement.notes())[1] if placement is not None else None
-    return host or "none has it at the moment"
+    return host or "currently none"
 
 
 def _check_length(statement: Statement, action: Logged, context: StatementContext) -> None:

@@ -143,7 +143,7 @@ class Health:
         if asked is None:
             return None
         found = _in_time(asked, deadline)
-        why = f"It did not answer within {self._deadline_s:g} s." if found is None else found or None
+        why = f"It did not respond within {self._deadline_s:g} s." if found is None else found or None
         return ServiceHealth(why is None, why)
 
     def _connect_health(self) -> ServiceHealth | None:

@@ -44,29 +44,33 @@ class Figure(NamedTuple):
 
 QUERY = ("query_id",)
 
-STATE = Measure("query_state", "gauge", "1 for the state that a query is in.", ("query_id", "state"))
+STATE = Measure("query_state", "gauge", "1 for the query's current state.", ("query_id", "state"))
 READ = Measure(
     "query_read_offsets",
     "counter",
-    "How far a query has read a topic since it was created, in offsets, up to its last checkpoint.",
+    "Offsets of a topic that a query has read since it was created, as of its last checkpoint.",
     ("query_id", "topic"),
 )
 LAG = Measure(
     "query_lag_records",
     "gauge",
-    "Offsets of a topic that a query has not read yet, or not yet at its last checkpoint.",
+    "Offsets of a topic that a query has not read, as of now or of its last checkpoint.",
     ("query_id", "topic"),
 )
 ERRORS = Measure(
     "query_record_errors",
     "counter",
-    "Single records that could not be read (unreadable) or processed (failed), that came too late (late), or "
-    "that were deleted before they were read (lost).",
+    "Records that could not be read (unreadable) or processed (failed), arrived too late (late), or were "
+    "deleted before they were read (lost).",
     ("query_id", "kind"),
 )
-FAILURES = Measure("query_failures", "counter", "How often a query has failed, to be started again.", QUERY)
-STATE_ROWS = Measure("query_state_rows", "gauge", "Rows in a query's state, at its last checkpoint.", QUERY)
-STATE_BYTES = Measure("query_state_bytes", "gauge", "Bytes of a query's state, then.", QUERY)
+FAILURES = Measure("query_failures", "counter", "Failures of a query that led to a restart.", QUERY)
+STATE_ROWS = Measure(
+    "query_state_rows", "gauge", "Rows in a query's state, as of its last checkpoint.", QUERY
+)
+STATE_BYTES = Measure(
+    "query_state_bytes", "gauge", "Bytes of a query's state, as of its last checkpoint.", QUERY
+)
 READ_RECORDS = Measure(
     "query_read_records",
     "counter",
@@ -86,30 +90,30 @@ WRITTEN_BYTES = Measure(
 LAG_SECONDS = Measure(
     "query_lag_seconds",
     "gauge",
-    "The lag in event time: how old the oldest record is that waits for a query that runs; 0: none waits.",
+    "The lag in event time: the age of the oldest record that waits for a running query; 0 if none waits.",
     QUERY,
 )
 LATENCY = Measure(
     "query_latency_seconds",
     "histogram",
-    "Time from a result's event time until everybody can read it; queries that are exactly once have none.",
+    "Time from a result's event time until readers can see it; not available for exactly-once queries.",
     ("query_id", "topic"),
 )
 PAUSES = Measure(
     "query_pause_seconds",
     "histogram",
-    "How long a query in real time paused for a checkpoint.",
+    "Pauses of a real-time query for checkpoints.",
     QUERY,
 )
-SPARK_RESTARTS = Measure("spark_restarts", "counter", "How often Spark's JVM was started again.")
+SPARK_RESTARTS = Measure("spark_restarts", "counter", "Restarts of Spark's JVM.")
 JVM = {
     name: Measure(f"spark_{name}", "counter" if counts else "gauge", text)
     for name, counts, text in (
-        ("heap_bytes", False, "What Spark's JVM uses of its heap."),
-        ("heap_max_bytes", False, "How large that heap may become."),
-        ("other_bytes", False, "What the JVM itself uses besides: classes, compiled code."),
-        ("gc", True, "Collections of garbage in Spark's JVM."),
-        ("gc_seconds", True, "How long they took."),
+        ("heap_bytes", False, "Used heap of Spark's JVM."),
+        ("heap_max_bytes", False, "Maximum heap of Spark's JVM."),
+        ("other_bytes", False, "Non-heap memory of Spark's JVM: classes, compiled code."),
+        ("gc", True, "Garbage collections in Spark's JVM."),
+        ("gc_seconds", True, "Time spent in garbage collections."),
         ("threads", False, "Threads of Spark's JVM."),
         ("cpu_seconds", True, "CPU time of Spark's JVM."),
     )
@@ -117,12 +121,12 @@ JVM = {
 VIEW_LAG = Measure("view_lag_records", "gauge", "Offsets that a view has not read yet.", ("table",))
 VIEW_BYTES = Measure("view_bytes", "gauge", "The size of a view's file.", ("table",))
 STARTED = Measure("queries_started", "counter", "SELECT and PRINT requests.")
-HITS = Measure("plan_cache_hits", "counter", "Pull queries whose plan was known.")
-MISSES = Measure("plan_cache_misses", "counter", "Pull queries whose plan was not known.")
+HITS = Measure("plan_cache_hits", "counter", "Pull queries with a cached plan.")
+MISSES = Measure("plan_cache_misses", "counter", "Pull queries without a cached plan.")
 PUSH_UNREADABLE = Measure(
-    "push_unreadable_records", "counter", "Records that push queries which need no Spark could not read."
+    "push_unreadable_records", "counter", "Records that push queries without Spark could not read."
 )
-PUSH = Measure("push_queries", "gauge", "Push queries that run.")
+PUSH = Measure("push_queries", "gauge", "Running push queries.")
 
 MEASURES = (
     STATE, READ, LAG, ERRORS, FAILURES, STATE_ROWS, STATE_BYTES, VIEW_LAG, VIEW_BYTES, STARTED, HITS, MISSES,
@@ -179,7 +183,7 @@ class Measures:
             there = self._services.admin.topics()
             return self._services.views.ends(dict.fromkeys(t for t in topics if t in there))
         except KsqlError as error:
-            log.warning("metrics without offsets: %s", error)
+            log.warning("metrics lack offsets: %s", error)
             return {}
 
     def _query(self, query: ManagedQuery, ends: Mapping[str, Mapping[int, int]]) -> Iterator[Figure]:
@@ -200,7 +204,7 @@ class Measures:
         try:
             committed = self._services.queries.checkpoints.committed_offsets(query)
         except (KsqlError, OSError, ValueError) as error:  # its checkpoint cannot be read
-            log.warning("metrics without offsets of %s: %s", query.id, error)
+            log.warning("metrics lack offsets of %s: %s", query.id, error)
             return
         for topic in dict.fromkeys(source.topic for source in query.plan.sources):
             reached = committed.get(topic, {})

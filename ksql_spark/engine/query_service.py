@@ -179,7 +179,7 @@ class QueryService:
             elif not isinstance(statement, Query):
                 raise KsqlError(
                     "BAD_REQUEST",
-                    reason="Only SELECT and PRINT can be run here: send other statements to /ksql.",
+                    reason="This endpoint only runs SELECT and PRINT: send other statements to /ksql.",
                 )
             elif statement.query.emit is not None:
                 stream = self._push(statement, context, request)
@@ -258,7 +258,7 @@ class QueryService:
         topic = services.admin.topic(statement.topic)
         if topic is None:
             near = nearest(statement.topic, filter(rights.may_see_topic, services.admin.topics()))
-            hint = f"Did you mean '{near}'?" if near else "SHOW TOPICS lists what there is."
+            hint = f"Did you mean '{near}'?" if near else "SHOW TOPICS lists all topics."
             raise KsqlError("TOPIC_UNKNOWN", topic=statement.topic, hint=hint)
         return PrintResult(
             services.admin,
@@ -307,7 +307,9 @@ class QueryService:
         is_continued = request.continuation_token is not None
         if request.continuation_token is not None:
             if read is None and not _tells_places(bound):
-                reason = "Only queries that make each row of one record of a stream go on from a token."
+                reason = (
+                    "Only queries whose rows each come from one record of a stream can resume from a token."
+                )
                 raise KsqlError("BAD_REQUEST", reason=reason)
             starts = _continued(request.continuation_token, starts, services.admin)
         definition = QueryDefinition(
@@ -550,6 +552,6 @@ def _continued(
     unknown = {(topic, p) for topic, offsets in reached.items() for p in offsets} - ends.keys()
     ahead = [key for key, end in ends.items() if not 0 <= reached.get(key[0], {}).get(key[1], 0) <= end]
     if reached.keys() != starts.keys() or unknown or ahead:
-        reason = "The continuation token is of another query, or the query's topic was made anew."
+        reason = "The continuation token belongs to another query, or the query's topic was recreated."
         raise KsqlError("BAD_REQUEST", reason=reason)
     return {topic: {p: reached[topic].get(int(p), 0) for p in offsets} for topic, offsets in starts.items()}

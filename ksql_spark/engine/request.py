@@ -56,7 +56,9 @@ def filled_in(request: Request) -> Request:
     if request.parameters is None:
         return request
     if request.variables:
-        raise KsqlError("BAD_REQUEST", reason="A request has parameters or session variables, not both.")
+        raise KsqlError(
+            "BAD_REQUEST", reason="A request can have parameters or session variables, but not both."
+        )
     check_length("its text", len(request.text.encode(errors="replace")), request.text)
     try:
         return replace(request, text=with_parameters(request.text, request.parameters))
@@ -167,8 +169,8 @@ def located(statement: Statement, entities: Sequence[Entity] = ()) -> Iterator[N
     except RecursionError:
         deep = KsqlError(
             "INVALID_STATEMENT",
-            reason="The statement has too long a chain of operators, or is nested too deeply.",
-            hint="Use IN for many values, or several statements one after the other.",
+            reason="The statement is nested too deeply, or has too long a chain of operators.",
+            hint="Use IN for many values, or several statements.",
             statement=statement.source_text,
         )
         deep.entities = tuple(entities)

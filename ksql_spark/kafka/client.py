@@ -46,7 +46,7 @@ _WRONG_REQUEST = frozenset(
 )
 #: what brokers do not say of why they refuse a record
 _USUAL_REASONS = {
-    KafkaError.INVALID_RECORD: "; a compacted topic takes no record without a key",
+    KafkaError.INVALID_RECORD: "; a compacted topic rejects records without a key",
     KafkaError.INVALID_TIMESTAMP: "; its message.timestamp.before.max.ms and .after.max.ms limit times",
 }
 

@@ -107,7 +107,7 @@ class ServiceLease:
             if self._closing.is_set():
                 raise KsqlError("STOPPED")
             if time.monotonic() > deadline:
-                action = "confirm the lease of the service id"
+                action = "confirm the lease on the service id"
                 raise KsqlError("KAFKA_REFUSED", action=action, reason="it takes too long")
         answer.result()
 
@@ -123,7 +123,7 @@ class ServiceLease:
             try:
                 consumer.commit(offsets=[TopicPartition(self._topic, 0, 0)], asynchronous=False)
             except KafkaException as error:  # of an earlier generation, or no answer
-                log.warning("the lease of the service id is not confirmed: %s", error)
+                log.warning("could not confirm the lease on the service id: %s", error)
                 return
             self._awake_at = time.monotonic()
             self._questions.get().set_result(None)
@@ -238,7 +238,7 @@ class ServiceLease:
                 if error.args[0].code() in NO_COORDINATOR:
                     self._closing.wait(0.02)
                     continue
-                log.debug("the offsets of group %s are not known: %s", self._group, error)
+                log.debug("could not read the offsets of group %s: %s", self._group, error)
             return  # what else is wrong is said by joining
 
     def _subscribe(self, consumer: Consumer) -> None:

@@ -254,7 +254,7 @@ class Membership:
             try:
                 self._be_member(self._wanted, asks_again=not is_asked_again)
             except KafkaException as error:
-                log.error("this server is not a member of its group now: %s", error)
+                log.error("this server is currently not a member of its group: %s", error)
                 self._lose(self._owned)
                 if error.args[0].code() == KafkaError.FENCED_INSTANCE_ID:
                     log.error("another server has a copy of the data folder; this one runs no queries")
@@ -376,7 +376,7 @@ class Membership:
                 if is_late:
                     self._is_suspended = True
             if is_late:
-                log.error("Kafka has not confirmed for %.0f s that this server has its slots", VALID_S)
+                log.error("Kafka has not confirmed this server's slots for %.0f s", VALID_S)
                 self._holder.lost(owned)
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
@@ -392,7 +392,7 @@ class Membership:
                 if not self._is_suspended:
                     self._valid_until = max(self._valid_until, time.monotonic() + CONFIRM_EVERY_S)
             self._holder.confirmed(stamp, CONFIRM_EVERY_S)
-            log.info("this server has slots %s now", sorted(self._owned))
+            log.info("this server now has slots %s", sorted(self._owned))
             self._holder.gained(gained)
         self._joined.set()
         self._answered_at = self._answered_at or time.monotonic()

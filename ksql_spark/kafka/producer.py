@@ -24,7 +24,7 @@ Headers = Sequence[tuple[str, "bytes | None"]]
 MAX_QUEUED = 50_000
 #: what calls that serve callbacks raise, once, after a fatal error
 _FATAL = (KafkaException, SystemError)
-_FAILED_CALLBACK = "a callback for a record that was written, or not, has failed"
+_FAILED_CALLBACK = "a delivery callback failed"
 
 
 class RecordProducer:

@@ -163,7 +163,7 @@ class ConfluentRegistry:
             reason = _sentence(str(error.error_message))
             raise KsqlError("SCHEMA_INCOMPATIBLE", subject=subject, reason=reason) from None
         if found is None:
-            raise KsqlError("REMOTE_REFUSED", name=NAME, reason=f"it does not know the subject {subject}")
+            raise KsqlError("REMOTE_REFUSED", name=NAME, reason=f"it has no subject {subject}")
         return found
 
     def subjects(self, schema_id: int) -> list[str]:
@@ -186,7 +186,7 @@ class ConfluentRegistry:
                 raise KsqlError(
                     "REMOTE_REFUSED",
                     name=NAME,
-                    reason=f"version {version} of {subject}, which a schema refers to, is not there",
+                    reason=f"version {version} of {subject}, which a schema refers to, does not exist",
                 )
             found[name] = ""  # so that it is not looked for again on the way to what it refers to
             self._add_references(registered.schema, found)

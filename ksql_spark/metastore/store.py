@@ -62,7 +62,7 @@ class MetaStore:
                 position=position,
                 name=name,
                 kind="Stream or table",
-                hint=f"Did you mean {near}?" if near else "SHOW STREAMS and SHOW TABLES list what there is.",
+                hint=f"Did you mean {near}?" if near else "SHOW STREAMS and SHOW TABLES list all of them.",
             )
         return source
 

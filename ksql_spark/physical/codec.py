@@ -117,7 +117,7 @@ def decode(document: Mapping[str, Any]) -> Any:
     """
     version = document.get("version")
     if not isinstance(version, int) or version > VERSION:
-        raise _newer(f"its version is {version}, this release knows up to {VERSION}")
+        raise _newer(f"its version is {version}, but this release supports at most {VERSION}")
     values: list[Any] = []
     try:
         for body in document["values"]:

@@ -31,7 +31,7 @@ from ksql_spark.physical.text import (
     within_text,
 )
 
-_READ_COMMITTED = "who reads with isolation.level = read_committed sees each result once"
+_READ_COMMITTED = "readers with isolation.level = read_committed see each result once"
 
 
 def explain(root: Node, plan: PhysicalPlan) -> str:

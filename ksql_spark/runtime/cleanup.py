@@ -75,7 +75,7 @@ class PendingStatement:
         except FileNotFoundError:
             return Orphans()
         except (OSError, ValueError, TypeError, KeyError):
-            log.exception("%s/%s is damaged: what the last statement left stays", self._folder, _FILE)
+            log.exception("%s/%s is damaged: not cleaning up after the last statement", self._folder, _FILE)
             return Orphans()
-        log.warning("the server was killed during a statement, which leaves %s", found)
+        log.warning("the server was killed during a statement; cleaning up %s", found)
         return left

@@ -300,7 +300,7 @@ def decode(value: bytes | None) -> Command | Unreadable:
         return Unreadable("it is not a JSON object with a version")
     if version > VERSION:
         token, follows = (name if isinstance(name, str) else None for name in map(body.get, _ORDER))
-        reason = f"its version is {version}, this release knows up to {VERSION}"
+        reason = f"its version is {version}, but this release supports at most {VERSION}"
         return Unreadable(reason, is_newer=True, token=token, follows=follows)
     wrong = [name for name, is_right in _MEMBERS.items() if not is_right(body.get(name))]
     if wrong:

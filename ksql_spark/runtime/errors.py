@@ -80,9 +80,9 @@ def reason(error: BaseException) -> str:
         return changed.group(1)
     if many := _TOO_MANY_RESULTS.search(str(error)):
         return (
-            f"The results of one batch are larger than spark.driver.maxResultSize ({many.group(1)}). With"
-            " exactly_once_v2 those of executors go through the server's memory: set"
-            " ksql.transaction.max.records lower, or that limit and ksql.spark.memory higher."
+            f"The results of one batch are larger than spark.driver.maxResultSize ({many.group(1)}). With "
+            f"exactly_once_v2, executors' results pass through the server's memory: lower "
+            f"ksql.transaction.max.records, or raise that limit and ksql.spark.memory."
         )
     for line in str(error).splitlines():
         line = line.strip()

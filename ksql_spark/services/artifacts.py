@@ -333,17 +333,17 @@ def _plain_reason(text: str) -> str:
     for pattern, reason in (
         (
             r"PKIX|SSLHandshake|CertificateException",
-            "its certificate is not trusted (SSL_CERT_FILE may name more)",
+            "its certificate is not trusted (set SSL_CERT_FILE to add authorities)",
         ),
-        (r"UnknownHost|Host \S+ not found", "its name cannot be resolved, so there seems to be no network"),
+        (r"UnknownHost|Host \S+ not found", "its name cannot be resolved; is the network down?"),
         (r"checksum", "the download has the wrong checksum"),
-        (r"timed out", "it does not answer in time"),
+        (r"timed out", "it does not respond in time"),
         (r"refused|ConnectException|No route", "the connection failed"),
-        (r"Permission denied", "the cache cannot be written"),
+        (r"Permission denied", "the cache is not writable"),
     ):
         if re.search(pattern, text, re.IGNORECASE):
             return reason
-    return "it does not have them, or it cannot be reached"
+    return "it does not have them or cannot be reached"
 
 
 def _network_properties(cache: Path) -> dict[str, str]:

@@ -34,7 +34,7 @@ def main(argv: Sequence[str]) -> int:
         files = [options.worker, *getattr(options, "connectors", [])]
         for file in files:
             if not os.access(file, os.R_OK):
-                raise KsqlError("BAD_REQUEST", reason=f"The file {file} cannot be read.")
+                raise KsqlError("BAD_REQUEST", reason=f"Cannot read the file {file}.")
         artifacts.ensure((artifacts.CONNECT,), _say)
         main_class = STANDALONE if options.command == "standalone" else DISTRIBUTED
         java = [f"-Xmx{options.memory}", "-XX:-UsePerfData"]
@@ -55,7 +55,7 @@ def _install(options: argparse.Namespace) -> int:
     for coordinates in options.coordinates:
         made = artifacts.install(coordinates, folder, _say)
         _say(f"{coordinates} is in {made}")
-    _say("A worker that runs finds it after its next start.")
+    _say("A running worker finds it after a restart.")
     return 0
 
 
@@ -73,13 +73,13 @@ def _say(line: str) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ksql-spark connect",
-        description="Kafka Connect without a ksql-spark server. A server starts a worker by itself when a "
+        description="Run Kafka Connect without a ksql-spark server. A server starts its own worker when a "
         "statement needs one.",
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, what in (
-        ("standalone", "run a worker that keeps its offsets in a file, with the connectors of files"),
-        ("distributed", "run a worker of a cluster, which keeps everything in topics"),
+        ("standalone", "run a worker that stores its offsets in a file, with connectors from files"),
+        ("distributed", "run a cluster worker that stores everything in topics"),
     ):
         one = commands.add_parser(name, help=what, description=f"Connect: {what}.")
         one.add_argument("worker", metavar="WORKER.properties", type=Path, help="the worker's properties")
@@ -89,16 +89,16 @@ def _parser() -> argparse.ArgumentParser:
                 metavar="CONNECTOR.properties",
                 nargs="*",
                 type=Path,
-                help="one file for each connector",
+                help="one file per connector",
             )
         one.add_argument(
-            "--memory", default="512m", help="heap, in the syntax of java -Xmx (default: %(default)s)"
+            "--memory", default="512m", help="heap size, in the syntax of java -Xmx (default: %(default)s)"
         )
     one = commands.add_parser(
         "install",
         help="fetch connectors from Maven Central",
-        description="Fetch connectors, with what they need, from Maven Central (or "
-        "KSQL_SPARK_MAVEN_REPOSITORY) into a folder of plug-ins.",
+        description="Fetch connectors and their dependencies from Maven Central (or "
+        "KSQL_SPARK_MAVEN_REPOSITORY) into a plug-in directory.",
     )
     one.add_argument(
         "coordinates",
@@ -108,7 +108,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     folder = one.add_mutually_exclusive_group()
     folder.add_argument(
-        "--into", metavar="DIR", type=Path, help="the folder (default: that of the embedded worker)"
+        "--into", metavar="DIR", type=Path, help="the directory (default: that of the embedded worker)"
     )
-    folder.add_argument("--data-dir", metavar="DIR", help="the data folder of that worker's server")
+    folder.add_argument(
+        "--data-dir", metavar="DIR", help="the data directory of the embedded worker's server"
+    )
     return parser

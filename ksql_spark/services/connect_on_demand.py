@@ -69,7 +69,7 @@ class Worker(Protocol):
         """Why it has ended by itself."""
 
 
-_AGAIN = "It is being started again."
+_AGAIN = "It is restarting."
 
 
 class ConnectOnDemand:

@@ -221,7 +221,7 @@ class EmbeddedService(abc.ABC):
             if self._launch():
                 return
             self.port = other_port(self._port_file)
-        raise self._error("other processes took the ports that were free")
+        raise self._error("other processes took the free ports")
 
     def _launch(self) -> bool:
         """Start the process and wait until it answers; False if another process has taken its port."""
@@ -264,7 +264,7 @@ class EmbeddedService(abc.ABC):
         return lines
 
     def _interrupted(self) -> KsqlError:
-        return self._error("it was stopped while it started")
+        return self._error("it was stopped during startup")
 
     def _failure(self, lines: Sequence[str], code: int | None) -> KsqlError:
         """The error of a process that did not start, from what it said.
@@ -288,8 +288,8 @@ def reason_of(lines: Sequence[str], code: int | None, waited_s: float) -> str:
     """
     lines = lines[-_LAST_LINES:]
     if code is not None and code < 0:
-        return f"signal {-code} has ended it"
+        return f"it was ended by signal {-code}"
     errors = [line for line in lines if "Exception: " in line or "Error: " in line or " ERROR " in line]
     if errors:
         return errors[-1].strip().removeprefix("Caused by: ").rstrip(".")
-    return f"it did not answer within {waited_s:g} s" if code is None else f"exit code {code}"
+    return f"it did not respond within {waited_s:g} s" if code is None else f"exit code {code}"

@@ -229,7 +229,7 @@ class RegistryOnDemand:
                 if time.monotonic() - running_since > _LONGEST_PAUSE_S:
                     pause = self._pause_s
                 continue
-            self._report("the schema registry has ended by itself and is started again")
+            self._report("the schema registry exited unexpectedly; restarting it")
             if self._closed.wait(pause):
                 return
             pause, running_since = min(pause * 2, _LONGEST_PAUSE_S), time.monotonic()

@@ -41,7 +41,7 @@ def main(argv: Sequence[str]) -> int:
             while running.is_running() and not ended.wait(_LOOK_S):
                 pass
             if not ended.is_set():
-                raise KsqlError("REGISTRY_FAILED", reason="it has ended by itself", log=str(running.log_file))
+                raise KsqlError("REGISTRY_FAILED", reason="it exited unexpectedly", log=str(running.log_file))
     except KsqlError as error:
         if ended.is_set():
             return 0
@@ -57,11 +57,11 @@ def _say(line: str) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ksql-spark registry",
-        description="Run the schema registry that a server without ksql.schema.registry.url starts when it "
-        "needs one, alone: for programs that write before there is a server, or to share it between servers.",
+        description="Run only the schema registry that a server without ksql.schema.registry.url starts on "
+        "demand, for programs that write before the server runs, or to share it between servers.",
     )
-    parser.add_argument("--data-dir", metavar="DIR", help="the folder for all persistent data")
+    parser.add_argument("--data-dir", metavar="DIR", help="directory for all persistent data")
     parser.add_argument(
-        "--port", type=int, default=PREFERRED_PORT, help="the port of its first start (default: %(default)s)"
+        "--port", type=int, default=PREFERRED_PORT, help="the port for its first start (default: %(default)s)"
     )
     return parser

@@ -53,7 +53,7 @@ class ServiceSupervisor:
                 continue
             if time.monotonic() - started_at > _WELL_S:
                 pause_s = _FIRST_PAUSE_S
-            log.error("%s has ended (%s); it is started again", title, self._service.why_ended)
+            log.error("%s exited (%s); restarting it", title, self._service.why_ended)
             if self._closing.wait(pause_s):
                 return
             started_at, pause_s = time.monotonic(), min(2 * pause_s, _MAX_PAUSE_S)

@@ -167,8 +167,12 @@ def test_bound(text: str, bound: str | None, type_: str) -> None:
         ("s LIKE i", "INVALID_STATEMENT", 1, "Like condition must be between strings"),
         ("COUNT(i)", "AGGREGATE_NOT_ALLOWED", 1, "COUNT is an aggregate function"),
         ("EXPLODE(ai)", "TABLE_FUNCTION_NOT_ALLOWED", 1, "EXPLODE is a table function"),
-        ("LEN(DISTINCT s)", "INVALID_STATEMENT", 1, "DISTINCT is only for aggregate functions; LEN is not "
-        "one."),
+        (
+            "LEN(DISTINCT s)",
+            "INVALID_STATEMENT",
+            1,
+            "DISTINCT is only for aggregate functions; LEN is not one.",
+        ),
         (
             "TRANSFORM(ai, i => i)",
             "INVALID_STATEMENT",

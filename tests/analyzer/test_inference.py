@@ -394,7 +394,7 @@ def test_samples_name_their_schema(registry: FakeRegistry) -> None:
         (
             "CREATE STREAM s WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'PROTOBUF_NOSR', INFER = 'sample');",
             of_values(b"\x08\1"),
-            "do not say what their columns are",
+            "do not describe their columns",
         ),
         (
             "CREATE STREAM s WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'AVRO', INFER = 'sample');",

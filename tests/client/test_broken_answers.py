@@ -1,4 +1,4 @@
-"""Answers that break off, and those of something that is no ksql-spark: all errors are the client's own."""
+"""Answers that break off, and those of something that is not ksql-spark: all errors are the client's own."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_an_error_that_breaks_off(name: str) -> None:
 
 @pytest.mark.parametrize("name", BEGINNINGS)
 def test_a_page_of_something_else(name: str) -> None:
-    check(name, 200, PAGE, f"What answers at {URL} is no ksql-spark server")
+    check(name, 200, PAGE, f"The server at {URL} is not a ksql-spark server")
 
 
 @pytest.mark.parametrize("name", ["stream", "fetchall", "fetch", "run"])

@@ -216,7 +216,7 @@ def test_a_stream_that_was_left_goes_on(url: str) -> None:
 @pytest.mark.parametrize(
     ("sql", "token", "why"),
     [
-        ("SELECT v FROM events EMIT CHANGES;", "x", "none of this service"),
+        ("SELECT v FROM events EMIT CHANGES;", "x", "not from this service"),
         ("SELECT v FROM events EMIT CHANGES;", encode({"items": {0: 0}}), "of another query"),
         ("SELECT v FROM events EMIT CHANGES;", encode({"events": {0: 1_000_000}}), "made anew"),
         ("SELECT v FROM events EMIT CHANGES;", encode({"events": {0: -1}}), "made anew"),

@@ -128,7 +128,7 @@ def test_an_error_names_the_server_that_was_asked(network: Network) -> None:
     network.answers[THERE] = lambda _: httpx.Response(404, text="another service")
     with network.connection(THERE, ANOTHER) as connection:
         network.meanwhile[THERE] = leave
-        with pytest.raises(UnreachableError, match=f"What answers at {THERE} is no ksql-spark server"):
+        with pytest.raises(UnreachableError, match=f"The server at {THERE} is not a ksql-spark server"):
             connection.run("SHOW STREAMS;")
         assert connection.url == ANOTHER
 
@@ -164,9 +164,9 @@ def test_addresses_that_are_none() -> None:
         async with connect_async("localhost:port") as connection:
             await connection.run("SHOW STREAMS;")
 
-    with pytest.raises(UnreachableError, match="http://localhost:port is not an address of a server"):
+    with pytest.raises(UnreachableError, match="http://localhost:port is not a server address"):
         connect("localhost:port").run("SHOW STREAMS;")
-    with pytest.raises(UnreachableError, match="http://localhost:port is not an address of a server"):
+    with pytest.raises(UnreachableError, match="http://localhost:port is not a server address"):
         asyncio.run(ask())
     with pytest.raises(InterfaceError, match="missing"):
         connect(" , ")

@@ -72,7 +72,7 @@ def test_the_embedded_broker_is_started_again(tmp_path: Path) -> None:
         code, out, err = server.stop()
         assert (code, err) == (0, ""), out
         server.wait_until_alone()
-    assert "it is started again" in (tmp_path / "logs" / "server.log").read_text()
+    assert "restarting it" in (tmp_path / "logs" / "server.log").read_text()
 
 
 @pytest.mark.long

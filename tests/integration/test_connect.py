@@ -93,7 +93,7 @@ def test_from_a_file_to_a_file(make_engine: Callable[[], Engine], tmp_path: Path
     os.kill(pid, signal.SIGKILL)
     until(lambda: one(engine, "SHOW CONNECTORS;").warnings)
     answer = one(engine, "SHOW CONNECTORS;")
-    assert "The embedded Connect worker has ended: signal 9 has ended it" in answer.warnings[0].message
+    assert "The embedded Connect worker has ended: it was ended by signal 9" in answer.warnings[0].message
     assert {row.state.split()[0] for row in answer.connectors} == {"UNASSIGNED"}
     health = engine.health()
     assert health.is_healthy and health.details.connect is not None and not health.details.connect.is_healthy

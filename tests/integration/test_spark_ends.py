@@ -65,7 +65,7 @@ def test_the_jvm_is_killed_and_frozen(tmp_path: Path) -> None:
             assert jvm_of(server) != first
             until(lambda: all(parts(server).values()))
         said = (tmp_path / "logs" / "server.log").read_text(encoding="utf-8")
-        assert said.count("was ended by the signal SIGKILL; it is started again") == 2
+        assert said.count("was ended by signal SIGKILL; restarting it") == 2
         assert "Traceback" not in said, said
         assert stale(server) == ""
         server.execute("PAUSE ALL;")

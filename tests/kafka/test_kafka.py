@@ -260,7 +260,7 @@ class TestRecords:
     @pytest.mark.parametrize(
         ("config", "message"),
         [
-            ({"cleanup.policy": "compact"}, "a compacted topic takes no record without a key"),
+            ({"cleanup.policy": "compact"}, "a compacted topic rejects records without a key"),
             ({"message.timestamp.after.max.ms": "1000"}, "limit times"),
         ],
     )

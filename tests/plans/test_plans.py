@@ -155,7 +155,7 @@ def test_equal_values_that_differ_stay_apart() -> None:
 def test_plans_of_newer_releases_are_refused() -> None:
     document = codec.encode(QUERIES[0].plan)
     for newer, what in (
-        (document | {"version": 2}, "its version is 2, this release knows up to 1"),
+        (document | {"version": 2}, "its version is 2, but this release supports at most 1"),
         (document | {"values": [{"@": "StreamTeleport"}]}, "it has a StreamTeleport"),
         (document | {"values": [{"@": "Primitive", "name": "INTEGER", "unit": "m"}]}, "Primitive has unit"),
     ):

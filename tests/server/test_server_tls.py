@@ -152,9 +152,9 @@ def test_a_client_is_told_what_is_wrong_with_tls(folder: Path, engine: FakeEngin
         )
         assert "ssl.truststore.location" in untrusted and "Is it running" not in untrusted
         other = message(url.replace("localhost", "127.0.0.1"), verify=trusting)
-        assert other.endswith("not valid for '127.0.0.1'. Use an address that it was made for.")
+        assert other.endswith("not valid for '127.0.0.1'. Use an address that the certificate covers.")
         plain = message(url.replace("https", "http"))
-        assert plain.endswith(f"Is it running? If it has TLS, its address is {url}.")
+        assert plain.endswith(f"Is it running? If it uses TLS, its address is {url}.")
     config = settings(folder, **{"ksql.server.tls.client.authorities": str(folder / "authority.pem")})
     with serving(config, engine) as url:
         assert "ssl.keystore.location" in message(url, verify=trusting)
@@ -164,4 +164,4 @@ def test_a_client_with_tls_of_a_server_without(engine: FakeEngine, monkeypatch: 
     monkeypatch.setattr(connection, "CONNECT_TIMEOUT_S", 0.5)
     with LiveServer(engine) as live:
         url = live.url.replace("http", "https")
-        assert message(url).endswith(f"Is it running? If it has no TLS, its address is {live.url}.")
+        assert message(url).endswith(f"Is it running? If it does not use TLS, its address is {live.url}.")

@@ -124,7 +124,7 @@ class TestRefusals:
 
     def test_no_answer_says_how_long_it_was_waited_for(self, tmp_path):
         told = EmbeddedBroker(tmp_path)._failure([], None).message
-        assert "did not start: it did not answer within 60 s. Its log is " in told
+        assert "did not start: it did not respond within 60 s. Its log is " in told
 
 
 def test_a_taken_port_is_not_free():
@@ -194,7 +194,7 @@ class TestRealBroker:
                 threading.Thread(target=lambda: (embedded.stop(), stopped.set())).start()
 
         embedded = EmbeddedBroker(tmp_path, port=0, report=stop)
-        with pytest.raises(KsqlError, match="it was stopped while it started"):
+        with pytest.raises(KsqlError, match="it was stopped during startup"):
             embedded.start()
         assert stopped.wait(30)
         assert not embedded.is_running()

@@ -49,7 +49,7 @@ class FakeWorker:
         return self._error("has ended")
 
     def _error(self, what: str) -> KsqlError:
-        return KsqlError("CONNECT_FAILED", what=what, reason="signal 9 has ended it", log="there.log")
+        return KsqlError("CONNECT_FAILED", what=what, reason="it was ended by signal 9", log="there.log")
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_it_is_started_again_and_says_why_meanwhile(
     with pytest.raises(KsqlError) as caught:
         cluster.client()
     assert "has ended: signal 9" in caught.value.message and "there.log" in caught.value.message
-    assert "It is being started again." in str(cluster.problem())
+    assert "It is restarting." in str(cluster.problem())
     assert cluster.last_seen()["c"]["status"]["tasks"] == [{"id": 0, "state": "UNASSIGNED"}]
     worker.fails = True
     worker.may_start.set()

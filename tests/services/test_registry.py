@@ -151,4 +151,4 @@ def test_one_that_ends_by_itself_is_started_again() -> None:
     assert started.acquire(timeout=WAIT_S)
     registry.close()
     assert (fake.starts, fake.running) == (5, False)
-    assert lines[0].startswith("the schema registry has ended by itself")
+    assert lines[0].startswith("the schema registry exited unexpectedly")

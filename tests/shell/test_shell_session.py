@@ -297,7 +297,7 @@ def test_server_that_is_not_there() -> None:
 
 
 def test_something_else_that_answers() -> None:
-    with answering(b"{}") as client, pytest.raises(Unreachable, match="is no ksql-spark server"):
+    with answering(b"{}") as client, pytest.raises(Unreachable, match="is not a ksql-spark server"):
         client.info()
 
 

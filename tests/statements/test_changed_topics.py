@@ -75,7 +75,7 @@ def test_a_source_that_is_deleted_and_comes_back(scene: Callable[..., Any]) -> N
     wait_for(lambda: query.state == "RUNNING")
     assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 0, 1: 0, 2: 0}}
     assert query.errors[-1].message.startswith(
-        "Records are lost, the query goes on. Topic s was deleted and made"
+        "Records are lost; the query continues. Topic s was deleted and recreated"
     )
 
 
@@ -102,7 +102,7 @@ def test_a_query_that_must_not_lose_records_waits_for_resume(scene: Callable[...
     world, query = scene(**FAIL)
     make_again(world, "s")
     wait_for(lambda: query.state == "ERROR")
-    assert "Topic s was deleted and made again." in why(world, query)
+    assert "Topic s was deleted and recreated." in why(world, query)
     assert "RESUME" in why(world, query)
     assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 7, 1: 8, 2: 9}}
     world.run(f"RESUME {query.id};")
@@ -264,7 +264,7 @@ def test_more_partitions_rebuild_the_state_where_that_is_allowed(scene: Callable
     world.admin.set_partitions("s", 4)
     wait_for(lambda: query.spark and query.spark[0] is not first)
     assert query.state == "RUNNING"
-    assert query.errors[-1].message.startswith("The results are computed anew. Topic s has 4 partitions")
+    assert query.errors[-1].message.startswith("The query recomputes its results. Topic s has 4 partitions")
     assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 0, 1: 0, 2: 0}}
 
 

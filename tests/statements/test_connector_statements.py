@@ -121,7 +121,7 @@ def test_a_list_of_topics_does_not_wait_for_connect(world: World, monkeypatch: p
     monkeypatch.setattr(connectors, "writers", lambda cluster: never.wait())
     answer = world.one("SHOW TOPICS;")
     assert "connectors" not in answer["topics"][0]
-    assert "Kafka Connect has not answered yet" in answer["warnings"][0]["message"]
+    assert "Kafka Connect has not responded yet" in answer["warnings"][0]["message"]
 
 
 def test_create(world: World, connect: ConnectServer) -> None:
@@ -182,7 +182,10 @@ def test_two_clients_at_once(world: World, connect: ConnectServer) -> None:
     [
         ("CREATE SOURCE CONNECTOR c WITH ('a'='b');", "has no class. Add WITH"),
         ("CREATE SOURCE CONNECTOR c WITH (\"connector.class\"=' ');", "has no class. Add WITH"),
-        ("CREATE SOURCE CONNECTOR c WITH (\"Connector.Class\"='x');", "is called connector.class, not Conn"),
+        (
+            "CREATE SOURCE CONNECTOR c WITH (\"Connector.Class\"='x');",
+            "property is connector.class, not Conn",
+        ),
         (
             "CREATE SOURCE CONNECTOR c WITH (\"connector.class\"='FileStreamSink');",
             "FileStreamSink is a sink connector. Write CREATE SINK CONNECTOR.",

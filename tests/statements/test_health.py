@@ -140,7 +140,7 @@ def test_queries_that_failed_are_listed(world: World) -> None:
     assert body["details"]["queries"] == {
         "isHealthy": False,
         "inError": ["CSAS_A_2"],
-        "reasons": {"CSAS_A_2": "the query ended by itself"},
+        "reasons": {"CSAS_A_2": "the query ended unexpectedly"},
         "starting": [],
         "problem": None,
     }

@@ -140,7 +140,7 @@ def test_a_registry_that_says_no(world: World, answers: dict[str, tuple[int, Any
     assert error.message == "The schema registry refused: who are you (HTTP 401)."
     answers["GET /subjects/t-value/versions/latest"] = (200, registered(RECORD, 5, references=[REFERENCE]))
     del answers["GET /subjects/others/versions/1?deleted=false"]
-    assert "version 1 of others, which a schema refers to, is not there" in world.refused(CREATE).message
+    assert "version 1 of others, which a schema refers to, does not exist" in world.refused(CREATE).message
 
 
 def test_no_registry(make_world: Callable[..., World]) -> None:

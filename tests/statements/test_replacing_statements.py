@@ -185,7 +185,7 @@ def test_plain_sources(world: World) -> None:
     error = world.refused(
         "CREATE OR REPLACE STREAM a (k STRING KEY, v INT, x INT) WITH (KAFKA_TOPIC='A', VALUE_FORMAT='JSON');"
     )
-    assert "a query made it" in error.message and "AS SELECT" in error.message
+    assert "a query created it" in error.message and "AS SELECT" in error.message
 
 
 def test_the_gate(make_world: Callable[..., World]) -> None:

@@ -259,13 +259,13 @@ def test_all_clients_learn_of_a_failure_and_the_next_one_begins_anew(serving: Se
 
 def test_clients_are_told_to_ask_again_when_spark_has_ended(serving: Serving) -> None:
     stream = serving.query(STATELESS)
-    serving.world.queries.lose_spark("Spark's process was ended by the signal SIGKILL")
+    serving.world.queries.lose_spark("Spark's process was ended by signal SIGKILL")
     with pytest.raises(KsqlError) as refused:
         stream.read(0.0)
     stream.close()
     assert refused.value.message == (
-        f"Query {stream.query_id} failed: Spark's process was ended by the signal SIGKILL, "
-        "and is started again. Send the query again. The server's log has the details."
+        f"Query {stream.query_id} failed: Spark's process was ended by signal SIGKILL and is restarting. "
+        f"Send the query again. The server's log has the details."
     )
 
 

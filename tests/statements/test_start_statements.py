@@ -36,5 +36,5 @@ def test_start_is_fixed_by_its_statement(world: World) -> None:
 def test_a_query_that_goes_on_has_no_start(world: World) -> None:
     world.run(f"CREATE STREAM a {SELECT}")
     error = world.refused(f"CREATE OR REPLACE STREAM a WITH (START = 'earliest') {SELECT}")
-    assert "goes on where it was" in error.message
+    assert "continues from its current position" in error.message
     world.run(f"CREATE OR REPLACE STREAM b WITH (START = 'earliest') {SELECT}")

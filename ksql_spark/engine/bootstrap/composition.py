@@ -175,7 +175,7 @@ class Bootstrap:
         _require_registry(services)
         services.queries.start_registered(lifecycle.report)
         if services.placement is not None:
-            lifecycle.report("asking for a share of the queries")
+            lifecycle.report("requesting a share of the queries")
             services.placement.join(services.queries)
         if self._given_spark is None and config["ksql.spark.warm.up.enabled"]:
             self._warm_up(services, scratch, lambda: runner.carried_out + queries.started == before)

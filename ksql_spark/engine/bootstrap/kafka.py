@@ -34,10 +34,10 @@ def check_shared(config: Config) -> None:
     if not config["ksql.cluster.enabled"]:
         return
     if not (config.is_set("bootstrap.servers") and config["bootstrap.servers"]):
-        why = "the broker of one server is not that of the others"
+        why = "each server would start its own broker"
         raise KsqlError("CLUSTER_SETTINGS", name="bootstrap.servers", why=why)
     if not config["ksql.state.dir"]:
-        why = "a query goes on elsewhere from its state, so all servers have to reach it"
+        why = "a query continues from its state on another server, so all servers must reach it"
         raise KsqlError("CLUSTER_SETTINGS", name="ksql.state.dir", why=why)
 
 
@@ -88,7 +88,7 @@ def take_lease(config: Config, data_dir: Path, servers: str, lifecycle: Lifecycl
         found = members(admin.assignments(group), topic).values()
         others = [member.host for member in found if member.slots]
     if others:
-        who = f"{others[0]}; one of the two has ksql.cluster.enabled, the other has not"
+        who = f"{others[0]}; only one of the two has ksql.cluster.enabled"
         raise KsqlError("SERVICE_ID_IN_USE", id=service_id, servers=servers, who=who)
     if is_shared:
         create_placement_topic(admin, service_id, replicas)
@@ -126,8 +126,6 @@ def create_placement(
         int(config["ksql.cluster.balance.interval.ms"]) / 1000,
     )
     if placement.was_here():
-        lifecycle.report(
-            "Kafka has kept the share of the queries of this server, which was here a moment ago"
-        )
+        lifecycle.report("this server was gone only briefly, so it keeps its share of the queries")
         placement.hold()
     return placement

@@ -91,8 +91,8 @@ class RegistryOfSpark:
                     set_registry(self._spark.running_session, self._settings)
             if self._config["bootstrap.servers"]:
                 say(
-                    "its schemas are known to this server only: if others read or write the same topics, set "
-                    "ksql.schema.registry.url for all of them"
+                    "only this server knows its schemas: if other servers read or write the same topics, "
+                    "set ksql.schema.registry.url on all of them"
                 )
 
         registry = RegistryOnDemand(EmbeddedRegistry(self._data_dir / "registry", report=say), started, say)

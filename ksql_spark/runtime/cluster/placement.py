@@ -256,7 +256,7 @@ class Placement:
         try:
             self._runner.take(self.owns)
         except Exception:  # nobody waits for it
-            log.exception("not all queries that this server has got were started")
+            log.exception("could not start all queries that this server received")
 
     def release(self, slots: frozenset[int]) -> None:
         """As Holder.release: queries finish what they have read."""
@@ -274,7 +274,7 @@ class Placement:
         try:
             self._runner.give(lambda query_id: self._slot(query_id) not in slots, at_once=at_once)
         except Exception:  # their writes are refused all the same
-            log.exception("not all queries that this server has lost were stopped")
+            log.exception("could not stop all queries that this server lost")
 
     def stamp(self) -> Any:
         """As Holder.stamp: on the JVM's clock."""
@@ -283,7 +283,7 @@ class Placement:
         except JVM_ERRORS:  # it is being started again
             return None
         except Exception:  # the member goes on, and its queries end
-            log.exception("the JVM's clock was not read")
+            log.exception("could not read the JVM's clock")
             return None
 
     def confirmed(self, stamp: Any, seconds: float) -> None:
@@ -295,7 +295,7 @@ class Placement:
         except JVM_ERRORS:  # it is being started again
             pass
         except Exception:  # as above
-            log.exception("the JVM was not told which queries it may write for")
+            log.exception("could not tell the JVM which queries it may write for")
 
     def forget(self, group: str, instance: str) -> bool:
         """As Holder.forget: by the JVM's client."""
@@ -303,7 +303,10 @@ class Placement:
             remove_member(self._session(), self._jvm_settings(), group, instance)
             return True
         except JVM_ERRORS as error:  # the JVM has gone, or Kafka refuses it
-            log.warning("Kafka forgets this server only after its session: %s", reason(error))
+            log.warning(
+                "could not leave the group; Kafka drops this server when its session expires: %s",
+                reason(error),
+            )
         except Exception:
             log.exception("Kafka forgets this server only after its session")
         return False
@@ -348,7 +351,7 @@ class Placement:
                     self._measure()
                     self._balance(known)
             except Exception:  # the next look may succeed
-                log.exception("queries are not balanced now")
+                log.exception("could not balance queries")
 
     def _see(self, known: Mapping[int, Note]) -> None:
         self._where.keep(self._membership.slots)
@@ -405,7 +408,7 @@ class Placement:
         first = self.slots.of(query)
         if self._runner is None or first is None:
             return
-        log.info("query %s is moved to server %s, which has less to do", query, server)
+        log.info("moving query %s to the less busy server %s", query, server)
         self._moving = query
         try:
             self._runner.give(lambda one: one != query, at_once=False)

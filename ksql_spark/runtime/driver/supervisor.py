@@ -102,7 +102,7 @@ class SparkSupervisor:
     def clock_set_back(self, seconds: float) -> None:
         """Replace a JVM whose Kafka clients would wait until the wall clock shows the old time again."""
         if not self._recovering:
-            self._why = f"was ended, since the clock was set back by {seconds:.0f} s"
+            self._why = f"was ended because the clock was set back by {seconds:.0f} s"
             self._spark.kill()
 
     def _run(self) -> None:
@@ -114,7 +114,7 @@ class SparkSupervisor:
             try:
                 self._recover(code)
             except Exception:  # nobody else would restart Spark
-                log.exception("Spark was not restarted as it should be")
+                log.exception("Spark was not restarted properly")
                 self._closing.wait(FIRST_PAUSE_S)
             self._recovering = False
 
@@ -122,7 +122,7 @@ class SparkSupervisor:
         """Start the JVM again, and the queries that ran."""
         why, self._why = self._why, None
         how = why or _told(code)
-        log.error("Spark's process %s; it is started again, with all queries", how)
+        log.error("Spark's process %s; restarting it with all queries", how)
         lost = self._queries.lose_spark(f"Spark's process {how}")
         unproven = [query for query in lost if query.id in self._ends and not self._is_proven(query)]
         self._waiting += [query for query in lost if query not in self._waiting]
@@ -140,13 +140,13 @@ class SparkSupervisor:
             (culprit,) = unproven
             self._waiting.remove(culprit)
             log.error(
-                "query %s is halted: it has ended Spark's process", culprit.id, extra={"query": culprit.id}
+                "query %s is halted because it ended Spark's process", culprit.id, extra={"query": culprit.id}
             )
             times = self._ends.pop(culprit.id)
             self._queries.halt(
                 culprit,
                 f"Spark's process {_told(code)}, {times} times in a row soon after this query had started. "
-                f"So it stays stopped; RESUME {culprit.id} tries it again.",
+                f"The query stays stopped; RESUME {culprit.id} retries it.",
             )
 
     def _restart(self) -> bool:
@@ -196,9 +196,9 @@ def _told(code: int) -> str:
     if code >= 0:
         return f"ended with code {code}"
     try:
-        return f"was ended by the signal {signal.Signals(-code).name}"
+        return f"was ended by signal {signal.Signals(-code).name}"
     except ValueError:
-        return f"was ended by the signal {-code}"
+        return f"was ended by signal {-code}"
 
 
 __all__ = ["SparkSupervisor"]

@@ -187,7 +187,7 @@ class WarmUp:
                 if self._stopping.is_set():
                     raise KsqlError("STOPPED")
                 if time.monotonic() > deadline:
-                    raise TimeoutError(f"there was no result after {TIMEOUT_S:.0f} s")
+                    raise TimeoutError(f"no result after {TIMEOUT_S:.0f} s")
         finally:
             reader.close()
 

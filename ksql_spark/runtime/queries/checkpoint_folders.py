@@ -117,7 +117,7 @@ class QueryCheckpoints:
         try:
             return self.committed_offsets(query)
         except (KsqlError, OSError, ValueError):  # the disk may be what failed
-            log.exception("the checkpoints of query %s cannot be read", query.id, extra={"query": query.id})
+            log.exception("could not read the checkpoints of query %s", query.id, extra={"query": query.id})
             return None
 
     def has_reached(self, query: ManagedQuery, number: int, ends: Mapping[tuple[str, int], int]) -> bool:

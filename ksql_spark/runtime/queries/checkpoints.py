@@ -135,7 +135,7 @@ class Checkpoint:
         done = -1 if committed is None else committed
         if last is not None and last.batch > done and last.checkpoint == identity:
             if last.batch > done + 1:
-                reason = f"it ends with batch {done}, but the results of batch {last.batch} are there"
+                reason = f"it ends with batch {done}, but results of batch {last.batch} exist"
                 raise KsqlError("CHECKPOINT_DAMAGED", file=self.folder, reason=reason)
             done = last.batch
             self._offsets.write(str(done), last.offsets)
@@ -329,6 +329,6 @@ def _offsets(text: str) -> Offsets:
         topics = json.loads(line)
         of_topics = list(topics.values()) if isinstance(topics, dict) else [None]
         if not all(isinstance(t, dict) and all(isinstance(n, int) for n in t.values()) for t in of_topics):
-            raise ValueError(f"{line[:40]} is not offsets of topics")
+            raise ValueError(f"{line[:40]} is not a list of topic offsets")
         offsets.update(topics)
     return offsets

@@ -56,6 +56,6 @@ class IdleHeartbeat:
                 try:
                     producer.send(self._topic, None, b"", partition=0)
                 except KsqlError as error:
-                    log.warning("no heartbeat was written, so idle timeouts wait: %s", error.message)
+                    log.warning("could not write a heartbeat, so idle timeouts wait: %s", error.message)
         finally:
             producer.close()

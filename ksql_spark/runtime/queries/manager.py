@@ -205,7 +205,7 @@ class QueryManager:
             with query.control:
                 waits = query.state in (State.ELSEWHERE, State.REGISTERED) and not query.spark
                 if waits and owns(query.id) and self.find(query.id) is query and not self._closing.is_set():
-                    log.info("query %s runs here now", query.id)
+                    log.info("query %s now runs here", query.id)
                     self.start_or_fail(query)
 
         if not self._replaying:
@@ -505,8 +505,8 @@ class QueryManager:
         """
         with query.control:
             if not self.has(query):
-                raise KsqlError("QUERY_UNKNOWN", id=query.id, hint="It was dropped meanwhile.")
-            log.warning("the state of query %s is removed, and computed anew", query.id)
+                raise KsqlError("QUERY_UNKNOWN", id=query.id, hint="It has been dropped meanwhile.")
+            log.warning("removed the state of query %s; recomputing it", query.id)
             self._runs.end(query)
             self._runs.reset(query)
             query.retries.forget()
@@ -530,8 +530,8 @@ class QueryManager:
             with query.control:
                 if not self._runs.forget(query):
                     continue
-                then = "Send the query again." if query.is_transient else "Then this query goes on."
-                self.halt(query, f"{what}, and is started again. {then}")
+                then = "Send the query again." if query.is_transient else "Then this query continues."
+                self.halt(query, f"{what} and is restarting. {then}")
                 if not query.is_transient:
                     lost.append(query)
         return lost
@@ -567,7 +567,7 @@ class QueryManager:
 
     def fence(self, message: str) -> None:
         """End all queries at once, in the middle of a batch: another server runs them now."""
-        log.error("all queries are ended: %s", message)
+        log.error("ending all queries: %s", message)
         for query in self.managed():
             with query.control:
                 self._runs.end(query)
@@ -612,7 +612,7 @@ class QueryManager:
             first_s=float(self._config()["ksql.query.retry.backoff.initial.ms"]) / 1000,
             longest_s=float(self._config()["ksql.query.retry.backoff.max.ms"]) / 1000,
         )
-        message = reason(cause) if cause is not None else "the query ended by itself"
+        message = reason(cause) if cause is not None else "the query ended unexpectedly"
         self._runs.note_error(query, message, classify(cause))
         if self._log is not None:
             self._log.query_failed(query.id, message)

@@ -51,7 +51,7 @@ class PeriodicTask:
                     return  # what it works on is closed as well
                 problem = reason(error)
                 if problem != self.problem:  # the same again and again would fill the log
-                    log.exception("%s failed; it will be tried again", self._name)
+                    log.exception("%s failed; it will be retried", self._name)
                 self.problem = problem
             else:
                 if self.problem is not None:

@@ -57,6 +57,6 @@ class PendingRemovals:
         try:
             remove()
         except (KsqlError, OSError) as error:
-            log.warning("what %s left was not removed: %s", name, error)
+            log.warning("could not clean up %s: %s", name, error)
             if not isinstance(error, KsqlError) or error.condition == "BROKER_UNREACHABLE":
                 self.add(name, remove)  # anything else is refused again

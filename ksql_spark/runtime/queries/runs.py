@@ -171,14 +171,14 @@ class QueryRuns:
             rebuilds = self.setting(query, "ksql.on.partitions.change") == REBUILD
             if error.condition != "PARTITIONS_CHANGED" or not rebuilds:
                 raise
-            log.warning("the results of query %s are computed anew: %s", query.id, error.message)
-            self.note_error(query, f"The results are computed anew. {error.message}", USER)
+            log.warning("recomputing the results of query %s: %s", query.id, error.message)
+            self.note_error(query, f"The query recomputes its results. {error.message}", USER)
             self.reset(query)
             self._create_internal_topics(query)
             losses = self._losses(query)
         for loss in losses:
-            log.warning("query %s goes on without records: %s", query.id, loss.text)
-            self.note_error(query, f"Records are lost, the query goes on. {loss.text}", USER)
+            log.warning("query %s continues without lost records: %s", query.id, loss.text)
+            self.note_error(query, f"Records are lost; the query continues. {loss.text}", USER)
             if self._log is not None:
                 self._log.lost(query.id, loss.topic, loss.text)
 
@@ -223,7 +223,7 @@ class QueryRuns:
         except Exception as error:
             with query.control:
                 if token in query.loading:  # else it was stopped, or Spark has ended
-                    log_failure(log, "query %s did not go on after its history was read", query, error)
+                    log_failure(log, "query %s did not continue after it had read its history", query, error)
                     self._failed(query, error)
         finally:
             with self._lock:
@@ -284,7 +284,7 @@ class QueryRuns:
                 continue
             if timeout_s and not is_done:
                 log.warning(
-                    "query %s was stopped before what it had read was done",
+                    "query %s was stopped before it had processed all records that it had read",
                     query.id,
                     extra={"query": query.id},
                 )
@@ -335,7 +335,7 @@ class QueryRuns:
     def _not_stopped(self, query: ManagedQuery, error: Exception) -> None:
         """Tell that a Spark query could not be stopped; where the JVM has gone, nothing runs any more."""
         if not is_jvm_gone(error) and not self._closing.is_set():
-            log_failure(log, "query %s was not stopped as it should be", query, error)
+            log_failure(log, "query %s was not stopped properly", query, error)
 
     def stop_timeout_s(self) -> float:
         """How long queries may take to end what they have read."""

@@ -191,8 +191,8 @@ class QueryTopics:
         losses = []
         for name in self.names:
             if name in known.ids and _id(there, name) != known.ids[name]:
-                how = "was deleted" if name not in there else "was deleted and made again"
-                what = f"Its results before that are gone: topic {name}" if name == sink else f"Topic {name}"
+                how = "was deleted" if name not in there else "was deleted and recreated"
+                what = f"Its earlier results are gone: topic {name}" if name == sink else f"Topic {name}"
                 losses.append(Loss(name, f"{what} {how}."))
         lost = {loss.topic for loss in losses}
         moves = [

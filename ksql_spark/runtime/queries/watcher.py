@@ -135,7 +135,7 @@ class QueryWatcher:
         except Exception as error:
             if self._closing.is_set() or self._manager.is_spark_gone:
                 return  # Spark is stopping as well, or is started again with all queries
-            log_failure(log, "query %s cannot be watched", query, error)
+            log_failure(log, "could not watch query %s", query, error)
             if not is_jvm_gone(error):  # else the supervisor will notice it
                 self._runs.drain_and_end(query)
             self._manager.failed(query, error)
@@ -184,7 +184,7 @@ class QueryWatcher:
         try:
             there = self._admin.identities(all_names([self._runs.topics(q) for q in queries]))
         except KsqlError as error:  # the queries will notice it, too
-            log.warning("the topics of queries cannot be looked at: %s", error.message)
+            log.warning("could not inspect the topics of queries: %s", error.message)
             return
         doubted, self._doubted = self._doubted, set()
         failed: Exception | None = None

@@ -181,7 +181,7 @@ def run(
         return BatchResult(own, frame, columns, query.key_names, kind, _limit(query.root), folder.cleanup)
     except PySparkException as error:
         folder.cleanup()
-        log.exception("Spark does not take a pull query")
+        log.exception("Spark rejected a pull query")
         raise job_failure(error) from None
     except BaseException:
         folder.cleanup()

@@ -237,7 +237,7 @@ class Freshness:
             _tell_all(waits, error)
             return
         except Exception as error:
-            log.exception("asking for the ends of topics failed")
+            log.exception("could not fetch the end offsets of topics")
             _tell_all(waits, KsqlError("INTERNAL", reason=str(error)))
             return
         for wait in waits:

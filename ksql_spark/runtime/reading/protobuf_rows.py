@@ -42,7 +42,7 @@ class ProtobufRows:
 
     def __init__(self, columns: Sequence[ResultColumn]) -> None:
         own = tuple(Column(c.name, _type_of(c.schema)) for c in columns)
-        hint = "Give them other names or types, or ask for another media type."
+        hint = "Change their names or types, or request another media type."
         check_columns("PROTOBUF", own, is_key=False, node=None, hint=hint)
         self._serde = ProtobufNoSrSerde(SerdeSpec(ProtobufNoSrSerde.name, own))
         #: the messages' schema, a .proto file

@@ -63,7 +63,7 @@ class Reader:
             BadRecord: a format cannot read it, or it has no event time (reference §5.7).
         """
         if not 0 <= record.timestamp_ms <= LATEST_TIME_MS:
-            raise BadRecord("It has no timestamp, or one that is negative or too large.")
+            raise BadRecord("Its timestamp is missing, negative or too large.")
         if record.value is None:
             return None
         values = self.value.decode(record.value) if self.value.columns else ()

@@ -171,7 +171,7 @@ class SharedQueries:
         try:
             self._admin.delete_topics([shared.topic])
         except KsqlError as error:
-            log.warning("topic %s is deleted later: %s", shared.topic, error.message)
+            log.warning("topic %s will be deleted later: %s", shared.topic, error.message)
             self._queries.removals.add(shared.topic, lambda: self._admin.delete_topics([shared.topic]))
 
     def _running(self, same: str) -> list[SharedQuery]:

@@ -211,7 +211,7 @@ class View:
         try:
             config = self._admin.config(self.topic)
         except KsqlError as error:  # not everybody may ask for it
-            log.info("the view of %s is read anew: %s", self.source.name, error.message)
+            log.info("rebuilding the view of %s: %s", self.source.name, error.message)
             return True
         kept_ms = int(config.get("delete.retention.ms", 0))
         return "compact" in config.get("cleanup.policy", "") and left_s * 1000 > kept_ms

@@ -141,7 +141,7 @@ class Views:
                 size -= view.size
                 evicted.append(self._views.pop(view.source.name))
         for view in evicted:
-            log.info("removed the view of %s: views have %s bytes at most", view.source.name, most)
+            log.info("removed the view of %s: views may have at most %s bytes", view.source.name, most)
             view.close(why=KsqlError("VIEW_BEHIND", name=view.source.name, seconds=0))
 
     def resume(self, sources: Iterable[DataSource]) -> None:

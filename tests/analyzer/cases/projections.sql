@@ -259,7 +259,7 @@ CREATE TABLE o AS SELECT id, name FROM s;
       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE STREAM o AS SELECT id, name FROM sss;
-    SOURCE_UNKNOWN: Stream or table does not exist: SSS. SHOW STREAMS and SHOW TABLES list what there is.
+    SOURCE_UNKNOWN: Stream or table does not exist: SSS. SHOW STREAMS and SHOW TABLES list all of them.
     line 1:41
       CREATE STREAM o AS SELECT id, name FROM sss
                                               ^^^

@@ -22,7 +22,7 @@ DROP STREAM a;
 DROP STREAM s;
 DROP STREAM s;
 --@error: SOURCE_UNKNOWN
--- Stream or table does not exist: S. SHOW STREAMS and SHOW TABLES list what there is.
+-- Stream or table does not exist: S. SHOW STREAMS and SHOW TABLES list all of them.
 DROP STREAM IF EXISTS s;
 
 --@test: a terminated query writes no more; its sink stays and can be read
