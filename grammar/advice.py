@@ -15,14 +15,14 @@ _ORDER = ", ".join(f"{c} BY" if c in ("GROUP", "PARTITION", "ORDER") else c for 
 _CHARACTERS = {
     "&": "AND joins conditions",
     "!": "NOT negates a condition",
-    "|": "OR joins conditions, || texts",
+    "|": "OR joins conditions, || concatenates texts",
     "#": "A comment begins with --",
     "::": "CAST(value AS type) converts",
     "//": "A comment begins with --",
-    "==": "Equality has one =",
+    "==": "Equality is written with one =",
     "{": "A map is written MAP('key' := value)",
-    "'": "Text is in straight single quotes: 'text'",
-    "-": "A minus is the character -",
+    "'": "Text needs straight single quotes: 'text'",
+    "-": "Write a minus sign as -",
 }
 _WORDS = {
     "ILIKE": "LCASE(text) LIKE 'pattern' ignores case",
@@ -80,22 +80,22 @@ def _comma(tokens: Sequence[Token], index: int, _: Sequence[str]) -> tuple[str, 
     token = tokens[index]
     is_end = token.token_type in (TokenType.COMMA, TokenType.R_PAREN, TokenType.R_BRACKET)
     if index and tokens[index - 1].token_type == TokenType.COMMA and (is_end or _is_word(token, *CLAUSES)):
-        return f"Nothing stands between ',' and {_quoted(token)}", index - 1
+        return f"Nothing comes between ',' and {_quoted(token)}", index - 1
     return None
 
 
 def _clause(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple[str, int] | None:
     token = tokens[index]
     if _is_word(token, *CLAUSES[1:]) and set(expected) & set(CLAUSES):
-        return f"{token.text} cannot stand here: each clause comes once, in the order {_ORDER}", index
+        return f"{token.text} is not allowed here: each clause comes once, in the order {_ORDER}", index
     return None
 
 
 def _join(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple[str, int] | None:
     if "ON" in expected:
-        return "A join needs its condition in ON, as in a JOIN b ON a.id = b.id", index
+        return "A join needs a condition with ON, as in a JOIN b ON a.id = b.id", index
     if "JOIN" in expected and tokens[index].token_type == TokenType.COMMA:
-        return "Unexpected ','. Sources are joined by JOIN … ON, as in a JOIN b ON a.id = b.id", index
+        return "Unexpected ','. Join sources with JOIN … ON, as in a JOIN b ON a.id = b.id", index
     return None
 
 
@@ -114,7 +114,7 @@ def _name(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple
     text = "".join(_run(tokens, index - 1))
     if "." in text:
         shown = tokens[index].text
-        return f"Unexpected '{shown}'. A stream or table is named without dots; a topic may have them", index
+        return f"Unexpected '{shown}'. Names of streams and tables have no dots; topics may have them", index
     return f"Unexpected '-'. A name with - needs backticks, which keep its case: `{text}`", index
 
 
@@ -134,20 +134,20 @@ def _word(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple
     if "AND" in expected and _is_word(token, *_WORDS):
         return f"Unexpected '{token.text}'. {_WORDS[token.text]}", index
     if _is_word(before, "IS") and "DISTINCT" in expected:
-        return "IS is for NULL and DISTINCT FROM; other values are compared with =", index
+        return "IS compares with NULL or DISTINCT FROM; use = for other values", index
     if _is_word(before, "OVER") and token.token_type == TokenType.L_PAREN:
-        return "There is no OVER: aggregate in a WINDOW with GROUP BY", index - 1
+        return "OVER is not supported: aggregate in a WINDOW with GROUP BY", index - 1
     if _is_word(token, "EXISTS") and opens and "an expression" in expected:
-        return "A sub-query can only stand in FROM", index
+        return "A sub-query is only allowed in FROM", index
     if _is_word(token, "NOT") and "HEADERS" in expected:
-        return "A column has no NOT NULL: any but a PRIMARY KEY may be NULL", index
+        return "NOT NULL is not supported: any column except a PRIMARY KEY may be NULL", index
     if _is_word(token, "INSERT", "CREATE") and "SELECT" in expected and _is_word(tokens[0], "WITH"):
-        return f"WITH stands before its SELECT: {token.text} … WITH name AS (…) SELECT …", index
+        return f"WITH comes before its SELECT: {token.text} … WITH name AS (…) SELECT …", index
     if _is_word(before, *_NAME_ALONE) and _is_word(token, *_KINDS) and index + 1 < len(tokens):
-        return f"{before.text} takes the name alone: {before.text} {tokens[index + 1].text}", index
+        return f"{before.text} takes only the name: {before.text} {tokens[index + 1].text}", index
     if _is_word(before, "CREATE", "DROP") and _is_word(token, "IF"):
         exists = "IF NOT EXISTS" if before.text == "CREATE" else "IF EXISTS"
-        return f"{exists} stands before the name: {before.text} STREAM {exists} name", index
+        return f"{exists} comes before the name: {before.text} STREAM {exists} name", index
     return None
 
 

@@ -84,7 +84,7 @@ class ExpressionParser(Cursor):
         text = self._whole[token.start : token.end + 1] if bare else token.text
         if bare and self._curr.token_type in (TokenType.DASH, TokenType.DOT):
             self.fail(
-                "A name with other characters than letters, digits and _ needs quotes, as in 'my-topic'"
+                "A name with characters other than letters, digits and _ needs quotes, as in 'my-topic'"
             )
         return self.build(exp.Literal, self._index - 1, this=text, is_string=True)
 
@@ -96,7 +96,7 @@ class ExpressionParser(Cursor):
         self._advance()
         digits = _digits(self._prev.text)
         if len(digits) > 19 or int(digits) > most:
-            self.fail(f"The number {digits[:40]} is too large: at most {most}", self._index - 1)
+            self.fail(f"The number {digits[:40]} is too large; the maximum is {most}", self._index - 1)
         return int(digits)
 
     def number(self) -> exp.Literal:
@@ -149,7 +149,7 @@ class ExpressionParser(Cursor):
             self.fail()
         found = nodes.TimeSpan(amount, UNITS[unit], self.span(start))
         if found.milliseconds > _LONGEST_MS:
-            self.fail("No duration is longer than 1000000000 DAYS", start)
+            self.fail("A duration cannot be longer than 1000000000 DAYS", start)
         return found
 
     # -------------------------------------------------------------------------------- types
@@ -338,7 +338,7 @@ class ExpressionParser(Cursor):
                 if node is not None:
                     return node
             elif self._curr.text == "SELECT":
-                self.fail("A sub-query can only stand in FROM")
+                self.fail("A sub-query is only allowed in FROM")
             elif self._curr.text in ("LEFT", "RIGHT") and self._next.token_type == TokenType.L_PAREN:
                 start = self._index
                 self._advance()

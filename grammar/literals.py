@@ -114,7 +114,7 @@ def with_parameters(text: str, values: Sequence[Any] | Mapping[str, Any]) -> str
     named = isinstance(values, Mapping)
     if any((name is not None) != named for name in names):
         raise ParameterMismatch(
-            "The values of parameters are a list for ? and an object for :name; a statement has either."
+            "Parameter values must be a list for ? or an object for :name; a statement uses one or the other."
         )
     if isinstance(values, Mapping):
         missing = [name for name in names if name not in values]
@@ -129,7 +129,7 @@ def with_parameters(text: str, values: Sequence[Any] | Mapping[str, Any]) -> str
         found = list(values)
         if len(found) != len(names):
             raise ParameterMismatch(
-                f"The statement has {len(names)} parameters, and there are {len(found)} values."
+                f"The statement has {len(names)} parameters, but got {len(found)} values."
             )
     parts = [between[0]]
     for value, following in zip(found, between[1:], strict=True):
@@ -177,7 +177,7 @@ def literal(value: Any) -> str:
         case str():
             return "'" + value.replace("'", "''") + "'"
     shown = reprlib.repr(value)  # of a long list, the beginning
-    raise ParameterMismatch(f"A parameter cannot be {shown}: it has to be null, a boolean, number or text.")
+    raise ParameterMismatch(f"A parameter cannot be {shown}: it must be null, a boolean, a number or text.")
 
 
 def _number(text: str) -> str:

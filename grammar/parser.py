@@ -56,7 +56,7 @@ class KsqlParser(ExpressionParser):
         branches = 1
         while self.word("UNION"):
             if not self.word("ALL"):
-                self.fail("Only UNION ALL is there: a plain UNION would have to remember every row")
+                self.fail("Only UNION ALL is supported: a plain UNION would have to remember every row")
             branches += 1
             if branches > MAX_DEPTH:
                 self.fail("Too many UNIONs in one query")
@@ -68,7 +68,7 @@ class KsqlParser(ExpressionParser):
                 self.fail("EMIT, ORDER BY, LIMIT and OFFSET come after the last SELECT of a UNION")
         if ctes:
             if node.ctes:
-                self.fail("A query has one WITH clause", start)
+                self.fail("A query can have only one WITH clause", start)
             node.set("ctes", ctes)
         node.meta["position"] = self.span(start)
         return node
@@ -268,7 +268,7 @@ class KsqlParser(ExpressionParser):
         """``name type [KEY | PRIMARY KEY | HEADERS | HEADER('k')]``."""
         start = self._index
         if self.is_word("PRIMARY") and self.is_word("KEY", ahead=1) and self.is_symbol(TokenType.L_PAREN, 2):
-            self.fail("PRIMARY KEY stands behind each key column, as in id INT PRIMARY KEY")
+            self.fail("PRIMARY KEY follows each key column, as in id INT PRIMARY KEY")
         name = self.name()
         data_type = self.type_()
         constraint, header = None, None
@@ -304,7 +304,7 @@ class KsqlParser(ExpressionParser):
             name = self.string() if self.is_symbol(TokenType.STRING) else self._property_name()
             key = str(name.this) if keep_case else str(name.this).upper()
             if key in given:
-                self.fail(f"Property {name.this} is given twice", start)
+                self.fail(f"Property {name.this} is set twice", start)
             given.add(key)
             self.expect_symbol(TokenType.EQ, "=")
             return self.build(nodes.Property, start, this=name, literal=self.literal())
@@ -346,7 +346,7 @@ class KsqlParser(ExpressionParser):
             self._seek("a variable name")
             self.fail()
         if token.text in RESERVED or token.text in NON_RESERVED:
-            self.fail(f"{token.text} is a keyword, which a variable cannot be named after")
+            self.fail(f"{token.text} is a keyword and cannot be the name of a variable")
         return self.name()
 
     def equals(self) -> None:

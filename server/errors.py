@@ -97,7 +97,7 @@ async def refuse(answer: Response, scope: Scope, receive: Receive, send: Send) -
 
 def headless(file: str) -> RequestError:
     """The error for statements that are sent to a headless server; ``file``: its statements."""
-    return RequestError(f"This server runs the statements of {file} and takes no others.", FORBIDDEN)
+    return RequestError(f"This server runs the statements in {file} and rejects all others.", FORBIDDEN)
 
 
 def stopping() -> RequestError:
@@ -121,9 +121,9 @@ def _routing(request: Request, error: HTTPException) -> Response:
     path, headers = request.url.path, error.headers
     match error.status_code:
         case 404:
-            message = f"There is no resource {path}."
+            message = f"Resource {path} does not exist."
         case 405 if headers and "Allow" in headers:
-            message = f"{path} does not take {request.method}, only {headers['Allow']}."
+            message = f"{path} does not support {request.method}, only {headers['Allow']}."
         case _:
             message = str(error.detail)
     return JSONResponse(_generic(error.status_code * 100, message), error.status_code, headers)

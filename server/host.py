@@ -193,8 +193,8 @@ class Host:
         """
         if self._open_statements >= self._most_statements:
             raise RequestError(
-                f"{self._most_statements} requests with statements are being handled, which is the limit "
-                "(ksql.server.max.concurrent.statements). Try again soon.",
+                f"The server is already handling {self._most_statements} statement requests, which is the "
+                f"limit (ksql.server.max.concurrent.statements). Try again soon.",
                 TOO_MANY,
             )
         self._open_statements += 1

@@ -95,28 +95,28 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--bootstrap-servers",
         metavar="HOST:PORT,…",
-        help="the Kafka brokers to use; without them, a broker is started here",
+        help="the Kafka brokers to use; by default the server starts one",
     )
     parser.add_argument(
-        "--listen", metavar="HOST:PORT", help="where to serve the REST API (default 127.0.0.1:8088)"
+        "--listen", metavar="HOST:PORT", help="the address of the REST API (default 127.0.0.1:8088)"
     )
-    parser.add_argument("--data-dir", metavar="DIR", help="the folder for all persistent data")
+    parser.add_argument("--data-dir", metavar="DIR", help="directory for all persistent data")
     parser.add_argument(
         "--spark-master",
         metavar="MASTER",
         help="where Spark's tasks run: local (default), spark://HOST:PORT, yarn or k8s://URL",
     )
     parser.add_argument(
-        "--properties", metavar="FILE", type=Path, help="a file of properties, name=value on each line"
+        "--properties", metavar="FILE", type=Path, help="a properties file, with name=value lines"
     )
     parser.add_argument(
-        "--queries-file", metavar="FILE.sql", help="run these statements and refuse all others (headless)"
+        "--queries-file", metavar="FILE.sql", help="run these statements and reject all others (headless)"
     )
     parser.add_argument(
         "--connect-plugins",
         metavar="DIR",
         action="append",
-        help="a folder of connectors for the Kafka Connect worker that the server starts; may be repeated",
+        help="a directory of connectors for the Kafka Connect worker that the server starts; may be repeated",
     )
     # for a program that starts the server as a child process: the pipe closes even if that program is killed
     parser.add_argument("--exit-with-stdin", action="store_true", help=argparse.SUPPRESS)
@@ -185,7 +185,7 @@ def _bind_problem(error: OSError, host: str, port: int) -> str:
             f"(perhaps another ksql-spark server), or choose another port with --listen {host}:{port + 1}."
         )
     if error.errno == errno.EACCES:
-        return f"Port {port} may not be used by this user. Choose one above 1023 with --listen {host}:8088."
+        return f"This user may not use port {port}. Choose a port above 1023 with --listen {host}:8088."
     return f"Cannot listen on {host}:{port}: {error.strerror or error}. Check --listen HOST:PORT."
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PREFIX = "ksql_spark_"
 #: upper bounds of the histogram of times, seconds
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-SECONDS = "Time from a request to the first byte of its answer."
+SECONDS = "Time from a request to the first byte of its response."
 #: the status of a request that has become a WebSocket
 SWITCHED = 101
 #: paths with parts that clients choose

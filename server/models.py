@@ -146,7 +146,7 @@ STALE_HEADER = "ksql-stale"
 def _token(properties: dict[str, Any] | None, name: str) -> str | None:
     token = (properties or {}).get(name)
     if token is not None and not isinstance(token, str):
-        raise RequestError(f'Member "{name}" of requestProperties is not text.')
+        raise RequestError(f'Member "{name}" of requestProperties must be a string.')
     return token or None
 
 
@@ -186,7 +186,7 @@ def parsed_body(model: type[B], text: bytes | str) -> B:
             case "model_type":
                 reason = "The request body must be a JSON object."
             case _:
-                reason = f'Member "{where}" of the request body is wrong: {first["msg"]}.'
+                reason = f'Member "{where}" of the request body is invalid: {first["msg"]}.'
         raise RequestError(reason) from None
 
 

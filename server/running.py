@@ -191,7 +191,7 @@ class Running:
             if message := warning(name, value):
                 LOG.warning(message)
         if self._is_open:
-            say("passwords and tokens come in clear text: use https, or a proxy that does")
+            say("passwords and tokens travel in clear text: use https, or a proxy that does")
         say(f"starting: {self._url}, data in {data_dir}, log in {log}")
         starter = threading.Thread(target=self._start, name="start", daemon=True)
         starter.start()
@@ -206,7 +206,7 @@ class Running:
             return fail(str(self._failure))
         LOG.error("the server could not start", exc_info=self._failure)
         lines = str(self._failure).splitlines() or [type(self._failure).__name__]
-        return fail(f"The server could not start: {lines[0]}. The details are in {log}.")
+        return fail(f"The server could not start: {lines[0]}. See {log} for details.")
 
     def _start(self) -> None:
         """Start the engine (in a thread of its own)."""
@@ -252,7 +252,7 @@ class Running:
         file = self._host.queries_file
         # statements from the command log have been replayed; the file would only repeat them
         if engine.statuses():
-            say(f"the command log has statements already; {file} is not run again")
+            say(f"the command log already has statements; not running {file} again")
             return
         try:
             engine.execute(Request(queries))

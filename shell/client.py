@@ -139,11 +139,11 @@ class Client:
         """What to tell whose request was refused for who sent it, with the server's ``message``."""
         if self._auth is None and self._token is None:
             return (
-                "The server wants to know who you are: give a user and password with --user and --password, "
+                "The server requires authentication: pass a user and password with --user and --password, "
                 "or a token with --token."
             )
         given = f"the password of {self._auth[0]}" if self._auth is not None else "the token"
-        return f"The server does not accept {given}: {message}"
+        return f"The server rejected {given}: {message}"
 
 
 def _arguments(settings: Settings | None) -> dict[str, Any]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "server": (
         "ksql_spark.server.main",
-        "run the server: the REST API, the engine and, if necessary, a Kafka broker",
+        "run the server: REST API, engine and, if needed, a Kafka broker",
     ),
     "run": ("ksql_spark.shell.run", "run files of statements"),
     "datagen": (
@@ -32,38 +32,38 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     ),
     "import": (
         "ksql_spark.shell.tools.importer",
-        "take over the streams, tables and queries of a ksqlDB server",
+        "import the streams, tables and queries of a ksqlDB server",
     ),
     "migrations": (
         "ksql_spark.shell.tools.migrations.main",
-        "apply versioned files of statements, in order and once each",
+        "apply versioned files of statements in order, each once",
     ),
-    "registry": ("ksql_spark.services.registry_command", "run the embedded schema registry alone"),
-    "connect": ("ksql_spark.services.connect_command", "run Kafka Connect alone, install connectors"),
+    "registry": ("ksql_spark.services.registry_command", "run only the embedded schema registry"),
+    "connect": ("ksql_spark.services.connect_command", "run only Kafka Connect, or install connectors"),
     "password": (
         "ksql_spark.server.security.passwords",
-        "write the line of a user for the server's file of users",
+        "print a user's line for the server's users file",
     ),
-    "state": ("ksql_spark.shell.tools.state", "rebuild the state of a query that cannot be read"),
+    "state": ("ksql_spark.shell.tools.state", "rebuild a query's state that can no longer be read"),
     "test": (
         "ksql_spark.shell.tools.testing.main",
-        "run files of tests: statements and what should come of them",
+        "run test files: statements with their expected results",
     ),
-    "demo": ("ksql_spark.shell.tools.demo.main", "the stories of the folder examples, live"),
+    "demo": ("ksql_spark.shell.tools.demo.main", "run one of the example stories live"),
 }
 OLDEST_PYTHON = (3, 11)
 #: what helps if only the client is installed
 SERVER_PACKAGES = (
-    "It comes with the server: in a clone of the repository, make setup, or pip install '.[server]'. "
-    "To use a server elsewhere: ksql-spark URL"
+    "It comes with the server: run make setup in a clone of the repository, or pip install '.[server]'. To "
+    "use a remote server: ksql-spark URL"
 )
 #: how scripts run, for the help
-SCRIPTS = """\
--e, -f, run, a pipe and RUN SCRIPT run statements and commands in order, each on its own. The first error
-ends them; statements before it are not undone. The error goes to standard error as FILE:LINE:COLUMN: message.
-The exit code is 0 on success, 1 after an error, 2 for wrong options or a file that cannot be read. Ctrl-C
-ends them, also during a query, with exit code 130; a RUN SCRIPT typed at the prompt continues after it.
-If standard output is not a terminal, only results go there."""
+SCRIPTS = """\ -e, -f, run, a pipe and RUN SCRIPT run statements and commands one by one, in order. They stop
+at the first error and do not undo earlier statements. The error goes to standard error as FILE:LINE:COLUMN:
+message. The exit code is 0 on success, 1 after an error, 2 for wrong options or an unreadable file. Ctrl-C
+stops them, even during a query, with exit code 130; at the prompt, it stops only the current statement of a
+RUN SCRIPT. If standard output is not a terminal, it gets only results.
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -105,8 +105,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="ksql-spark",
         usage="ksql-spark [options] [URL]\n       ksql-spark COMMAND …",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="The ksql-spark shell: SQL over streams of events, on Spark and Kafka.\n\n"
-        "Without a URL it uses the server at http://127.0.0.1:8088, or starts one for itself.\n\n"
+        description="The ksql-spark shell: SQL over event streams, on Spark and Kafka.\n\n"
+        "Without a URL, it uses the server at http://127.0.0.1:8088 or starts its own.\n\n"
         f"commands (ksql-spark COMMAND --help says more):\n{listed}",
         epilog=f"{SCRIPTS}\nStatements can also be piped in: echo 'SHOW STREAMS;' | ksql-spark",
     )

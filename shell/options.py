@@ -37,23 +37,23 @@ class OptionProblem(Exception):
 def add_connection_options(parser: argparse.ArgumentParser) -> None:
     """Options for the server's address and our credentials."""
     group = parser.add_argument_group("connection")
-    group.add_argument("-u", "--user", metavar="NAME", help="user of basic authentication")
-    group.add_argument("-p", "--password", metavar="WORD", help="its password; without it the shell asks")
+    group.add_argument("-u", "--user", metavar="NAME", help="user for basic authentication")
+    group.add_argument("-p", "--password", metavar="WORD", help="its password (default: ask for it)")
     group.add_argument("-t", "--token", metavar="TOKEN", help="bearer token, instead of user and password")
     group.add_argument("--confluent-api-key", metavar="KEY", help=argparse.SUPPRESS)
     group.add_argument("--confluent-api-secret", metavar="SECRET", help=argparse.SUPPRESS)
     group.add_argument(
         "--config-file",
         metavar="FILE",
-        help="a file of name=value lines: ssl.* for the connection (PEM files in ssl.truststore.location and"
-        " ssl.keystore.location), the others for the session",
+        help="a file of name=value lines: ssl.* properties apply to the connection (ssl.truststore.location "
+        "and ssl.keystore.location name PEM files), all others to the session",
     )
     group.add_argument(
         "--data-dir",
         metavar="DIR",
         type=Path,
-        help="the data folder of an engine that is started here"
-        " (default: $XDG_DATA_HOME/ksql-spark or ~/.local/share/ksql-spark)",
+        help="the data directory of an engine that the shell starts (default: $XDG_DATA_HOME/ksql-spark or "
+        "~/.local/share/ksql-spark)",
     )
 
 
@@ -91,7 +91,7 @@ def definition(text: str) -> tuple[str, str]:
     """The name and value of NAME=VALUE, as a type of an argument."""
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise argparse.ArgumentTypeError(f"'{text}' is not written as NAME=VALUE")
+        raise argparse.ArgumentTypeError(f"'{text}' is not in the form NAME=VALUE")
     return name, value
 
 
@@ -112,7 +112,7 @@ def properties_of(path: str | None) -> dict[str, str]:
             continue
         name, equals, value = stripped.partition("=")
         if not equals:
-            raise OptionProblem(f"{path}:{number}: this line is not written as name=value: {stripped}")
+            raise OptionProblem(f"{path}:{number}: expected name=value, got: {stripped}")
         properties[name.strip()] = value.strip()
     return properties
 
@@ -122,7 +122,7 @@ def make_client(url: str, options: argparse.Namespace, properties: dict[str, str
     user = options.user or options.confluent_api_key
     password = options.password or options.confluent_api_secret
     if options.token and (user or password):
-        raise OptionProblem("Give either a token or a user and password, not both.")
+        raise OptionProblem("Pass either a token or a user and password, not both.")
     if password and not user:
         raise OptionProblem("--password needs --user.")
     if user and not password:
@@ -201,7 +201,7 @@ class Connection:
         """Raise ClientError if our own engine has ended."""
         assert self.server is not None
         if self.server.failed:
-            raise ClientError(f"The engine has ended: {self.server.last_words()} Leave and start again.")
+            raise ClientError(f"The engine has stopped: {self.server.last_words()} Exit and start again.")
 
 
 @contextlib.contextmanager
@@ -219,7 +219,7 @@ def connect(url: str | None, options: argparse.Namespace, console: Console) -> I
         server = embedded.start(options.data_dir and options.data_dir.expanduser())
     elif options.data_dir is not None:
         raise OptionProblem(
-            "--data-dir is for an engine that is started here, but the server at "
+            "--data-dir is for an engine that the shell starts, but the server at "
             f"{url or embedded.DEFAULT_URL} would be used. Leave --data-dir out to use that server, or "
             "stop it first to start an engine of your own."
         )

@@ -44,16 +44,16 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ksql-spark run",
-        description="Run files of statements, one after the other. The first error ends the run; statements "
-        "before it are not undone. The error goes to standard error as FILE:LINE:COLUMN: message, and the "
-        "exit code is 1. A SELECT … EMIT CHANGES without LIMIT runs until Ctrl-C, which ends the run with "
+        description="Run files of statements in order. The run stops at the first error and does not undo "
+        "earlier statements. The error goes to standard error as FILE:LINE:COLUMN: message, and the "
+        "exit code is 1. A SELECT … EMIT CHANGES without LIMIT runs until Ctrl-C, which stops the run with "
         "code 130.",
     )
     parser.add_argument("files", metavar="FILE.sql", nargs="+", help="files of statements, in UTF-8")
     parser.add_argument(
         "--server",
         metavar="URL",
-        help="the server (default: the one at http://127.0.0.1:8088, or one started for this run)",
+        help="the server (default: http://127.0.0.1:8088, or one started for this run)",
     )
     add_output_options(parser)
     add_connection_options(parser)

@@ -88,7 +88,7 @@ def set_parts(text: str) -> tuple[str, str]:
     """
     match = _SET.fullmatch(body(text))
     if match is None:
-        raise StatementProblem("SET is written: SET 'property' = 'value';")
+        raise StatementProblem("Syntax: SET 'property' = 'value';")
     return unquote(match[1]), unquote(match[2])
 
 
@@ -96,7 +96,7 @@ def unset_name(text: str) -> str:
     """Name in an UNSET; raises StatementProblem."""
     match = _UNSET.fullmatch(body(text))
     if match is None:
-        raise StatementProblem("UNSET is written: UNSET 'property';")
+        raise StatementProblem("Syntax: UNSET 'property';")
     return unquote(match[1])
 
 
@@ -104,7 +104,7 @@ def define_parts(text: str) -> tuple[str, str]:
     """Name and value of a DEFINE; raises StatementProblem."""
     match = _DEFINE.fullmatch(body(text))
     if match is None:
-        raise StatementProblem("DEFINE is written: DEFINE name = 'value'; (the value always in quotes)")
+        raise StatementProblem("Syntax: DEFINE name = 'value'; (always quote the value)")
     return match[1], unquote(match[2])
 
 
@@ -112,7 +112,7 @@ def undefine_name(text: str) -> str:
     """Name in an UNDEFINE; raises StatementProblem."""
     match = _UNDEFINE.fullmatch(body(text))
     if match is None:
-        raise StatementProblem("UNDEFINE is written: UNDEFINE name;")
+        raise StatementProblem("Syntax: UNDEFINE name;")
     return match[1]
 
 

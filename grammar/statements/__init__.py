@@ -65,10 +65,10 @@ def statement(parser: KsqlParser, allowed: StatementSet = StatementSet.SERVER) -
 
 #: statements of SQL that KSQL lacks -> what to do instead
 _INSTEAD = {
-    "DELETE": "A table's row is deleted by a record with its key and no value in the table's topic; a whole "
-    "stream or table goes by DROP",
+    "DELETE": "To delete a table's row, write a record with its key and no value to the table's topic; to "
+    "delete a whole stream or table, use DROP",
     "MERGE": "INSERT INTO a table replaces the row that has the same key",
-    "TRUNCATE": "DROP with DELETE TOPIC removes a stream or table and what it holds; CREATE makes it anew",
+    "TRUNCATE": "DROP with DELETE TOPIC removes a stream or table with its records; CREATE recreates it",
     "UPDATE": "INSERT INTO a table replaces the row that has the same key",
 }
 

@@ -37,11 +37,11 @@ def _insert(parser: KsqlParser) -> InsertValues | InsertSelect:
         if parser.word("VALUES"):
             values = parser.values()
             if parser.is_symbol(TokenType.COMMA):
-                parser.fail("VALUES takes one row: write an INSERT for each")
+                parser.fail("VALUES takes one row: write an INSERT for each row")
             return parser.build(InsertValues, start, this=name, columns=columns, values=values)
         if columns and parser.is_word("SELECT", "WITH"):
             parser.fail(
-                "INSERT INTO … SELECT has no column list: the SELECT gives all columns in their order",
+                "INSERT INTO … SELECT has no column list: SELECT all columns in their order",
                 columns_at,
             )
         if columns:

@@ -62,9 +62,7 @@ def _create(parser: KsqlParser) -> CreateSource | CreateAsSelect:
     properties = parser.properties()
     if parser.word("AS"):
         if columns:
-            parser.fail(
-                "AS SELECT takes the columns from the query: leave out the column list", parser.at - 1
-            )
+            parser.fail("AS SELECT takes the columns from the query: remove the column list", parser.at - 1)
         if source:
             parser.fail("A SOURCE stream or table cannot be created AS SELECT", parser.at - 1)
         return parser.build(CreateAsSelect, start, **args, properties=properties, query=parser.query())

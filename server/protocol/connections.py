@@ -153,7 +153,7 @@ class IdleProtocol(asyncio.Protocol):
     def close_slow(self) -> None:
         """Close the connection: its client reads too slowly."""
         LOG.warning(
-            "a client that did not read what it was sent within %g s (ksql.server.send.timeout.ms) was "
+            "a client that did not read its response within %g s (ksql.server.send.timeout.ms) was "
             "disconnected",
             self.limits.send_s,
         )

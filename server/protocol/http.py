@@ -85,10 +85,10 @@ def tls_settings(config: Config) -> TlsSettings:
     if "https" not in schemes:
         return {}
     if schemes != {"https"}:
-        raise ValueError("All listeners have to be http, or all https.")
+        raise ValueError("Listeners must be all http or all https.")
     certificate = config["ksql.server.tls.certificate"]
     if not certificate:
-        raise ValueError("A listener with https needs ksql.server.tls.certificate and ksql.server.tls.key.")
+        raise ValueError("An https listener needs ksql.server.tls.certificate and ksql.server.tls.key.")
     authorities = config["ksql.server.tls.client.authorities"]
     settings = TlsSettings(
         ssl_certfile=certificate,
@@ -112,7 +112,7 @@ def trusted_proxies(config: Config) -> list[str]:
         try:
             network = ipaddress.ip_network(text)
         except ValueError as error:
-            reason = f"an address or a network, such as 10.0.0.7 or 10.0.0.0/8, is needed ({error})"
+            reason = f"expected an address or a network, such as 10.0.0.7 or 10.0.0.0/8 ({error})"
             raise KsqlError("PROPERTY_INVALID", name=PROXIES, value=text, reason=reason) from None
         found.append(str(network))
         if network.version == IPV4:  # a listener at [::] shows such clients so

@@ -148,4 +148,4 @@ async def terminate(http: Request) -> Response:
 
 
 def _off(name: str) -> RequestError:
-    return RequestError(f"This server does not do that: {name} is false.", NOT_FOUND)
+    return RequestError(f"This is disabled on this server: {name} is false.", NOT_FOUND)

@@ -76,7 +76,7 @@ async def status(http: Request, type: str, entity: str, action: str) -> Response
     host: Host = http.app.state.host
     found = await host.call(lambda engine: engine.status(type, entity, action))
     if found is None:
-        raise RequestError(f"There is no command {type}/{entity}/{action}.", NOT_FOUND)
+        raise RequestError(f"Command {type}/{entity}/{action} does not exist.", NOT_FOUND)
     return JSONResponse(to_json(found))
 
 
@@ -110,7 +110,7 @@ async def is_valid_property(http: Request, name: str) -> Response:
     """``true``, or 400 if SET would refuse the property."""
     host: Host = http.app.state.host
     if not await host.call(lambda engine: engine.is_valid_property(name)):
-        raise RequestError(f"There is no property '{name}' that can be set.")
+        raise RequestError(f"No editable property is named '{name}'.")
     return JSONResponse(True)
 
 

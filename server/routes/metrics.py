@@ -25,6 +25,6 @@ async def metrics(http: Request) -> Response:
     host: Host = http.app.state.host
     found = http.app.state.metrics
     if found is None:
-        raise RequestError("There are no metrics: prometheus-client is not installed.", NOT_FOUND)
+        raise RequestError("Metrics are not available: prometheus-client is not installed.", NOT_FOUND)
     text, media_type = await host.check(found.text)
     return Response(text, media_type=media_type)

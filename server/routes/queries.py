@@ -66,7 +66,7 @@ async def query_stream(http: Request) -> Response:
     if stream.kind == "PRINT" and media_type != DELIMITED:
         host: Host = http.app.state.host
         await host.close(stream)
-        raise RequestError(f"PRINT can only be streamed as {DELIMITED}.", NOT_ACCEPTABLE)
+        raise RequestError(f"PRINT is only available as {DELIMITED}.", NOT_ACCEPTABLE)
     return response
 
 

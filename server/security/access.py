@@ -153,7 +153,7 @@ class AccessGuard:
             self._refused.wait_s(key, take=0.0) > 0
             or (header is not None and self._refused_of_address.wait_s(address, take=0.0) > 0)
         ):  # fmt: skip
-            raise RequestError("Too many attempts to log in have failed. Try again in a second.", TOO_MANY)
+            raise RequestError("Too many failed logins. Try again in a second.", TOO_MANY)
 
 
 class Buckets:

@@ -50,9 +50,9 @@ class Refused(Exception):
         self.message = message
 
 
-_WRONG_PASSWORD = "The user name or the password is wrong."
+_WRONG_PASSWORD = "The user name or password is wrong."
 _WRONG_TOKEN = (
-    "The token is not accepted: it has expired, or is not meant for this server. The server's log says why."
+    "The token was rejected: it has expired or is not meant for this server. The server's log has the reason."
 )
 
 
@@ -136,9 +136,11 @@ class Authenticator:
                 until = min(until, time.monotonic() + expires - time.time())
             case "":
                 takes = self._takes
-                raise Refused(f"This server wants to know who you are: send {takes}.", "no credentials")
+                raise Refused(f"This server requires authentication: send {takes}.", "no credentials")
             case _:
-                raise Refused(f"This server takes only {self._takes}.", f"credentials of the kind {scheme!r}")
+                raise Refused(
+                    f"This server only accepts {self._takes}.", f"credentials of type {scheme!r}"
+                )
         if len(self._remembered) >= MAX_REMEMBERED:
             self._remembered = {}
         self._remembered[self._digest(header or "")] = (principal, until)
@@ -196,7 +198,7 @@ class Users:
             raise Refused(_WRONG_PASSWORD, "credentials that are not base64") from None
         text, rights = self.known.get(name, (self._nobody, Rights(None)))
         if not colon or not text or not is_password(password, text) or name not in self.known:
-            raise Refused(_WRONG_PASSWORD, f"user {name!r}: unknown, or another password")
+            raise Refused(_WRONG_PASSWORD, f"user {name!r}: unknown, or wrong password")
         return Principal(name, rights)
 
 
@@ -215,7 +217,7 @@ class Tokens:
                 "PROPERTY_INVALID",
                 name="ksql.server.auth.jwks",
                 value=self._place,
-                reason="keys have to come from a file or by https",
+                reason="keys must come from a file or over https",
             )
         self._user_claim = str(config["ksql.server.auth.jwt.user.claim"])
         self._role_claim = str(config["ksql.server.auth.jwt.role.claim"])

@@ -62,8 +62,8 @@ class HostGuard:
             given = (header_of(scope, b"host") or b"").decode("latin-1")
             if not self._is_ours(given):
                 problem = RequestError(
-                    f"This server does not answer to the name {given}. If that is its name, add it to "
-                    "ksql.server.allowed.hosts in the server's configuration.",
+                    f"This server does not accept requests for the host name {given}. If that is its name, "
+                    f"add it to ksql.server.allowed.hosts in the server's configuration.",
                     FORBIDDEN,
                 )
                 return errors.refuse(errors.response(problem), scope, receive, send)
@@ -114,8 +114,8 @@ class OriginGuard:
             allowed = {ours, *self._origins}
             if origin is not None and origin.lower() not in allowed and ANY not in allowed:
                 problem = RequestError(
-                    f"Pages of {origin} may not use this server. To allow it, add it to "
-                    "ksql.server.allowed.origins in the server's configuration.",
+                    f"Pages from {origin} may not use this server. To allow them, add the origin to "
+                    f"ksql.server.allowed.origins in the server's configuration.",
                     FORBIDDEN,
                 )
                 return errors.refuse(errors.response(problem), scope, receive, send)
@@ -152,9 +152,8 @@ class MediaTypeGuard:
             is_of_browser = "origin" in headers or "sec-fetch-site" in headers
             if not all(map(_is_json, given)) or (is_of_browser and not given):
                 problem = RequestError(
-                    f"{scope['path']} takes JSON and this is called {', '.join(given) or 'nothing'}. "
-                    "Send the header Content-Type: application/json "
-                    "(curl -H 'Content-Type: application/json').",
+                    f"{scope['path']} requires the header Content-Type: application/json, but got "
+                    f"{', '.join(given) or 'none'}. With curl, add -H 'Content-Type: application/json'.",
                     UNSUPPORTED_MEDIA_TYPE,
                 )
                 return errors.response(problem)(scope, receive, send)
@@ -225,7 +224,7 @@ class BodyGuard:
                         return b"".join(parts)
         except TimeoutError:
             within = f"{self._longest_s:g} s (ksql.server.request.timeout.ms)"
-            raise RequestError(f"The request's body did not come within {within}.", TIMEOUT) from None
+            raise RequestError(f"The request body did not arrive within {within}.", TIMEOUT) from None
         return None
 
     def _too_large(self) -> RequestError:

@@ -43,7 +43,7 @@ def is_password(password: str, text: str) -> bool:
 def _parts(text: str) -> tuple[int, int, int, bytes, bytes]:
     kind, *parts = text.split("$")
     if kind != "scrypt" or len(parts) != 5:
-        raise ValueError("a hash begins with scrypt$ and has five parts more")
+        raise ValueError("a hash must begin with scrypt$ and have five more parts")
     n, r, p = (int(part) for part in parts[:3])
     if not (1 < n <= _MAX_N and 0 < r <= 32 and 0 < p <= 16):
         raise ValueError("the parameters of a hash are out of range")
@@ -62,7 +62,7 @@ def main(argv: Sequence[str]) -> int:
     """``ksql-spark password``: ask for a password, and write the line of its user."""
     parser = argparse.ArgumentParser(
         prog="ksql-spark password",
-        description="Ask for a password, or read it from standard input, and write its user's line for the "
+        description="Ask for a password, or read it from standard input, and print the user's line for the "
         "file of ksql.server.auth.users.file: name, hash and roles.",
     )
     parser.add_argument("name", metavar="NAME", help="the user's name, without a colon")
@@ -70,20 +70,20 @@ def main(argv: Sequence[str]) -> int:
         "roles",
         metavar="ROLE",
         nargs="+",
-        help="reader, developer or admin; reader:PATTERN and developer:PATTERN are for the "
-        "streams, tables and topics of these names",
+        help="reader, developer or admin; reader:PATTERN and developer:PATTERN apply to streams, tables and "
+        "topics with matching names",
     )
     options = parser.parse_args(argv)
     try:
         if ":" in options.name or not options.name:
-            raise ValueError("a name has at least one letter and no colon")
+            raise ValueError("a name must not be empty or contain a colon")
         Rights.of(options.roles)
     except ValueError as error:
         parser.error(str(error))
     if sys.stdin.isatty():
         password = getpass.getpass()
         if getpass.getpass("Again: ") != password:
-            parser.error("the two passwords are not the same")
+            parser.error("the passwords do not match")
     else:
         password = sys.stdin.readline().rstrip("\r\n")
     print(f"{options.name}:{hash_password(password)}:{' '.join(options.roles)}")

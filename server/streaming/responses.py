@@ -323,9 +323,7 @@ def accepted(header: str | None, offered: tuple[str, ...]) -> str:
             return offered[0]
         if quality > 0 and name in offered:
             return name
-    raise RequestError(
-        f"None of the media types {header} is offered here; there is: {', '.join(offered)}.", NOT_ACCEPTABLE
-    )
+    raise RequestError(f"Unsupported media types {header}; supported: {', '.join(offered)}.", NOT_ACCEPTABLE)
 
 
 #: path -> the media types of its answers, of which the first is the default

@@ -10,9 +10,9 @@ from ksql_spark.shell.prompt.completion import SKELETONS
 
 _KEYS = (
     ("Tab", "complete words, names, columns, functions"),
-    ("Up, Down, Ctrl-R", "go through the history, search it"),
+    ("Up, Down, Ctrl-R", "browse or search the history"),
     ("Right, End", "accept the gray suggestion"),
-    ("Ctrl-C", "end a running query; discard the input"),
+    ("Ctrl-C", "stop a running query; discard the input"),
     ("Ctrl-D", "leave"),
 )
 

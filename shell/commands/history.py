@@ -1,4 +1,4 @@
-"""history: list what was typed."""
+"""history: list previous input."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
         context.session.console.line(f"{number:4d}: {' '.join(line.splitlines())}")
 
 
-COMMAND = Command("history", "history", "list what was typed", _run)
+COMMAND = Command("history", "history", "list previous input", _run)

@@ -16,7 +16,7 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
     try:
         console.form = Form(arguments[0].upper())
     except ValueError:
-        raise CommandProblem(f"There is no output format '{arguments[0]}'; choose JSON or TABULAR.") from None
+        raise CommandProblem(f"Unknown output format '{arguments[0]}'; choose JSON or TABULAR.") from None
     console.note(f"Output format set to {console.form.value}")
 
 

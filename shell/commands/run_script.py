@@ -14,14 +14,14 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
     if len(path) > 1 and path[0] == path[-1] and path[0] in "'\"":
         path = path[1:-1].replace(path[0] * 2, path[0])
     if not path:
-        raise CommandProblem("run script takes the name of a file.")
+        raise CommandProblem("run script takes a file name.")
     run_file(path, read_script(path), context)
 
 
 COMMAND = Command(
     "run script",
     "run script FILE",
-    "run a file's statements in order, up to the first error",
+    "run a file's statements in order until the first error",
     _run,
     least_arguments=1,
     most_arguments=99,

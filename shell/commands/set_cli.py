@@ -16,14 +16,14 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
             console.column_width = int(value)
         case _:
             raise CommandProblem(
-                "set cli takes WRAP ON|OFF, or COLUMN-WIDTH and a number (0: as the terminal has room)."
+                "set cli takes WRAP ON|OFF, or COLUMN-WIDTH and a number (0: fit the terminal)."
             )
 
 
 COMMAND = Command(
     "set cli",
     "set cli WRAP ON|OFF, COLUMN-WIDTH N",
-    "wrap or truncate long cells; set the width of columns (0: by the terminal)",
+    "wrap or truncate long cells; set the width of columns (0: fit the terminal)",
     _run,
     most_arguments=2,
 )

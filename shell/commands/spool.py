@@ -1,4 +1,4 @@
-"""spool: copy what is typed and printed to a file."""
+"""spool: copy input and output to a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
     console = context.session.console
     path = " ".join(arguments).strip("'\"")
     if not path:
-        raise CommandProblem("spool takes the name of a file, or OFF.")
+        raise CommandProblem("spool takes a file name or OFF.")
     try:
         if path.upper() == "OFF":
             console.note("Session is no longer spooled")
@@ -25,5 +25,5 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
 
 
 COMMAND = Command(
-    "spool", "spool FILE|OFF", "copy what is typed and printed to a file", _run, most_arguments=99
+    "spool", "spool FILE|OFF", "copy input and output to a file", _run, most_arguments=99
 )

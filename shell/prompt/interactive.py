@@ -48,7 +48,7 @@ class Interactive:
                 console.error(f"  {error}")
         else:
             console.line(console.dim("  starting an engine"))
-        console.line("  Type help for help, Ctrl-D to leave.")
+        console.line("  Type help for help, Ctrl-D to exit.")
         console.line()
         follower = None
         if self._connection.server is not None:

@@ -81,7 +81,7 @@ def run_input(text: str, context: Context) -> None:
         console.error(str(error))
     except KeyboardInterrupt:
         console.clear_status()
-        console.line("^C  The server may still carry out what was sent to it.")
+        console.line("^C The server may still run the statement.")
 
 
 class Repl:

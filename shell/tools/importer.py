@@ -109,28 +109,28 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ksql-spark import",
-        description="Read types, streams, tables and persistent queries of a ksqlDB server over REST, and "
-        "create here what is not here yet, in the order in which they depend on one another. A report says "
-        "what was created, what was there already, and what failed and why. It may be run again.",
-        epilog="Queries begin where their statement began on the other server (auto.offset.reset), or as "
-        "--offset says. Their results go to topics of the same names: use another Kafka cluster, or stop the "
-        "other server's queries first. docs/migrating-from-ksqldb.md tells the whole way.",
+        description="Read the types, streams, tables and persistent queries of a ksqlDB server over REST, "
+        "and create the missing ones here in the order of their dependencies. A report says what was "
+        "created, what already existed, and what failed and why. You can run the import again.",
+        epilog="Queries start where they started on the other server (auto.offset.reset), or at --offset. "
+        "They write to topics of the same names: use another Kafka cluster, or stop the other server's "
+        "queries first. See docs/migrating-from-ksqldb.md.",
     )
     parser.add_argument("--from", dest="origin", metavar="URL", required=True, help="the ksqlDB server")
     parser.add_argument("--from-user", metavar="NAME", help="its user (basic authentication)")
-    parser.add_argument("--from-password", metavar="WORD", help="its password; without it you are asked")
+    parser.add_argument("--from-password", metavar="WORD", help="its password (default: ask for it)")
     parser.add_argument("--from-token", metavar="TOKEN", help="bearer token, instead of user and password")
     parser.add_argument(
-        "--from-config-file", metavar="FILE", help="a file with ssl.truststore.location for it"
+        "--from-config-file", metavar="FILE", help="a file with ssl.truststore.location for that server"
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="print the statements in order; create nothing"
     )
-    parser.add_argument("--offset", choices=("earliest", "latest"), help="where new queries begin to read")
+    parser.add_argument("--offset", choices=("earliest", "latest"), help="where new queries start reading")
     parser.add_argument(
         "--server",
         metavar="URL",
-        help="our server (default: the one at http://127.0.0.1:8088, or one started for this run)",
+        help="the ksql-spark server (default: http://127.0.0.1:8088, or one started for this run)",
     )
     add_connection_options(parser)
     return parser
@@ -255,11 +255,13 @@ def _left_out(source: Client, target: Client) -> list[str]:
     """What statements cannot take over: connectors, and functions that this server lacks."""
     notes = []
     for connector in _listed(source, "SHOW CONNECTORS;", "connectors"):
-        notes.append(f"connector {connector} runs on in its Connect cluster; it is not changed")
+        notes.append(f"connector {connector} keeps running in its Connect cluster, unchanged")
     missing = _listed(source, "SHOW FUNCTIONS;", "functions") - _listed(
         target, "SHOW FUNCTIONS;", "functions"
     )
-    notes += [f"there is no function {name} here; queries that call it fail" for name in sorted(missing)]
+    notes += [
+        f"the function {name} does not exist here; queries that call it fail" for name in sorted(missing)
+    ]
     return notes
 
 
@@ -318,7 +320,7 @@ def carry_out(
             else:
                 failed.add(item.name)
                 article = "a type" if item.kind == "TYPE" else f"a {same.kind.lower()}"
-                yield Outcome(item, "failed", f"{article} of that name is there, with other columns")
+                yield Outcome(item, "failed", f"{article} of that name exists with other columns")
             continue
         if missing := sorted(item.needs & failed):
             failed.add(item.name)

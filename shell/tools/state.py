@@ -40,17 +40,17 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ksql-spark state",
-        description="Rebuild the state of a query that cannot be read any more. The query forgets what it "
-        "has computed and how far it has read, and reads its topics again from where it began when it was "
-        "created, or from the first record that they still have. It writes its results again: rows of a "
-        "table replace those that are there, rows of a stream come a second time.",
+        description="Rebuild a query's state that can no longer be read. The query discards its state and "
+        "position and rereads its topics from where it first started, or from the first record that they "
+        "still have. It writes its results again: rows of a table replace the existing ones; rows of a "
+        "stream are repeated.",
     )
     parser.add_argument("action", choices=["rebuild"])
-    parser.add_argument("query", metavar="QUERY", help="its id; SHOW QUERIES lists them")
+    parser.add_argument("query", metavar="QUERY", help="the query's id; SHOW QUERIES lists ids")
     parser.add_argument(
         "--server",
         metavar="URL",
-        help="the server (default: the one at http://127.0.0.1:8088, or one started for this command)",
+        help="the server (default: http://127.0.0.1:8088, or one started for this command)",
     )
     add_output_options(parser)
     add_connection_options(parser)

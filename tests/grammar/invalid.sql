@@ -4,7 +4,7 @@
 SELEC * FROM s;
 -- 1:1 Unknown statement 'UPDATE'. INSERT INTO a table replaces the row that has the same key.
 UPDATE s SET a = 1;
--- 1:1 Unknown statement 'DELETE'. A table's row is deleted by a record with its key and no value in the table's topic
+-- 1:1 Unknown statement 'DELETE'. To delete a table's row, write a record with its key and no value to the table's topic
 DELETE FROM s WHERE a = 1;
 -- 1:13 LEFT is a reserved word
 SELECT a AS left FROM s;
@@ -12,7 +12,7 @@ SELECT a AS left FROM s;
 RUN SCRIPT 'x';
 -- 1:8 Unexpected 'VALUES'. Expected NOT, TOPIC or SCHEMA.
 ASSERT VALUES s (id INT) VALUES (1);
--- 1:69 No duration is longer than 1000000000 DAYS
+-- 1:69 A duration cannot be longer than 1000000000 DAYS
 SELECT a, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 DAY, GRACE PERIOD 9223372036854775807 DAYS) GROUP BY a;
 -- 1:1 Unknown statement ')'.
 );
@@ -32,7 +32,7 @@ CREATE STREAM table (a INT) WITH (kafka_topic='x');
 CREATE STREAM s (from INT) WITH (kafka_topic='x');
 -- 1:13 WHERE is a reserved word
 SELECT a AS where FROM s;
--- 1:9 Nothing stands between ',' and FROM.
+-- 1:9 Nothing comes between ',' and FROM.
 SELECT a, FROM s;
 -- 1:23 Unbalanced bracket: this '(' is never closed.
 SELECT * FROM s WHERE (a = 1;
@@ -92,11 +92,11 @@ CREATE TYPE t AS MAP<INT>;
 CREATE TYPE t AS DECIMAL(1);
 -- 1:18 Unexpected ')'. Expected a name.
 CREATE STREAM s () WITH (kafka_topic='x');
--- 1:40 Property KAFKA_TOPIC is given twice.
+-- 1:40 Property KAFKA_TOPIC is set twice.
 CREATE STREAM s WITH (kafka_topic='x', KAFKA_TOPIC='y');
 -- 1:25 Unexpected 'x'. Expected a literal (a string is in single quotes).
 CREATE STREAM s WITH (a=x);
--- 1:25 AS SELECT takes the columns from the query: leave out the column list.
+-- 1:25 AS SELECT takes the columns from the query: remove the column list.
 CREATE STREAM s (a INT) AS SELECT * FROM x;
 -- 1:24 A SOURCE stream or table cannot be created AS SELECT.
 CREATE SOURCE STREAM s AS SELECT * FROM x;
@@ -108,17 +108,17 @@ SELECT * FROM s WINDOW TUMBLING (SIZE 1 HUOR) GROUP BY a;
 SELECT * FROM s WINDOW TUMBLING (SIZE 1.5 HOURS) GROUP BY a;
 -- 1:23 Unexpected 'heh'. Expected a whole number.
 SELECT * FROM s LIMIT heh;
--- 1:23 The number 2147483648 is too large: at most 2147483647.
+-- 1:23 The number 2147483648 is too large; the maximum is 2147483647.
 SELECT * FROM s LIMIT 2147483648;
--- 1:32 The number 2147483647 is too large: at most 2147483646.
+-- 1:32 The number 2147483647 is too large; the maximum is 2147483646.
 SELECT * FROM s LIMIT 1 OFFSET 2147483647;
--- 1:23 Only UNION ALL is there: a plain UNION would have to remember every row.
+-- 1:23 Only UNION ALL is supported: a plain UNION would have to remember every row.
 SELECT a FROM s UNION SELECT b FROM t;
 -- 1:30 EMIT, ORDER BY, LIMIT and OFFSET come after the last SELECT of a UNION.
 SELECT a FROM s EMIT CHANGES UNION ALL SELECT b FROM t;
--- 1:8 SELECT is a keyword, which a variable cannot be named after.
+-- 1:8 SELECT is a keyword and cannot be the name of a variable.
 DEFINE select = 'x';
--- 1:8 ID is a keyword, which a variable cannot be named after.
+-- 1:8 ID is a keyword and cannot be the name of a variable.
 DEFINE id = 'x';
 -- 1:8 Unexpected '`x`'. Expected a variable name.
 DEFINE `x` = 'x';
@@ -140,9 +140,9 @@ CREATE STREAM `a b` (a INT);
 SELECT * FROM `a.b`;
 -- 1:20 'é' cannot name a stream or table: use letters, digits, _ and -.
 SELECT * FROM s AS `é`;
--- 1:29 A sub-query can only stand in FROM.
+-- 1:29 A sub-query is only allowed in FROM.
 SELECT * FROM s WHERE a IN (SELECT b FROM t);
--- 1:9 A name with other characters than letters, digits and _ needs quotes, as in 'my-topic'.
+-- 1:9 A name with characters other than letters, digits and _ needs quotes, as in 'my-topic'.
 PRINT my-topic;
 -- 1:25 Unexpected 'AT'.
 SELECT * FROM s WHERE a AT TIME ZONE 'UTC';
@@ -150,7 +150,7 @@ SELECT * FROM s WHERE a AT TIME ZONE 'UTC';
 SHOW STREAMS SHOW TABLES;
 -- 1:30 A ';' is missing before SELECT.
 EXPLAIN SELECT a FROM s AS s SELECT b FROM t;
--- 1:26 Unexpected '=='. Equality has one =.
+-- 1:26 Unexpected '=='. Equality is written with one =.
 SELECT a FROM s WHERE id == 3;
 -- 1:26 Unexpected '&'. AND joins conditions.
 SELECT a FROM s WHERE id && b;
@@ -160,11 +160,11 @@ SELECT a FROM s WHERE !b;
 SELECT id::STRING FROM s;
 -- 1:17 Unexpected '//'. A comment begins with --.
 SELECT a FROM s // b;
--- 1:27 Unexpected '‘'. Text is in straight single quotes: 'text'.
+-- 1:27 Unexpected '‘'. Text needs straight single quotes: 'text'.
 SELECT a FROM s WHERE b = ‘x’;
--- 1:27 Unexpected '“'. Text is in straight single quotes: 'text'.
+-- 1:27 Unexpected '“'. Text needs straight single quotes: 'text'.
 SELECT a FROM s WHERE b = “x”;
--- 1:10 Unexpected '–'. A minus is the character -.
+-- 1:10 Unexpected '–'. Write a minus sign as -.
 SELECT a – 1 FROM s;
 -- 1:11 There is an invisible character here, U+200B (zero width space). Delete it.
 SELECT a, ​b FROM s;
@@ -172,25 +172,25 @@ SELECT a, ​b FROM s;
 ​SELECT a FROM s;
 -- 1:34 Unexpected '{'. A map is written MAP('key' := value).
 INSERT INTO s (id, m) VALUES (1, {'a': 1});
--- 1:28 Nothing stands between ',' and ')'.
+-- 1:28 Nothing comes between ',' and ')'.
 CREATE STREAM s (id INT KEY,) WITH (kafka_topic='s');
--- 1:38 Nothing stands between ',' and ')'.
+-- 1:38 Nothing comes between ',' and ')'.
 CREATE STREAM s WITH (kafka_topic='s',);
--- 1:9 Nothing stands between ',' and ','.
+-- 1:9 Nothing comes between ',' and ','.
 SELECT a,,b FROM s;
--- 1:31 WINDOW cannot stand here: each clause comes once, in the order FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, ORDER BY, EMIT, LIMIT, OFFSET.
+-- 1:31 WINDOW is not allowed here: each clause comes once, in the order FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, ORDER BY, EMIT, LIMIT, OFFSET.
 SELECT a FROM s GROUP BY a, b WINDOW TUMBLING (SIZE 1 HOUR);
--- 1:31 WHERE cannot stand here: each clause comes once
+-- 1:31 WHERE is not allowed here: each clause comes once
 SELECT a FROM s EMIT CHANGES  WHERE a = 1;
--- 1:31 WHERE cannot stand here: each clause comes once
+-- 1:31 WHERE is not allowed here: each clause comes once
 SELECT a FROM s WHERE a = 1   WHERE b = 1;
--- 1:25 EMIT cannot stand here: each clause comes once
+-- 1:25 EMIT is not allowed here: each clause comes once
 SELECT a FROM s LIMIT 5 EMIT CHANGES;
--- 1:16 Unexpected ','. Sources are joined by JOIN … ON, as in a JOIN b ON a.id = b.id.
+-- 1:16 Unexpected ','. Join sources with JOIN … ON, as in a JOIN b ON a.id = b.id.
 SELECT * FROM s, t WHERE s.id = t.id;
--- 1:30 A join needs its condition in ON, as in a JOIN b ON a.id = b.id.
+-- 1:30 A join needs a condition with ON, as in a JOIN b ON a.id = b.id.
 SELECT * FROM s JOIN t USING (id);
--- 1:30 A join needs its condition in ON
+-- 1:30 A join needs a condition with ON
 SELECT * FROM s CROSS JOIN t EMIT CHANGES;
 -- 1:17 Unexpected '-'. A name with - needs backticks, which keep its case: `US-EAST`.
 CREATE STREAM us-east (a INT) WITH (kafka_topic='x');
@@ -198,33 +198,33 @@ CREATE STREAM us-east (a INT) WITH (kafka_topic='x');
 SELECT * FROM us-east;
 -- 1:18 Unexpected '-'. A name with - needs backticks
 TERMINATE CSAS_us-east_1;
--- 1:17 Unexpected '.'. A stream or table is named without dots; a topic may have them.
+-- 1:17 Unexpected '.'. Names of streams and tables have no dots; topics may have them.
 CREATE STREAM us.orders (a INT) WITH (kafka_topic='us.orders');
 -- 1:13 Unexpected '.'. -> reads a STRUCT's field, as in POS->LAT.
 SELECT s.pos.lat FROM s;
 -- 1:25 Unexpected 'ILIKE'. LCASE(text) LIKE 'pattern' ignores case.
 SELECT a FROM s WHERE a ILIKE 'x%';
--- 1:28 IS is for NULL and DISTINCT FROM; other values are compared with =.
+-- 1:28 IS compares with NULL or DISTINCT FROM; use = for other values.
 SELECT a FROM s WHERE b IS TRUE;
--- 1:21 There is no OVER: aggregate in a WINDOW with GROUP BY.
+-- 1:21 OVER is not supported: aggregate in a WINDOW with GROUP BY.
 SELECT ROW_NUMBER() OVER (PARTITION BY a) FROM s;
--- 1:23 A sub-query can only stand in FROM.
+-- 1:23 A sub-query is only allowed in FROM.
 SELECT a FROM s WHERE EXISTS (SELECT b FROM t);
--- 1:25 A column has no NOT NULL: any but a PRIMARY KEY may be NULL.
+-- 1:25 NOT NULL is not supported: any column except a PRIMARY KEY may be NULL.
 CREATE STREAM s (id INT NOT NULL) WITH (kafka_topic='s');
--- 1:25 PRIMARY KEY stands behind each key column, as in id INT PRIMARY KEY.
+-- 1:25 PRIMARY KEY follows each key column, as in id INT PRIMARY KEY.
 CREATE TABLE s (id INT, PRIMARY KEY (id)) WITH (kafka_topic='s');
--- 1:31 WITH stands before its SELECT: INSERT … WITH name AS (…) SELECT ….
+-- 1:31 WITH comes before its SELECT: INSERT … WITH name AS (…) SELECT ….
 WITH x AS (SELECT a FROM s)   INSERT INTO t SELECT * FROM x;
--- 1:15 INSERT INTO … SELECT has no column list: the SELECT gives all columns in their order.
+-- 1:15 INSERT INTO … SELECT has no column list: SELECT all columns in their order.
 INSERT INTO s (a, b) SELECT a, b FROM t;
--- 1:29 VALUES takes one row: write an INSERT for each.
+-- 1:29 VALUES takes one row: write an INSERT for each row.
 INSERT INTO s VALUES (1, 2) , (3, 4);
--- 1:10 DESCRIBE takes the name alone: DESCRIBE C.
+-- 1:10 DESCRIBE takes only the name: DESCRIBE C.
 DESCRIBE TABLE c;
--- 1:11 TERMINATE takes the name alone: TERMINATE CSAS_X_1.
+-- 1:11 TERMINATE takes only the name: TERMINATE CSAS_X_1.
 TERMINATE QUERY csas_x_1;
--- 1:8 IF NOT EXISTS stands before the name: CREATE STREAM IF NOT EXISTS name.
+-- 1:8 IF NOT EXISTS comes before the name: CREATE STREAM IF NOT EXISTS name.
 CREATE IF NOT EXISTS STREAM s (id INT) WITH (kafka_topic='s');
--- 1:6 IF EXISTS stands before the name: DROP STREAM IF EXISTS name.
+-- 1:6 IF EXISTS comes before the name: DROP STREAM IF EXISTS name.
 DROP IF EXISTS STREAM s;

@@ -92,8 +92,8 @@ def test_parameters_are_found_where_they_are(text: str, values: Any, expected: s
 @pytest.mark.parametrize(
     ("text", "values", "reason"),
     [
-        ("SELECT ? FROM t;", [], "1 parameters, and there are 0 values"),
-        ("SELECT 1 FROM t;", [1], "0 parameters, and there are 1 values"),
+        ("SELECT ? FROM t;", [], "1 parameters, but got 0 values"),
+        ("SELECT 1 FROM t;", [1], "0 parameters, but got 1 values"),
         ("SELECT ? FROM t;", {"a": 1}, "either"),
         ("SELECT :a FROM t;", [1], "either"),
         ("SELECT :a FROM t;", {}, ":a has no value"),

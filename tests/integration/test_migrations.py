@@ -96,7 +96,7 @@ def test_a_file_is_applied_once_and_one_that_failed_again(
     assert migrations("apply", "--all")[1] == "Nothing to apply. The current version is 3.\n"
     assert migrations("validate") == (
         0,
-        "All files of the 3 versions that were applied are as they were.\n",
+        "The files of the 3 applied versions are unchanged.\n",
         "",
     )
     project.migrations()[0].path.write_text("-- nothing")
@@ -119,7 +119,7 @@ def test_metadata_are_made_once(project: Project, migrations: Run, history: Hist
     assert history.is_initialized()
     assert "Dropped MIGRATION_SCHEMA_VERSIONS and MIGRATION_EVENTS" in migrations("destroy-metadata")[1]
     assert "nothing to drop" in migrations("destroy-metadata")[1]
-    assert "First: ksql-spark migrations initialize-metadata" in migrations("apply", "--all")[2]
+    assert "First run: ksql-spark migrations initialize-metadata" in migrations("apply", "--all")[2]
 
 
 def test_the_table_has_the_last_event_of_each_version_as_ksqldbs_tool_reads_it(

@@ -44,6 +44,6 @@ def test_what_is_said_of_tests_that_fail(capsys: pytest.CaptureFixture[str]) -> 
         "wrong.sql:21:1: VALUE_FORMAT was expected to be AVRO, but is JSON.\n",
         "wrong.sql:25:1: A has no column C. Its columns are ID, B, ROWTIME.\n",
         "wrong.sql:27:1: The test passed, but it expects an error.\n",
-        "wrong.sql:33:1: A test has no SELECT and PRINT: ASSERT VALUES reads what is written.\n",
+        "wrong.sql:33:1: A test cannot contain SELECT or PRINT: ASSERT VALUES checks what was written.\n",
     ):
         assert said in out, out

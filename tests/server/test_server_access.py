@@ -252,7 +252,7 @@ def test_the_command_writes_a_line(
     [
         (["zoe", "king"], "king"),
         (["zoe"], "ROLE"),
-        (["z:oe", "reader"], "a name has at least one letter and no colon"),
+        (["z:oe", "reader"], "a name must not be empty or contain a colon"),
         ([], "NAME"),
     ],
 )
@@ -444,10 +444,10 @@ def test_a_wrong_password_is_told_from_none(client: AppClient) -> None:
         assert answer.status_code == 401
         return str(answer.json()["message"])
 
-    assert message({}) == "This server wants to know who you are: send a user name and a password."
-    wrong = "The user name or the password is wrong."
+    assert message({}) == "This server requires authentication: send a user name and a password."
+    wrong = "The user name or password is wrong."
     assert message(basic("ada", "x")) == message(basic("nobody", "x")) == wrong
-    assert message({"Authorization": "Bearer x"}) == "This server takes only a user name and a password."
+    assert message({"Authorization": "Bearer x"}) == "This server only accepts a user name and a password."
 
 
 # ---- proxies ---------------------------------------------------------------------------------------------

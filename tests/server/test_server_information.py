@@ -66,7 +66,7 @@ def test_unknown_path(client: AppClient, path: str) -> None:
     assert response.json() == {
         "@type": "generic_error",
         "error_code": 40400,
-        "message": f"There is no resource {path}.",
+        "message": f"Resource {path} does not exist.",
     }
 
 
@@ -75,13 +75,13 @@ def test_a_slash_at_the_end_of_a_path_changes_nothing(client: AppClient) -> None
     assert client.get("/info/").json() == client.get("/info").json()
     response = client.get("/ksql/")
     assert (response.status_code, response.json()["error_code"]) == (405, 40500)
-    assert client.get("/nope/").json()["message"] == "There is no resource /nope."
+    assert client.get("/nope/").json()["message"] == "Resource /nope does not exist."
 
 
 @pytest.mark.parametrize("start", ["http://localhost:8088", "https://localhost", "/http://localhost:8088"])
 def test_a_path_may_have_the_form_of_an_address(client: AppClient, start: str) -> None:
     assert client.post(f"{start}/ksql", json={"ksql": "SHOW TOPICS;"}).json()[0]["@type"] == "kafka_topics"
-    assert client.get(f"{start}/nope").json()["message"] == "There is no resource /nope."
+    assert client.get(f"{start}/nope").json()["message"] == "Resource /nope does not exist."
 
 
 def test_wrong_method(client: AppClient) -> None:
@@ -90,7 +90,7 @@ def test_wrong_method(client: AppClient) -> None:
     assert response.json() == {
         "@type": "generic_error",
         "error_code": 40500,
-        "message": "/ksql does not take GET, only POST.",
+        "message": "/ksql does not support GET, only POST.",
     }
 
 

@@ -148,7 +148,7 @@ def test_headless_server_leaves_it_at_what_the_command_log_has(run, tmp_path: Pa
     file = tmp_path / "queries.sql"
     file.write_text("CREATE STREAM a;")
     process = run("--listen", "127.0.0.1:0", "--queries-file", str(file))
-    assert process.until("the command log has statements already")
+    assert process.until("the command log already has statements")
     assert process.until("ready: ")
 
 

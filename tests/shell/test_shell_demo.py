@@ -115,7 +115,7 @@ def test_a_story_is_read() -> None:
 
 
 def test_a_wrong_directive_is_refused_with_its_place() -> None:
-    with pytest.raises(StoryProblem, match=r"a\.sql:3: cannot read this: --@shw x"):
+    with pytest.raises(StoryProblem, match=r"a\.sql:3: cannot parse this: --@shw x"):
         stories.read(Path("a.sql"), "-- T\n\n--@shw x\n")
 
 
@@ -153,7 +153,7 @@ def test_without_the_repository_there_are_no_stories(
 
 def test_an_unknown_story(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "taxis"]) == 2
-    assert "There is no story 'taxis'. There are: avro, " in capsys.readouterr().err
+    assert "Unknown story 'taxis'. Available stories: avro, " in capsys.readouterr().err
 
 
 def test_properties_of_the_server(server) -> None:

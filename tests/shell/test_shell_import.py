@@ -177,7 +177,7 @@ def test_what_fails_is_told_and_what_needs_it_is_not_tried(
     assert sides.run() == 1
     assert capsys.readouterr().out.splitlines() == [
         "created  STREAM E",
-        "failed   STREAM S1: a stream of that name is there, with other columns",
+        "failed   STREAM S1: a stream of that name exists with other columns",
         "failed   STREAM C: not tried: it needs S1",
         "failed   STREAM D: not tried: it needs C",
         "4 statements: 1 created, 3 failed",

@@ -195,10 +195,10 @@ def test_options_reach_the_requests(server: LiveServer, engine: FakeEngine, tmp_
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-d", "novalue"], "'novalue' is not written as NAME=VALUE"),
+        (["-d", "novalue"], "'novalue' is not in the form NAME=VALUE"),
         (["--query-row-limit", "many"], "'many' is not a number"),
         (["--output", "json"], "invalid choice: 'json'"),
-        (["-u", "me", "-p", "x", "-t", "token"], "Give either a token or a user and password, not both."),
+        (["-u", "me", "-p", "x", "-t", "token"], "Pass either a token or a user and password, not both."),
         (["-p", "x"], "--password needs --user."),
         (["--config-file", "/no/such"], "Cannot read /no/such: No such file or directory."),
     ],
@@ -320,7 +320,7 @@ def test_the_state_of_a_query_is_rebuilt(server: LiveServer) -> None:
 def test_a_data_folder_is_refused_where_a_server_is_used() -> None:
     done = ksql("127.0.0.1:1", "--data-dir", "/tmp/mine", "-e", "SHOW TOPICS;")
     assert done.returncode == 2
-    assert "--data-dir is for an engine that is started here, but the server at 127.0.0.1:1" in done.stderr
+    assert "--data-dir is for an engine that the shell starts, but the server at 127.0.0.1:1" in done.stderr
 
 
 def test_where_the_services_are() -> None:

@@ -170,7 +170,7 @@ def test_output_command(session: Session, out: io.StringIO) -> None:
         "Current output format: JSON",
     ]
     assert refusal(session, "Output nonsense") == (
-        "There is no output format 'nonsense'; choose JSON or TABULAR."
+        "Unknown output format 'nonsense'; choose JSON or TABULAR."
     )
 
 
@@ -178,7 +178,7 @@ def test_set_cli(session: Session, out: io.StringIO) -> None:
     assert run(session, out, "SET CLI WRAP OFF", "set cli column-width 12;") == []
     assert (session.console.wrap, session.console.column_width) == (False, 12)
     assert refusal(session, "set cli nonsense") == (
-        "set cli takes WRAP ON|OFF, or COLUMN-WIDTH and a number (0: as the terminal has room)."
+        "set cli takes WRAP ON|OFF, or COLUMN-WIDTH and a number (0: fit the terminal)."
     )
 
 

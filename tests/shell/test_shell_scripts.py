@@ -107,7 +107,7 @@ def test_a_script_without_errors(way: Way, server: LiveServer, tmp_path: Path) -
     [
         ("SHOW TOPICS;\nSET 'nonsense' = '1';", "2:1: Not recognizable as ksql, streams"),
         ("SHOW TOPICS;\n  DEFINE v = 1;", "2:3: DEFINE is written: "),
-        ("SHOW TOPICS;\noutput nonsense;", "2:1: There is no output format 'nonsense'"),
+        ("SHOW TOPICS;\noutput nonsense;", "2:1: Unknown output format 'nonsense'"),
         ("SHOW TOPICS;\nRUN SCRIPT '/no/such';", "2:1: Cannot read /no/such: "),
         ("SHOW TOPICS;\nPRINT NOWHERE;", "2:7: Source does not exist: NOWHERE."),
     ],
@@ -213,7 +213,7 @@ def test_run_script_over_two_lines(way: Way, server: LiveServer, tmp_path: Path)
 @every_way
 def test_run_script_without_a_file(way: Way, server: LiveServer, tmp_path: Path) -> None:
     done, name = way("DEFINE x = 'y';\nRUN SCRIPT;", server.url, tmp_path)
-    assert (done.code, done.err) == (1, f"{name}:2:1: run script takes the name of a file.\n")
+    assert (done.code, done.err) == (1, f"{name}:2:1: run script takes a file name.\n")
 
 
 def test_the_place_of_a_syntax_error_is_said_once() -> None:

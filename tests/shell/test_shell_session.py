@@ -302,7 +302,7 @@ def test_something_else_that_answers() -> None:
 
 
 def test_a_path_that_the_server_does_not_have(server: LiveServer) -> None:
-    with pytest.raises(ServerError, match=r"There is no resource /nope/info\."):
+    with pytest.raises(ServerError, match=r"Resource /nope/info does not exist"):
         Client(server.url + "/nope").info()
 
 
@@ -333,14 +333,14 @@ def test_a_server_that_is_gone_is_passed_over(server: LiveServer) -> None:
 @pytest.mark.parametrize(
     ("credentials", "message"),
     [
-        ({}, "The server wants to know who you are: give a user and password with --user and --password, or"),
+        ({}, "The server requires authentication: pass a user and password with --user and --password, or"),
         (
             {"auth": ("ada", "wrong")},
-            "The server does not accept the password of ada: The user name or the password is wrong.",
+            "The server rejected the password of ada: The user name or password is wrong.",
         ),
         (
             {"token": "x"},
-            "The server does not accept the token: This server takes only a user name and a password.",
+            "The server rejected the token: This server only accepts a user name and a password.",
         ),
     ],
 )
@@ -360,7 +360,7 @@ def test_a_wrong_password_is_told_from_none(
 
 def test_what_another_server_says_of_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     for status, error in ((401, "Unauthorized"), (403, "Forbidden")):
-        for auth, message in ((None, "The server wants to know"), (("a", "b"), "The server does not accept")):
+        for auth, message in ((None, "The server requires"), (("a", "b"), "The server rejected")):
             client = Client("http://other:1", auth)
 
             def refused(*_: object, status: int = status, error: str = error, **__: object) -> None:

@@ -50,11 +50,11 @@ def test_a_file_of_tests(path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("CREATE STREAM a;\n", "there is no --@test before this statement"),
-        ("\n--@expected.error: x\n", ":2: there is no --@test before this line"),
+        ("CREATE STREAM a;\n", "no --@test precedes this statement"),
+        ("\n--@expected.error: x\n", ":2: no --@test precedes this line"),
         ("--@test: a\n--@expect.error: x\n", ":2: --@expect.error is not known"),
         ("-- nothing\n", "there is no test"),
-        ("DROP STREAM a;\n--@test: a\n", ":1: there is no --@test before this statement"),
+        ("DROP STREAM a;\n--@test: a\n", ":1: no --@test precedes this statement"),
     ],
 )
 def test_files_that_are_not_right(tmp_path: Path, text: str, message: str) -> None:
@@ -70,10 +70,10 @@ def test_files_below_folders(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     named = tmp_path / "sub/notes.txt"
     assert find([tmp_path, named]) == [tmp_path / "b.sql", tmp_path / "sub/a.sql", named]
-    with pytest.raises(OptionProblem, match="There is no file or folder"):
+    with pytest.raises(OptionProblem, match="does not exist"):
         find([tmp_path / "none"])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(OptionProblem, match=r"There is no file \*.sql"):
+    with pytest.raises(OptionProblem, match=r"contains no \*.sql file"):
         find([tmp_path / "empty"])
 
 
@@ -127,7 +127,7 @@ def test_time_of_an_insert(text: str, time: int | None) -> None:
 
 def test_wrong_options_start_no_engine(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(path), "--only", "tenth"]) == 2
-    assert "No test has 'tenth' in its name." in capsys.readouterr().err
+    assert "No test name contains 'tenth'." in capsys.readouterr().err
     assert main([str(path), "--properties", "/none"]) == 2
     with pytest.raises(SystemExit, match="2"):
         main([str(path), "--timeout", "0"])

@@ -98,21 +98,21 @@ def main(argv: Sequence[str]) -> int:
 def listing() -> str:
     """All stories, one line each. Raises StoryProblem."""
     if not stories.names():
-        raise StoryProblem(f"There are no stories: the folder {stories.FOLDER} is only in the repository.")
+        raise StoryProblem(f"No stories found: the directory {stories.FOLDER} is only in the repository.")
     width = max(map(len, stories.names()))
     lines = [f"  {name.ljust(width)}  {stories.load(name).title}" for name in stories.names()]
-    return "\n".join(["ksql-spark demo STORY runs one of these, until Ctrl-C:", "", *lines])
+    return "\n".join(["ksql-spark demo STORY runs one of these until Ctrl-C:", "", *lines])
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ksql-spark demo",
-        description="Run a story of the folder examples: start an engine in a temporary folder, generate "
-        "events, run the story's statements and show their results, live, until Ctrl-C. It leaves nothing "
-        "behind. Without a name, list the stories.",
+        description="Run an example story: start an engine in a temporary directory, generate events, run "
+        "the story's statements and show their results live until Ctrl-C. The demo leaves nothing behind. "
+        "Without a name, list the stories.",
     )
     parser.add_argument("story", metavar="STORY", nargs="?", help="the name of a story, for example taxi")
-    parser.add_argument("--seconds", metavar="N", type=float, help="end after N seconds of results")
+    parser.add_argument("--seconds", metavar="N", type=float, help="stop after N seconds of results")
     parser.add_argument("--server", metavar="URL", help="use this server instead of starting one")
     return parser
 
@@ -415,7 +415,7 @@ def _property(client: Client, name: str) -> str:
         for found in entity.get("properties") or []:
             if str(found.get("name", "")).removeprefix("ksql.streams.") == name and found.get("value"):
                 return str(found["value"])
-    raise DemoProblem(f"The server has no {name} in SHOW PROPERTIES, which this story needs.")
+    raise DemoProblem(f"This story needs {name}, which the server's SHOW PROPERTIES lacks.")
 
 
 def _queries_into(client: Client, sinks: set[str]) -> list[str]:

@@ -111,7 +111,7 @@ def load(name: str, folder: Path = FOLDER) -> Story:
     """
     known = names(folder)
     if name not in known:
-        raise StoryProblem(f"There is no story '{name}'. There are: {', '.join(known)}.")
+        raise StoryProblem(f"Unknown story '{name}'. Available stories: {', '.join(known)}.")
     file = folder / name / f"{name}.sql"
     return read(file, file.read_text(encoding="utf-8"))
 
@@ -136,7 +136,7 @@ def read(file: Path, text: str) -> Story:
         else:
             step = _step(word, rest, file.parent)
             if step is None:
-                raise StoryProblem(f"{file}:{line}: cannot read this: {match[0]}")
+                raise StoryProblem(f"{file}:{line}: cannot parse this: {match[0]}")
             steps.append((line, step))
     ordered = tuple(step for _, step in sorted(steps, key=lambda placed: placed[0]))
     return Story(file.stem, file, title, ordered, server, has_registry, tuple(connectors))

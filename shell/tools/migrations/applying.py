@@ -64,14 +64,14 @@ def check_applied(migrations: Sequence[Migration], known: Standing) -> int:
     while version != NO_VERSION:
         event = known.versions.get(version)
         if event is None or event.state != MIGRATED:
-            raise ClientError(f"The server does not know how version {version} was applied.")
+            raise ClientError(f"The server has no record of how version {version} was applied.")
         file = files.get(int(version))
         if file is None:
-            raise ClientError(f"The file of version {version} ({event.name}), which was applied, is gone.")
+            raise ClientError(f"The file of the applied version {version} ({event.name}) is missing.")
         if file.checksum() != event.checksum:
             raise ClientError(
                 f"{file.path.name} was changed after it was applied: its MD5 was {event.checksum} and is "
-                f"{file.checksum()}. Put it back as it was, and write the change as a new migration."
+                f"now {file.checksum()}. Restore it, and write the change as a new migration."
             )
         count += 1
         version = event.previous
@@ -102,9 +102,9 @@ def choose(
         if version is None:
             continue
         if version < begin:
-            raise ClientError(f"Version {version} is not newer than the last one that was applied, {newest}.")
+            raise ClientError(f"Version {version} is not newer than the last applied version, {newest}.")
         if version not in {migration.version for migration in ahead}:
-            raise ClientError(f"There is no migration with version {version}.")
+            raise ClientError(f"No migration has version {version}.")
     if wanted.version is not None:
         return [migration for migration in ahead if migration.version == wanted.version]
     if wanted.until is not None:
@@ -114,8 +114,8 @@ def choose(
 
 def _busy(holder: Event) -> ClientError:
     return ClientError(
-        f"Version {holder.version} is being applied by somebody else. If whoever did is gone: look at what "
-        "its statements have made, and apply it again with --take-over."
+        f"Another process is applying version {holder.version}. If that process is gone, check what its "
+        f"statements created, then apply the version again with --take-over."
     )
 
 
@@ -133,7 +133,7 @@ def parts_of(migration: Migration) -> list[grammar.StatementText]:
             raise ClientError(f"{place}: This {part.open} is never closed.")
         if word not in _ALLOWED:
             raise ClientError(
-                f"{place}: A migration cannot have {word}. It may have {', '.join(sorted(_ALLOWED))}."
+                f"{place}: A migration cannot contain {word}. Allowed: {', '.join(sorted(_ALLOWED))}."
             )
         if not part.complete:
             raise ClientError(f"{place}: This statement does not end in ';'.")
@@ -196,7 +196,7 @@ class Applying:
             message = failure.located(migration.path.name)
             raise self._failed(begun, message) from None
         except KeyboardInterrupt:
-            told = "stopped by Ctrl-C or SIGTERM; the server may still carry out what was sent to it."
+            told = "stopped by Ctrl-C or SIGTERM; the server may still run the last statement."
             reason = f"{migration.path.name}: {told}"
             self._console.error(str(self._failed(begun, reason)))
             raise
@@ -219,14 +219,17 @@ class Applying:
             raise _busy(now.holder or claim)
         if now.current != known.current:
             self._history.claim(replace(claim, state=RELEASED))
-            raise ClientError("Somebody else has applied migrations meanwhile. Look at info, and try again.")
+            raise ClientError("Another process has applied migrations meanwhile. Check info, then try again.")
 
     def _failed(self, begun: Event, message: str) -> ClientError:
         """The error to show, after an event that says why."""
         try:
             self._end(begun, ERROR, message.partition("\n")[0])
         except ClientError as error:
-            stays = f"Version {begun.version} stays marked as running: that could not be written. {error}"
+            stays = (
+                f"Version {begun.version} stays marked as running, because the change could not be written. "
+                f"{error}"
+            )
             return ClientError(f"{message}\n{stays}")
         return ClientError(message)
 

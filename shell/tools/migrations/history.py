@@ -59,7 +59,7 @@ class NotInitialized(ClientError):
 
     def __init__(self) -> None:
         super().__init__(
-            "The server knows of no migrations yet. First: ksql-spark migrations initialize-metadata"
+            "The server has no migration metadata. First run: ksql-spark migrations initialize-metadata"
         )
 
 

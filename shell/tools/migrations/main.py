@@ -65,7 +65,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _new_project(options: argparse.Namespace, console: Console) -> None:
     project = Project.create(options.path, options.url)
-    console.line(f"Made {project.config} and {project.folder}.")
+    console.line(f"Created {project.config} and {project.folder}.")
     console.line(f"Next: cd {options.path} && ksql-spark migrations initialize-metadata")
 
 
@@ -101,18 +101,18 @@ class _Server:
 def _initialize(options: argparse.Namespace, console: Console) -> None:
     with _Server(options, console) as server:
         if server.history.is_initialized():
-            console.line(f"{server.project.stream} and {server.project.table} are there already.")
+            console.line(f"{server.project.stream} and {server.project.table} already exist.")
             return
         with console.busy():
             server.history.initialize()
-        console.line(f"Made the stream {server.project.stream} and the table {server.project.table}.")
+        console.line(f"Created the stream {server.project.stream} and the table {server.project.table}.")
 
 
 def _destroy(options: argparse.Namespace, console: Console) -> None:
     with _Server(options, console) as server, console.busy():
         dropped = server.history.destroy()
-    what = f"Dropped {' and '.join(dropped)} with their topics." if dropped else "There was nothing to drop."
-    console.line(f"{what} What the migrations have made stays.")
+    what = f"Dropped {' and '.join(dropped)} with their topics." if dropped else "Nothing to drop."
+    console.line(f"{what} What the migrations created stays.")
 
 
 def _apply(options: argparse.Namespace, console: Console) -> None:
@@ -169,7 +169,7 @@ def _at(known: Standing) -> str:
 def _validate(options: argparse.Namespace, console: Console) -> None:
     with _Server(options, console) as server:
         count = check_applied(server.project.migrations(), standing(server.history.read()))
-    console.line(f"All files of the {count} versions that were applied are as they were.")
+    console.line(f"The files of the {count} applied versions are unchanged.")
 
 
 def _info(options: argparse.Namespace, console: Console) -> None:
@@ -225,10 +225,10 @@ def _version(text: str) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ksql-spark migrations",
-        description="Apply versioned files of statements to a server, in order and once each, as ksqlDB's "
-        "ksql-migrations does. A project is a folder with ksql-migrations.properties and migrations/, whose "
-        "files are called V000001__create_orders.sql. The server keeps what was applied, in a stream and a "
-        "table. docs/how-to/migrations.md tells more.",
+        description="Apply versioned files of statements to a server in order, each once, as ksqlDB's "
+        "ksql-migrations does. A project is a directory with ksql-migrations.properties and migrations/, "
+        "which contains files such as V000001__create_orders.sql. The server records applied versions in a "
+        "stream and a table. See docs/how-to/migrations.md.",
     )
     parser.add_argument(
         "-c",
@@ -236,7 +236,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         type=Path,
         default=Path(CONFIG),
-        help="the project's properties (default: %(default)s in this folder)",
+        help="the project's properties (default: %(default)s in the current directory)",
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
@@ -247,18 +247,20 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run)
         return added
 
-    new = command("new-project", "make the folder of a project", _new_project)
+    new = command("new-project", "create a project directory", _new_project)
     new.add_argument("path", metavar="PATH", type=Path, help="the folder")
     new.add_argument("url", metavar="URL", type=_url, help="the server, for example http://localhost:8088")
-    command("initialize-metadata", "make the stream and the table of what was applied", _initialize)
-    create = command("create", "make an empty file for the next version", _create)
+    command("initialize-metadata", "create the stream and table that record applied versions", _initialize)
+    create = command("create", "create an empty file for the next version", _create)
     create.add_argument("description", metavar="DESCRIPTION", nargs="+", help="what it does")
-    create.add_argument("-v", "--version", metavar="N", type=_version, help="its version (default: one more)")
-    apply = command("apply", "apply files that were not applied yet", _apply)
+    create.add_argument(
+        "-v", "--version", metavar="N", type=_version, help="its version (default: the next one)"
+    )
+    apply = command("apply", "apply pending files", _apply)
     which = apply.add_mutually_exclusive_group(required=True)
     which.add_argument("-a", "--all", action="store_true", help="all of them")
     which.add_argument("-n", "--next", action="store_true", help="the next one")
-    which.add_argument("-u", "--until", metavar="N", type=_version, help="those up to version N")
+    which.add_argument("-u", "--until", metavar="N", type=_version, help="all up to version N")
     which.add_argument("-v", "--version", metavar="N", type=_version, help="version N alone")
     apply.add_argument(
         "-d",
@@ -273,9 +275,9 @@ def _parser() -> argparse.ArgumentParser:
     apply.add_argument(
         "--take-over",
         action="store_true",
-        help="apply a version again that is marked as running, because whoever applied it is gone",
+        help="reapply a version that is marked as running because its process is gone",
     )
-    command("info", "list versions, and what became of them", _info)
-    command("validate", "check that files of versions that were applied are as they were", _validate)
-    command("destroy-metadata", "drop the stream and the table of what was applied", _destroy)
+    command("info", "list versions and their states", _info)
+    command("validate", "check that the files of applied versions are unchanged", _validate)
+    command("destroy-metadata", "drop the stream and table that record applied versions", _destroy)
     return parser

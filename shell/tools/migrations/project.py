@@ -74,8 +74,8 @@ class Project:
         """
         if not config.is_file():
             raise OptionProblem(
-                f"There is no file {config}. Make a project with new-project, go to its folder, or name its "
-                "file with --config-file."
+                f"{config} does not exist. Create a project with new-project, change to its directory, or "
+                f"pass its file with --config-file."
             )
         properties = properties_of(str(config))
         if not properties.get(_URL):
@@ -95,9 +95,9 @@ class Project:
             with config.open("x", encoding="utf-8") as file:
                 file.write(f"{_URL}={url}\n")
         except FileExistsError as error:
-            raise OptionProblem(f"{error.filename} is there already.") from None
+            raise OptionProblem(f"{error.filename} already exists.") from None
         except OSError as error:
-            raise OptionProblem(f"Cannot make {error.filename}: {error.strerror}.") from None
+            raise OptionProblem(f"Cannot create {error.filename}: {error.strerror}.") from None
         return cls(config, {_URL: url})
 
     @property
@@ -146,7 +146,7 @@ class Project:
         try:
             paths = sorted(path for path in self.folder.iterdir() if path.is_file())
         except OSError as error:
-            raise OptionProblem(f"Cannot read the folder {self.folder}: {error.strerror}.") from None
+            raise OptionProblem(f"Cannot read the directory {self.folder}: {error.strerror}.") from None
         found: dict[int, Migration] = {}
         for path in paths:
             match = _FILE.fullmatch(path.name)
@@ -154,7 +154,7 @@ class Project:
                 continue
             version = int(match[1])
             if version == 0:
-                raise OptionProblem(f"{path}: versions begin with 1.")
+                raise OptionProblem(f"{path}: versions start at 1.")
             if version in found:
                 raise OptionProblem(f"{found[version].path.name} and {path.name} have the same version.")
             found[version] = Migration(version, path)
@@ -172,16 +172,20 @@ class Project:
         """
         name = re.sub(r"\s+", "_", description.strip())
         if not re.fullmatch(r"[\w.-]+", name):
-            raise OptionProblem("A description has letters, digits, spaces and . _ - only, and at least one.")
+            raise OptionProblem(
+                "A description must not be empty and may only contain letters, digits, spaces and . _ -"
+            )
         there = {migration.version: migration for migration in self.migrations()}
         chosen = max(there, default=0) + 1 if version is None else version
         if not 1 <= chosen <= MAX_VERSION:
-            raise OptionProblem(f"A version is a number from 1 to {MAX_VERSION}.")
+            raise OptionProblem(f"A version must be a number from 1 to {MAX_VERSION}.")
         if chosen in there:
-            raise OptionProblem(f"There is a migration with version {chosen}: {there[chosen].path.name}")
+            raise OptionProblem(
+                f"A migration with version {chosen} already exists: {there[chosen].path.name}"
+            )
         path = self.folder / f"V{chosen:06}__{name}.sql"
         try:
             path.touch(exist_ok=False)
         except OSError as error:
-            raise OptionProblem(f"Cannot make {path}: {error.strerror}.") from None
+            raise OptionProblem(f"Cannot create {path}: {error.strerror}.") from None
         return Migration(chosen, path)

@@ -51,10 +51,10 @@ def find(places: Iterable[Path]) -> list[Path]:
     found: dict[Path, None] = {}
     for place in places:
         if not place.exists():
-            raise OptionProblem(f"There is no file or folder {place}.")
+            raise OptionProblem(f"{place} does not exist.")
         inside = sorted(place.rglob("*.sql")) if place.is_dir() else [place]
         if not inside:
-            raise OptionProblem(f"There is no file *.sql in {place}.")
+            raise OptionProblem(f"{place} contains no *.sql file.")
         found.update(dict.fromkeys(inside))
     return list(found)
 
@@ -68,7 +68,7 @@ def read(path: Path) -> list[SqlTest]:
     text = read_script(str(path))
     tests = list(_tests(path, text.split("\n")))
     if not tests:
-        raise OptionProblem(f"{path}: there is no test. A test begins with a line --@test: NAME")
+        raise OptionProblem(f"{path}: no tests found. A test begins with a line --@test: NAME")
     return tests
 
 
@@ -87,9 +87,11 @@ def _tests(path: Path, lines: list[str]) -> Iterator[SqlTest]:
             test, body = SqlTest(path, value, number), [""] * number
         elif directive not in (_ERROR, _MESSAGE):
             known = ", ".join(f"--@{name}" for name in ("test", _ERROR, _MESSAGE))
-            raise OptionProblem(f"{path}:{number}: --@{directive} is not known. There are {known}.")
+            raise OptionProblem(
+                f"{path}:{number}: unknown directive --@{directive}. Known directives: {known}."
+            )
         elif test is None:
-            raise OptionProblem(f"{path}:{number}: there is no --@test before this line.")
+            raise OptionProblem(f"{path}:{number}: no --@test precedes this line.")
         else:
             body.append("")
             if directive == _ERROR:
@@ -104,4 +106,4 @@ def _whole(test: SqlTest | None, path: Path, body: list[str]) -> Iterator[SqlTes
     if test is not None:
         yield replace(test, text=text)
     elif parts := grammar.split(text):
-        raise OptionProblem(f"{path}:{parts[0].line}: there is no --@test before this statement.")
+        raise OptionProblem(f"{path}:{parts[0].line}: no --@test precedes this statement.")

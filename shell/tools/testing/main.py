@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
         tests = [test for path in find(options.paths) for test in read(path)]
         tests = [test for test in tests if options.only is None or options.only in test.name]
         if not tests:
-            raise OptionProblem(f"No test has '{options.only}' in its name.")
+            raise OptionProblem(f"No test name contains '{options.only}'.")
         with _engine(options, console) as client:
             return _run(tests, Runner(client, options.timeout), console)
     except OptionProblem as problem:
@@ -96,13 +96,15 @@ def _seconds(text: str) -> float:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ksql-spark test",
-        description="Run files of tests on an engine of its own, as ksqlDB's run-ksql-test does. A test "
-        "begins with a line --@test: NAME and has statements, INSERT INTO … VALUES for its input, and ASSERT "
-        "VALUES, ASSERT NULL VALUES, ASSERT STREAM and ASSERT TABLE for what should come of it. "
-        "docs/how-to/tests.md tells more.",
+        description="Run test files on a temporary engine, as ksqlDB's run-ksql-test does. A test begins "
+        "with a line --@test: NAME and has statements: INSERT INTO … VALUES for its input, and ASSERT "
+        "VALUES, ASSERT NULL VALUES, ASSERT STREAM and ASSERT TABLE for the expected results. See "
+        "docs/how-to/tests.md.",
     )
-    parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="files, or folders of .sql files")
-    parser.add_argument("--only", metavar="TEXT", help="run only tests with this in their names")
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="+", type=Path, help="files, or directories of .sql files"
+    )
+    parser.add_argument("--only", metavar="TEXT", help="run only tests whose names contain this text")
     parser.add_argument(
         "--timeout",
         metavar="SECONDS",

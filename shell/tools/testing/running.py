@@ -169,7 +169,7 @@ class _Run:
         if not part.complete:
             raise ClientError("This statement does not end in ';'.")
         if statements.kind_of(part.text) in (Kind.QUERY, Kind.PRINT):
-            raise ClientError("A test has no SELECT and PRINT: ASSERT VALUES reads what is written.")
+            raise ClientError("A test cannot contain SELECT or PRINT: ASSERT VALUES checks what was written.")
         match self._parsed(part):
             case AssertValues() as statement:
                 self._assertions.values(statement)
@@ -245,7 +245,7 @@ class _Run:
             while not self._has_read(sink):
                 if time.monotonic() > deadline:
                     raise ClientError(
-                        f"The query that writes {sink} has not read its topics to their ends after "
+                        f"The query that writes {sink} did not read its topics to the end within "
                         f"{self._timeout_s:g} s."
                     )
                 time.sleep(_LOOK_S)
