@@ -1,7 +1,7 @@
-"""What this server knows of others with its id (reference §7.1).
+"""What this server knows about the other servers with its service id (reference §7.1).
 
-Servers that share queries know each other by Kafka's group protocol (runtime/cluster/placement.py). Otherwise
-there are only the heartbeats and lags that others report, and nothing acts on them.
+Servers that share queries know each other through Kafka's group protocol (runtime/cluster/placement.py).
+Otherwise there are only the heartbeats and lags that other servers report, and nothing acts on them.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ REBALANCE_S = 30.0
 
 @dataclass
 class _Other:
-    """Another server: when it was heard of last (epoch milliseconds), and the lags that it reported."""
+    """Another server: when it was last heard of (epoch milliseconds), and the lags that it reported."""
 
     heard_ms: int
     lags: Mapping[str, Any]
 
 
 class Cluster:
-    """The servers that are known, this one among them. Thread-safe.
+    """The known servers, including this one. Thread-safe.
 
     Args:
         services: the parts of this server.
@@ -58,7 +58,7 @@ class Cluster:
         self._services = services
         self._others: dict[str, _Other] = {}
         self._lock = threading.Lock()
-        #: what other servers may know of this one
+        #: what other servers may know about this one
         self._told: Mapping[str, Any] = {}
         self._closing = threading.Event()
         if services.placement is not None and self.has_lags:
@@ -68,7 +68,7 @@ class Cluster:
 
     @property
     def has_heartbeats(self) -> bool:
-        """Whether servers watch each other (ksql.heartbeat.enable), or share queries."""
+        """Whether servers exchange heartbeats (ksql.heartbeat.enable) or share queries."""
         return bool(self._services.config["ksql.heartbeat.enable"]) or self._services.placement is not None
 
     @property
@@ -77,13 +77,13 @@ class Cluster:
         return bool(self._services.config["ksql.lag.reporting.enable"])
 
     def heartbeat(self, server: str, timestamp_ms: int) -> None:
-        """Note that ``server`` (host:port) was alive at ``timestamp_ms``, epoch milliseconds."""
+        """Record that ``server`` (host:port) was alive at ``timestamp_ms``, epoch milliseconds."""
         with self._lock:
             other = self._others.setdefault(server, _Other(0, {}))
             other.heard_ms = max(other.heard_ms, timestamp_ms)
 
     def report(self, server: str, lags: Mapping[str, Any]) -> None:
-        """Note the lags of ``server``: a ``hostStoreLags`` object."""
+        """Record the lags of ``server``: a ``hostStoreLags`` object."""
         with self._lock:
             other = self._others.setdefault(server, _Other(0, {}))
             other.lags = dict(lags)
@@ -121,7 +121,9 @@ class Cluster:
     def _sharing(
         self, tables: Iterable[ManagedQuery], now_ms: int, own: dict[str, HostStatus]
     ) -> dict[str, HostStatus]:
-        """The servers that share queries, and which of ``tables`` each of them writes; ``own``: this one."""
+        """The servers that share queries, and which of ``tables`` each of them writes; ``own`` is this
+        server.
+        """
         placement = self._services.placement
         if placement is None:
             return own
@@ -151,7 +153,8 @@ class Cluster:
         return {host: replace(status, drained=is_drained(host)) for host, status in (others | own).items()}
 
     def drain(self) -> DrainStatus:
-        """Hand this server's queries over to others, and take none until serve(); it answers as before.
+        """Hand this server's queries over to others, and take none until serve(); the server keeps serving
+        requests.
 
         Raises:
             KsqlError: BAD_REQUEST where servers do not share queries; KAFKA_REFUSED if it takes too long.
@@ -185,7 +188,7 @@ class Cluster:
     # ---- interactive queries, as Kafka Streams has them --------------------------------------------------
 
     def metadata_for_key(self, table: str, key: Mapping[str, Any]) -> KeyQueryMetadata:
-        """Which partition has a key of a table, and who writes it (KafkaStreams.queryMetadataForKey).
+        """The partition of a table's key, and the server that writes it (KafkaStreams.queryMetadataForKey).
 
         Args:
             table: its name, upper case unless it is quoted with back-quotes.
@@ -218,8 +221,8 @@ class Cluster:
         )
 
     def all_metadata(self) -> list[StreamsMetadata]:
-        """What each server runs (KafkaStreams.metadataForAllStreamsClients): tables that it writes, and the
-        partitions that it reads.
+        """What each server runs (KafkaStreams.metadataForAllStreamsClients): the tables that it writes and
+        the partitions that it reads.
 
         Raises:
             KsqlError: as KafkaAdmin.
@@ -244,7 +247,7 @@ class Cluster:
         return found
 
     def _owners(self, queries: Iterable[ManagedQuery]) -> dict[str, str | None]:
-        """Query -> the server that runs it; None: none does now."""
+        """Query -> the server that runs it; None if no server does."""
         placement = self._services.placement
         if placement is None:
             return dict.fromkeys((query.id for query in queries), self._services.server.host)
@@ -254,14 +257,14 @@ class Cluster:
     # ---- lags --------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Look at lags no more."""
+        """Stop watching lags."""
         self._closing.set()
 
     def _watch_lags(self, every_s: float) -> None:
         while not self._closing.wait(every_s):
             try:
                 self._told = {"lags": [int(time.time() * 1000), self._lags_now()]}
-            except Exception:  # whatever is wrong, the next look may succeed
+            except Exception:  # the next attempt may succeed, whatever is wrong
                 log.exception("could not read the lag of views")
 
     def _lags_now(self) -> Lags:
@@ -270,7 +273,7 @@ class Cluster:
         for name, (positions, topic) in self._services.views.positions().items():
             try:
                 ends = self._services.views.ends([topic])[topic]
-            except KsqlError:  # the topic or the broker has gone; the next answer may know better
+            except KsqlError:  # the topic or broker is gone; the next response may know better
                 continue
             lags[name] = {str(p): (positions.get(p, 0), end) for p, end in ends.items()}
         return lags
@@ -280,7 +283,7 @@ class Cluster:
 
 
 def _shown_lags(told: Sequence[Any]) -> HostStoreLags:
-    """Lags, of when they were known (epoch milliseconds) and Lags."""
+    """Lags, with the time at which they were known (epoch milliseconds), as Lags."""
     known_ms, lags = told
     stores = {
         table: StateStoreLags(
@@ -299,7 +302,7 @@ def _shown_lags(told: Sequence[Any]) -> HostStoreLags:
 
 
 def _host_info(address: str) -> HostInfo:
-    """Of host:port."""
+    """The parts of host:port."""
     host, _, port = address.rpartition(":")
     return HostInfo(host or address, int(port) if host and port.isdigit() else -1)
 

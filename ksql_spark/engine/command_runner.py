@@ -1,8 +1,7 @@
-"""Carries out the commands of the command log, in its order: the only one that changes the metastore.
+"""Executes the commands of the command log in order; nothing else changes the metastore.
 
-A statement is checked (execution.py), written to the log, and carried out here once it is read from there,
-like the commands of other servers and those of earlier runs. So all servers, and all replays, go through the
-same states.
+A statement is validated (execution.py), written to the log, and executed here when it is read back, like the
+commands of other servers and earlier runs. So all servers and all replays go through the same states.
 """
 
 from __future__ import annotations
@@ -42,17 +41,17 @@ log = logging.getLogger(__name__)
 
 #: how long a reader waits for commands at a time, seconds
 POLL_S = 0.5
-#: pause after the log could not be read, seconds
+#: pause after a failed read of the log, seconds
 PAUSE_S = 0.5
 
 
 class Overtaken(Exception):
-    """A command was void: another one came first. Its statement has to be checked again."""
+    """A command was void because another command came first. Its statement must be validated again."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """A command that was carried out: its number in the log, its token there, and its outcome."""
+    """An executed command: its number in the log, its token there, and its outcome."""
 
     sequence: int
     token: str | None
@@ -74,17 +73,17 @@ class CommandRunner:
         self._reader: CommandReader | None = None
         #: the number of the next command
         self._next = 0
-        #: token -> a command that this server writes, with its action, until it is carried out
+        #: token -> a command that this server is writing, with its action, until it has been executed
         self._own: dict[str, tuple[Logged, Future[Done]]] = {}
         self._own_lock = threading.Lock()
-        #: ids of queries that commands have started, and of those whose command could not be carried out
+        #: ids of queries that commands have started, and of those whose command failed
         self._logged: set[str] = set()
         self._skipped: set[str] = set()
         #: command id -> its status
         self.statuses: dict[str, CommandStatus] = {}
-        #: how many commands have been carried out since the start
+        #: how many commands have been executed since startup
         self.carried_out = 0
-        #: why the log cannot be read at the moment
+        #: why the log currently cannot be read
         self._failure: KsqlError | None = None
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
@@ -94,7 +93,7 @@ class CommandRunner:
     def replay(self, report: Callable[[str], None]) -> None:
         """Rebuild metastore and queries from the command log; remove checkpoints of queries that have ended.
 
-        Records that cannot be carried out are skipped: reported, logged, and noted in ``services.commands``.
+        Records that cannot be executed are skipped, reported, logged, and kept in ``services.commands``.
 
         Raises:
             KsqlError: STOPPED.
@@ -116,7 +115,7 @@ class CommandRunner:
             report(f"replayed {count} statements")
 
     def finish_pending(self) -> None:
-        """Remove the orphans of a statement during which the server was killed."""
+        """Remove the orphans of a statement that was running when the server was killed."""
         services = self._services
         left = self._pending.orphans(self._order.has)
         used = {source.topic for source in services.metastore.sources()}
@@ -133,7 +132,7 @@ class CommandRunner:
         self._thread.start()
 
     def close(self) -> None:
-        """Carry out no more commands; may be called more than once."""
+        """Stop executing commands; may be called more than once."""
         self._closing.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
@@ -144,15 +143,16 @@ class CommandRunner:
     # ---- this server's statements --------------------------------------------------------------------
 
     def write(self, action: Logged, command: Command) -> Done:
-        """Write a command to the log, and wait until it is carried out. For one thread at a time.
+        """Write a command to the log and wait until it has been executed. Only one thread may call it at a
+        time.
 
         Args:
-            action: of its statement.
-            command: without what ``action`` prepares; ``follows`` is the last command that the check knew.
+            action: the statement's action.
+            command: without what ``action`` prepares; ``follows`` is the last command that validation saw.
 
         Raises:
-            Overtaken: nothing has happened.
-            KsqlError: what prepares it failed, or it could not be written; STOPPED.
+            Overtaken: nothing has changed.
+            KsqlError: preparing or writing it failed; STOPPED.
         """
         token = uuid.uuid4().hex
         future: Future[Done] = Future()
@@ -190,9 +190,9 @@ class CommandRunner:
         self._pending.done()
 
     def _settle(self, action: Logged, future: Future[Done]) -> None:
-        """Undo what prepared a command that could not be written.
+        """Undo the preparation of a command that could not be written.
 
-        It may be in the log all the same. Where that cannot be known now, the next start cleans up.
+        The command may still be in the log. If that cannot be determined now, the next start cleans up.
         """
         try:
             end = self._services.log.end()
@@ -205,7 +205,7 @@ class CommandRunner:
             self._undo(action)
 
     def _wait(self, future: Future[Done]) -> Done:
-        """The result of a command that is in the log."""
+        """The result of a command in the log."""
         failing_since: float | None = None
         while True:
             try:
@@ -246,11 +246,11 @@ class CommandRunner:
                         self._reader.close()
                         self._reader = None
                     if error.condition == "SERVICE_ID_TAKEN":
-                        return  # what comes is the other server's to carry out
+                        return  # from here on, the other server executes commands
                     self._closing.wait(PAUSE_S)
 
     def _handle(self, sequence: int, command: Command | Unreadable, report: Callable[[str], None]) -> None:
-        """Carry out the log's next record, unless it is void or no command."""
+        """Execute the log's next record, unless it is void or not a command."""
         services = self._services
         with self._own_lock:
             own = self._own.pop(command.token, None) if command.token is not None else None
@@ -266,7 +266,7 @@ class CommandRunner:
                 try:
                     outcome = self._carry_out(sequence, command, own[0] if own is not None else None)
                     done = Done(sequence, command.token, outcome)
-                except Exception as error:  # whatever is in the log, the server goes on
+                except Exception as error:  # whatever the log contains, the server continues
                     self._not_carried_out(sequence, command, error, report)
                     failure = error
             services.commands.token = self._order.last
@@ -293,7 +293,7 @@ class CommandRunner:
             future.set_result(done)
 
     def _carry_out(self, sequence: int, command: Command, own: Logged | None) -> Outcome:
-        """Carry out a command: by the action that was made when it was checked, or by one of its text."""
+        """Execute a command with the action from its validation, or with an action made from its text."""
         services = self._services
         is_live = not services.queries.is_replaying
         before = services.metastore.copy() if is_live else None
@@ -309,7 +309,7 @@ class CommandRunner:
             raise
         if is_live:
             services.catalog.publish()
-        if outcome is None:  # it changes nothing here
+        if outcome is None:  # it changes nothing on this server
             return Outcome("")
         status = "ERROR" if outcome.is_failed else "SUCCESS"
         self.note(command.id, outcome.message, outcome.query_id, status)
@@ -338,7 +338,7 @@ class CommandRunner:
         is_known = isinstance(error, (KsqlError, grammar.ParseFailed))
         if not is_known:
             log.exception("command %d of the log: unexpected error", sequence)
-        # anybody may ask for the status, and for the health
+        # anyone may ask for the status and the health
         reason = masked(str(error) if is_known else f"{type(error).__name__}: {error}")
         shown = masked(" ".join(command.statement[:60].split()))
         self.note(command.id, reason, command.query_id, "ERROR")
@@ -356,12 +356,12 @@ class CommandRunner:
             report("the server only reads the command log: see GET /healthcheck")
 
     def note(self, command_id: str, message: str, query_id: str | None, status: str = "SUCCESS") -> None:
-        """Note the status of a command, by which clients ask for it."""
+        """Record the status of a command for clients that ask for it."""
         self.statuses[command_id] = CommandStatus(status, message, query_id)
 
 
 def _kept_properties(command: Command, sequence: int) -> dict[str, Any]:
-    """The properties of a command of the log, without those that no client may set (any more)."""
+    """The properties of a logged command, except those that clients may not set (any more)."""
     kept = {}
     for name, value in command.properties.items():
         if config.is_valid_property(name) and config.find(name).editable:
@@ -372,7 +372,7 @@ def _kept_properties(command: Command, sequence: int) -> dict[str, Any]:
 
 
 def _stored(command: Command) -> StoredQuery | None:
-    """The query that a command of the log started; None if the command has no plan."""
+    """The query that a logged command started; None if the command has no plan."""
     if command.plan is None or command.query_id is None:
         return None
     logical, plan = codec.decode(command.plan)

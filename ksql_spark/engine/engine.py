@@ -30,10 +30,10 @@ class Engine:
     """Statements in, queries on Spark, rows out. All methods may be called from any thread.
 
     Args:
-        config: the server's configuration; without ``bootstrap.servers`` a broker is started below the
-            data folder.
-        spark: a running Spark process to use, which is left running; None: start one, and stop it in stop().
-        early: the data folder's lock and broker, if they are there already; the caller releases the folder.
+        config: the server's configuration; without ``bootstrap.servers`` the engine starts a broker below the
+        data folder. spark: a running Spark process to use, which stays running; None: start one, and stop it
+        in stop(). early: the data folder's lock and broker, if they already exist; the caller releases the
+        folder.
     """
 
     def __init__(
@@ -41,24 +41,23 @@ class Engine:
     ) -> None:
         self.state = "STARTING"
         self._config = config
-        #: stops the process that the engine is in; set by what runs it
+        #: stops the process that runs the engine; set by that process
         self.request_stop: Callable[[], None] = lambda: None
         self._bootstrap = Bootstrap(config, spark, lambda: self.request_stop(), early)
         self._running: Parts | None = None
-        #: whether start() has returned, and the server fetches and compiles nothing more
+        #: whether start() has returned, so that the server no longer fetches or compiles anything
         self._is_complete = False
         self._state_lock = threading.Lock()
 
     def start(self, report: Report = lambda text: None, serving: Callable[[], None] = lambda: None) -> None:
-        """Start everything, and return once it runs.
+        """Start everything, and return once it is running.
 
         Args:
-            report: gets progress lines.
-            serving: called once requests can be answered, which may be long before: what needs Spark waits
-                for it (ADR 40).
+            report: gets progress lines. serving: called once requests can be served, which may be much
+            earlier: requests that need Spark wait for it (ADR 40).
 
         Raises:
-            KsqlError: a part could not be started; everything is stopped again.
+            KsqlError: a part did not start; everything has been stopped again.
         """
 
         def serve(parts: Parts) -> None:
@@ -105,10 +104,10 @@ class Engine:
     # ---- statements and queries ----------------------------------------------------------------------
 
     def execute(self, request: Request) -> list[Entity]:
-        """Run statements (not queries) in order; if one of them is wrong, none runs.
+        """Run statements (not queries) in order; if one of them is invalid, none runs.
 
         Returns:
-            one entity for each statement that answers with one (reference §7.3).
+            one entity for each statement that returns one (reference §7.3).
 
         Raises:
             KsqlError: with ``statement``, and ``entities`` of the statements that ran before it.
@@ -131,15 +130,15 @@ class Engine:
         token: str | None = None,
         rights: Rights = ALL_RIGHTS,
     ) -> LookUp | None:
-        """A look-up that can be answered without waiting for anything but the view; None: use query().
+        """Answer a lookup that waits for nothing but the view; None: use query().
 
-        It never blocks, so that it may be called in an event loop's thread.
+        It never blocks, so an event loop's thread may call it.
 
         Args:
             text: the statement, without variables.
             properties: overrides of the request.
             parameters: the values of the text's parameters.
-            token: the answer has to have the records that it knows of.
+            token: the result must include the records that it names.
             rights: those of the client.
 
         Raises:
@@ -168,7 +167,7 @@ class Engine:
         return self._parts.queries.inserter(target, properties, on_news, rights)
 
     def terminate_cluster(self, topics: Sequence[str]) -> list[CommandStatusEntity]:
-        """End all queries for good, and delete the command log and the sinks' topics that match a pattern.
+        """End all queries for good, and delete the command log and the sink topics that match a pattern.
 
         The server must stop afterwards: nothing else can run.
 
@@ -181,7 +180,7 @@ class Engine:
         return self._parts.statements.terminate_cluster(topics)
 
     def rebuild_state(self, query_id: str) -> StateRebuilt:
-        """Remove a query's state, and let it read its topics again from where it once began.
+        """Remove a query's state, and make it reread its topics from where it first started.
 
         Raises:
             KsqlError: QUERY_UNKNOWN; SERVICE_ID_TAKEN.
@@ -189,7 +188,7 @@ class Engine:
         return self._parts.statements.rebuild_state(query_id)
 
     def close_query(self, query_id: str) -> bool:
-        """End a query stream; False if there is none with this id."""
+        """Stop a query stream; False if no stream has this id."""
         return self._parts.queries.close_query(query_id)
 
     # ---- status --------------------------------------------------------------------------------------
@@ -214,7 +213,7 @@ class Engine:
 
     @property
     def cluster(self) -> Cluster:
-        """The servers that this one knows.
+        """The servers that this one knows about.
 
         Raises:
             KsqlError: NOT_READY.
@@ -222,7 +221,7 @@ class Engine:
         return self._parts.cluster
 
     def figures(self) -> list[Figure]:
-        """Figures about queries and views (GET /metrics); none before it runs."""
+        """Metrics of queries and views (GET /metrics); none before the engine runs."""
         return self._running.measures.figures() if self._running is not None else []
 
     def statuses(self) -> dict[str, str]:
@@ -230,7 +229,7 @@ class Engine:
         return {command: s.status for command, s in self._parts.runner.statuses.items()}
 
     def status(self, type: str, entity: str, action: str) -> CommandStatus | None:
-        """What has become of one command; None if it is unknown."""
+        """The status of one command; None if it is unknown."""
         return self._parts.runner.statuses.get(f"{type}/{entity}/{action}")
 
     def is_valid_property(self, name: str) -> bool:

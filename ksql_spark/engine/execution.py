@@ -1,4 +1,6 @@
-"""Runs statements: each is checked and written to the command log, from which it is carried out."""
+"""Runs statements: validates each, writes it to the command log, and waits until it has been executed from
+there.
+"""
 
 from __future__ import annotations
 
@@ -48,11 +50,11 @@ from ksql_spark.statements.listing import command_status
 
 log = logging.getLogger(__name__)
 
-#: how long the queries of other servers may take to end, when all servers are ended, seconds
+#: how long other servers' queries may take to stop when all servers are terminated, seconds
 OTHERS_END_S = 60.0
-#: how often statements are checked without the lock before others have to wait for them
+#: how often statements are validated without the lock before other requests have to wait for them
 FREE_ATTEMPTS = 3
-#: how often a statement is checked again because another server was faster
+#: how often a statement is validated again because another server was faster
 OVERTAKEN_TIMES = 50
 
 
@@ -61,20 +63,20 @@ class StatementExecutor:
 
     Args:
         services: the engine's parts.
-        runner: carries out what is logged.
+        runner: executes logged commands.
     """
 
     def __init__(self, services: Services, runner: CommandRunner) -> None:
         self._services = services
         self._runner = runner
-        #: held by the request whose statements are carried out; taken before the lock of ``services``
+        #: held by the request whose statements are executed; taken before the lock of ``services``
         self._writing = threading.Lock()
 
     def execute(self, request: Request) -> list[Entity]:
-        """Run statements (not queries) in order; if one of them is wrong, none runs.
+        """Run statements (not queries) in order; if one of them is invalid, none runs.
 
         Returns:
-            one entity for each statement that answers with one (reference §7.3).
+            one entity for each statement that returns one (reference §7.3).
 
         Raises:
             KsqlError: with ``statement``, and ``entities`` of the statements that ran before it.
@@ -83,7 +85,7 @@ class StatementExecutor:
             return self._execute(filled_in(request))
 
     def terminate_cluster(self, topics: Sequence[str]) -> list[CommandStatusEntity]:
-        """End all queries, and delete the command log and the sinks' topics that match; see Engine.
+        """End all queries, and delete the command log and the matching sink topics; see Engine.
 
         Raises:
             KsqlError: BAD_REQUEST; KAFKA_REFUSED, BROKER_UNREACHABLE.
@@ -103,12 +105,12 @@ class StatementExecutor:
             self._runner.close()
             there = services.admin.topics()
             matching = sorted(t for t in sinks & there.keys() if any(p.fullmatch(t) for p in patterns))
-            # last: until it has gone, a server that is killed starts again as it was
+            # last: until it is gone, a server that is killed starts again as it was
             services.admin.delete_topics([*matching, services.log.topic])
         return [command_status(cluster_end.STATEMENT, cluster_end.COMMAND_ID, done.outcome, -1)]
 
     def _terminate(self) -> Done:
-        """End all queries, on all servers; the others stop then.
+        """End all queries on all servers; the other servers stop afterwards.
 
         Raises:
             KsqlError: KAFKA_REFUSED, BROKER_UNREACHABLE.
@@ -132,7 +134,7 @@ class StatementExecutor:
         return done
 
     def rebuild_state(self, query_id: str) -> StateRebuilt:
-        """Let a query compute its state anew, see Engine.
+        """Recompute a query's state, see Engine.
 
         Raises:
             KsqlError: QUERY_UNKNOWN; SERVICE_ID_TAKEN; KAFKA_REFUSED, BROKER_UNREACHABLE.
@@ -163,11 +165,11 @@ class StatementExecutor:
         context = context_of(request, services, services.published)
         with planning(request, services):
             statements = parsed(request, context)
-        for statement in statements:  # before any of them is bound; once more when its turn comes
+        for statement in statements:  # before any of them is bound, and once more when it runs
             with located(statement):
                 check_statement(request.rights, statement, context)
         if all(isinstance(statement, InsertValues) for statement in statements):
-            # they change nothing that statements know, so they wait for none
+            # they change nothing that statements depend on, so they wait for none
             with planning(request, services):
                 checked = self._checked(statements, context, entities)
             self._inserted(checked, entities)
@@ -191,7 +193,7 @@ class StatementExecutor:
                     entities.append(entity)
 
             def after(waited: _Checked = waiting) -> StatementContext:
-                # check the statements after it again: other requests may have changed something
+                # validate the remaining statements again: other requests may have changed something
                 fresh = context_of(request, services)
                 return replace(fresh, properties=dict(waited.properties), variables=dict(waited.variables))
 
@@ -199,7 +201,7 @@ class StatementExecutor:
         return entities
 
     def _catch_up(self) -> None:
-        """Carry out what other servers have written until now, if there may be others.
+        """Execute what other servers have written so far, if there may be others.
 
         Raises:
             KsqlError: COMMAND_NOT_REACHED, STOPPED; BROKER_UNREACHABLE.
@@ -210,7 +212,7 @@ class StatementExecutor:
             services.commands.wait_for(services.log.end() - 1, timeout_s, services.server.is_stopping)
 
     def _inserted(self, checked: list[_Checked], entities: list[Entity]) -> None:
-        """Carry out INSERT VALUES."""
+        """Execute INSERT VALUES."""
         for statement, action, _, _ in checked:
             assert isinstance(action, Immediate)
             with located(statement, entities):
@@ -223,12 +225,12 @@ class StatementExecutor:
         sandbox: Callable[[], StatementContext],
         entities: list[Entity],
     ) -> list[_Checked]:
-        """Check statements, then carry them out up to the first that waits, or has to be checked again.
+        """Validate statements, then execute them up to the first that waits or must be validated again.
 
-        That one and the rest are returned.
+        Returns that one and the rest.
 
-        They are checked without a lock, so that one that takes long keeps nobody waiting, and
-        once more where another request has changed something meanwhile: the last time before any other.
+        Validation takes no lock, so a slow one keeps nobody waiting. It is repeated if another request has
+        changed something meanwhile, the last time with the lock.
         """
         services = self._services
         for _ in range(FREE_ATTEMPTS):
@@ -253,7 +255,7 @@ class StatementExecutor:
     def _checked(
         self, statements: Iterable[Statement], context: StatementContext, entities: list[Entity]
     ) -> list[_Checked]:
-        """The actions of statements, checked one after the other in the sandbox of ``context``."""
+        """The actions of statements, validated one after another in the sandbox of ``context``."""
         checked = []
         for statement in statements:
             if isinstance(statement, (Query, PrintTopic)):
@@ -273,9 +275,9 @@ class StatementExecutor:
     def _run_until_waiting(
         self, checked: list[_Checked], follows: str | None, entities: list[Entity]
     ) -> list[_Checked]:
-        """Carry out actions up to the first that waits, or is overtaken; return that one and those after it.
+        """Execute actions up to the first that waits or is overtaken; return that one and those after it.
 
-        ``follows``: the last command that their check knew.
+        ``follows``: the last command that their validation saw.
         """
         for i, (statement, action, properties, _) in enumerate(checked):
             if isinstance(action, Immediate) and action.waits:
@@ -297,14 +299,14 @@ class StatementExecutor:
     def _carry_out(
         self, statement: Statement, action: Logged, properties: Mapping[str, Any], follows: str | None
     ) -> tuple[Done, Entity]:
-        """Log a statement, and wait until the log has carried it out; its answer."""
+        """Log a statement and wait until it has been executed; returns its result."""
         text = action.statement or statement.source_text
         done = self._runner.write(action, Command(action.command_id, text, properties, follows=follows))
         return done, command_status(statement.source_text, action.command_id, done.outcome, done.sequence)
 
 
 class _Checked(NamedTuple):
-    """A statement that passed its check, its action, and the properties and variables in force after it."""
+    """A validated statement, its action, and the properties and variables in force after it."""
 
     statement: Statement
     action: Action
@@ -320,7 +322,7 @@ def _host_of(query: ManagedQuery, services: Services) -> str:
 
 
 def _check_length(statement: Statement, action: Logged, context: StatementContext) -> None:
-    """Whether the command log takes the command, asked before anything is done.
+    """Check that the command log accepts the command, before anything is done.
 
     Raises:
         KsqlError: STATEMENT_TOO_LONG.

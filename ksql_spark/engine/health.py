@@ -1,4 +1,4 @@
-"""Health of the parts of a running engine, each checked by itself (GET /healthcheck)."""
+"""The health of a running engine's parts, each checked on its own (GET /healthcheck)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.statements import Services
 
-#: how long a part may take to answer; a slower part is unhealthy
+#: how long a part may take to respond; a slower part is unhealthy
 DEADLINE_S = 1.0
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ Answer = TypeVar("Answer")
 
 
 class Probe(Generic[Answer]):
-    """Checks a part that may hang, in a thread of its own, one check at a time.
+    """Checks a part that may hang in its own thread, one check at a time.
 
     Args:
         name: the part's name.
@@ -49,7 +49,7 @@ class Probe(Generic[Answer]):
         self._thread: threading.Thread | None = None
 
     def begin(self) -> Future[Answer]:
-        """Start a check, unless one is still running; return the future of its answer."""
+        """Start a check unless one is still running; return the future of its result."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._serve, name=f"health-{self._name}", daemon=True)
@@ -60,20 +60,20 @@ class Probe(Generic[Answer]):
             return self._answer
 
     def close(self) -> None:
-        """Start no more checks; a running one is left alone."""
+        """Start no more checks; a running one may finish."""
         self._questions.put(None)
 
     def _serve(self) -> None:
         while (answer := self._questions.get()) is not None:
             try:
                 answer.set_result(self._ask())
-            except Exception as error:  # a part that cannot answer is unhealthy, whatever the reason
+            except Exception as error:  # a part that cannot respond is unhealthy, whatever the reason
                 log.warning("health: %s is unhealthy: %s", self._name, error)
                 answer.set_exception(error)
 
 
 class _Queries(NamedTuple):
-    """The persistent queries that do not run: id -> why they failed; ids of those still to be started."""
+    """The persistent queries that do not run: id -> why they failed; ids of those that are still starting."""
 
     failed: dict[str, str]
     starting: tuple[str, ...]
@@ -84,7 +84,7 @@ class Health:
 
     Args:
         services: the parts.
-        admin: of the same cluster, with a short time-out.
+        admin: a client of the same cluster, with a short timeout.
         deadline_s: how long a part may take, seconds.
     """
 
@@ -102,9 +102,9 @@ class Health:
         self._registry = Probe("registry", self._registry_problem)
 
     def check(self) -> HealthCheckResponse:
-        """The health of a running server; it is healthy if all its parts are.
+        """The health of a running server, which is healthy if all its parts are.
 
-        It is complete within ``deadline_s``.
+        It returns within ``deadline_s``.
         """
         deadline = time.monotonic() + self._deadline_s
         asked = {name: probe.begin() for name, probe in self._parts.items()}
@@ -116,7 +116,7 @@ class Health:
         parts["command runner"] &= parts["kafka"] and commands.newer is None
         queries = _in_time(not_running, deadline)
         failed, starting = queries or _Queries({}, ())
-        # of the threads that restart them
+        # of the threads that restart queries
         problem = self._services.queries.watch_problem
         are_running = queries is not None and not failed and not starting and problem is None
         skipped = tuple(SkippedCommand(r.topic, r.partition, r.offset, r.reason) for r in commands.skipped)
@@ -132,7 +132,7 @@ class Health:
                 starting=starting,
                 problem=problem,
             ),
-            # the server does its work without these
+            # the server works without these
             registry=self._registry_health(registry, deadline),
             connect=self._connect_health(),
         )
@@ -160,12 +160,12 @@ class Health:
         self._registry.close()
 
     def _registry_problem(self) -> str:
-        """Why the schema registry cannot be used; empty: it can."""
+        """Why the schema registry cannot be used; empty if it can."""
         registry = self._services.registry
         return (registry.problem() or "") if registry is not None else ""
 
     def _kafka(self) -> bool:
-        """Whether the cluster answers."""
+        """Whether the cluster responds."""
         try:
             return bool(self._admin.cluster_id())
         except KsqlError:
@@ -177,7 +177,7 @@ class Health:
         return all(find(source.name) for q in self._services.queries.all() for source in q.plan.sources)
 
     def _command_runner(self) -> bool:
-        """Whether the command log can be read, and this server carries out all its commands in time."""
+        """Whether the command log is readable, and this server executes its commands in time."""
         services = self._services
         if services.server.is_replaced():
             return False
@@ -197,14 +197,14 @@ class Health:
         services = self._services
         queries = [query for query in services.queries.all() if not query.is_transient]
         failed = {query.id: query.why_failed for query in queries if query.state is State.ERROR}
-        # where servers share queries, one may wait for a server that is to come
+        # with shared queries, a query may wait for a server that has yet to start
         waiting = queries if services.placement is None else []
         return _Queries(failed, tuple(query.id for query in waiting if query.state is State.REGISTERED))
 
 
 def _in_time(answer: Future[Answer], deadline: float) -> Answer | None:
-    """The answer; None where it does not come before ``deadline`` (monotonic, seconds), or is an error."""
+    """The result; None if it does not arrive before ``deadline`` (monotonic, seconds), or is an error."""
     try:
         return answer.result(max(0.0, deadline - time.monotonic()))
-    except Exception:  # a TimeoutError, or what the probe has logged
+    except Exception:  # a TimeoutError, or something that the probe has logged
         return None

@@ -1,4 +1,4 @@
-"""Figures about a running engine, for GET /metrics: counters since its start, and how things are now."""
+"""Metrics of a running engine for GET /metrics: counters since startup, and current values."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ log = logging.getLogger(__name__)
 
 
 class Measure(NamedTuple):
-    """What is measured.
+    """A metric's definition.
 
     Args:
         name: without the prefix of this program.
-        kind: a counter only grows until the server, or what it counts in, is started again.
+        kind: a counter only grows until the server, or what it counts in, restarts.
         help: one sentence.
-        labels: names of what tells its figures apart.
+        labels: label names.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Measure(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """One figure of a measure; ``labels`` in the order of the measure's; Times for a histogram."""
+    """One sample of a metric; ``labels`` in the order of the metric's label names; Times for a histogram."""
 
     measure: Measure
     labels: tuple[str, ...]
@@ -137,7 +137,7 @@ MEASURES = (
 
 
 class Measures:
-    """The figures of an engine.
+    """The metrics of an engine.
 
     Args:
         services: its parts.
@@ -149,10 +149,10 @@ class Measures:
         self._queries = queries
 
     def figures(self) -> list[Figure]:
-        """All figures, as they are now. What cannot be asked at the moment is left out."""
+        """All current samples. Those that are currently unavailable are left out."""
         services = self._services
         running = services.queries.all()
-        # each of several servers tells of its own
+        # each of several servers reports its own
         persistent = [
             query for query in running if not query.is_transient and services.queries.is_here(query)
         ]
@@ -178,7 +178,7 @@ class Measures:
         return found
 
     def _ends(self, topics: Iterable[str]) -> dict[str, dict[int, int]]:
-        """The ends of the topics that are there."""
+        """The end offsets of existing topics."""
         try:
             there = self._services.admin.topics()
             return self._services.views.ends(dict.fromkeys(t for t in topics if t in there))

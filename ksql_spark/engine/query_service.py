@@ -71,37 +71,37 @@ PULL_TIMEOUT_S = 30.0
 
 
 def transient_topic_prefix(services: Services) -> str:
-    """The prefix of names of temporary topics: they live as long as a push query, or at most this server."""
+    """The prefix of temporary topics, which live as long as a push query, or at most as this server."""
     owner = f"{services.placement.server}_" if services.placement is not None else ""
     return f"_confluent-ksql-{services.config['ksql.service.id']}transient_{owner}"
 
 
 @dataclass(frozen=True, eq=False)
 class _Catalog:
-    """What statements are bound with. Known by its identity."""
+    """What statements are bound with. Compared by identity."""
 
     metastore: MetaStore
     config: Config
 
     @functools.cached_property
     def pull_qps(self) -> int | None:
-        """How many pull queries may come a second; None: any number."""
+        """The limit on pull queries per second; None for no limit."""
         return int(self.config[QPS]) if self.config.is_set(QPS) else None
 
     @functools.cached_property
     def staleness_ms(self) -> int:
-        """How long ago the broker may have been asked for the end of a topic, by default."""
+        """The default age up to which the server may reuse a topic's end offsets."""
         return int(self.config[STALENESS])
 
     @functools.cached_property
     def lag(self) -> int | None:
-        """How many offsets answers may be behind by default; None: the broker is asked."""
+        """The default number of offsets that results may lag behind; None: ask the broker."""
         return int(self.config[LAG]) if self.config.is_set(LAG) else None
 
 
 @contextmanager
 def _restarting_said() -> Iterator[None]:
-    """Say that Spark is being started again where a call finds its JVM gone.
+    """Report that Spark is restarting if a call finds its JVM gone.
 
     Raises:
         KsqlError: SPARK_RESTARTING.
@@ -114,20 +114,20 @@ def _restarting_said() -> Iterator[None]:
         raise
 
 
-#: how fresh an answer has to be
+#: how fresh a result must be
 STALENESS = "ksql.query.pull.max.staleness.ms"
 LAG = "ksql.query.pull.max.allowed.offset.lag"
 
 
 def _settings(request: Request) -> Hashable | None:
-    """What the plan of a request depends on, besides its text; None if its plan is not kept."""
+    """What a request's plan depends on besides its text; None if the plan is not cached."""
     if request.variables or ("${" in request.text and request.parameters is None):
         return None
     return settings_of(request.properties)
 
 
 class QueryService:
-    """Starts SELECT and PRINT, and ends push queries. Thread-safe.
+    """Starts SELECT and PRINT, and stops push queries. Thread-safe.
 
     Args:
         services: the engine's parts.
@@ -143,7 +143,7 @@ class QueryService:
         self._shared = SharedQueries(services.admin, services.queries)
         self._limits = PullLimits(lambda name: services.config[name])
         self._push_limit = PushLimit(lambda: (q.id for q in services.queries.all() if q.is_transient))
-        #: how many queries were started
+        #: how many queries have been started
         self.started = 0
 
     def query(self, request: Request) -> QueryStream:
@@ -156,7 +156,7 @@ class QueryService:
         self.started += 1
         request = filled_in(request)
         wait_for_command(request, services)
-        # never with the engine's lock: a statement may have it for as long as Spark takes to start a query
+        # never with the engine's lock: a statement may hold it for as long as Spark takes to start a query
         catalog = self._catalog()
         settings = _settings(request)
         if settings is not None:
@@ -198,22 +198,22 @@ class QueryService:
         token: str | None = None,
         rights: Rights = ALL_RIGHTS,
     ) -> LookUp | None:
-        """A look-up whose plan and view are there already; None: ``query`` has to answer.
+        """Answer a lookup whose plan and view already exist; None: ``query`` must answer.
 
-        It never waits, so that it may be called in an event loop's thread.
+        It never blocks, so an event loop's thread may call it.
 
         Args:
             text: the statement, without variables.
             properties: overrides of the request.
             parameters: the values of the text's parameters.
-            token: the answer has to have the records that it knows of.
+            token: the result must include the records that it names.
             rights: those of the client.
 
         Raises:
             KsqlError: BAD_REQUEST for parameters that do not fit, FORBIDDEN, PULL_LIMIT.
         """
         if parameters is not None:
-            if not is_cacheable(text):  # nor is it with values; what they take is not the event loop's
+            if not is_cacheable(text):  # nor with values: their processing is too slow for the event loop
                 return None
             text = filled_in(Request(text, parameters=parameters)).text
         elif "${" in text:
@@ -245,7 +245,7 @@ class QueryService:
     def _ends(
         self, view: View, catalog: _Catalog, properties: Mapping[str, Any], token: str | None
     ) -> Ends | None:
-        """What a view must have read for an answer; None: all that the broker has now."""
+        """The offsets that a view must have reached for a result; None: the topic's current end."""
         lag = catalog.lag if properties.get(LAG) is None else int(properties[LAG])
         if lag is None and token is None:
             return None
@@ -302,7 +302,7 @@ class QueryService:
             topics = services.admin.identities({source.topic for source in plan.sources})
             ids = {name: topic.id for name, topic in topics.items()}
             same = sameness(bound, context.config, ids)
-            ends = self._shared.ends(same)  # before the query knows where it begins
+            ends = self._shared.ends(same)  # before the query knows where it starts
         starts = start_offsets(plan, context)
         is_continued = request.continuation_token is not None
         if request.continuation_token is not None:
@@ -330,7 +330,7 @@ class QueryService:
         return self._start_shared(query, bound, same, ends, has_places=has_places)
 
     def _needs_spark(self, context: StatementContext) -> bool:
-        """Whether errors of single records have consequences, which only a query of Spark has."""
+        """Whether errors of single records have consequences, which only a Spark query supports."""
         stops = context.config["ksql.fail.on.deserialization.error"]
         return bool(stops) or context.services.queries.logs_records
 
@@ -343,7 +343,7 @@ class QueryService:
         *,
         has_places: bool,
     ) -> PushResult:
-        """Take part in a query of Spark, or run one, which writes to a topic of its own."""
+        """Join a running Spark query, or start one that writes to its own topic."""
         services = self._services
         with self._shared.starting(same):
             joined = self._shared.join(same, query, ends, has_places=has_places)
@@ -378,7 +378,7 @@ class QueryService:
             raise
 
     def _run(self, query: ManagedQuery, same: str) -> SharedQuery:
-        """Run a query on Spark; others may share it."""
+        """Run a query on Spark that others may share."""
         services, topic = self._services, query.plan.sink.topic
         services.admin.create_topic(topic, 1)
         query.clients = {query.id}
@@ -399,7 +399,7 @@ class QueryService:
         *,
         is_continued: bool,
     ) -> PushResult:
-        """Read the topic of a stream, without Spark."""
+        """Read the topic of a stream directly, without Spark."""
         services = self._services
         consumer = services.client_settings("consumer", query.properties)
         effective = services.config.with_values(query.properties)
@@ -428,14 +428,14 @@ class QueryService:
         )
 
     def _catalog(self) -> _Catalog:
-        """What statements are bound with now; the same object until that changes."""
+        """What statements are currently bound with; the same object until that changes."""
         services, known = self._services, self._known_catalog
         if known.metastore is not services.published or known.config is not services.config:
             known = self._known_catalog = _Catalog(services.published, services.config)
         return known
 
     def _answer(self, plan: PullQuery, request: Request) -> QueryStream:
-        """The rows of a look-up or scan of a table."""
+        """The rows of a lookup or scan of a table."""
         services, catalog = self._services, self._catalog()
         if catalog.pull_qps is not None:
             self._limits.take(catalog.pull_qps)
@@ -512,7 +512,7 @@ class QueryService:
         return RowInserter(source, services.producer, services.registry, on_news)
 
     def close_query(self, query_id: str) -> bool:
-        """End a query stream; False if there is none with this id."""
+        """Stop a query stream; False if no stream has this id."""
         stream = self._streams.pop(query_id, None)
         if stream is None:
             return False
@@ -520,7 +520,7 @@ class QueryService:
         return True
 
     def close_all(self) -> None:
-        """End all push queries."""
+        """Stop all push queries."""
         for stream in list(self._streams.values()):
             with contextlib.suppress(Exception):
                 stream.close()
@@ -528,7 +528,7 @@ class QueryService:
 
 
 def _tells_places(bound: PushQuery) -> bool:
-    """Whether it is known after each row of a query of Spark how far its stream was read."""
+    """Whether each row of a Spark query tells how far its stream has been read."""
 
     def has_one_row_each(node: Node) -> bool:
         return not isinstance(node, FlatMap) and all(map(has_one_row_each, children(node)))
@@ -539,13 +539,13 @@ def _tells_places(bound: PushQuery) -> bool:
 def _continued(
     token: str, starts: Mapping[str, Mapping[str, int]], admin: KafkaAdmin
 ) -> dict[str, dict[str, int]]:
-    """Where a push query goes on; partitions that its topic has gained are read from their beginning.
+    """Where a push query resumes; partitions that its topic has gained are read from their beginning.
 
     Args:
-        starts: where the query would begin otherwise.
+        starts: where the query would start otherwise.
 
     Raises:
-        KsqlError: BAD_REQUEST, the token is not of a query of these topics as they are now.
+        KsqlError: BAD_REQUEST if the token does not belong to a query of the current topics.
     """
     reached = consistency.decode(token)
     ends = admin.end_offsets(*starts)

@@ -1,4 +1,4 @@
-"""Requests of clients, and the context in which their statements are checked."""
+"""Client requests, and the context in which their statements are validated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ksql_spark.statements import Services, StatementContext
 class Request:
     """A client's request: statements, property overrides, session variables.
 
-    ``command_sequence_number``: wait until the command with this number has been carried out (§7.2).
+    ``command_sequence_number``: wait until the command with this number has been executed (§7.2).
     """
 
     text: str
@@ -34,20 +34,20 @@ class Request:
     command_sequence_number: int | None = None
     #: the values of ``?`` or ``:name`` in the text; None: it has no parameters
     parameters: Sequence[Any] | Mapping[str, Any] | None = None
-    #: a token of earlier answers: this one has to have the records that they knew of
+    #: a token of earlier results, whose records this result must include
     consistency_token: str | None = None
-    #: a token of an earlier push query, which goes on from there
+    #: a token of an earlier push query, at which this one resumes
     continuation_token: str | None = None
-    #: the records of which the client knows by the answer
+    #: the records that the client knows of after this response
     known: Known = field(default_factory=Known, compare=False, repr=False)
     #: what the client may do
     rights: Rights = ALL_RIGHTS
-    #: set where nobody waits for the answer any more
+    #: set once nobody waits for the response any more
     cancelled: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
 
 
 def filled_in(request: Request) -> Request:
-    """``request`` with its parameters' values as literals. They are not looked at for variables.
+    """``request`` with its parameter values as literals. Variables in the values are not substituted.
 
     Raises:
         KsqlError: BAD_REQUEST for values that do not fit; STATEMENT_TOO_LONG, before parameters are
@@ -70,13 +70,13 @@ def context_of(request: Request, services: Services, metastore: MetaStore | None
     """A sandbox with the properties and variables of ``request``.
 
     Args:
-        metastore: what is copied into the sandbox; None: the server's, for which the caller has the lock.
+        metastore: copied into the sandbox; None: the server's, whose lock the caller holds.
 
     Raises:
         KsqlError: PROPERTY_UNKNOWN, PROPERTY_FIXED, PROPERTY_INVALID.
     """
     properties = {config.canonical(k) or k: v for k, v in request.properties.items()}
-    services.config.with_overrides(properties)  # only checks them
+    services.config.with_overrides(properties)  # only validates them
     variables = {name.upper(): value for name, value in request.variables.items()}
     known = services.metastore if metastore is None else metastore
     may_name = request.rights.may_read if request.rights.role is None else None
@@ -86,12 +86,12 @@ def context_of(request: Request, services: Services, metastore: MetaStore | None
 
 
 def settings_of(properties: Mapping[str, Any]) -> Hashable:
-    """Overrides of a request, as a part of the key by which its plan is kept."""
+    """The overrides of a request, as part of its plan's cache key."""
     return tuple(sorted((name, str(value)) for name, value in properties.items())) if properties else ()
 
 
 def wait_for_command(request: Request, services: Services) -> None:
-    """Wait until the command on which ``request`` depends has been carried out (reference §7.2).
+    """Wait until the command that ``request`` depends on has been executed (reference §7.2).
 
     Raises:
         KsqlError: COMMAND_NOT_REACHED after ksql.server.command.response.timeout.ms; STOPPED.
@@ -108,8 +108,8 @@ def parsed(request: Request, context: StatementContext) -> list[Statement]:
         KsqlError: SYNTAX; STATEMENT_TOO_LONG, before the text is parsed; STATEMENT_TIMEOUT,
             STATEMENT_CANCELLED in a block of ``planning``.
     """
-    if len(request.text) * 4 > MAX_BYTES:  # only then it is worth splitting
-        for text in request.text.split(";"):  # what no ; can be in, in no time
+    if len(request.text) * 4 > MAX_BYTES:  # only then splitting is worthwhile
+        for text in request.text.split(";"):  # quickly skips what cannot contain a ;
             check_length("its text", len(text.encode(errors="replace")), text)
         for text in _pieces(request.text):
             check_length("its text", len(text.encode()), text)
@@ -133,7 +133,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def check_length(what: str, length: int, statement: str) -> None:
-    """Whether the command log takes as many bytes as ``what`` has.
+    """Check that the command log accepts as many bytes as ``what`` has.
 
     Raises:
         KsqlError: STATEMENT_TOO_LONG.
@@ -144,7 +144,7 @@ def check_length(what: str, length: int, statement: str) -> None:
 
 
 def planning(request: Request, services: Services) -> contextlib.AbstractContextManager[None]:
-    """A block in which planning ends after ksql.statement.timeout.ms, or when nobody waits for it."""
+    """A block in which planning ends after ksql.statement.timeout.ms, or once nobody waits for it."""
     limit_s = services.config["ksql.statement.timeout.ms"] / 1000
 
     def interruption() -> str | None:

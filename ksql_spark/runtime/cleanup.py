@@ -1,7 +1,7 @@
 """The cleanup record of the running statement: what it would leave behind if the server were killed now.
 
 A statement creates and removes topics and folders before and after it enters the command log. So it first
-writes down, in one file, what the next start must clean up. The file is removed when the statement is done.
+writes, into one file, what the next start must clean up. The file is removed when the statement is done.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FILE = "pending.json"
 
 @dataclass(frozen=True)
 class Orphans:
-    """What belongs to no query any more: topics, ids of queries with state, transactional ids."""
+    """Things that no longer belong to any query: topics, ids of queries with state, transactional ids."""
 
     topics: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
@@ -33,8 +33,8 @@ class CleanupRecord:
     """What to clean up after a statement that a crash interrupted.
 
     Args:
-        unlogged: if the statement is not in the command log: what it may have created.
-        logged: if it is: what it may not have removed yet.
+        unlogged: what the statement may have created, if it is not in the command log.
+        logged: what it may not have removed yet, if it is.
     """
 
     unlogged: Orphans = Orphans()
@@ -58,11 +58,12 @@ class PendingStatement:
         self._folder.write(_FILE, json.dumps({"token": token, **asdict(cleanup)}))
 
     def done(self) -> None:
-        """Remove the record: the statement was carried out, or undone."""
+        """Remove the record: the statement was executed or undone."""
         self._folder.forget(_FILE)
 
     def orphans(self, is_logged: Callable[[str], bool]) -> Orphans:
-        """What an interrupted statement has left; ``is_logged`` knows the tokens of commands in the log.
+        """What an interrupted statement has left behind; ``is_logged`` knows the tokens of commands in the
+        log.
 
         If the file is damaged, that is logged, and nothing is cleaned up.
         """

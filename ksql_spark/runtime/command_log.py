@@ -2,18 +2,19 @@
 
 It is the source of truth: metastore and queries are rebuilt from it, state from checkpoints. A command is a
 JSON object with ``version``, ``id`` (the commandId), ``statement``, ``properties`` and ``starts`` ({topic:
-{partition: offset}}), which fixes where a new query begins to read, so that nothing is missed if it starts
-later. A command that starts a query also has ``queryId`` and ``plan``, its plans as physical.codec writes
-them: a later release runs the plan that the checkpoint belongs to, not the plan that it would make itself.
+{partition: offset}}), which fixes where a new query starts reading, so that nothing is missed if it starts
+later. A command that starts a query also has ``queryId`` and ``plan``, its plans as written by
+physical.codec: a later release runs the plan that the checkpoint belongs to, not the plan that it would make
+itself.
 
-Commands are written first and carried out then, in the order of the log. Each was checked against a metastore
-that knew all commands before it, and says so: ``follows`` is the ``token`` of the command that was the last
-one then. A command that follows another one than the last has lost a race: it is void for whoever reads the
-log, now and later (Order). So servers need no lock among each other, and whatever a server that was frozen
-still sends changes nothing.
+Servers write commands first, then execute them in the order of the log. Each command was validated against a
+metastore that knew all earlier commands, and says so: ``follows`` is the ``token`` of the last command at
+that time. A command that follows any other than the last one has lost a race: it is void for every reader of
+the log, now and later (Order). So servers need no lock among each other, and whatever a frozen server still
+sends changes nothing.
 
-Whoever may write to the topic may put anything into it. So a record is checked before it is used, and what is
-no command is skipped (SkippedRecord), never executed.
+Anyone with write access to the topic can put anything into it. So records are checked before use, and records
+that are not commands are skipped (SkippedRecord), never executed.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 
-#: since 2: commands are written before they are carried out, and may be void
+#: since 2: commands are written before they are executed, and may be void
 VERSION = 2
-#: a command's greatest length; Kafka's brokers take records of 1 MiB by default, headers and starts included
+#: the maximum length of a command; Kafka's brokers accept records of 1 MiB by default, including headers
 MAX_BYTES = 1_000_000
 
 
@@ -56,7 +57,8 @@ class Command:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A record of the log that is not a command of this release: why, and whether a newer release wrote it.
+    """A record of the log that is not a command of this release: the reason, and whether a newer release
+    wrote it.
 
     ``token`` and ``follows`` are those of a newer release's command.
     """
@@ -68,18 +70,18 @@ class Unreadable:
 
 
 class Order:
-    """Which commands of the log are void, because another one came before them. Not thread-safe."""
+    """Decides which commands of the log are void because another one came first. Not thread-safe."""
 
     def __init__(self) -> None:
-        #: the token of the last command; None: no command has one yet
+        #: the token of the last command; None if no command has had one yet
         self.last: str | None = None
         self._known: set[str] = set()
 
     def accepts(self, command: Command | Unreadable) -> bool:
-        """Whether the log's next record is to be carried out, as far as its place in the log says.
+        """Whether the log's next record may be executed, judging by its place in the log.
 
         It is void if commands came between it and the one that it follows. If the one that it follows is not
-        in the log at all, somebody has mended the log: then there is no saying, and it is carried out.
+        in the log at all, somebody has edited the log; then the record is executed.
         """
         if command.token is None:
             return True
@@ -91,13 +93,13 @@ class Order:
         return True
 
     def has(self, token: str) -> bool:
-        """Whether the command with this token has come, and was not void."""
+        """Whether the command with this token is in the log and not void."""
         return token in self._known
 
 
 @dataclass(frozen=True)
 class SkippedRecord:
-    """A record of the log that was not carried out: where it is, and why."""
+    """A record of the log that was not executed: its place and the reason."""
 
     topic: str
     partition: int
@@ -109,26 +111,27 @@ class SkippedRecord:
 
 
 class CarriedOut:
-    """How far this server has carried out the log's commands. Thread-safe."""
+    """How far this server has executed the log's commands. Thread-safe."""
 
     def __init__(self) -> None:
         self._last = -1
         self._changed = threading.Condition()
-        #: what was left out
+        #: the skipped records
         self.skipped: list[SkippedRecord] = []
-        #: the record of a newer release, because of which nothing is added to the log; None: there is none
+        #: the record of a newer release, because of which this server writes nothing to the log; None if
+        #: there is none
         self.newer: SkippedRecord | None = None
-        #: the token of the last command that was carried out, which the next one follows
+        #: the token of the last executed command, which the next one follows
         self.token: str | None = None
 
     def skip(self, record: SkippedRecord, *, is_newer: bool = False) -> None:
-        """The record cannot be carried out; after one of a newer release the log is only read."""
+        """Skip the record; after a record of a newer release the log is read-only."""
         self.skipped.append(record)
         if is_newer and self.newer is None:
             self.newer = record
 
     def check_writable(self) -> None:
-        """Raise where nothing may be added to the log.
+        """Raise if this server must not write to the log.
 
         Raises:
             KsqlError: COMMAND_LOG_NEWER.
@@ -138,17 +141,17 @@ class CarriedOut:
 
     @property
     def last(self) -> int:
-        """The sequence number of the last command that was carried out; -1 if there is none."""
+        """The sequence number of the last executed command; -1 if there is none."""
         return self._last
 
     def note(self, sequence: int) -> None:
-        """The command with this number has been carried out."""
+        """Record that the command with this number has been executed."""
         with self._changed:
             self._last = max(self._last, sequence)
             self._changed.notify_all()
 
     def wait_for(self, sequence: int, timeout_s: float, is_stopping: Callable[[], bool]) -> None:
-        """Return once the command with this number has been carried out.
+        """Return once the command with this number has been executed.
 
         Raises:
             KsqlError: COMMAND_NOT_REACHED after ``timeout_s`` seconds; STOPPED.
@@ -170,14 +173,15 @@ def command_topic(service_id: str) -> str:
 
 
 def create_command_topic(admin: KafkaAdmin, service_id: str, replicas: int) -> None:
-    """Create the topic if it is missing: one partition, records kept forever; replicas -1: the default."""
+    """Create the topic if it is missing: one partition, records kept forever; replicas -1 means the default.
+    """
     topic = command_topic(service_id)
     if admin.topic(topic) is None:
         config = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
         try:
             admin.create_topic(topic, 1, replicas, config)
         except KsqlError as error:
-            if error.condition != "TOPIC_EXISTS":  # another server may just have made it
+            if error.condition != "TOPIC_EXISTS":  # another server may just have created it
                 raise
 
 
@@ -185,11 +189,8 @@ class CommandLog:
     """Append and read commands.
 
     Args:
-        admin: of the cluster.
-        producer: to the same cluster.
-        service_id: the server's service id.
-        confirm: called before each command is written or carried out; raises if another server has taken the
-            service id.
+        admin: of the cluster. producer: to the same cluster. service_id: the server's service id. confirm:
+        called before each command is written or executed; raises if another server has taken the service id.
     """
 
     def __init__(
@@ -220,7 +221,7 @@ class CommandLog:
         return next(iter(self._admin.end_offsets(self.topic).values()))
 
     def reader(self, start: int = 0) -> CommandReader:
-        """A reader of the commands from the one with this sequence number on.
+        """A reader of the commands, starting at this sequence number.
 
         Raises:
             KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
@@ -245,7 +246,7 @@ class CommandReader:
         self._reader = TopicReader(admin.servers, topic, {0: start}, settings=admin.settings)
 
     def read_to_end(self) -> Iterator[Numbered]:
-        """All that are in the log now.
+        """All commands that are currently in the log.
 
         Raises:
             KsqlError: as TopicReader.read_to_end().
@@ -255,7 +256,7 @@ class CommandReader:
                 yield record.offset, decode(record.value)
 
     def read(self, timeout_s: float) -> Sequence[Numbered]:
-        """The next ones; none if none comes within ``timeout_s`` seconds.
+        """The next commands; none if none arrives within ``timeout_s`` seconds.
 
         Raises:
             KsqlError: as TopicReader.poll_batch().
@@ -288,12 +289,12 @@ def encode(command: Command) -> bytes:
 
 
 def decode(value: bytes | None) -> Command | Unreadable:
-    """The command of a record's value, or why it is none."""
+    """The command in a record's value, or why it is not one."""
     if value is None:
         return Unreadable("it has no value")
     try:
         body: Any = json.loads(value)
-    except (ValueError, RecursionError) as error:  # a UnicodeDecodeError too
+    except (ValueError, RecursionError) as error:  # also a UnicodeDecodeError
         return Unreadable(f"it is not JSON ({error})")
     version = body.get("version") if isinstance(body, dict) else None
     if type(version) is not int:
@@ -326,15 +327,15 @@ def _is_starts(value: Any) -> bool:
 
 
 def _is_query_id(value: Any) -> bool:
-    """Whether it is the name of a folder of checkpoints, and not the way to another folder."""
+    """Whether it is the name of a checkpoint folder, and not a path to another folder."""
     return value is None or (
         isinstance(value, str) and value not in ("", ".", "..") and not any(c in value for c in "/\\\0")
     )
 
 
-#: the members that say where a command belongs, the same in all versions
+#: the members that define a command's place in the log, the same in all versions
 _ORDER = ("token", "follows")
-#: member of a record's value -> whether a value of it is one that append() may have written
+#: member of a record's value -> whether append() may have written a given value of it
 _MEMBERS: Mapping[str, Callable[[Any], bool]] = {
     "id": lambda value: isinstance(value, str),
     "statement": lambda value: isinstance(value, str),

@@ -14,8 +14,8 @@ from ksql_spark.security.masking import masked
 
 USER, SYSTEM, UNKNOWN = "USER", "SYSTEM", "UNKNOWN"
 
-#: Conditions and Java exceptions whose cause is with those who write statements or records: a topic that is
-#: gone, missing permissions, records that cannot be read or written, records that were removed.
+#: Conditions and Java exceptions that are caused by whoever writes statements or records: a missing topic,
+#: missing permissions, records that cannot be read or written, records that were removed.
 _OF_USERS = re.compile(
     r"UnknownTopicOrPartition|UnknownTopicId|InvalidTopic|InvalidPartitions|TOPIC_UNKNOWN|TOPIC_MISSING|SOURCE_TOPIC_DELETED|DATA_LOST"
     r"|AuthorizationException|AuthenticationException"
@@ -23,7 +23,7 @@ _OF_USERS = re.compile(
     r"|not present in metadata|OffsetOutOfRange|ArithmeticException|NumberFormatException|DateTimeException"
     r"|PARTITION_COUNT|PARTITIONS_CHANGED|STREAMING_STATE\w*SCHEMA|USER_FUNCTION"
 )
-#: Conditions and Java exceptions whose cause is the server, its disk or the cluster.
+#: Conditions and Java exceptions that are caused by the server, its disk or the cluster.
 _OF_SYSTEMS = re.compile(
     r"OutOfMemoryError|StackOverflowError|No space left|DISK_FULL|RocksDBException|java\.io\.IOException"
     r"|TimeoutException|DisconnectException|NetworkException|BrokerNotAvailable|NotEnoughReplicas"
@@ -32,7 +32,7 @@ _OF_SYSTEMS = re.compile(
 )
 
 
-#: Spark's conditions and Java's exceptions for files of a checkpoint that are damaged, missing or too new
+#: Spark's conditions and Java's exceptions for checkpoint files that are damaged, missing or too new
 _STATE_UNREADABLE = re.compile(
     r"CANNOT_LOAD_STATE_STORE|CHECKSUM_VERIFICATION_FAILED|STATE_STORE_BASE_CHECKPOINT_ID_MISMATCH"
     r"|STATE_STORE_UNEXPECTED_EMPTY_FILE|STREAMING_STATEFUL_OPERATOR_(MISSING|NOT_MATCH)|MALFORMED_LOG_FILE"
@@ -43,10 +43,10 @@ _STATE_UNREADABLE = re.compile(
     r"|(JsonEOF|MalformedInput)Exception(?=[\s\S]*?streaming\.checkpointing)"
 )
 _REGISTRY_AWAY = re.compile(r"\[KSQL_REGISTRY_AWAY\] ([^\n]*)")
-#: Spark's limit, and that of a task of ours (CollectedRecords.java)
+#: Spark's limit, and that of our tasks (CollectedRecords.java)
 _TOO_MANY_RESULTS = re.compile(r"bigger than\s+spark\.driver\.maxResultSize \(([^)]*)\)")
 _DATA_LOST = re.compile(r"\[KSQL_DATA_LOST\] ([^\n]*)")
-#: what a source says that has got more partitions (TaskOptions.java)
+#: the message of a source that has gained partitions (TaskOptions.java)
 _PARTITIONS_CHANGED = re.compile(r"\[KSQL_PARTITIONS_CHANGED\] ([^\n]*)")
 
 
@@ -93,7 +93,7 @@ def reason(error: BaseException) -> str:
 
 
 def job_failure(error: BaseException) -> KsqlError:
-    """INTERNAL with what ended a job in the JVM: its innermost exception that is not Java's own."""
+    """INTERNAL with the cause of a failed job in the JVM: its innermost exception that is not Java's own."""
     if isinstance(error, Py4JJavaError):
         with contextlib.suppress(Exception):  # the JVM may be gone
             said = cause = error.java_exception
@@ -105,12 +105,12 @@ def job_failure(error: BaseException) -> KsqlError:
 
 
 def is_jvm_gone(error: BaseException) -> bool:
-    """Whether a call of the JVM has failed because the JVM ended: Java itself has raised nothing."""
+    """Whether a call to the JVM failed because the JVM has exited, rather than raised an exception."""
     return isinstance(error, (Py4JError, ConnectionError)) and not isinstance(error, Py4JJavaError)
 
 
 def data_loss(error: BaseException | None) -> str | None:
-    """What a reader has lost that must not go on without it (Losses.java); None: the failure is another."""
+    """The loss that a reader must not ignore (Losses.java); None if the failure has another cause."""
     for cause in _causes(error):
         if found := _DATA_LOST.search(_text(cause)):
             return found.group(1)
@@ -118,17 +118,17 @@ def data_loss(error: BaseException | None) -> str | None:
 
 
 def is_partitions_changed(error: BaseException | None) -> bool:
-    """Whether a query has failed because a topic has got more partitions than it was planned for."""
+    """Whether a query failed because a topic has gained partitions since the query was planned."""
     return any(_PARTITIONS_CHANGED.search(_text(cause)) for cause in _causes(error))
 
 
 def is_state_unreadable(error: BaseException) -> bool:
-    """Whether a query has failed because Spark cannot read what its checkpoint has."""
+    """Whether a query failed because Spark cannot read its checkpoint."""
     return any(_STATE_UNREADABLE.search(_text(cause)) for cause in _causes(error))
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and its causes, including those that PySpark brings from the JVM."""
+    """An error and its causes, including those that PySpark passes on from the JVM."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -137,5 +137,5 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _text(error: BaseException) -> str:
-    # the stack trace names the exceptions that Spark has put into one message
+    # the stack trace names the exceptions that Spark has merged into one message
     return f"{getattr(error, '_desc', error)} {getattr(error, '_stackTrace', '')}"

@@ -45,9 +45,9 @@ from ksql_spark.types import (
 
 log = logging.getLogger(__name__)
 
-#: about how many rows of one client may wait for the brokers
+#: about how many rows of one client may be in flight
 MAX_UNACKNOWLEDGED = 10_000
-#: after how many rows we look what was written
+#: after how many rows to check what has been written
 POLLED_ROWS = 100
 
 _DECODER = json.JSONDecoder(parse_float=PythonDecimal)
@@ -55,7 +55,7 @@ _EPOCH = datetime.date(1970, 1, 1)
 
 
 class Acknowledged(NamedTuple):
-    """Rows ``first`` to before ``end`` are written; then comes ``error``, if it is not None."""
+    """Rows from ``first`` to before ``end`` are written; ``error`` follows, unless it is None."""
 
     first: int
     end: int
@@ -63,15 +63,15 @@ class Acknowledged(NamedTuple):
 
 
 class RowInserter:
-    """Writes rows to ``source``; the first row that fails is the last that is acknowledged.
+    """Writes rows to ``source``; the first row that fails is the last one to be acknowledged.
 
-    ``insert`` is for one thread, ``acknowledged`` for one other.
+    One thread may call ``insert``, and one other ``acknowledged``.
 
     Args:
         source: from analyzer.bind_insert_target.
         producer: of the cluster.
-        registry: has the schemas of formats that need some; or None.
-        on_news: called, in any thread, when ``acknowledged`` has something new; once until that is read.
+        registry: has the schemas of formats that need them; or None.
+        on_news: called in any thread when ``acknowledged`` has something new; not again until that is read.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class RowInserter:
         self._key, self._value = writing_serdes(source, registry)
         self._keys = [(c.name, _converter(c.type)) for c in source.schema.key]
         self._values = [(c.name, _converter(c.type)) for c in source.schema.value]
-        #: whether numbers with a fraction need all their digits
+        #: whether fractional numbers must keep all their digits
         self._has_decimals = any(_has_decimals(c.type) for c in source.schema.columns)
-        #: a member's name as clients write it -> the column's name
+        #: a member's name as the client wrote it -> the column's name
         self._names: dict[str, str] = {}
         self._moved = threading.Lock()
         self._sent = 0
@@ -100,9 +100,9 @@ class RowInserter:
         self._closed = False
 
     def insert(self, lines: Iterable[bytes]) -> bool:
-        """Send rows, each a JSON object; False if a row has failed, after which no more are taken.
+        """Send rows, each a JSON object; False if a row has failed, after which no more are accepted.
 
-        It waits while MAX_UNACKNOWLEDGED rows are on their way.
+        It waits while MAX_UNACKNOWLEDGED rows are in flight.
         """
         with self._writer.attention:
             return self._insert(lines)
@@ -122,7 +122,7 @@ class RowInserter:
             except KsqlError as error:
                 self._delivered(number, error)
                 return False
-            except Exception as error:  # else the client would wait for this row's acknowledgement
+            except Exception as error:  # otherwise the client would wait for this row's acknowledgement
                 log.exception("a row of an inserts stream")
                 reason = f"{type(error).__name__}: {error}"
                 self._delivered(number, KsqlError("INTERNAL", reason=reason))
@@ -130,7 +130,7 @@ class RowInserter:
         return True
 
     def _serve_deliveries(self) -> None:
-        """Note what was written, and wait while too many rows are not."""
+        """Record what has been written, and wait while too many rows are in flight."""
         self._writer.poll()
         if self._sent - self._next < MAX_UNACKNOWLEDGED:
             return
@@ -146,12 +146,12 @@ class RowInserter:
 
     @property
     def is_idle(self) -> bool:
-        """Whether every row that was sent has been acknowledged or has failed, and that was read."""
+        """Whether every sent row has been acknowledged or has failed, and the client has read that."""
         with self._moved:
             return self._told == self._sent or self._next in self._errors
 
     def close(self) -> None:
-        """Take no more rows; rows that were sent are still written."""
+        """Accept no more rows; rows that were sent are still written."""
         with self._moved:
             self._closed = True
 
@@ -198,14 +198,14 @@ class RowInserter:
             try:
                 return orjson.loads(line)
             except ValueError:
-                pass  # json says why, or takes it
+                pass  # json reports the reason, or accepts it
         try:
             return _DECODER.decode(line.decode())
         except (ValueError, RecursionError, InvalidOperation) as error:
             raise KsqlError("BAD_REQUEST", reason=f"Invalid JSON in inserts stream: {error}") from None
 
     def _column(self, member: str) -> str:
-        """The name of the column that a member of a row means: upper case, unless it is quoted."""
+        """The name of the column that a row's member refers to: upper case, unless it is quoted."""
         found = self._names.get(member)
         if found is None:
             found = column_name(member)
@@ -232,7 +232,7 @@ def encode_key(source: DataSource, registry: SchemaRegistry | None, given: Mappi
 
 
 def column_name(text: str) -> str:
-    """A name as clients write it in JSON: quoted ones are taken as they are, others in upper case.
+    """A column name as clients write it in JSON: quoted names are unchanged, others become upper case.
 
     >>> column_name("id"), column_name("`id`")
     ('ID', 'id')

@@ -1,6 +1,6 @@
 """The composition root: builds the parts of an engine from a configuration, starts them and stops them.
 
-``composition`` says in which order; each other module builds one subsystem. Nothing else creates a broker, a
+``composition`` defines the order; each other module builds one subsystem. Nothing else creates a broker, a
 Spark process, or the services of a running engine.
 """
 

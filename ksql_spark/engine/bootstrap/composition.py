@@ -72,11 +72,11 @@ class Bootstrap:
     """Starts the parts of one engine, and stops them in reverse order.
 
     Args:
-        config: the server's configuration; without ``bootstrap.servers`` a broker is started below the
-            data folder.
-        spark: a running Spark process to use, which is left running; None: start one, and stop it in stop().
-        end: stops the whole server; called when another one has ended all servers of the service id.
-        early: the data folder's lock and broker, if they are there already; the caller releases the folder.
+        config: the server's configuration; without ``bootstrap.servers`` the engine starts a broker below the
+        data folder. spark: a running Spark process to use, which stays running; None: start one, and stop it
+        in stop(). end: stops the whole server; called when another server terminates all servers of the
+        service id. early: the data folder's lock and broker, if they already exist; the caller releases the
+        folder.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Bootstrap:
         self._config = config
         self._data_dir = Path(str(config["ksql.spark.data.dir"])).expanduser().absolute()
         self._given_spark = spark
-        #: held while statements are checked and carried out
+        #: held while statements are validated and executed
         self._lock = threading.RLock()
         self._lifecycle = Lifecycle(self._lock)
 
@@ -102,16 +102,16 @@ class Bootstrap:
 
         Args:
             report: gets progress lines.
-            serve: called once requests can be answered. Those that need Spark wait for it then (ADR 40).
+            serve: called once requests can be served. Those that need Spark wait for it (ADR 40).
 
         Raises:
-            KsqlError: a part could not be started; STOPPED. Call stop() afterwards.
+            KsqlError: a part did not start; STOPPED. Call stop() afterwards.
         """
         self._lifecycle.report = report
         check_shared(self._config)
         schemes = file_systems(self._config)
         if self._early is None:
-            # before everything else: the parts below remove what an earlier run has left in the folder
+            # before everything else: the parts below remove leftovers of an earlier run from the folder
             self._lifecycle.enter(locked_data_dir(self._data_dir))
         more = [conf for scheme, conf in artifacts.FILE_SYSTEMS.items() if scheme in schemes]
         artifacts.ensure([*artifacts.CONFS, *more], report)
@@ -120,7 +120,7 @@ class Bootstrap:
         try:
             return self._start_beside(spark, starting, serve)
         finally:
-            starting.settle()  # so that what it starts can be stopped
+            starting.settle()  # so that whatever it starts can be stopped
 
     def stop(self) -> None:
         """Stop everything, including a start() in progress; may be called more than once."""
@@ -133,7 +133,7 @@ class Bootstrap:
         config, lifecycle = self._config, self._lifecycle
         servers = find_broker(config, self._data_dir, self._early, lifecycle)
         lease = take_lease(config, self._data_dir, servers, lifecycle)
-        # servers that share queries wait for each other, and far state is reached through Spark
+        # servers that share queries wait for each other, and remote state is reached through Spark
         serves_first = lease is not None and not file_systems(config)
         if not serves_first:
             starting.join()
@@ -192,9 +192,9 @@ class Bootstrap:
         state: Folder,
         scratch: Folder,
     ) -> tuple[Services, Callable[[], None]]:
-        """The services of an engine on this broker; the command log is not replayed yet.
+        """The services of an engine on this broker, before the replay of the command log.
 
-        Also what is to be called once Spark runs, and before queries do.
+        Also returns what to call once Spark is running, before queries start.
 
         Raises:
             KsqlError: STATE_DIR_IN_USE; as KafkaAdmin.
@@ -276,7 +276,7 @@ class Bootstrap:
         return PythonFunctions(extensions, modules, created, None if is_local else created / "archives")
 
     def _warm_up(self, services: Services, scratch: Folder, is_needed: Callable[[], bool]) -> None:
-        """Warm Spark up if no query does that, unless a statement or query comes first."""
+        """Warm up Spark if no query does, unless a statement or query comes first."""
         if services.queries.all():
             return
         warm_up = WarmUp(
@@ -293,7 +293,7 @@ class Bootstrap:
 
 
 def _require_registry(services: Services) -> None:
-    """Make sure that there is a registry if a query that will be started needs one."""
+    """Make sure that there is a registry if a query that will start needs one."""
     for query in services.queries.all():
         for source in (*query.plan.sources, query.plan.sink):
             if services.registry is not None:
@@ -301,7 +301,7 @@ def _require_registry(services: Services) -> None:
 
 
 def _remove_transient_queries(services: Services, scratch: Folder) -> None:
-    """Remove what push queries of a killed run have left."""
+    """Remove what push queries of a killed run have left behind."""
     prefix = transient_topic_prefix(services)
     services.admin.delete_topics([name for name in services.admin.topics() if name.startswith(prefix)])
     for name in scratch.names():

@@ -45,7 +45,7 @@ def create_connect(
 ) -> ConnectCluster:
     """The Connect cluster of the configuration, or the embedded worker.
 
-    The worker is started at once, in the background, if a file configures it or it had connectors.
+    The worker starts at once, in the background, if a file configures it or it had connectors.
     """
     file = str(config["ksql.connect.worker.config"] or "").strip()
     named = connect_cluster(config, lifecycle.is_stopping)

@@ -1,4 +1,4 @@
-"""The broker of a server, and which servers use its service id."""
+"""A server's broker, and the servers that use its service id."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ksql_spark.spark.session import Session
 
 
 def check_shared(config: Config) -> None:
-    """Check that a server which shares its queries has what it needs.
+    """Check that a server that shares queries has the settings that it needs.
 
     Raises:
         KsqlError: CLUSTER_SETTINGS.
@@ -42,7 +42,7 @@ def check_shared(config: Config) -> None:
 
 
 def find_broker(config: Config, data_dir: Path, early: EarlyBroker | None, lifecycle: Lifecycle) -> str:
-    """Connect to the configured broker, or start one below the data folder; its bootstrap servers.
+    """Connect to the configured broker, or start one below the data folder; returns its bootstrap servers.
 
     Raises:
         KsqlError: it cannot be reached or started; STOPPED.
@@ -50,11 +50,11 @@ def find_broker(config: Config, data_dir: Path, early: EarlyBroker | None, lifec
     given = config["bootstrap.servers"]
     if config.is_set("bootstrap.servers") and given:
         lifecycle.report(f"connecting to Kafka at {given}")
-        KafkaAdmin(str(given), config.kafka_client_settings()).cluster_id()  # is it there?
+        KafkaAdmin(str(given), config.kafka_client_settings()).cluster_id()  # does it exist?
         return str(given)
     broker = early.broker if early else EmbeddedBroker(folder(data_dir), report=lifecycle.report)
     lifecycle.on_stop(broker.stop)
-    lifecycle.check()  # after on_stop: a stop from now on ends the start
+    lifecycle.check()  # after on_stop: from now on, a stop ends the start
     if early is None:
         broker.start()
     else:
@@ -67,7 +67,7 @@ def find_broker(config: Config, data_dir: Path, early: EarlyBroker | None, lifec
 
 
 def take_lease(config: Config, data_dir: Path, servers: str, lifecycle: Lifecycle) -> ServiceLease | None:
-    """Make sure that this is the only server of its service id on the cluster, or that all share it.
+    """Make sure that this is the only server of its service id on the cluster, or that all of them share it.
 
     Returns:
         the lease; None: several servers share the service id.
@@ -100,7 +100,7 @@ def take_lease(config: Config, data_dir: Path, servers: str, lifecycle: Lifecycl
 
 
 def advertised_host(config: Config) -> str:
-    """The address at which this server is reached, without a scheme."""
+    """The address at which clients reach this server, without a scheme."""
     address = config["ksql.advertised.listener"] or str(config["listeners"]).split(",")[0]
     return str(address).split("//")[-1]
 

@@ -1,4 +1,4 @@
-"""What an engine has started, and how it is stopped."""
+"""Stops whatever an engine has started."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Entered = TypeVar("Entered")
 
 
 class Lifecycle:
-    """Stops what has been started, in reverse order. A stop may come in the middle of a start.
+    """Stops what has been started, in reverse order. A stop may come during a start.
 
     Args:
-        lock: held while a statement is carried out; a stop waits for it.
+        lock: held while a statement is executed; a stop waits for it.
         report: gets progress lines.
     """
 
@@ -28,7 +28,7 @@ class Lifecycle:
         self._stopping = threading.Event()
 
     def on_stop(self, call: Callable[..., Any], *arguments: Any) -> None:
-        """Let a stop call this, before everything that was registered earlier."""
+        """Register a function that a stop calls before everything that was registered earlier."""
         self._stack.callback(call, *arguments)
 
     def enter(self, context: contextlib.AbstractContextManager[Entered]) -> Entered:

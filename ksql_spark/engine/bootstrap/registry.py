@@ -1,4 +1,4 @@
-"""The schema registry of a server: the configured one, or one that is started when something needs it."""
+"""A server's schema registry: the configured one, or one that starts on demand."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def schema_registry(config: Config, copies: str | None = None) -> SchemaRegistry
 
 
 class RegistryOfSpark:
-    """Tells Spark's JVM which schema registry there is, and how much state it may keep in its heap.
+    """Tells Spark's JVM which schema registry to use, and how much state it may cache in its heap.
 
     Args:
         config: the server's.
         data_dir: the server's, with copies of schemas.
-        spark: the process, which may not run yet; one that was started again knows nothing.
+        spark: the process, which may not be running yet; a restarted one knows nothing.
     """
 
     def __init__(self, config: Config, data_dir: Path, spark: SparkProcess) -> None:
@@ -58,7 +58,7 @@ class RegistryOfSpark:
         self._data_dir = data_dir
         self._spark = spark
         self._settings = self._with_copies(registry_settings(config))
-        #: held while Spark is told
+        #: held while Spark is being told
         self._lock = threading.Lock()
 
     def tell(self) -> None:
@@ -69,7 +69,7 @@ class RegistryOfSpark:
             bound_cache(session, int(self._config["ksql.state.cache.max.bytes"]))
 
     def create(self, lifecycle: Lifecycle) -> SchemaRegistry | None:
-        """The registry of the configuration, or the embedded one; None: there is none, and none is started.
+        """The configured registry, or the embedded one; None: neither exists.
 
         Raises:
             KsqlError: PROPERTY_INVALID.
@@ -78,7 +78,7 @@ class RegistryOfSpark:
 
     def _embedded(self, lifecycle: Lifecycle) -> SchemaRegistry | None:
         if not self._config["ksql.spark.schema.registry.enabled"] or self._config["ksql.cluster.enabled"]:
-            return None  # servers that share queries have to share the registry
+            return None  # servers that share queries must share the registry
 
         def say(line: str) -> None:
             log.info(line)
@@ -87,7 +87,7 @@ class RegistryOfSpark:
         def started(url: str) -> None:
             with self._lock:
                 self._settings = self._with_copies({"url": url})
-                if self._spark.session is not None:  # else it is told once it has started
+                if self._spark.session is not None:  # otherwise it is told once it has started
                     set_registry(self._spark.running_session, self._settings)
             if self._config["bootstrap.servers"]:
                 say(

@@ -1,4 +1,4 @@
-"""Spark's process: how it starts, what watches it, and where the state of its queries is."""
+"""Spark's process: how it starts, what watches it, and where queries store their state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ksql_spark.storage import Folder, LocalFolder
 
 
 def file_systems(config: Config) -> tuple[str, ...]:
-    """The schemes of the file systems that Spark has to reach besides local files.
+    """The schemes of the file systems, besides local files, that Spark must reach.
 
     Raises:
         KsqlError: PROPERTY_INVALID.
@@ -41,12 +41,12 @@ def file_systems(config: Config) -> tuple[str, ...]:
 def begin_spark(
     config: Config, data_dir: Path, given: SparkProcess | None, lifecycle: Lifecycle
 ) -> tuple[SparkProcess, SparkStart]:
-    """Begin to start Spark, and do not wait for it.
+    """Start Spark without waiting for it.
 
     Args:
         config: the server's.
         data_dir: the server's.
-        given: a running process to use instead, which is left running.
+        given: a running process to use instead, which stays running.
         lifecycle: the engine's.
 
     Raises:
@@ -85,7 +85,7 @@ def begin_spark(
 def create_watchers(
     spark: SparkProcess, queries: QueryManager, restarted: Callable[[], None], lifecycle: Lifecycle
 ) -> Sequence[SparkSupervisor | ClockMonitor | PeriodicTask]:
-    """What watches a Spark process of our own, once started: its end, the wall clock, its heap.
+    """The watchers of our own Spark process, once started: its exit, the wall clock, its heap.
 
     Args:
         spark: the process.
@@ -93,7 +93,7 @@ def create_watchers(
         restarted: called with a new process, before queries start on it.
         lifecycle: the engine's.
     """
-    lifecycle.on_stop(spark.kill_if_frozen)  # else queries could not be stopped
+    lifecycle.on_stop(spark.kill_if_frozen)  # otherwise queries could not be stopped
     supervisor = SparkSupervisor(spark, queries, restarted)
     clock = ClockMonitor(supervisor.clock_set_back)
     heap = HeapMonitor(queries.runs, spark.heap, spark.collect_garbage)
@@ -104,7 +104,7 @@ def create_watchers(
 
 
 def state_folder(config: Config, data_dir: Path, spark: SparkProcess) -> Folder:
-    """The folder of the state of queries.
+    """The folder for the state of queries.
 
     Raises:
         KsqlError: PROPERTY_INVALID, STATE_DIR_UNUSABLE.
@@ -127,7 +127,7 @@ def state_folder(config: Config, data_dir: Path, spark: SparkProcess) -> Folder:
 
 
 def scratch_folder(config: Config, data_dir: Path, state: Folder) -> Folder:
-    """The folder of the checkpoints of push queries, which end with this server.
+    """The folder for the checkpoints of push queries, which end with this server.
 
     Args:
         config: the server's.
@@ -135,6 +135,6 @@ def scratch_folder(config: Config, data_dir: Path, state: Folder) -> Folder:
         state: the folder of the state of queries.
     """
     is_far = not master.is_on_this_machine(str(config["ksql.spark.master"]))
-    if is_far and config["ksql.state.dir"]:  # executors do not reach the data folder
+    if is_far and config["ksql.state.dir"]:  # executors cannot reach the data folder
         return state.sub(f"push-{folder_id(data_dir)}")
     return LocalFolder(data_dir / "checkpoints")

@@ -1,7 +1,7 @@
 """Pull queries that Spark runs as one batch query (logical.nodes.BatchQuery).
 
 We first ask for the end offsets of all topics, then wait until each view has reached them; streams are read
-up to them. So the rows of all sources are those of one moment, or newer if a view has moved on meanwhile.
+up to them. So the rows of all sources are from one moment, or newer if a view has advanced meanwhile.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from ksql_spark.spark import batch
 
 log = logging.getLogger(__name__)
 
-#: up to this many rows and bytes go to Spark in the query's text; more go into a file
+#: up to this many rows and bytes go to Spark in the query's text; more go through a file
 _FEW_ROWS, _FEW_BYTES = 1_000, 1_000_000
 #: rows per piece, and pieces that may wait for the reader
 _PIECE_ROWS, _PIECES = 1_000, 8
 
 
 class BatchResult(QueryStream):
-    """A QueryStream over the rows of a Spark batch query, which runs in a thread of its own until closed.
+    """A QueryStream over the rows of a Spark batch query, which runs in its own thread until closed.
 
     Args:
         session: the query's session.
@@ -71,7 +71,7 @@ class BatchResult(QueryStream):
         self._limit = limit
         self._clean_up = clean_up
         self._closed = threading.Event()
-        #: rows; then None, or the error that ended them
+        #: rows, then None or the error that ended them
         self._pieces: queue.Queue[list[Row] | Exception | None] = queue.Queue(_PIECES)
         self._worker = threading.Thread(target=self._work, name=self.query_id, daemon=True)
         self._worker.start()
@@ -99,7 +99,7 @@ class BatchResult(QueryStream):
         self._closed.set()
         if self._worker.is_alive():
             with contextlib.suppress(Exception):  # the JVM may be gone
-                # jobs that have not started yet, too
+                # including jobs that have not started yet
                 self._session.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(self.query_id)
         with contextlib.suppress(queue.Empty):
             while True:
@@ -196,7 +196,7 @@ def _limit(root: Node) -> int | None:
 
 
 class _Reading:
-    """Reads the stored rows of tables; a table that is named twice is scanned once."""
+    """Reads the stored rows of tables; scans a table once even if the query names it twice."""
 
     def __init__(
         self,

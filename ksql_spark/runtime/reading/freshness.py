@@ -1,4 +1,6 @@
-"""How far views have to read before they answer: the ends of topics, asked for once for all who wait."""
+"""How far views must read before they serve a query: asks for the end offsets of topics, once for all waiting
+queries.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,14 @@ from ksql_spark.errors import KsqlError
 
 log = logging.getLogger(__name__)
 
-#: partition -> the offset after the last record that has to be there
+#: partition -> the offset after the last required record
 Ends = Mapping[int, int]
-#: called once, in any thread: with None, or with why the rows will not be there
+#: called once, in any thread: with None, or with the reason why the rows will not arrive
 OnReached = Callable[[KsqlError | None], None]
 
 
 class Following(Protocol):
-    """What follows a topic."""
+    """Something that follows a topic."""
 
     @property
     def topic(self) -> str:
@@ -28,19 +30,19 @@ class Following(Protocol):
         ...
 
     def when_reached(self, ends: Ends, deadline: float, on_reached: OnReached) -> None:
-        """Call ``on_reached`` once every record before ``ends`` is there, see View."""
+        """Call ``on_reached`` once every record before ``ends`` has been read, see View."""
         ...
 
     def has_reached(self, ends: Ends) -> bool:
-        """Whether every record before ``ends`` is there."""
+        """Whether every record before ``ends`` has been read."""
         ...
 
 
 class SharedRequests:
-    """Requests to a broker, one at a time, each for all who wait for it. Thread-safe.
+    """Requests to a broker, one at a time, each shared by everyone who waits. Thread-safe.
 
-    An answer is to a request that was sent after it was asked for: who comes while one is under way waits for
-    the next. One of those who wait sends it.
+    The response always belongs to a request that was sent after the caller asked: a caller that arrives
+    during a request waits for the next one. One of the waiting callers sends it.
 
     Args:
         send: asks for offsets of topics: (topic, partition) -> offset.
@@ -53,7 +55,7 @@ class SharedRequests:
         self._next = _Shared()
 
     def ask(self, topics: Iterable[str]) -> Mapping[tuple[str, int], int]:
-        """The offsets of ``topics``, and perhaps of others that were asked for with them.
+        """The offsets of ``topics``, and perhaps of others that were requested together with them.
 
         Raises:
             KsqlError: as ``send``; for all who waited for the same request, one by one if there are several.
@@ -79,7 +81,7 @@ class SharedRequests:
             try:
                 shared.answer = self._send(list(shared.topics))
             except KsqlError:
-                pass  # perhaps the fault of one topic: each asks for itself
+                pass  # perhaps one topic is the cause: each caller asks for itself
             finally:
                 shared.is_done.set()
 
@@ -93,19 +95,21 @@ class _Shared:
         self.is_done = threading.Event()
 
 
-#: how many answers before the last one are remembered of each topic
+#: how many earlier responses to keep per topic
 _REMEMBERED = 3
 
 
 class _Topic:
-    """Stands for a view where only the topic's ends are asked for."""
+    """A stand-in for a view when only the topic's ends are needed."""
 
     def __init__(self, topic: str) -> None:
         self.topic = topic
 
 
 class _Wait(NamedTuple):
-    """Somebody who waits for a view to be current; without ``on_reached``, nobody does: it is asked ahead."""
+    """A caller that waits for a view to be current; without ``on_reached`` nobody waits, and it only asks
+    ahead.
+    """
 
     view: Following | _Topic
     deadline: float
@@ -113,18 +117,18 @@ class _Wait(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """What the broker said of a topic, and when it was asked (monotonic)."""
+    """The broker's response for a topic, and when it was requested (monotonic)."""
 
     at: float
     ends: Ends
 
 
 class Freshness:
-    """Tells, without a thread for each who waits, when views have all that was in their topics. Thread-safe.
+    """Reports when views have everything in their topics, without a thread per waiting caller. Thread-safe.
 
     Args:
         ends: as SharedRequests.ask.
-        written: returns what this server itself has written to a topic: that is in every answer.
+        written: returns what this server has written to a topic, which every result includes.
     """
 
     def __init__(
@@ -134,15 +138,15 @@ class Freshness:
     ) -> None:
         self._ends = ends
         self._written = written
-        #: topic -> the last answers, the newest first
+        #: topic -> the latest responses, newest first
         self._asked: dict[str, tuple[_Asked, ...]] = {}
-        #: topics that will be asked for, without anybody who waits for it
+        #: topics to ask for ahead of time, although nobody waits
         self._ahead: set[str] = set()
         self._waits: deque[_Wait] = deque()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._is_closed = False
-        #: set when there are waits; while the thread has some it looks for more by itself
+        #: set when callers wait; while the thread has some, it polls for more
         self._some = threading.Event()
         self._is_asleep = True
 
@@ -155,16 +159,17 @@ class Freshness:
         """
         deadline = time.monotonic() + timeout_s
         ends = self._known_ends(view.topic, staleness_s)
-        # what was written here may be behind an open transaction of somebody else: the broker knows
+        # this server's writes may be behind an open transaction of another writer: the broker knows
         if ends is None or not view.has_reached(self._written(view.topic)):
             self._put(_Wait(view, deadline, on_reached))
         else:
             view.when_reached(ends, deadline, on_reached)
 
     def is_current(self, view: Following, staleness_s: float) -> bool:
-        """Whether ``view`` has what was in its topic ``staleness_s`` ago, and all that was written here.
+        """Whether ``view`` has what was in its topic ``staleness_s`` ago, and everything written by this
+        server.
 
-        It only knows if the broker was asked since; it is asked again in good time for those who come next.
+        This is only known if the broker was asked since then; it is asked ahead of time for later callers.
         """
         ends = self._known_ends(view.topic, staleness_s)
         if ends is None or not view.has_reached(ends):
@@ -173,7 +178,9 @@ class Freshness:
         return not written or view.has_reached(written)
 
     def _known_ends(self, topic: str, staleness_s: float) -> Ends | None:
-        """The oldest known ends of ``topic`` that are not older than that; None: it was not asked since."""
+        """The oldest known ends of ``topic`` that are recent enough; None if the broker was not asked since
+        then.
+        """
         now, asked = time.monotonic(), self._asked.get(topic)
         if staleness_s <= 0 or asked is None or now - asked[0].at > staleness_s:
             return None
@@ -202,7 +209,7 @@ class Freshness:
                 self._thread.start()
 
     def close(self) -> None:
-        """Serve nobody any more."""
+        """Stop serving callers."""
         self._is_closed = True
         self._some.set()
         if self._thread is not None:
@@ -218,7 +225,7 @@ class Freshness:
                 continue
             self._some.clear()
             self._is_asleep = True
-            if not self._waits:  # who came before it said that it sleeps did not wake it
+            if not self._waits:  # whoever came before it set the sleep flag did not wake it
                 self._some.wait()
 
     def _tell(self, waits: Sequence[_Wait]) -> None:
@@ -230,7 +237,7 @@ class Freshness:
             for topic, found in ends.items():
                 self._asked[topic] = (_Asked(now, found), *self._asked.get(topic, ())[:_REMEMBERED])
         except KsqlError as error:
-            if len(topics) > 1:  # perhaps the fault of one topic
+            if len(topics) > 1:  # perhaps one topic is the cause
                 for topic in topics:
                     self._tell([wait for wait in waits if wait.view.topic == topic])
                 return

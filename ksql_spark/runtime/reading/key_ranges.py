@@ -1,4 +1,4 @@
-"""Ranges of keys that the rows of a pull query can have, so that a scan need not read the whole view.
+"""Ranges of keys that a pull query's rows can have, so that a scan need not read the whole view.
 
 Ranges only narrow what is read: the whole WHERE is still evaluated.
 """
@@ -14,16 +14,16 @@ from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.reading.view import KeyRange
 from ksql_spark.types import BIGINT, BYTES, INTEGER, STRING, SqlType
 
-#: comparisons with their sides exchanged
+#: comparisons with their sides swapped
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
-#: below it, the order of UTF-16 units, which is KSQL's, is that of code points, and so of UTF-8's bytes
+#: below it, the order of UTF-16 code units, which KSQL uses, is that of code points and so of UTF-8 bytes
 _FIRST_SURROGATE = "\ud800"
 
 
 def key_ranges(source: DataSource, predicate: Expression | None) -> list[KeyRange] | None:
-    """The ranges of a key's bytes that rows satisfying ``predicate`` can have; None: all.
+    """The ranges of key bytes that rows matching ``predicate`` can have; None: all.
 
-    Only the KAFKA format writes keys in an order that is theirs.
+    Only the KAFKA format encodes keys so that their bytes sort like the keys.
     """
     if predicate is None or len(source.schema.key) != 1 or source.key_format.name != "KAFKA":
         return None
@@ -37,7 +37,7 @@ def key_ranges(source: DataSource, predicate: Expression | None) -> list[KeyRang
 
 
 def _conditions(node: Expression, name: str) -> Iterator[tuple[str, object]]:
-    """What ANDs in ``node`` say about the column: comparisons and their constants."""
+    """What the ANDed conditions in ``node`` say about the column: comparisons and their constants."""
     match node:
         case Call("AND", arguments):
             for argument in arguments:
@@ -84,13 +84,13 @@ def _bounds(comparison: str, value: bytes) -> tuple[bytes, bytes | None]:
 
 
 def _after(prefix: bytes) -> bytes | None:
-    """The first bytes that come after all that begin with ``prefix``."""
+    """The smallest bytes greater than all that start with ``prefix``."""
     kept = prefix.rstrip(b"\xff")
     return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
 
 
 def _of_numbers(predicate: Expression, name: str, serde: Serde, type_: SqlType) -> list[KeyRange] | None:
-    """Negative numbers come after the others: their first bit is set."""
+    """Negative numbers sort after the others, because their first bit is set."""
     bits = 31 if type_ == INTEGER else 63
     low, high = least, most = -(2**bits), 2**bits - 1
     for comparison, value in _conditions(predicate, name):

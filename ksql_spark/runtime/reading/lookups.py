@@ -1,7 +1,7 @@
-"""Look-ups that are made once for all values of a prepared plan, and then only run.
+"""Lookups that are prepared once for all values of a plan, and then only run.
 
-A look-up has plain items and conditions (runtime/reading/row_decoding.py), the keys of its rows, and no
-windows. What it reads is one page of a file, so it may run in an event loop's thread.
+A lookup has plain items and conditions (runtime/reading/row_decoding.py), the keys of its rows, and no
+windows. It reads one page of a file, so it may run in an event loop's thread.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from ksql_spark.runtime.reading.row_decoding import READERS, Reader, function_of
 from ksql_spark.runtime.reading.view import View
 from ksql_spark.schema_registry import SchemaRegistry
 
-#: look-ups of more keys are not run in an event loop's thread
+#: lookups of more keys do not run in an event loop's thread
 MAX_KEYS = 20
 
-#: what is known of a plan that is no such look-up
+#: marks a plan that is not such a lookup
 _OTHER = object()
 
 
 class LookUpPlan:
-    """How all look-ups of one plan are answered.
+    """How to run all lookups of one plan.
 
     Args:
         known: the plan.
@@ -49,7 +49,7 @@ class LookUpPlan:
         items = [(item.expression, item.expression.type) for item in pattern.items]
         self._values = values_of(items, pattern.predicate, reader.places, places)
         self._offset, self._limit = pattern.offset or 0, pattern.limit
-        #: the only part of the only key, which most look-ups have
+        #: the only part of the only key, as in most lookups
         self._only_part = self._keys[0][0] if [len(parts) for parts in self._keys] == [1] else None
 
     def keys(self, values: Values) -> list[bytes]:
@@ -71,7 +71,7 @@ class LookUpPlan:
         return list(keys)
 
     def rows(self, view: View, values: Values) -> list[list[Any]]:
-        """The values of the rows that ``view`` has for ``values``, JSON-ready."""
+        """The JSON-ready values of the rows that ``view`` has for ``values``."""
         found = []
         for stored in view.get(self.keys(values)):
             row = self._decode(stored)
@@ -85,7 +85,7 @@ class LookUpPlan:
 
 
 def plan_of(found: Found, registry: SchemaRegistry | None) -> LookUpPlan | None:
-    """How ``found`` is answered; None if it is no such look-up."""
+    """How to run ``found``; None if it is not such a lookup."""
     known = found.known
     if known.compiled is None:
         known.compiled = _plan(known, registry) or _OTHER
@@ -109,14 +109,14 @@ def _plan(known: Known, registry: SchemaRegistry | None) -> LookUpPlan | None:
 
 
 class LookUp:
-    """One look-up under way; the thread that made it may not be blocked.
+    """A running lookup; its thread must not be blocked.
 
     Args:
-        plan: how it is answered.
-        values: of the statement.
+        plan: how to run it.
+        values: the statement's values.
         view: has the rows.
-        when_current: calls back once the view is as current as asked for; None: it is.
-        stopped: ids of the queries that write the table and do not run.
+        when_current: calls back once the view is as current as requested; None if it already is.
+        stopped: ids of the queries that write the table and are not running.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class LookUp:
     ) -> None:
         self.when_current = when_current
         self.stopped = stopped
-        #: what each row has
+        #: the columns of each row
         self.columns: list[ResultColumn] = plan.columns
         self._plan = plan
         self._values = values
@@ -138,7 +138,7 @@ class LookUp:
 
     @property
     def token(self) -> str:
-        """Says which records its answer has, see ksql_spark.consistency."""
+        """A token of the records in its result, see ksql_spark.consistency."""
         return encode({self._view.topic: self._view.positions})
 
     @property
@@ -158,7 +158,7 @@ class LookUp:
             raise KsqlError("INVALID_STATEMENT", reason=str(error)) from None
 
     def result(self) -> PullResult:
-        """The same as a stream. Raises what ``rows`` does."""
+        """The result as a stream. Raises what ``rows`` does."""
         return PullResult(self._plan.columns, list(map(Row, self.rows())))
 
 

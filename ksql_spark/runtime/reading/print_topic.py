@@ -17,7 +17,7 @@ from ksql_spark.runtime.reading.results import QueryStream, ResultColumn, Row, R
 from ksql_spark.schema_registry import SchemaRegistry
 
 _numbers = itertools.count(1)
-#: what is fetched ahead of a client
+#: how much to prefetch for a client
 _PREFETCH_BYTES = 1024 * 1024
 
 
@@ -102,7 +102,7 @@ class PrintResult(QueryStream):
 
 
 def _shown_time(ms: int) -> str:
-    """A record's timestamp (epoch ms), also one that is not a date."""
+    """A record's timestamp (epoch ms), even if it is not a date."""
     try:
         at = datetime.datetime.fromtimestamp(ms / 1000, datetime.UTC)
     except (OverflowError, OSError, ValueError):

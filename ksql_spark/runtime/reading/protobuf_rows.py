@@ -31,13 +31,13 @@ from ksql_spark.types import (
 
 
 class ProtobufRows:
-    """Writes the rows of a result as messages, whose fields are its columns.
+    """Writes the rows of a result as messages with one field per column.
 
     Args:
         columns: of the result.
 
     Raises:
-        KsqlError: FORMAT_SCHEMA, INVALID_STATEMENT: Protobuf has no such name or type.
+        KsqlError: FORMAT_SCHEMA, INVALID_STATEMENT: Protobuf does not support a name or type.
     """
 
     def __init__(self, columns: Sequence[ResultColumn]) -> None:
@@ -53,7 +53,8 @@ class ProtobufRows:
         """The message of ``row``; fields that are NULL are left out.
 
         Raises:
-            KsqlError: INVALID_STATEMENT: Protobuf has no such value, for example a date after the year 9999.
+            KsqlError: INVALID_STATEMENT: Protobuf does not support a value, for example a date after the year
+            9999.
         """
         values = []
         for (name, read), value in zip(self._columns, row.values, strict=True):
@@ -77,7 +78,7 @@ def _type_of(info: SchemaInfo) -> SqlType:
 
 
 def _reader(type_: SqlType) -> Callable[[Any], Any]:
-    """Turns what the REST API shows (see api_value) into the formats' Python form; it raises ValueError."""
+    """Converts values of the REST API (see api_value) to the formats' Python form; it raises ValueError."""
     read = _value_reader(type_)
     return lambda value: None if value is None else read(value)
 
@@ -95,5 +96,5 @@ def _value_reader(type_: SqlType) -> Callable[[Any], Any]:
             inner = {f.name: _reader(f.type) for f in fields}
             return lambda value: {n: inner[n](v) for n, v in value.items()}
     if type_ == DOUBLE:
-        return float  # also reads NaN and infinities, which are shown as text
+        return float  # also reads NaN and infinities, which are written as text
     return SCALARS[type_] if type_ in (BYTES, DATE, TIME, TIMESTAMP) else lambda value: value

@@ -1,7 +1,7 @@
 """Pull queries: the current rows of a materialized table (reference §2.5).
 
-Look-ups of plain columns are answered from the view, without Spark. Spark evaluates any other expression over
-the rows that were found, with the lowering that streams use.
+The view answers lookups of plain columns without Spark. Spark evaluates any other expression over the rows
+that were found, with the same lowering as for streams.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from ksql_spark.spark.frames import Context, quoted
 
 
 class ScanResult(QueryStream):
-    """A QueryStream over the pages of a view, which are read as the client takes them.
+    """A QueryStream over the pages of a view, which are read as the client consumes them.
 
     Args:
         columns: of the result.
         first: the first rows.
-        pages: gives the others.
+        pages: yields the others.
     """
 
     def __init__(self, columns: list[ResultColumn], first: list[Row], pages: Iterator[list[Row]]) -> None:
@@ -64,7 +64,7 @@ class ScanResult(QueryStream):
         return None if page is None else Rows(page)
 
     def close(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         self._closed = True
 
 
@@ -93,7 +93,7 @@ def run(
 
 
 def _limited(pages: Iterator[list[Row]], offset: int, limit: int | None) -> Iterator[list[Row]]:
-    """``pages`` without the first ``offset`` rows, up to ``limit`` rows; no page is read in vain."""
+    """``pages`` without the first ``offset`` rows, up to ``limit`` rows; reads no page unnecessarily."""
     left = limit
     while left is None or left > 0:
         page = next(pages, None)
@@ -110,9 +110,9 @@ def _limited(pages: Iterator[list[Row]], offset: int, limit: int | None) -> Iter
 def encoded_keys(
     source: DataSource, lookups: Sequence[KeyLookup], session: Callable[[], SparkSession]
 ) -> list[bytes] | None:
-    """The keys to look up, encoded to bytes, without duplicates and NULLs.
+    """The encoded keys to look up, without duplicates and NULLs.
 
-    None: a key may have been written in more than one way, by different schemas.
+    None if a key may have been written in more than one way, with different schemas.
     """
     serde = READERS.of(source, None).key
     if isinstance(serde, FramedSerde):
@@ -136,7 +136,7 @@ def run_on_stream(
     limit: int | None,
     offset: int = 0,
 ) -> PullResult:
-    """Answer a pull query on a stream: one batch over the records that are in its topic now.
+    """Run a pull query on a stream: one batch over the records that are currently in its topic.
 
     Args:
         plan: from physical.planner.lower_transient.

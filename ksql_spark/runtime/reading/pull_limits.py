@@ -1,4 +1,4 @@
-"""How many pull queries may run."""
+"""The limits on pull queries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AT_ONCE = "ksql.query.pull.max.concurrent.requests"
 
 
 class PullLimits:
-    """Refuses pull queries that are too many. Thread-safe.
+    """Rejects pull queries above the limits. Thread-safe.
 
     Args:
         setting: the value of a property of the server.
@@ -25,11 +25,11 @@ class PullLimits:
         self._setting = setting
         self._lock = threading.Lock()
         self._running = 0
-        #: pull queries that may come now, and when that was so
+        #: how many pull queries may start, and when that was computed
         self._left, self._at = 0.0, 0.0
 
     def take(self, most: int) -> None:
-        """Count one pull query, of at most ``most`` a second.
+        """Count one pull query against the limit of ``most`` per second.
 
         Raises:
             KsqlError: PULL_LIMIT.
@@ -44,7 +44,7 @@ class PullLimits:
 
     @contextlib.contextmanager
     def one(self) -> Iterator[None]:
-        """A block that answers one pull query.
+        """A block that runs one pull query.
 
         Raises:
             KsqlError: PULL_LIMIT.

@@ -37,12 +37,12 @@ class PlacedRows(Rows):
     def __init__(self) -> None:
         super().__init__()
         self.places: list[tuple[int, int]] = []
-        #: partition -> the first of the offsets, and the one after the last
+        #: partition -> the first of the offsets, and the offset after the last
         self.first: dict[int, int] = {}
         self.next: dict[int, int] = {}
 
     def add(self, row: Row, partition: int, offset: int) -> None:
-        """Add a row; only while the object is made."""
+        """Add a row; only during construction."""
         self.append(row)
         self.places.append((partition, offset))
         self.first[partition] = min(offset, self.first.get(partition, offset))
@@ -89,8 +89,8 @@ def results(sink: DataSource, columns: Sequence[Column]) -> RowMaker:
 def direct(query: PushQuery, on_unreadable: OnUnreadable) -> tuple[DataSource, RowMaker] | None:
     """For a query that needs no Spark: the stream that it reads, and how; None for any other.
 
-    It selects plain columns of one stream without a window, whose event time is its records' time, in
-    formats that need no registry. Records that cannot be read are left out; ``on_unreadable`` gets them.
+    Such a query selects plain columns of one stream without a window, whose event time is its records' time,
+    in formats that need no registry. Unreadable records are skipped and passed to ``on_unreadable``.
     """
     node = query.root
     if not isinstance(node, Project):
@@ -138,7 +138,7 @@ def direct(query: PushQuery, on_unreadable: OnUnreadable) -> tuple[DataSource, R
 
 
 class Places:
-    """How far a client has read a stream whose rows a query of Spark makes.
+    """How far a client has read a stream whose rows a Spark query makes.
 
     Args:
         topic: the stream's.
@@ -162,7 +162,7 @@ class Places:
 
     @property
     def token(self) -> str:
-        """A token of what was read."""
+        """A token of the position."""
         return consistency.encode({self._topic: self._next})
 
 
@@ -170,16 +170,12 @@ class PushResult(QueryStream):
     """A QueryStream over a push query. Others share what it reads (topic_feeds.py).
 
     Args:
-        query: as the query manager has it.
-        queries: the manager; once it has the query no more, the result ends.
-        columns: the result's columns.
-        subscription: to the stream's topic, or to that of a query of Spark.
-        rows: makes rows of its records.
-        same: equal for queries whose rows are the same.
-        limit: the query's LIMIT; None: no limit.
-        on_close: called once.
-        places: of rows that a query of Spark makes; None: all that the subscription reads is wanted.
-        gives_tokens: whether it tells how far it has read.
+        query: the query manager's query. queries: the manager; the result ends once it no longer has the
+        query. columns: the result's columns. subscription: to the stream's topic, or to that of a query of
+        Spark. rows: converts its records to rows. same: equal for queries whose rows are the same. limit: the
+        query's LIMIT; None: no limit. on_close: called once. places: positions of a Spark query's rows; None
+        if the client wants everything that the subscription reads. gives_tokens: whether to return
+        continuation tokens.
     """
 
     def __init__(
@@ -212,17 +208,17 @@ class PushResult(QueryStream):
         self._places = places
         self._lock = threading.Lock()
         self._closed = False
-        #: whether TERMINATE has removed it, and whether it gives no more rows
+        #: whether TERMINATE has removed the query, and whether the result has ended
         self._is_removed = self._is_over = False
 
     @property
     def is_live(self) -> bool:
-        """Whether read(0) never blocks, so that no thread is needed to read it."""
+        """Whether read(0) never blocks, so that reading needs no thread."""
         return self._subscription.is_live
 
     @property
     def continuation(self) -> str | None:
-        """A token of what was read, from which an equal query goes on; None if nobody wants one."""
+        """A token of the position, from which an equal query can resume; None if tokens are not wanted."""
         if not self._gives_tokens:
             return None
         if self._places is not None:
@@ -258,7 +254,7 @@ class PushResult(QueryStream):
             self._left -= len(rows)
         if rows:
             return rows
-        if self._is_removed:  # by TERMINATE, and what had arrived was read
+        if self._is_removed:  # by TERMINATE, and everything that had arrived was read
             self._end("Query Completed", timeout_s)
             return None
         if not batches and self._query.errors:
@@ -269,7 +265,7 @@ class PushResult(QueryStream):
         return rows
 
     def _end(self, message: str | None, timeout_s: float) -> None:
-        """Give no more rows."""
+        """Return no more rows."""
         self._is_over, self.final_message = True, message
         if timeout_s > 0:
             self.close()
@@ -285,7 +281,7 @@ class PushResult(QueryStream):
         return Rows.of(parts) if parts else Rows()
 
     def close(self) -> None:
-        """End the query; callable from any thread, more than once."""
+        """End the query; any thread may call this, more than once."""
         with contextlib.ExitStack() as stack:
             if self._closed:
                 return

@@ -1,4 +1,4 @@
-"""How many push queries may run."""
+"""The limit on running push queries."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ksql_spark.errors import KsqlError
 
 
 class PushLimit:
-    """Refuses push queries that are too many, those counted that are just being started. Thread-safe.
+    """Rejects push queries above the limit, counting those that are starting. Thread-safe.
 
     Args:
-        running: the ids of the push queries that run.
+        running: the ids of the running push queries.
     """
 
     def __init__(self, running: Callable[[], Iterable[str]]) -> None:
         self._running = running
         self._lock = threading.Lock()
-        #: a query is among these until its start has ended, and among those that run before that
+        #: a query stays here until its start has ended, and is in ``running`` before that
         self._starting: set[str] = set()
 
     @contextlib.contextmanager

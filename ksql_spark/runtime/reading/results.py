@@ -30,7 +30,7 @@ from ksql_spark.types import (
 
 
 def schema_info(type_: SqlType) -> SchemaInfo:
-    """A type in its parts (reference §7.3)."""
+    """A type's parts (reference §7.3)."""
     match type_:
         case Struct(fields):
             return SchemaInfo(
@@ -71,7 +71,7 @@ class Row:
 
     values: list[Any]
     tombstone: bool = False
-    #: the values as JSON, once a client has got them: others get the same bytes
+    #: the values as JSON, once a client has received them; other clients get the same bytes
     json: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
 
@@ -99,12 +99,12 @@ class Rows(list[Row]):
         return self._parts or (self,)
 
 
-#: how many rows are answered as one piece
+#: how many rows are returned at once
 SMALL = 2_000
 
 
 def pull_query_id() -> str:
-    """The id of a pull query that begins now."""
+    """An id for a new pull query."""
     return f"query_{int(time.time() * 1000)}"
 
 
@@ -115,17 +115,17 @@ class QueryStream(Protocol):
     kind: str
     columns: list[ResultColumn]
     final_message: str | None
-    #: whether all of it is one small answer: read() never waits, and nothing has to be closed
+    #: whether the whole result is small and complete: read() never waits, and there is nothing to close
     is_complete: bool = False
 
     @property
     def is_live(self) -> bool:
-        """Whether read(0) never blocks, so that no thread is needed to read it: when_arrived() calls back."""
+        """Whether read(0) never blocks, so that reading needs no thread: when_arrived() calls back."""
         return False
 
     @property
     def continuation(self) -> str | None:
-        """A token of what was read, from which an equal query goes on; None if nobody wants one."""
+        """A token of the position, from which an equal query can resume; None if tokens are not wanted."""
         return None
 
     def when_arrived(self, on_arrival: Callable[[], None]) -> None:
@@ -173,7 +173,7 @@ def result_columns(columns: Sequence[Column], keys: frozenset[str] = frozenset()
 
 
 def api_form(type_: SqlType) -> Callable[[Any], Any] | None:
-    """A function that does what api_value does for ``type_``; None where that changes nothing."""
+    """A function equivalent to api_value for ``type_``; None if that does not change values."""
     if type_ in (INTEGER, BIGINT, STRING, BOOLEAN):
         return None
     return lambda value: api_value(value, type_)
@@ -234,18 +234,18 @@ def _timestamp_text(milliseconds: int) -> str:
         days, in_day = divmod(milliseconds, _DAY_MS)
         year, rest = _far_date(days)
         time = (datetime.datetime.min + datetime.timedelta(milliseconds=in_day)).time()
-        # Java's letter y counts the years before the year 1 as well, from 1
+        # Java's letter y counts years before the year 1 from 1, too
         year = year if year > 0 else 1 - year
         return f"{_signed_year(year)}-{rest}T{time.isoformat(timespec='milliseconds')}"
 
 
 def _far_date(days: int) -> tuple[int, str]:
-    """The year, month and day of a date that Python's dates do not reach: they end with the year 9999."""
+    """The year, month and day of a date beyond the range of Python's dates, which end with the year 9999."""
     cycles, rest = divmod(days, _DAYS_IN_400_YEARS)
     date = _EPOCH + datetime.timedelta(days=rest)
     return date.year + 400 * cycles, f"{date.month:02}-{date.day:02}"
 
 
 def _signed_year(year: int) -> str:
-    """As Java writes years: with a sign where they are not within four digits."""
+    """A year as Java writes it: with a sign outside four digits."""
     return f"{year:+}" if year > datetime.MAXYEAR else f"-{-year:04}" if year < 0 else f"{year:04}"

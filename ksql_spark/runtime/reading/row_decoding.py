@@ -1,7 +1,7 @@
-"""Rows that Python decodes and evaluates, for look-ups, scans and push queries that need no Spark.
+"""Decodes and evaluates rows in Python, for lookups, scans and push queries that need no Spark.
 
-Plain are columns, constants, comparisons of them, BETWEEN, IN, AND and OR. Everything else is done by Spark
-(spark/evaluate.py), so that a function means the same everywhere.
+Plain expressions are columns, constants, comparisons of them, BETWEEN, IN, AND and OR. Spark evaluates
+everything else (spark/evaluate.py), so that a function means the same everywhere.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Reader:
 
     Args:
         source: the table or stream.
-        registry: has the schemas of formats that need some; or None.
+        registry: has the schemas of formats that need them; or None.
     """
 
     def __init__(self, source: DataSource, registry: SchemaRegistry | None) -> None:
@@ -37,7 +37,7 @@ class Reader:
         self.registry = registry
         self.key, self.value = serdes(source, registry=registry)
         before = (ROWTIME, WINDOWSTART, WINDOWEND) if source.is_table else (ROWTIME, ROWPARTITION, ROWOFFSET)
-        #: column -> the place of its value in a row
+        #: column -> the index of its value in a row
         self.places: Mapping[str, int] = {
             name: place
             for place, name in enumerate(
@@ -74,11 +74,11 @@ class Reader:
 
 
 class Readers:
-    """The readers used last: making one takes longer than a look-up."""
+    """The most recently used readers: creating one takes longer than a lookup."""
 
     def __init__(self, size: int = 500) -> None:
         self._size = size
-        #: by the identity of the source: comparing sources takes as long as making a reader
+        #: by the source's identity: comparing sources takes as long as creating a reader
         self._known: dict[tuple[int, int], Reader] = {}
 
     def of(self, source: DataSource, registry: SchemaRegistry | None) -> Reader:
@@ -113,7 +113,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 #: types whose Python values compare as KSQL's do; Java compares the UTF-16 units of strings
 _COMPARED = (INTEGER, BIGINT, DOUBLE, BOOLEAN, STRING)
 
-#: casts that change nothing but the type
+#: casts that change only the type
 _WIDENED = ((INTEGER, BIGINT), (INTEGER, DOUBLE), (BIGINT, DOUBLE))
 
 
@@ -143,9 +143,9 @@ def rows_of(
     columns: Mapping[str, int],
     places: Mapping[Value, int] = NO_PLACES,
 ) -> Callable[[PlainRow, Values], Row | None]:
-    """A function from a source's row, and values in places, to a row of the result.
+    """A function from a source's row, and placeholder values, to a row of the result.
 
-    It returns None where ``predicate`` fails. The arguments are those of values_of.
+    It returns None if ``predicate`` fails. The arguments are those of values_of.
     """
     select = values_of(items, predicate, columns, places)
 
@@ -162,15 +162,15 @@ def values_of(
     columns: Mapping[str, int],
     places: Mapping[Value, int] = NO_PLACES,
 ) -> Callable[[PlainRow, Values], list[Any] | None]:
-    """A function from a source's row, and values in places, to the values of a row of the result.
+    """A function from a source's row, and placeholder values, to the values of a result row.
 
-    It returns None where ``predicate`` fails.
+    It returns None if ``predicate`` fails.
 
     Args:
-        items: what the result has, and the type of each.
+        items: the result's items and their types.
         predicate: a condition over the source's columns; None: all rows.
-        columns: column -> its place in a row (Reader.places).
-        places: constant -> which of the values stands in its place.
+        columns: column -> its index in a row (Reader.places).
+        places: constant -> the index of its placeholder value.
     """
     forms = [api_form(type_) for _, type_ in items]
     named = [item.name for item, _ in items if isinstance(item, ColumnRef)]
@@ -193,7 +193,7 @@ def values_of(
 def function_of(
     expression: Expression, columns: Mapping[str, int], places: Mapping[Value, int] = NO_PLACES
 ) -> PlainValue:
-    """A function from a row, and values in places, to the value of a plain expression.
+    """A function from a row, and placeholder values, to the value of a plain expression.
 
     Logic is two-valued: a comparison with NULL is FALSE (§3.2). ``is_plain`` of the expression is true; the
     other arguments are those of values_of.
@@ -274,12 +274,12 @@ def _compared(name: str, left: PlainValue, right: PlainValue, type_: SqlType) ->
 
 
 def _differ(a: Any, b: Any) -> bool:
-    """Whether a value is below or above another: NaN is neither, as in Java."""
+    """Whether one value is less than or greater than another; NaN is neither, as in Java."""
     return bool(a < b or a > b)
 
 
 def _by_units(compare: Callable[[Any, Any], bool]) -> Callable[[str, str], bool]:
-    """``compare``, of texts by their UTF-16 units."""
+    """``compare`` for texts by their UTF-16 code units."""
 
     def compared(a: str, b: str) -> bool:
         if a.isascii() and b.isascii():

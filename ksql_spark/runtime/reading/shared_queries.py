@@ -1,11 +1,11 @@
-"""Queries of Spark that several push queries share: those that ask the same (ADR 39).
+"""Spark queries that several push queries share, if they ask the same (ADR 39).
 
-A client must not notice that it shares. What a query gives depends on where it begins, so a client takes part
-in one that runs only in two cases:
+A client must not notice that it shares a query. A query's rows depend on where it starts, so a client joins a
+running query only in two cases:
 
-* That one began at the same offsets. Then the client reads the topic with its results from the beginning.
-* That one began earlier, and each row says which record it was made of. Then the client leaves out rows of
-  records before its own beginning.
+* It started at the same offsets. Then the client reads the topic with its results from the beginning.
+* It started earlier, and each row says which record it was made of. Then the client skips rows of records
+  before its own start.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ksql_spark.runtime.queries.manager import QueryManager
 log = logging.getLogger(__name__)
 
 TOKENS = "ksql.query.push.v2.continuation.tokens.enabled"
-#: what does not change the rows of a query, or is said by where it begins
+#: properties that do not affect a query's rows, or only determine where it starts
 _OF_CLIENTS = frozenset(("auto.offset.reset", "ksql.streams.auto.offset.reset", TOKENS))
 
 Starts = Mapping[str, Mapping[str, int]]
@@ -40,7 +40,7 @@ def plan_text(bound: PushQuery) -> str:
 
 
 def sameness(bound: PushQuery, config: Config, topic_ids: Mapping[str, str]) -> str:
-    """Equal for queries that give the same rows if they begin at the same offsets.
+    """A value that is equal for queries that produce the same rows if they start at the same offsets.
 
     LIMIT does not count: each client has its own.
 
@@ -55,12 +55,12 @@ def sameness(bound: PushQuery, config: Config, topic_ids: Mapping[str, str]) -> 
 
 @dataclass(eq=False)
 class SharedQuery:
-    """A query of Spark for some clients.
+    """A Spark query for several clients.
 
     Args:
         query: the first client's, which has the Spark query.
-        same: what it has in common with the others (sameness).
-        readers: how many results read its topic.
+        same: the sameness that it shares with the others.
+        readers: the number of results that read its topic.
     """
 
     query: ManagedQuery
@@ -74,7 +74,7 @@ class SharedQuery:
 
 
 class SharedQueries:
-    """The queries of Spark that push queries share. Thread-safe.
+    """The Spark queries that push queries share. Thread-safe.
 
     Args:
         admin: of the cluster.
@@ -86,12 +86,14 @@ class SharedQueries:
         self._queries = queries
         self._lock = threading.Lock()
         self._shared: list[SharedQuery] = []
-        #: what is being started -> its lock, and how many wait for it or have it
+        #: what is starting -> its lock, and how many wait for it or hold it
         self._starting: dict[str, tuple[threading.Lock, int]] = {}
 
     @contextmanager
     def starting(self, same: str) -> Iterator[None]:
-        """For one thread at a time, so that clients that come together share what the first one starts."""
+        """A block for one thread at a time, so that clients that arrive together share what the first one
+        starts.
+        """
         with self._lock:
             lock, count = self._starting.get(same, (threading.Lock(), 0))
             self._starting[same] = lock, count + 1
@@ -105,7 +107,7 @@ class SharedQueries:
                     self._starting[same] = lock, count - 1
 
     def ends(self, same: str) -> dict[SharedQuery, int]:
-        """Where the results of the queries that could be shared end now.
+        """The current end offsets of the results of queries that can be shared.
 
         Raises:
             KsqlError: BROKER_UNREACHABLE.
@@ -119,14 +121,12 @@ class SharedQueries:
     def join(
         self, same: str, query: ManagedQuery, ends: Mapping[SharedQuery, int], *, has_places: bool
     ) -> tuple[SharedQuery, int] | None:
-        """Let a query take part in one that runs: in which, and from which offset of its topic on.
+        """Let a query join a running one; returns that query, and the offset of its topic at which to start.
 
         Args:
-            same: its sameness.
-            query: a new push query.
-            ends: where results ended just before it was known that the query begins at the ends of its
-                topics: rows before these are of records before. Empty if it begins elsewhere.
-            has_places: whether rows say which records they were made of.
+            same: its sameness. query: a new push query. ends: where results ended just before the query's
+            start was set to the ends of its topics, so that earlier rows are of earlier records. Empty if it
+            starts elsewhere. has_places: whether rows say which records they were made of.
 
         Raises:
             KsqlError: BROKER_UNREACHABLE.
@@ -155,14 +155,16 @@ class SharedQueries:
         return None
 
     def add(self, same: str, query: ManagedQuery) -> SharedQuery:
-        """Let others take part in a query that was started; it has one reader."""
+        """Let others join a query that has started; it has one reader."""
         shared = SharedQuery(query, same, 1)
         with self._lock:
             self._shared.append(shared)
         return shared
 
     def leave(self, shared: SharedQuery) -> None:
-        """A result is read no more; the topic goes with the last one, later if that is not possible now."""
+        """A result is no longer read; its topic is removed with the last reader, later if that is not
+        possible now.
+        """
         with self._lock:
             shared.readers -= 1
             if shared.readers:
@@ -179,13 +181,13 @@ class SharedQueries:
             return [s for s in self._shared if s.same == same and s.query.clients and not s.query.errors]
 
     def _is_whole(self, topic: str) -> bool:
-        """Whether the topic still has all that was written to it."""
+        """Whether the topic still has everything that was written to it."""
         return not any(self._admin.beginning_offsets(topic).values())
 
 
 @contextmanager
 def _may_have_gone() -> Iterator[None]:
-    """Go on if a topic is not there any more: the last of its readers has left meanwhile."""
+    """Continue if a topic no longer exists: its last reader has left meanwhile."""
     try:
         yield
     except KsqlError as error:
@@ -194,7 +196,7 @@ def _may_have_gone() -> Iterator[None]:
 
 
 def _covers(theirs: Starts, ours: Starts) -> bool:
-    """Whether what begins at ``theirs`` reads all that comes from ``ours`` on."""
+    """Whether a query that starts at ``theirs`` reads everything from ``ours`` on."""
     return theirs.keys() == ours.keys() and all(
         theirs[topic].keys() == offsets.keys()
         and all(theirs[topic][partition] <= offset for partition, offset in offsets.items())

@@ -1,12 +1,12 @@
-"""One reader of a topic for all push queries that read it, and a bounded queue for each of them.
+"""One reader per topic for all push queries on it, with a bounded queue for each query.
 
-A feed reads what is new and hands each batch to all its subscriptions, which share it. A subscription that
-starts in the past, or whose client reads too slowly, reads the topic by itself until it has caught up: Kafka
+A feed reads new records and passes each batch to all its subscriptions, which share it. A subscription that
+starts in the past, or whose client reads too slowly, reads the topic itself until it has caught up: Kafka
 keeps the records, so no client waits for another.
 
 Memory is bounded for the whole server (PushMemory). One half is for batches that wait for clients: when it is
-full, those that have not read what they have give it up, and read it again later. The other half is for the
-readers of subscriptions that catch up: there are only so many, and one whose client does not read is closed.
+full, subscriptions with unread batches drop them and read them again later. The other half is for the readers
+of subscriptions that catch up: their number is limited, and a reader whose client does not read is closed.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from ksql_spark.kafka.consumer import Record, TopicReader
 log = logging.getLogger(__name__)
 
 _MIB = 1024 * 1024
-#: how many records may wait for one client before it has to read by itself
+#: how many records may wait for one client before it must read by itself
 MAX_WAITING = 10_000
-#: how many records a feed remembers, so that new subscriptions need no reader of their own
+#: how many records a feed keeps, so that new subscriptions need no reader of their own
 _REMEMBERED = 5_000
 _REMEMBERED_BYTES = _MIB
-#: what a feed fetches ahead, and how large its batches are
+#: how much a feed prefetches, and how large its batches are
 _FEED_PREFETCH_BYTES, _FEED_BATCH_BYTES = 4 * _MIB, _MIB
-#: the same for a subscription that catches up, and what its reader needs in all, with its threads
+#: the same for a subscription that catches up, and what its reader needs in total, including its threads
 _PREFETCH_BYTES, _PIECE_BYTES, _READER_BYTES = 256 * 1024, 64 * 1024, 8 * _MIB
-#: about how much of what waits one read takes
+#: about how many waiting bytes one read takes
 _READ_BYTES = _MIB
-#: how long a reader is its subscription's before another one may have its place
+#: how long a subscription keeps its reader before another one may take its place
 _READER_KEPT_S = 0.5
-#: how long batches wait for more: so long for each subscription, and at most
+#: how long batches wait for more records: per subscription, and at most
 _PAUSE_EACH_S, _MAX_PAUSE_S = 0.00005, 0.025
 _POLL_S = 0.2
 
 
 class PushMemory:
-    """What push queries may hold of records that wait for their clients. Thread-safe.
+    """The memory for records that wait for push clients. Thread-safe.
 
     Args:
         max_bytes: the limit for all of them.
@@ -53,11 +53,11 @@ class PushMemory:
 
     def __init__(self, max_bytes: int) -> None:
         self._max_waiting = max_bytes // 2
-        #: how many subscriptions may have a reader of their own at once
+        #: how many subscriptions may have their own reader at once
         self.max_readers = max(1, max_bytes // 2 // _READER_BYTES)
         self._lock = threading.Lock()
         self._holders: dict[Batch, int] = {}
-        #: bytes of the batches that wait, each counted once
+        #: bytes of the waiting batches, each counted once
         self.waiting = 0
 
     @property
@@ -66,7 +66,7 @@ class PushMemory:
         return self.waiting >= self._max_waiting
 
     def hold(self, batch: Batch) -> None:
-        """A batch waits for one more client."""
+        """One more client waits to read a batch."""
         with self._lock:
             holders = self._holders.get(batch, 0)
             self._holders[batch] = holders + 1
@@ -74,7 +74,7 @@ class PushMemory:
                 self.waiting += batch.size
 
     def let_go(self, batch: Batch) -> None:
-        """A batch waits for one client less."""
+        """One client fewer waits to read a batch."""
         with self._lock:
             holders = self._holders[batch] - 1
             if holders:
@@ -85,13 +85,14 @@ class PushMemory:
 
 
 class Batch:
-    """Records that arrived together, at least one, and what queries have made of them."""
+    """Records that arrived together, at least one, and the results that queries have made of them."""
 
     def __init__(self, records: list[Record]) -> None:
         self.records = records
-        #: bytes that it may take: of the records, the rows made of them, and the text of each row and of all
+        #: its maximum size in bytes: the records, the rows made of them, and the text of each row and of all
+        #: rows
         self.size = 4 * sum(map(_size, records))
-        #: partition -> the offset of its first record, and the one after its last
+        #: partition -> the offsets of its first record and after its last record
         self.first: dict[int, int] = {}
         self.next: dict[int, int] = {}
         for record in records:
@@ -100,7 +101,7 @@ class Batch:
         self._made: dict[Hashable, Any] = {}
 
     def made(self, key: Hashable, make: Callable[[Iterable[Record]], Any]) -> Any:
-        """``make(records)``, which is the same for all who have the same ``key``."""
+        """The result of ``make(records)``, shared by all queries with the same ``key``."""
         if key not in self._made:
             self._made[key] = make(self.records)
         return self._made[key]
@@ -125,7 +126,7 @@ class Feed:
         self._subscriptions: set[Subscription] = set()
         self._recent: deque[Record] = deque()
         self._recent_bytes = 0
-        #: partition -> the offset from which on all records are among the recent ones, or to come
+        #: partition -> the offset from which all records are among the recent ones, or still to come
         self._has_from: dict[int, int] = {}
         self._closing = threading.Event()
         self._reader = TopicReader(
@@ -142,7 +143,7 @@ class Feed:
         self._thread.start()
 
     def attach(self, subscription: Subscription) -> bool:
-        """Let a subscription have what it lacks, and all that comes; False if it lacks too much."""
+        """Give a subscription the records that it lacks, and all new ones; False if it lacks too many."""
         with self._lock:
             if self.error is not None or self._closing.is_set():
                 return False
@@ -155,7 +156,7 @@ class Feed:
             return True
 
     def detach(self, subscription: Subscription) -> bool:
-        """Take a subscription out; whether it was the last one."""
+        """Remove a subscription; returns whether it was the last one."""
         with self._lock:
             self._subscriptions.discard(subscription)
             return not self._subscriptions
@@ -175,7 +176,7 @@ class Feed:
                         self._note_partitions()
                     if records:
                         self._give(records)
-                        # many clients are woken less often, with more rows each
+                        # with many clients, wake them less often, with more rows each
                         time.sleep(min(_MAX_PAUSE_S, len(self._subscriptions) * _PAUSE_EACH_S))
         except KsqlError as error:
             self._fail(error)
@@ -205,7 +206,7 @@ class Feed:
             self.error = error
             subscriptions, self._subscriptions = self._subscriptions, set()
         for subscription in subscriptions:
-            # offsets mean other records now: to go on at its own would leave some out
+            # offsets now refer to other records: continuing at the old ones would skip some
             subscription.detached(error if error.condition == "TOPIC_MADE_AGAIN" else None)
 
 
@@ -214,7 +215,7 @@ def _size(record: Record) -> int:
 
 
 class Subscription:
-    """What one push query reads of a topic. ``read`` and ``close`` are for one thread at a time.
+    """One push query's view of a topic. Only one thread at a time may call ``read`` and ``close``.
 
     Args:
         feeds: has the feed of the topic.
@@ -228,31 +229,32 @@ class Subscription:
         self.read_committed = read_committed
         #: partition -> the offset of the next record
         self.next = dict(starts)
-        #: whether reading does not block: records come from a feed
+        #: whether reading does not block, because records come from a feed
         self.is_live = False
         self._feeds = feeds
-        #: guards the batches: a feed gives them, the query's thread takes them
+        #: guards the batches: a feed adds them, the query's thread takes them
         self._lock = threading.Lock()
         self._batches: deque[Batch] = deque()
-        #: how many records wait in the batches
+        #: how many records the batches contain
         self._waiting = 0
-        #: what a thread waits for in read(); most have none, as the event loop waits for all
+        #: what a thread in read() waits for; most queries have none, because the event loop waits for all of
+        #: them
         self._arrived: threading.Event | None = None
         self._on_arrival: Callable[[], None] | None = None
         self._closed = False
-        #: what ends the query once it has what has arrived
+        #: the error that ends the query once it has read what has arrived
         self._error: KsqlError | None = None
 
     # ---- called by the feed, with its lock ------------------------------------------------------------
 
     def attached(self, missed: Batch | None) -> None:
-        """It gets all that comes from now on, and ``missed`` before."""
+        """It gets all new records from now on, and ``missed`` first."""
         self.is_live = True
         if missed is not None:
             self.take(missed)
 
     def take(self, batch: Batch) -> bool:
-        """Take a batch; False if too much waits already, after which it gets none."""
+        """Accept a batch; False if too much is waiting already, after which no more batches come."""
         memory = self._feeds.memory
         with self._lock:
             waiting = self._waiting
@@ -267,13 +269,13 @@ class Subscription:
         return self.is_live
 
     def detached(self, error: KsqlError | None = None) -> None:
-        """It gets no more; what has arrived is still read, before ``error`` if there is one."""
+        """No more batches come; what has arrived is still read, followed by ``error`` if there is one."""
         self._error = error
         self.is_live = False
         self._arrive()
 
     def _drop(self) -> None:
-        """Give up what waits: it is read again from ``next``. The caller has the lock."""
+        """Drop the waiting batches, to be read again from ``next``. The caller holds the lock."""
         for batch in self._batches:
             self._feeds.memory.let_go(batch)
         self._batches.clear()
@@ -295,7 +297,7 @@ class Subscription:
             self._arrive()
 
     def read(self, timeout_s: float) -> list[Batch]:
-        """The batches that have arrived; [] if none comes within ``timeout_s``. With 0 it never blocks.
+        """The batches that have arrived; [] if none arrives within ``timeout_s``. With 0 it never blocks.
 
         Raises:
             KsqlError: as TopicReader.poll_batch.
@@ -309,7 +311,7 @@ class Subscription:
         return [wanted for wanted in map(self._wanted, self._taken()) if wanted is not None]
 
     def _taken(self) -> list[Batch]:
-        """The next batches that wait: no more than a client should hold while its output waits."""
+        """The next waiting batches: no more than a client should hold while its output waits."""
         taken: list[Batch] = []
         size = 0
         with self._lock:
@@ -323,12 +325,12 @@ class Subscription:
 
     def _wait(self, timeout_s: float) -> None:
         arrived = self._arrived = threading.Event()
-        if not self._batches and self.is_live and not self._closed:  # nothing came before it was there
+        if not self._batches and self.is_live and not self._closed:  # nothing came before the event existed
             arrived.wait(timeout_s)
         self._arrived = None
 
     def _wanted(self, batch: Batch) -> Batch | None:
-        """``batch`` without records that were read before."""
+        """``batch`` without records that have already been read."""
         places = self.next
         for partition, first in batch.first.items():
             if first < places.get(partition, 0):
@@ -344,7 +346,7 @@ class Subscription:
         return batch
 
     def _catch_up(self, timeout_s: float) -> list[Batch]:
-        """Read by itself, until a feed has all that is missing; [] while others have all the readers."""
+        """Read the topic itself until a feed has all missing records; [] while all readers are in use."""
         if self._feeds.attach(self, makes_one=False):
             self._feeds.readers.give_back(self)
             return []
@@ -359,7 +361,7 @@ class Subscription:
         return [Batch(records)] if records else []
 
     def close(self) -> None:
-        """Read no more; callable from any thread."""
+        """Stop reading; any thread may call this."""
         self._closed = True
         self._feeds.leave(self)
         with self._lock:
@@ -367,12 +369,12 @@ class Subscription:
         self._arrive()
 
     def free(self) -> None:
-        """Close its own reader, if it has one; in the thread that reads."""
+        """Close its own reader, if it has one; called by the thread that reads."""
         self._feeds.readers.give_back(self)
 
 
 class Readers:
-    """The readers of subscriptions that catch up: a bounded number. Thread-safe.
+    """The readers of subscriptions that catch up, limited in number. Thread-safe.
 
     Args:
         admin: of the cluster.
@@ -383,9 +385,9 @@ class Readers:
         self._admin = admin
         self._max = max_readers
         self._lock = threading.Lock()
-        #: by subscription, in the order of their last use; None: it is being opened
+        #: by subscription, in order of last use; None while a reader is being opened
         self._readers: dict[Subscription, TopicReader | None] = {}
-        #: when each was used last; None: it is in use
+        #: when each was last used; None while it is in use
         self._used_at: dict[Subscription, float | None] = {}
 
     def __len__(self) -> int:
@@ -393,7 +395,7 @@ class Readers:
 
     @contextlib.contextmanager
     def lent(self, subscription: Subscription, timeout_s: float) -> Iterator[TopicReader | None]:
-        """A block with the reader of a subscription, at its place; None if there is none to be had yet.
+        """A block with a subscription's reader at its position; None if none is available yet.
 
         Raises:
             KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
@@ -415,7 +417,7 @@ class Readers:
             self._used_at[subscription] = time.monotonic()
 
     def _take_place(self, subscription: Subscription) -> bool:
-        """Whether a subscription may read now; perhaps in the place of one whose client does not."""
+        """Whether a subscription may read now, perhaps in the place of one whose client does not read."""
         unused: TopicReader | None = None
         with self._lock:
             if subscription not in self._readers:
@@ -450,7 +452,7 @@ class Readers:
         return self._readers.pop(subscription, None)
 
     def give_back(self, subscription: Subscription) -> None:
-        """Close the reader of a subscription, if it has one."""
+        """Close a subscription's reader, if it has one."""
         with self._lock:
             reader = self._remove(subscription)
         if reader is not None:
@@ -458,11 +460,11 @@ class Readers:
 
 
 class Feeds:
-    """The feeds of a server, each for as long as somebody reads it. Thread-safe.
+    """The feeds of a server, each of which exists as long as it has a subscription. Thread-safe.
 
     Args:
         admin: of the cluster.
-        max_bytes: what all push queries may hold of records that wait for their clients.
+        max_bytes: the limit on records that wait for push clients.
     """
 
     def __init__(self, admin: KafkaAdmin, max_bytes: int) -> None:
@@ -475,13 +477,13 @@ class Feeds:
     def subscribe(
         self, topic: str, starts: Mapping[int, int], *, read_committed: bool, from_now: bool
     ) -> Subscription:
-        """Read ``topic`` from ``starts`` (partition -> offset) on.
+        """Subscribe to ``topic`` from ``starts`` (partition -> offset).
 
         Args:
             topic: an existing topic.
             starts: of all its partitions.
             read_committed: skip records of transactions that are open or aborted.
-            from_now: ``starts`` are the topic's ends, or were a moment ago.
+            from_now: whether ``starts`` are, or recently were, the topic's ends.
 
         Raises:
             KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
@@ -491,7 +493,8 @@ class Feeds:
         return subscription
 
     def attach(self, subscription: Subscription, *, makes_one: bool) -> bool:
-        """Attach to the topic's feed if that has what is missing; ``makes_one``: make it if there is none.
+        """Attach to the topic's feed if it has the missing records; ``makes_one``: create the feed if
+        necessary.
 
         Raises:
             KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
@@ -515,7 +518,7 @@ class Feeds:
             return feed.attach(subscription)
 
     def leave(self, subscription: Subscription) -> None:
-        """Forget a subscription, and the feed that nobody reads any more."""
+        """Remove a subscription, and the feed if it was the last one."""
         name = subscription.topic, subscription.read_committed
         with self._lock:
             feed = self._feeds.get(name)
@@ -527,7 +530,7 @@ class Feeds:
 
     @property
     def topics(self) -> list[str]:
-        """The topics that are read."""
+        """The topics with feeds."""
         with self._lock:
             return sorted(topic for topic, _ in self._feeds)
 

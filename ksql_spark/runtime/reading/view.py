@@ -1,7 +1,7 @@
 """A materialized view: the current rows of one table, read from its topic, in a sqlite file.
 
-The file has rows as bytes, which are decoded only when they are read, and the offsets up to which it has read
-the topic, both changed in one transaction. So a view goes on where it was when the server has restarted.
+The file has rows as bytes, which are decoded only when they are read, and the offsets up to which the topic
+has been read. One transaction changes both, so a view resumes where it left off after a restart.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ _COLUMNS = "SELECT key, value, time, window_start, window_end FROM entry"
 _OF_KEY = f"{_COLUMNS} WHERE key = ? ORDER BY window_start, window_end"
 _UPSERT = "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM entry WHERE key = ? AND window_start = ? AND window_end = ?"
-#: the layout of the file; another number: it is read from the topic again
+#: the version of the file's layout; a file with another version is rebuilt from the topic
 _LAYOUT = 1
-#: pages of 4 KiB in the write-ahead log before they go into the file
+#: pages of 4 KiB in the write-ahead log before a checkpoint
 _CHECKPOINT_PAGES = 8_000
-#: the cache of each connection, and how many idle connections are kept
+#: the cache of each connection, and how many idle connections to keep
 _CACHE_KIB, _IDLE_CONNECTIONS = 2_048, 8
-#: rows that are read at once
+#: rows per page
 PAGE_ROWS = 2_000
-#: after how many records its size is looked at
+#: after how many records to check its size
 _CHECK_ROWS = 50_000
-#: how often it notes that it has all that is in its topic, seconds
+#: how often to note that it has everything in its topic, seconds
 _NOTE_EVERY_S = 60.0
-#: how long following waits for records, and so how late a wait that took too long ends
+#: how long following waits for records, and so how late a timed-out wait ends
 _POLL_S = 0.2
 
 
@@ -88,13 +88,13 @@ class _Wait(NamedTuple):
 class View:
     """The rows of one table in the sqlite file ``path``, kept current from its topic. Thread-safe.
 
-    One connection writes; each read has another, and sees what was committed before it.
+    One connection writes; each read uses another, and sees what was committed before it.
 
     Args:
         admin: of the cluster.
         source: the table.
-        path: the file; what an earlier run has left there is used if it is of the same topic.
-        check_size: called in its thread when it has grown; raises KsqlError if it must not go on.
+        path: the file; an existing one is reused if it belongs to the same topic.
+        check_size: called in its thread when it has grown; raises KsqlError to stop it.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class View:
         self._check_size = check_size
         formats = (source.key_format.name, source.value_format.name)
         self._has_schemas = any(CAPABILITIES[name].registry for name in formats)
-        #: each of a connection of its own
+        #: each with its own connection
         self._idle: list[sqlite3.Cursor] = []
         path.parent.mkdir(parents=True, exist_ok=True)
         self._follower = threading.Thread(target=self._follow, name=f"view-{source.name}", daemon=True)
@@ -163,7 +163,7 @@ class View:
             self._fail(KsqlError("INTERNAL", reason=str(error)))
 
     def _opened(self) -> sqlite3.Connection:
-        """The file, emptied if it does not fit the topic as it is now.
+        """The file, emptied if it does not match the topic.
 
         Raises:
             KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
@@ -185,14 +185,14 @@ class View:
     def _written(self) -> sqlite3.Connection:
         db = _connected(self._path)
         db.execute("PRAGMA journal_mode = WAL")
-        # the disk is waited for only when the log goes into the file: nothing is torn by a power failure
+        # sync only when the log is checkpointed: a power failure cannot corrupt the file
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         db.executescript(_TABLES)
         return db
 
     def _fits(self, db: sqlite3.Connection, follows: str) -> bool:
-        """Whether the file goes on with the topic: no record between is lost, none was taken back."""
+        """Whether the file can follow the topic: no record in between is lost, none was withdrawn."""
         if db.execute("SELECT what FROM follows").fetchall() != [(follows,)]:
             return False
         first, last = self._admin.beginning_offsets(self.topic), self._admin.end_offsets(self.topic)
@@ -203,24 +203,24 @@ class View:
         )
 
     def _misses_deletions(self, db: sqlite3.Connection) -> bool:
-        """Whether Kafka may have removed tombstones since the file had all that was in the topic."""
+        """Whether Kafka may have removed tombstones since the file had everything in the topic."""
         followed = db.execute("SELECT at FROM followed").fetchone()
         left_s = math.inf if followed is None else time.time() - followed[0]
         if left_s < 2 * _NOTE_EVERY_S:
             return False
         try:
             config = self._admin.config(self.topic)
-        except KsqlError as error:  # not everybody may ask for it
+        except KsqlError as error:  # not every user may ask for it
             log.info("rebuilding the view of %s: %s", self.source.name, error.message)
             return True
         kept_ms = int(config.get("delete.retention.ms", 0))
         return "compact" in config.get("cleanup.policy", "") and left_s * 1000 > kept_ms
 
     def _apply(self, db: sqlite3.Connection, records: Iterable[Record], positions: Ends) -> None:
-        """Write what ``records`` change, and that it has read up to ``positions``."""
+        """Write the changes of ``records``, and that the topic has been read up to ``positions``."""
         if self._has_schemas:
             records = map(self._framed, records)
-        if self.source.timestamp is None:  # a record without an event time is none (reference §5.7)
+        if self.source.timestamp is None:  # records without an event time do not count (§5.7)
             records = (r for r in records if 0 <= r.timestamp_ms <= LATEST_TIME_MS)
         changed = self._changed(records)
         db.execute("BEGIN")
@@ -238,12 +238,12 @@ class View:
         changed = {}
         for record in records:
             if record.key is not None:
-                with contextlib.suppress(struct.error):  # no key of this table (reference §5.8)
+                with contextlib.suppress(struct.error):  # not a key of this table (reference §5.8)
                     changed[split_key(record.key, window)] = record
         return changed
 
     def _framed(self, record: Record) -> Record:
-        """The record with the ids of its schemas, which newer serializers write into its headers."""
+        """The record with its schema ids, which newer serializers write into headers."""
         if not record.headers:
             return record
         key, value = record.key, record.value
@@ -285,7 +285,7 @@ class View:
             wait.on_reached(failure.again())
 
     def has_reached(self, ends: Ends) -> bool:
-        """Whether every record before ``ends`` is in the view, and it follows its topic."""
+        """Whether every record before ``ends`` is in the view, and the view follows its topic."""
         return bool(self._positions) and self._failure is None and self._has(ends)
 
     # ---- waiting -------------------------------------------------------------------------------------
@@ -323,7 +323,8 @@ class View:
         on_reached(None if is_there or failure is None else failure.again())
 
     def ends_within(self, lag: int) -> Ends:
-        """What it must have read to be at most ``lag`` offsets behind, as far as its last fetches know."""
+        """The offsets that it must have read to lag at most ``lag`` offsets behind, as of its last fetches.
+        """
         return {partition: max(0, end - lag) for partition, end in self._known_ends.items()}
 
     # ---- reading -------------------------------------------------------------------------------------
@@ -358,9 +359,9 @@ class View:
         return [row for key in keys for row in self._read(_OF_KEY, (key,))]
 
     def pages(self, ranges: Sequence[KeyRange] | None = None) -> Iterator[list[StoredRow]]:
-        """All rows whose keys are in one of ``ranges`` (None: all), in pages, in the order of their keys.
+        """All rows whose keys are in one of ``ranges`` (None: all), in pages, ordered by key.
 
-        A page has what was committed when it is read. Nothing is held between pages for slow readers.
+        A page shows what was committed when it was read. Slow readers hold nothing between pages.
         """
         for low, high in ranges if ranges is not None else (KeyRange(b"", None),):
             condition, bound = ("", ()) if high is None else (" AND key < ?", (high,))
@@ -377,11 +378,11 @@ class View:
                 read, values = f"{after}{condition}{order}", (key, start or 0, end or 0, *bound)
 
     def scan(self, most: int = -1) -> list[StoredRow]:
-        """The first ``most`` rows; -1: all."""
+        """The first ``most`` rows; -1 means all."""
         return self._read(f"{_COLUMNS} LIMIT ?", (most,))
 
     def export(self, path: Path, keys: Sequence[bytes] | None = None) -> None:
-        """Write the rows of ``keys`` (None: all) to a CSV file, with bytes in hexadecimal digits.
+        """Write the rows of ``keys`` (None: all) to a CSV file, with bytes in hexadecimal.
 
         Raises:
             KsqlError: INTERNAL.
@@ -422,15 +423,15 @@ class View:
 
     @property
     def is_too_large(self) -> bool:
-        """Whether it has stopped because it needs more room than there is for views."""
+        """Whether it has stopped because views have used up their space."""
         return self._failure is not None and self._failure.condition == "VIEW_TOO_LARGE"
 
     def close(self, *, keeps_file: bool = False, why: KsqlError | None = None) -> None:
         """Stop following; remove the file unless ``keeps_file``, for the next start.
 
         Args:
-            keeps_file: whether the next view of this table may go on with it.
-            why: what those who wait are told; by default that the table is gone.
+            keeps_file: whether the next view of this table may reuse the file.
+            why: the error for waiting callers; by default that the table is gone.
         """
         self._closing.set()
         self._fail(why or KsqlError("SOURCE_UNKNOWN", kind="Table", name=self.source.name))
@@ -463,7 +464,8 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 def split_key(key: bytes, window: Windowing | None) -> tuple[bytes, int, int]:
-    """A record's key as (bytes without the window, window start, window end), 0 without one (§6.9).
+    """Split a record's key into (bytes without the window, window start, window end), 0 without a window
+    (§6.9).
 
     Raises:
         struct.error: the key is too short for its window.

@@ -1,8 +1,7 @@
 """``python view_export.py VIEW CSV all|keys``: write rows of a view to a CSV file.
 
-It is a process of its own, with a low priority: in the server, a million rows would keep all look-ups
-waiting for the interpreter. With ``keys``, it reads the keys from its input, each in hexadecimal digits on a
-line.
+It runs as a separate process with low priority: in the server, exporting a million rows would block lookups
+on the interpreter lock. With ``keys``, it reads the keys from standard input, one per line in hexadecimal.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _PAGE_ROWS = 10_000
 
 def main(view: str, csv: str, which: str) -> None:
     """Write the file."""
-    with contextlib.suppress(OSError):  # not allowed here: it only matters on a busy machine
+    with contextlib.suppress(OSError):  # may not be permitted; it only matters on a busy machine
         os.nice(10)
     uri = f"{Path(view).absolute().as_uri()}?mode=ro"
     with (

@@ -1,4 +1,4 @@
-"""The materialized views of a server, for pull queries: made when a table is first queried, and then kept."""
+"""The materialized views of a server, for pull queries: created when a table is first queried, then kept."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Views:
     Args:
         admin: of the cluster.
         folder: where their files are.
-        most_bytes: returns how many bytes all files may have together (ksql.pull.views.max.bytes).
+        most_bytes: returns the maximum size of all files together (ksql.pull.views.max.bytes).
         is_eager: returns whether tables get their views when they are created (ksql.pull.views).
         written: returns what this server has written to a topic: partition -> the offset after it.
     """
@@ -47,7 +47,8 @@ class Views:
         self.folder = folder
         self._most_bytes = most_bytes
         self._is_eager = is_eager
-        #: whether the command log has been replayed: until then files may belong to tables to come
+        #: whether the command log has been replayed: until then, files may belong to tables that are yet to
+        #: come
         self._is_resumed = False
         self._views: dict[str, View] = {}
         self._lock = threading.Lock()
@@ -61,7 +62,8 @@ class Views:
         return self.reaching(source, self.ends([source.topic])[source.topic], timeout_s)
 
     def ends(self, topics: Iterable[str]) -> dict[str, dict[int, int]]:
-        """The end offsets of all ``topics`` at one time: topic -> partition -> offset after the last record.
+        """The end offsets of all ``topics`` at one moment: topic -> partition -> offset after the last
+        record.
 
         Raises:
             KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
@@ -70,18 +72,18 @@ class Views:
         return by_topic(self._ends.ask(wanted), wanted) if wanted else {}
 
     def following(self, source: DataSource) -> View | None:
-        """The view of ``source`` if there is one that follows its topic."""
+        """The view of ``source`` if one follows its topic."""
         view = self._views.get(source.name)
         return view if view is not None and _is_of(view, source) else None
 
     def when_current(
         self, view: View, timeout_s: float, on_reached: OnReached, staleness_s: float = 0.0
     ) -> None:
-        """Call ``on_reached`` once ``view`` is as current as that, see Freshness."""
+        """Call ``on_reached`` once ``view`` is current enough, see Freshness."""
         self._freshness.when_current(view, timeout_s, on_reached, staleness_s)
 
     def is_current(self, view: View, staleness_s: float) -> bool:
-        """Whether ``view`` is as current as that, without asking, see Freshness."""
+        """Whether ``view`` is known to be current enough, without asking the broker, see Freshness."""
         return self._freshness.is_current(view, staleness_s)
 
     def positions(self) -> dict[str, tuple[dict[int, int], str]]:
@@ -105,7 +107,7 @@ class Views:
         return view
 
     def follow(self, source: DataSource) -> View:
-        """The view of ``source``, made if there is none; it need not have read anything yet.
+        """The view of ``source``, created if necessary; it need not have read anything yet.
 
         Raises:
             OSError: its file cannot be made.
@@ -115,17 +117,17 @@ class Views:
             if known is not None and (_is_of(known, source) or known.is_too_large):
                 return known
             if known is not None:
-                # after an error of the broker its rows are still right: the file says how far it was
+                # after a broker error its rows are still right: the file has its position
                 known.close(keeps_file=True)
             view = View(self._admin, source, self._path(source.name), self._check_size)
             self._views[source.name] = view
             return view
 
     def _check_size(self, grown: View) -> None:
-        """Remove views that were not used for long while all together are too large.
+        """Remove the least recently used views while all views together are too large.
 
         Raises:
-            KsqlError: VIEW_TOO_LARGE if ``grown`` is that alone.
+            KsqlError: VIEW_TOO_LARGE if ``grown`` alone is too large.
         """
         most = self._most_bytes()
         size = grown.size
@@ -156,13 +158,13 @@ class Views:
             base = path.with_name(path.name.removesuffix("-wal").removesuffix("-shm"))
             if base not in wanted:
                 remove(base)
-                shutil.rmtree(base, ignore_errors=True)  # of a batch query that was killed
+                shutil.rmtree(base, ignore_errors=True)  # left by a killed batch query
         for path, source in wanted.items():
             if path.exists() or self._is_eager():
                 self.follow(source)
 
     def renew(self, source: DataSource) -> None:
-        """A table was created or replaced: what was known of it is gone, and perhaps read again at once."""
+        """A table was created or replaced: discard its view, and perhaps create it again at once."""
         self.drop(source.name)
         if self._is_resumed and self._is_eager() and _has_view(source):
             self.follow(source)
@@ -186,7 +188,7 @@ class Views:
         self._end_offsets.close()
 
     def _path(self, name: str) -> Path:
-        """A table's file: names of tables may have characters that files cannot have."""
+        """A table's file: table names may have characters that file names cannot."""
         return self.folder / f"{hashlib.sha256(name.encode()).hexdigest()[:24]}.db"
 
 
