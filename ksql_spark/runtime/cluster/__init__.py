@@ -1,1 +1,1 @@
-"""Servers that share queries: which server runs which query, and who owns the state."""
+"""Servers that share queries: which server runs which query, and which service owns the state."""

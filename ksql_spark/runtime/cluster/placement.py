@@ -1,8 +1,8 @@
-"""Which of several servers runs which query.
+"""Decides which of several servers runs which query.
 
-Each query has a slot, and each slot one owner (kafka/membership.py). The first slot of a query follows from
-the command log alone: it takes one of those with the fewest queries. So all servers know it without asking.
-Later the server with the most to do may move one of its queries to a slot of the server with the least
+Each query has a slot, and each slot has one owner (kafka/membership.py). A query's first slot follows from
+the command log alone: it is one of those with the fewest queries. So all servers know it without asking.
+Later the busiest server may move one of its queries to a slot of the least busy one
 (runtime/cluster/rebalancing.py).
 """
 
@@ -31,19 +31,19 @@ from ksql_spark.spark.processing_log import JVM_ERRORS
 
 log = logging.getLogger(__name__)
 
-#: how many slots there are: servers beyond that number run no queries
+#: the number of slots: servers beyond it run no queries
 SLOTS = 32
 #: stands for all queries of a slot in notes
 _ALL = "*"
-#: a server says no more of itself than that: the note is Kafka's, characters
+#: the maximum length of a server's note, which Kafka stores, characters
 MAX_METADATA_CHARACTERS = 3000
-#: how often to look at the notes that were read, seconds
+#: how often to check the latest notes, seconds
 LOOK_EVERY_S = 1.0
-#: how often to look what queries cost, seconds
+#: how often to measure the cost of queries, seconds
 MEASURE_EVERY_S = 10.0
-#: how long a query is measured before it may be moved, unless queries move more often than that, seconds
+#: how long to measure a query before it may move, unless queries move more often, seconds
 MEASURED_S = 2 * SMOOTHING_S
-#: servers have neighbouring slots, so queries take them in an order in which neighbours come late
+#: servers have adjacent slots, so queries take slots in an order in which adjacent ones are far apart
 _ORDER = sorted(range(SLOTS), key=lambda slot: f"{slot:05b}"[::-1])
 
 
@@ -55,7 +55,7 @@ class Slots:
         self._lock = threading.Lock()
 
     def of(self, query_id: str) -> int | None:
-        """The slot of a query; None: it has none."""
+        """The slot of a query; None if it has none."""
         return self._of.get(query_id)
 
     def add(self, query_id: str) -> None:
@@ -77,33 +77,28 @@ class Slots:
 
 
 class Runner(Protocol):
-    """What runs queries: the query manager."""
+    """Runs queries: the query manager."""
 
     def take(self, owns: Callable[[str], bool]) -> None:
-        """Start the queries that this server has got."""
+        """Start the queries that this server has received."""
 
     def give(self, owns: Callable[[str], bool], *, at_once: bool) -> None:
         """Stop the queries that this server does not own (any more)."""
 
     def troubles(self, owns: Callable[[str], bool]) -> Mapping[str, str]:
-        """Id -> state of those queries that do not simply run."""
+        """Id -> state of the queries that are not simply running."""
 
     def records(self) -> Mapping[str, int]:
-        """Id -> how many records a query that runs here has read and written so far."""
+        """Id -> the number of records that a local query has read and written so far."""
 
 
 class Placement:
-    """Where queries run.
+    """The placement of queries on servers.
 
     Args:
-        admin: of the cluster.
-        service_id: the servers'.
-        host: this server's address.
-        server: this server's id.
-        session: Spark's session.
-        jvm_settings: of Kafka clients on the JVM.
-        balance_every_s: the least time between two changes of what this server runs, of which it makes the
-            second one; 0: it makes none.
+        admin: of the cluster. service_id: the servers'. host: this server's address. server: this server's
+        id. session: Spark's session. jvm_settings: of Kafka clients on the JVM. balance_every_s: how long
+        this server's set of queries must be unchanged before it moves a query away; 0 disables moves.
     """
 
     def __init__(
@@ -126,21 +121,21 @@ class Placement:
         idle_topic = command_topic(service_id)
         self._membership = Membership(admin, self._group, self._topic, idle_topic, host, server, self, SLOTS)
         self._runner: Runner | None = None
-        #: what the other servers may know of this one, as JSON; returns at once
+        #: what other servers may know about this one, as JSON; returns at once
         self.says: Callable[[], Mapping[str, Any]] = dict
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="placement")
         self._where = Whereabouts()
         self._costs = Costs()
-        #: the query that is being moved: nobody runs it
+        #: the query that is moving: nobody runs it
         self._moving: str | None = None
-        #: what this server had at the last look, and since when that is so, on the monotonic clock
+        #: what this server had at the last check, and since when, on the monotonic clock
         self._had: frozenset[str] = frozenset()
         self._same_since = time.monotonic()
         self._closing = threading.Event()
         self._looker = threading.Thread(target=self._look, name="placement-look", daemon=True)
 
     def was_here(self) -> bool:
-        """Whether Kafka has not noticed yet that an earlier run of this server has gone, with its queries.
+        """Whether Kafka has not noticed yet that an earlier run of this server, with its queries, is gone.
 
         Raises:
             KsqlError: as KafkaAdmin.
@@ -149,11 +144,11 @@ class Placement:
         return member is not None and member.slots > 0
 
     def hold(self) -> None:
-        """Become one of the servers, before queries can be started: what was this server's stays so."""
+        """Become one of the servers before queries can start, so that this server keeps its slots."""
         self._membership.join()
 
     def join(self, runner: Runner) -> None:
-        """Become one of the servers, unless it is; ``runner`` is told which queries it has."""
+        """Become one of the servers, unless it already is; ``runner`` learns which queries it has."""
         self._runner = runner
         self._membership.join()
         self.take_soon()
@@ -161,7 +156,7 @@ class Placement:
             self._looker.start()
 
     def close(self) -> None:
-        """Hand the queries over and leave."""
+        """Hand the queries over and leave the group."""
         self._closing.set()
         if self._looker.ident:
             self._looker.join()
@@ -169,10 +164,10 @@ class Placement:
         self._pool.shutdown(cancel_futures=True)
 
     def drain(self, timeout_s: float) -> bool:
-        """Hand the queries over, and take none until serve(); the server stays one of them.
+        """Hand the queries over, and take none until serve(); the server stays in the group.
 
         Returns:
-            whether others may have taken them; they still end if not.
+            whether others may have taken them; they end in any case.
         """
         return self._membership.drain(timeout_s)
 
@@ -207,7 +202,7 @@ class Placement:
         return None if first is None else self._where.slot(query_id, first)
 
     def servers(self) -> dict[str, Member]:
-        """Server id -> what is known of it, of those that Kafka takes for alive.
+        """Server id -> what is known about it, for the servers that Kafka considers alive.
 
         Raises:
             KsqlError: as KafkaAdmin.
@@ -215,7 +210,7 @@ class Placement:
         return members(self._admin.assignments(self._group), self._topic)
 
     def has_others(self) -> bool:
-        """Whether Kafka takes other servers for alive.
+        """Whether Kafka considers other servers alive.
 
         Raises:
             KsqlError: as KafkaAdmin.
@@ -223,7 +218,7 @@ class Placement:
         return bool(self.servers().keys() - {self.server})
 
     def notes(self) -> dict[int, Note]:
-        """What the owners of slots have said in the last second or so.
+        """What the owners of slots have reported in the last second or so.
 
         Raises:
             KsqlError: as KafkaAdmin.
@@ -231,7 +226,7 @@ class Placement:
         return notes(self._admin, self._group, self._topic)
 
     def state_of(self, query_id: str, known: Mapping[int, Note]) -> tuple[str, str | None]:
-        """State and host of another server's query, by what notes() has said."""
+        """State and host of another server's query, according to notes()."""
         slot = self._slot(query_id)
         note = known.get(slot) if slot is not None else None
         if note is None:
@@ -242,12 +237,12 @@ class Placement:
     # ---- Holder ------------------------------------------------------------------------------------
 
     def gained(self, slots: frozenset[int]) -> None:
-        """As Holder.gained: queries start in a thread of their own, once the slots' notes were read."""
+        """As Holder.gained: queries start in their own thread, once the slots' notes have been read."""
         self._where.forget(slots)
 
     def take_soon(self) -> None:
-        """Let the queries that wait and are this server's be started, in a thread of their own."""
-        with contextlib.suppress(RuntimeError):  # the server stops
+        """Start this server's waiting queries in their own thread."""
+        with contextlib.suppress(RuntimeError):  # the server is stopping
             self._pool.submit(self._take)
 
     def _take(self) -> None:
@@ -259,7 +254,7 @@ class Placement:
             log.exception("could not start all queries that this server received")
 
     def release(self, slots: frozenset[int]) -> None:
-        """As Holder.release: queries finish what they have read."""
+        """As Holder.release: queries finish the records that they have read."""
         self._give(slots, at_once=False)
         self._where.forget(slots)
 
@@ -273,36 +268,36 @@ class Placement:
             return
         try:
             self._runner.give(lambda query_id: self._slot(query_id) not in slots, at_once=at_once)
-        except Exception:  # their writes are refused all the same
+        except Exception:  # their writes are refused anyway
             log.exception("could not stop all queries that this server lost")
 
     def stamp(self) -> Any:
         """As Holder.stamp: on the JVM's clock."""
         try:
             return ownership.stamp(self._session())
-        except JVM_ERRORS:  # it is being started again
+        except JVM_ERRORS:  # it is restarting
             return None
-        except Exception:  # the member goes on, and its queries end
+        except Exception:  # the member stays, and its queries end
             log.exception("could not read the JVM's clock")
             return None
 
     def confirmed(self, stamp: Any, seconds: float) -> None:
-        """As Holder.confirmed: the JVM is told."""
+        """As Holder.confirmed: tells the JVM."""
         if stamp is None:
             return
         try:
             ownership.confirm(self._session(), stamp, seconds)
-        except JVM_ERRORS:  # it is being started again
+        except JVM_ERRORS:  # it is restarting
             pass
         except Exception:  # as above
             log.exception("could not tell the JVM which queries it may write for")
 
     def forget(self, group: str, instance: str) -> bool:
-        """As Holder.forget: by the JVM's client."""
+        """As Holder.forget: with the JVM's client."""
         try:
             remove_member(self._session(), self._jvm_settings(), group, instance)
             return True
-        except JVM_ERRORS as error:  # the JVM has gone, or Kafka refuses it
+        except JVM_ERRORS as error:  # the JVM is gone, or Kafka refuses
             log.warning(
                 "could not leave the group; Kafka drops this server when its session expires: %s",
                 reason(error),
@@ -312,8 +307,8 @@ class Placement:
         return False
 
     def note(self, slot: int) -> Mapping[str, Any]:
-        """As Holder.note: which queries have left the slot, and what is the matter with those in it."""
-        if not self._where.knows(slot):  # this server has just got it
+        """As Holder.note: which queries have left the slot, and the problems of those in it."""
+        if not self._where.knows(slot):  # this server has just received it
             known = self._membership.read_notes()
             for one in self._membership.slots:
                 self._where.read(one, parse_register(known[one].told) if one in known else {})
@@ -333,14 +328,14 @@ class Placement:
         return told
 
     def noted(self, notes: Mapping[int, Mapping[str, Any]]) -> None:
-        """As Holder.noted: what has left a slot is in another one now."""
+        """As Holder.noted: queries that have left a slot are now in another one."""
         for slot, told in notes.items():
             self._where.written(slot, told.get("gone", {}))
 
     # ---- queries that move -------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """See what others have moved here; now and then, move a query to a server that has less to do."""
+        """Check what others have moved here; occasionally, move a query to a less busy server."""
         measured_at = 0.0
         while not self._closing.wait(LOOK_EVERY_S):
             try:
@@ -350,7 +345,7 @@ class Placement:
                     measured_at = time.monotonic()
                     self._measure()
                     self._balance(known)
-            except Exception:  # the next look may succeed
+            except Exception:  # the next check may succeed
                 log.exception("could not balance queries")
 
     def _see(self, known: Mapping[int, Note]) -> None:
@@ -359,12 +354,14 @@ class Placement:
         has = frozenset(query for query in self.slots.all() if self.owns(query))
         if has != self._had:
             self._had, self._same_since = has, time.monotonic()
-            with contextlib.suppress(RuntimeError):  # the server stops
+            with contextlib.suppress(RuntimeError):  # the server is stopping
                 self._pool.submit(self._stop_strangers)
             self.take_soon()
 
     def _stop_strangers(self) -> None:
-        """End what is in another server's slot now, without this server's doing: usually there is nothing."""
+        """End queries that are now in another server's slot, without this server's doing: usually there are
+        none.
+        """
 
         def stays(query: str) -> bool:
             return query == self._moving or self._slot(query) in self._membership.slots
@@ -385,7 +382,7 @@ class Placement:
             return
         costs = {note.server: note.told["cost"] for note in known.values() if "cost" in note.told}
         if any(note.server not in costs for note in known.values()):
-            return  # one has just come, or is of a release that moves nothing
+            return  # one has just arrived, or runs a release that moves nothing
         costs[self.server] = self._costs.total
         measured_s = min(MEASURED_S, self._balance_every_s)
         movable = {
@@ -416,7 +413,7 @@ class Placement:
         finally:
             self._moving = None
             self._same_since = time.monotonic()
-            self.take_soon()  # where it has not come that far, it goes on here
+            self.take_soon()  # if it did not get that far, it continues here
 
 
 def placement_topic(service_id: str) -> str:
@@ -436,5 +433,5 @@ def create_placement_topic(admin: KafkaAdmin, service_id: str, replicas: int) ->
         try:
             admin.create_topic(topic, SLOTS, replicas)
         except KsqlError as error:
-            if error.condition != "TOPIC_EXISTS":  # another server may just have made it
+            if error.condition != "TOPIC_EXISTS":  # another server may just have created it
                 raise

@@ -1,10 +1,10 @@
-"""Which queries have moved between slots, and which one moves next.
+"""Tracks which queries have moved between slots, and chooses the next one to move.
 
 The command log determines a query's first slot (placement.py). The owner of a slot may move a query to
 another slot: it stops the query, then records in the slot's note where the query went and the number of the
-move. The notes, followed by rising numbers, lead to the query. Kafka accepts a slot's note from its owner
-only, and a new owner reads the note before it does anything. So one server decides each move, and a query
-is in one slot at a time.
+move. Following the notes by rising numbers leads to the query. Kafka accepts a slot's note only from its
+owner, and a new owner reads the note before it does anything. So one server decides each move, and a query is
+in one slot at a time.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from typing import Any, NamedTuple
 
 from ksql_spark.kafka.membership import Note
 
-#: a query is moved only if the busier of two servers has this much less to do then, as a share of its load
+#: a query moves only if the busier of the two servers then has this much less load, as a share
 LEAST_GAIN = 0.2
-#: what a query costs that has nothing to do, in records a second: it polls, and makes its checkpoints
+#: the cost of an idle query, which polls and makes checkpoints, in records per second
 IDLE_COST = 100.0
-#: over which time costs are averaged, seconds
+#: the averaging period for costs, seconds
 SMOOTHING_S = 60.0
-#: so many queries may have gone from a slot: its note is small
+#: the maximum number of queries that have left a slot, because its note is small
 MAX_DEPARTED = 10
-#: and so long may what the note says of them be, characters
+#: the maximum length of their part of the note, characters
 MAX_TEXT = 1500
 
 
 class Gone(NamedTuple):
-    """A query is not in a slot any more.
+    """A query has left a slot.
 
     Args:
         to: the slot that it was moved to.
-        number: the how manyeth move of the query this was.
+        number: the number of this move of the query.
     """
 
     to: int
@@ -46,7 +46,7 @@ Register = Mapping[str, Gone]
 
 
 def parse_register(told: Mapping[str, Any]) -> dict[str, Gone]:
-    """What a slot's note says of queries that have left it."""
+    """What a slot's note says about queries that have left it."""
     found = {}
     gone = told.get("gone")
     for query, one in gone.items() if isinstance(gone, dict) else ():
@@ -56,50 +56,50 @@ def parse_register(told: Mapping[str, Any]) -> dict[str, Gone]:
 
 
 class Whereabouts:
-    """In which slots queries are, as far as this server knows. Thread-safe."""
+    """The slots of queries, as far as this server knows. Thread-safe."""
 
     def __init__(self) -> None:
-        #: of the slots that this server has, as Kafka has them; what is missing was not read yet
+        #: notes of this server's slots, as stored in Kafka; slots not yet read are missing
         self._own: dict[int, dict[str, Gone]] = {}
-        #: slot -> queries that leave it, and that Kafka has not been told of for sure: they are nowhere
+        #: slot -> queries that are leaving it, until Kafka has confirmed it: nobody runs them
         self._leaving: dict[int, dict[str, Gone]] = {}
-        #: of other slots, as they were a moment ago
+        #: notes of other slots, as of a moment ago
         self._others: Mapping[int, Register] = {}
         self._lock = threading.Lock()
 
     def knows(self, slot: int) -> bool:
-        """Whether the note of a slot that this server has got was read."""
+        """Whether the note of a newly received slot has been read."""
         return slot in self._own
 
     def read(self, slot: int, register: Register) -> None:
-        """The note of a slot that this server has got."""
+        """The note of a newly received slot."""
         with self._lock:
             self._own.setdefault(slot, dict(register))
 
     def keep(self, slots: Iterable[int]) -> None:
-        """This server has none but these slots."""
+        """This server now has only these slots."""
         with self._lock:
             gone = self._own.keys() - set(slots)
         self.forget(gone)
 
     def forget(self, slots: Iterable[int]) -> None:
-        """This server does not have these slots any more, or has them anew."""
+        """This server no longer has these slots, or has received them again."""
         with self._lock:
             for slot in slots:
                 self._own.pop(slot, None)
                 self._leaving.pop(slot, None)
 
     def look(self, notes: Mapping[int, Note]) -> None:
-        """What the owners of slots say now."""
+        """The current notes of the owners of slots."""
         self._others = {slot: parse_register(note.told) for slot, note in notes.items()}
 
     def register(self, slot: int) -> dict[str, Gone]:
-        """What this server has to say of a slot that it has."""
+        """The note of one of this server's slots."""
         with self._lock:
             return self._own.get(slot, {}) | self._leaving.get(slot, {})
 
     def written(self, slot: int, register: Register) -> None:
-        """Kafka has been told of a slot."""
+        """Kafka has stored a slot's note."""
         with self._lock:
             if slot in self._own:
                 leaving = self._leaving.get(slot, {})
@@ -107,7 +107,7 @@ class Whereabouts:
                     self._own[slot][query] = leaving.pop(query)
 
     def is_leaving(self, query: str) -> bool:
-        """Whether a query is on its way, so that nobody may run it."""
+        """Whether a query is moving, so that nobody may run it."""
         with self._lock:
             return any(query in leaving for leaving in self._leaving.values())
 
@@ -117,14 +117,14 @@ class Whereabouts:
         return len(gone) <= MAX_DEPARTED and len(json.dumps(gone)) <= MAX_TEXT
 
     def slot(self, query: str, first: int) -> int:
-        """The slot that a query is in; ``first``: the one that the command log gives it."""
+        """The slot of a query; ``first`` is its slot according to the command log."""
         return self._follow(query, first)[0]
 
     def move(self, query: str, first: int, to: int) -> None:
-        """The query, which this server has stopped, leaves the slot that it is in for another one."""
+        """Move a query, which this server has stopped, from its slot to another one."""
         at, number = self._follow(query, first)
         with self._lock:
-            if at in self._own:  # else it was lost meanwhile
+            if at in self._own:  # otherwise it was lost meanwhile
                 self._leaving.setdefault(at, {})[query] = Gone(to, number + 1)
 
     def drop(self, query: str) -> None:
@@ -134,7 +134,7 @@ class Whereabouts:
                 register.pop(query, None)
 
     def _follow(self, query: str, first: int) -> tuple[int, int]:
-        """Where a query is, and how often it was moved."""
+        """The slot of a query, and how often it has moved."""
         with self._lock:
             at, number = first, 0
             while (gone := self._own.get(at, self._others.get(at, {})).get(query)) and gone.number > number:
@@ -144,7 +144,7 @@ class Whereabouts:
 
 @dataclass
 class Costs:
-    """What this server's queries cost: records that they read and write in a second, averaged.
+    """The costs of this server's queries: the average number of records that they read and write per second.
 
     Args:
         of: query -> its cost.
@@ -156,11 +156,11 @@ class Costs:
     _since_s: dict[str, float] = field(default_factory=dict)
 
     def update(self, now_s: float, records: Mapping[str, int]) -> None:
-        """Look again.
+        """Update the averages.
 
         Args:
-            now_s: on a clock that nobody sets.
-            records: query that runs here -> how many records it has read and written so far.
+            now_s: on a monotonic clock.
+            records: local query -> the number of records that it has read and written so far.
         """
         elapsed_s = now_s - self._at_s if self._at_s is not None else 0.0
         costs = {}
@@ -172,7 +172,7 @@ class Costs:
                 continue
             rate = IDLE_COST + max(0, count - before) / elapsed_s
             share = min(1.0, elapsed_s / SMOOTHING_S)
-            # in the beginning there is no average yet
+            # initially there is no average
             seen_s = now_s - self._since_s[query]
             share = max(share, min(1.0, elapsed_s / seen_s)) if seen_s > 0 else 1.0
             costs[query] = self.of.get(query, rate) * (1 - share) + rate * share
@@ -180,25 +180,25 @@ class Costs:
         self._since_s = {query: since for query, since in self._since_s.items() if query in records}
 
     def known_for_s(self, query: str, now_s: float) -> float:
-        """For how long a query has been measured."""
+        """How long a query has been measured."""
         return now_s - self._since_s.get(query, now_s)
 
     @property
     def total(self) -> float:
-        """What all of them cost."""
+        """The total cost."""
         return sum(self.of.values())
 
 
 def next_move(own: str, loads: Mapping[str, float], costs: Mapping[str, float]) -> tuple[str, str] | None:
-    """Which query is to be moved from this server, and to which one; None: none.
+    """The query to move away from this server, and its target; None: no move.
 
-    Only the server with the most to do moves a query, and only to the one with the least. That gains as much
-    as the busier of the two has less to do afterwards, and less than LEAST_GAIN is not worth a stop.
+    Only the busiest server moves a query, and only to the least busy one. The gain is the reduction of the
+    busier server's load; a gain below LEAST_GAIN is not worth a stop.
 
     Args:
         own: this server.
-        loads: server -> what its queries cost, this one among them.
-        costs: queries of this server that may be moved -> what they cost.
+        loads: server -> the cost of its queries, including this server.
+        costs: this server's movable queries -> their cost.
     """
     if len(loads) < 2 or max(loads, key=lambda server: (loads[server], server)) != own:
         return None

@@ -1,7 +1,7 @@
-"""Ownership of the state folder, which belongs to one service id on one Kafka cluster.
+"""Ownership of the state directory, which belongs to one service id on one Kafka cluster.
 
-Ids of queries and checkpoints mean something only there. Another service that used the folder would go on
-from state which is not its own, and remove what it does not know.
+Ids of queries and checkpoints are only meaningful there. Another service that used the directory would resume
+from state that is not its own, and remove what it does not know.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from dataclasses import asdict, dataclass
 from ksql_spark.errors import KsqlError
 from ksql_spark.storage import Folder
 
-#: the file in the folder that says whose it is
+#: the file in the directory that names its owner
 OWNER_FILE = ".owner.json"
 
 
 @dataclass(frozen=True)
 class StateOwner:
-    """A service: the id of its Kafka cluster, and ksql.service.id there."""
+    """A service: the id of its Kafka cluster, and its ksql.service.id."""
 
     kafka_cluster_id: str
     service_id: str
 
 
 def claim(folder: Folder, owner: StateOwner) -> None:
-    """Note that the folder is the owner's, if nobody's note is there.
+    """Record the owner in the directory, unless it already has one.
 
     Raises:
-        KsqlError: STATE_DIR_IN_USE, it is another's; STATE_DIR_UNUSABLE.
+        KsqlError: STATE_DIR_IN_USE, it belongs to another service; STATE_DIR_UNUSABLE.
     """
     try:
         found = _owner(folder)
@@ -47,7 +47,7 @@ def claim(folder: Folder, owner: StateOwner) -> None:
 
 
 def _owner(folder: Folder) -> StateOwner | None:
-    """The owner that is noted; None: there is none, or it cannot be read any more."""
+    """The recorded owner; None if there is none, or the file is unreadable."""
     try:
         return StateOwner(**json.loads(folder.read(OWNER_FILE)))
     except (FileNotFoundError, ValueError, TypeError):

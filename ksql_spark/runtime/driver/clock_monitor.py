@@ -1,7 +1,7 @@
-"""Notices that the wall clock was set back.
+"""Detects that the wall clock was set back.
 
-Kafka's clients in Spark's JVM measure pauses by the wall clock. If it is set back, one that waits for 50 ms
-before it connects again waits until the clock shows the old time again, however long that takes.
+Kafka's clients in Spark's JVM measure pauses with the wall clock. If it is set back, a client that waits 50
+ms before reconnecting waits until the clock shows the old time again, however long that takes.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import threading
 import time
 from collections.abc import Callable
 
-#: a clock that is set back by less does no harm, seconds
+#: smaller steps back do no harm, seconds
 HARMLESS_S = 10.0
 LOOK_EVERY_S = 1.0
 
 
 class ClockMonitor:
-    """Compares the wall clock with one that nobody sets, in a thread of its own.
+    """Compares the wall clock with a monotonic clock, in its own thread.
 
     Args:
         set_back: called with how far the wall clock was set back, seconds.
         wall: the wall clock, seconds.
-        steady: a clock that nobody sets, seconds.
+        steady: a monotonic clock, seconds.
     """
 
     def __init__(
@@ -37,15 +37,15 @@ class ClockMonitor:
         self._thread = threading.Thread(target=self._run, name="clock-watch", daemon=True)
 
     def start(self) -> None:
-        """Watch from now on."""
+        """Start watching."""
         self._thread.start()
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         self._closing.set()
 
     def look(self) -> None:
-        """Look at the clocks once."""
+        """Compare the clocks once."""
         before, self._ahead_s = self._ahead_s, self._wall() - self._steady()
         if before - self._ahead_s > HARMLESS_S:
             self._set_back(before - self._ahead_s)

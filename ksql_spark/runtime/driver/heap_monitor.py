@@ -1,8 +1,8 @@
-"""Lets Spark's JVM give memory back when queries have started or stopped, and after a load.
+"""Makes Spark's JVM return memory after queries have started or stopped, and after a load.
 
-To plan queries, and to read a backlog, takes a larger heap than what follows. The JVM looks through the
-whole heap by itself when that fills up, or when it has collected nothing for a minute: with many idle
-queries, late. Even then it gives back only what is more than it is set to keep, so that a load has enough.
+Planning queries and reading a backlog need a larger heap than what follows. By itself, the JVM collects the
+whole heap only when it fills up, or after a minute without collections: late, with many idle queries. Even
+then it returns only memory above what it is configured to keep, so that a load has enough.
 """
 
 from __future__ import annotations
@@ -12,32 +12,32 @@ from collections.abc import Callable, Hashable
 
 from ksql_spark.spark.heap import HeapUse
 
-#: so long after the last change of the runs the heap is looked through, seconds: what Spark removes once the
-#: first time has found that it is not needed, the second time frees
+#: how long after the last change of the runs to collect, seconds: the first collection finds what Spark can
+#: remove, the second one frees it
 QUIET_S = (15.0, 45.0)
-#: the longest that changes put the first time off, seconds
+#: the maximum time by which changes delay the first collection, seconds
 LONGEST_S = 120.0
 LOOK_EVERY_S = 5.0
-#: a load is over when the JVM has collected at most so often between each two of so many looks
+#: a load is over once the JVM collects at most this often between two checks, for this many checks
 MAX_COLLECTIONS = 1
 QUIET_LOOKS = 3
-#: so much larger than what is needed the heap may be: a share of that, and bytes
+#: how much larger than its live data the heap may be: as a share, and in bytes
 SPARE_SHARE, SPARE_BYTES = 0.4, 32 * 2**20
-#: so much the heap has to have grown since memory was given back last, to do that again
+#: how much the heap must have grown since it was last shrunk, to shrink it again
 GROWTH = 1.15
 
 
 class HeapMonitor:
-    """Looks through the heap when the runs of queries have changed and then have not for QUIET_S.
+    """Collects the heap once the runs of queries have changed and then stayed unchanged for QUIET_S.
 
-    If they never stop changing, it does so every LONGEST_S. It also does so when a load is over that made the
-    heap grow.
+    If they never stop changing, it collects every LONGEST_S. It also collects after a load that made the heap
+    grow.
 
     Args:
-        runs: the runs of now.
-        heap: how the heap is used now; nothing while there is no JVM.
-        collect: looks through the heap while queries go on.
-        clock: one that nobody sets, seconds.
+        runs: returns the current runs.
+        heap: returns the heap usage; nothing while there is no JVM.
+        collect: collects the heap while queries continue.
+        clock: a monotonic clock, seconds.
     """
 
     def __init__(
@@ -56,10 +56,10 @@ class HeapMonitor:
         self._growth = _Growth(heap)
 
     def look(self) -> None:
-        """Look at the runs and at the heap once."""
+        """Check the runs and the heap once."""
         runs, now = self._runs(), self._clock()
         if runs != self._known:
-            if self._collected:  # the wait begins with the first change since
+            if self._collected:  # the wait starts with the first change since then
                 self._waits_since = now
             self._known, self._changed_at, self._collected = runs, now, 0
         is_late = not self._collected and now - self._waits_since >= LONGEST_S
@@ -94,7 +94,7 @@ class _Growth:
         )
 
     def collected(self) -> None:
-        """The heap was looked through."""
+        """The heap was collected."""
         use = self._heap()
         if use is not None:
             self._collections, self._quiet, self._left = use.collections, 0, use.taken

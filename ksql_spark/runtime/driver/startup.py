@@ -1,4 +1,4 @@
-"""The first start of Spark's JVM, which takes longer than the rest of the server's, and runs beside it."""
+"""The first start of Spark's JVM, which takes longer than the rest of the server and runs in parallel."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from collections.abc import Callable
 from ksql_spark import deadline
 from ksql_spark.errors import KsqlError
 
-#: how often what waits looks whether it still should, seconds
+#: how often a waiting caller checks whether it should still wait, seconds
 LOOK_S = 0.1
 
 
 class SparkStart:
-    """Starts Spark in a thread of its own. Who needs Spark waits for it meanwhile. Thread-safe.
+    """Starts Spark in its own thread; callers that need Spark wait for it. Thread-safe.
 
     Args:
-        start: starts Spark, and returns once it runs.
+        start: starts Spark, and returns once it is running.
         limit_s: returns for how long a statement may wait, seconds; 0: as long as it takes.
-        is_stopping: whether the server stops.
+        is_stopping: whether the server is stopping.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class SparkStart:
         self._thread = threading.Thread(target=self._run, name="spark-start", daemon=True)
 
     def begin(self) -> None:
-        """Start Spark, and do not wait for it."""
+        """Start Spark without waiting for it."""
         self._thread.start()
 
     def _run(self) -> None:
@@ -43,12 +43,12 @@ class SparkStart:
             self._failure = error
 
     def settle(self) -> None:
-        """Wait until Spark runs, or could not be started."""
+        """Wait until Spark is running or has failed to start."""
         if self._thread.ident is not None:
             self._thread.join()
 
     def join(self) -> None:
-        """Wait until Spark runs.
+        """Wait until Spark is running.
 
         Raises:
             KsqlError: it could not be started.

@@ -1,10 +1,10 @@
-"""The supervisor of Spark's JVM: notices that it has ended, starts it again, and all queries with it.
+"""The supervisor of Spark's JVM: restarts it, with all queries, when it exits.
 
-All queries share the JVM, so one of them may end it for all: with a record that takes all memory, for
-instance, which it reads again after each restart. Such a query is found and halted. A query is *proven* if it
-has committed something, or has run for a while, since it was last started. If the JVM ends while one query
-alone is unproven, that query has ended it. If several are, they are started one by one, each when the
-one before it is proven.
+All queries share the JVM, so one of them can end it for all, for instance with a record that takes all memory
+and is read again after each restart. The supervisor finds such a query and halts it. A query is *proven* if
+it has committed something, or has run for a while, since its last start. If the JVM exits while exactly one
+query is unproven, that query has ended it. If several are, they are started one by one, each once the one
+before it is proven.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from ksql_spark.runtime.queries.manager import QueryManager
 
 log = logging.getLogger(__name__)
 
-#: a query that has run for so long is proven, seconds
+#: a query that has run this long is proven, seconds
 PROVEN_AFTER_S = 10.0
-#: so many ends of the JVM halt a query
+#: a query is halted after ending the JVM this many times
 ENDS = 2
-#: likewise, where a signal from outside has ended it, such as kill -9
+#: the same if a signal from outside, such as kill -9, ended it
 ENDS_FROM_OUTSIDE = 3
-#: pauses between attempts to start the JVM, seconds: twice as long each time
+#: pauses between attempts to start the JVM, seconds; each is twice as long as the one before
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
 
 
@@ -37,15 +37,15 @@ class Process(Protocol):
 
     @property
     def is_alive(self) -> bool:
-        """Whether the JVM runs."""
+        """Whether the JVM is running."""
         ...
 
     def wait(self) -> int:
-        """Wait for its end; the exit code, negative: the signal."""
+        """Wait for it to exit; returns the exit code, negative for a signal."""
         ...
 
     def restart(self) -> Any:
-        """Start a new JVM in place of one that has ended."""
+        """Start a new JVM in place of one that has exited."""
         ...
 
     def kill(self) -> None:
@@ -54,7 +54,7 @@ class Process(Protocol):
 
 
 class SparkSupervisor:
-    """Restarts Spark's JVM when it ends by itself, with all queries.
+    """Restarts Spark's JVM, with all queries, when it exits unexpectedly.
 
     Args:
         spark: the JVM.
@@ -76,27 +76,27 @@ class SparkSupervisor:
         self._proven_after_s = proven_after_s
         self._closing = threading.Event()
         self._recovering = False
-        #: why we have ended the JVM ourselves, a clause that follows "Spark's process"
+        #: why we ended the JVM ourselves, a clause that follows "Spark's process"
         self._why: str | None = None
-        #: query id -> how often the JVM has ended while it was unproven, after a first end
+        #: query id -> how often the JVM has exited while it was unproven, after a first exit
         self._ends: dict[str, int] = {}
-        #: query id -> what it had committed when it was started after an end
+        #: query id -> what it had committed when it was started after an exit
         self._committed: dict[str, Any] = {}
-        #: queries that are to be started again
+        #: queries that are waiting to be restarted
         self._waiting: list[ManagedQuery] = []
         self._thread = threading.Thread(target=self._run, name="spark-supervisor", daemon=True)
 
     def start(self) -> None:
-        """Watch from now on."""
+        """Start watching."""
         self._thread.start()
 
     def close(self) -> None:
-        """Watch no more: the JVM may be stopped once this returns. A restart under way is finished first."""
+        """Stop watching: the JVM may be stopped once this returns. A running restart finishes first."""
         self._closing.set()
         if not self._thread.is_alive():
             return
         if self._spark.is_alive and not self._recovering:
-            return  # the thread waits for the end of the JVM, and leaves then
+            return  # the thread waits for the JVM's exit, and then leaves
         self._thread.join(60)
 
     def clock_set_back(self, seconds: float) -> None:
@@ -113,13 +113,13 @@ class SparkSupervisor:
             self._recovering = True
             try:
                 self._recover(code)
-            except Exception:  # nobody else would restart Spark
+            except Exception:  # nothing else would restart Spark
                 log.exception("Spark was not restarted properly")
                 self._closing.wait(FIRST_PAUSE_S)
             self._recovering = False
 
     def _recover(self, code: int) -> None:
-        """Start the JVM again, and the queries that ran."""
+        """Restart the JVM and the queries that were running."""
         why, self._why = self._why, None
         how = why or _told(code)
         log.error("Spark's process %s; restarting it with all queries", how)
@@ -132,7 +132,7 @@ class SparkSupervisor:
             self._start_queries(one_by_one=bool(unproven))
 
     def _blame(self, lost: Sequence[ManagedQuery], unproven: Sequence[ManagedQuery], code: int) -> None:
-        """Count an end of the JVM against the queries that ran, and halt the one that has ended it."""
+        """Count an exit of the JVM against the queries that were running, and halt the one that caused it."""
         for query in lost:
             self._ends[query.id] = self._ends.get(query.id, 0) + 1 if query in unproven else 1
         needed = ENDS_FROM_OUTSIDE if -code in (signal.SIGKILL, signal.SIGTERM) else ENDS
@@ -150,7 +150,7 @@ class SparkSupervisor:
             )
 
     def _restart(self) -> bool:
-        """Start the JVM; False where the server stops meanwhile."""
+        """Start the JVM; False if the server stops meanwhile."""
         pause_s = FIRST_PAUSE_S
         while not self._closing.is_set():
             try:
@@ -165,7 +165,7 @@ class SparkSupervisor:
         return False
 
     def _start_queries(self, *, one_by_one: bool) -> None:
-        """Start the queries that wait."""
+        """Start the waiting queries."""
         if not one_by_one:
             waiting, self._waiting = self._waiting, []
             with ThreadPoolExecutor(max_workers=4, thread_name_prefix="query-restart") as pool:
@@ -185,14 +185,14 @@ class SparkSupervisor:
         self._queries.start_lost(query)
 
     def _is_proven(self, query: ManagedQuery) -> bool:
-        """Whether it has done something, or has run for a while, since its start."""
+        """Whether it has committed something, or has run for a while, since its start."""
         if time.monotonic() - query.retries.started_at >= self._proven_after_s:
             return True
         return self._queries.checkpoints.committed_or_none(query) != self._committed.get(query.id)
 
 
 def _told(code: int) -> str:
-    """How a process with this exit code has ended."""
+    """How a process with this exit code ended."""
     if code >= 0:
         return f"ended with code {code}"
     try:

@@ -1,8 +1,8 @@
-"""Warms up a server without queries with two small ones, so that a user's first query need not wait.
+"""Warms up a server without queries with two small ones, so that a user's first query starts faster.
 
 The first query of a JVM loads and compiles most of Spark, which takes seconds on two cores. These queries do
-that while the user is still typing: they send records through Kafka, a keyed operator and Kafka again.
-Then the last one makes checkpoints: records wait at each, and the first ones of a JVM take several times as
+that while the user is still typing: they send records through Kafka, a keyed operator and Kafka again. Then
+the last one makes checkpoints: records wait during each, and a JVM's first checkpoints take several times as
 long as later ones.
 """
 
@@ -43,9 +43,9 @@ QUERIES = (
     "SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s WHERE v > 0 GROUP BY k EMIT CHANGES;",
     "SELECT s.k, s.v + t.v AS total FROM s JOIN t ON s.k = t.k EMIT CHANGES;",
 )
-#: a server that gets statements sooner needs no warm-up: its first query does the same
+#: a server that gets statements earlier needs no warm-up: its first query has the same effect
 DELAY_S = 0.5
-#: so many checkpoints of the last query, with this interval, within this time
+#: the number of checkpoints of the last query, their interval, and the time limit
 CHECKPOINTS, CHECKPOINT_MS, CHECKPOINTS_S = 20, 25, 10.0
 LOOK_S = 0.05
 #: the warm-up is abandoned after this
@@ -53,17 +53,17 @@ TIMEOUT_S = 60.0
 
 
 class WarmUp:
-    """Runs QUERIES, in a thread of its own, each to its first row and the last one, while there is nothing
-    else to do, through CHECKPOINTS; then removes their topics and folders.
+    """Runs QUERIES in its own thread, each until its first row and the last one through CHECKPOINTS, while
+    the server is idle; then removes their topics and folders.
 
     Args:
         session: any session of the JVM.
         admin: of the cluster.
         producer: to the same cluster.
         config: the server's properties.
-        topics: prefix of its topics' names, by which the next start finds those that a killed server left.
+        topics: prefix of its topics' names, by which the next start finds those of a killed server.
         checkpoints: a folder that nothing else uses.
-        is_needed: whether there is nothing else to do; asked before it begins, and between two checkpoints.
+        is_needed: whether the server is idle; asked before it starts, and between two checkpoints.
     """
 
     def __init__(
@@ -91,11 +91,11 @@ class WarmUp:
         self._thread = threading.Thread(target=self._run, name="warm-up", daemon=True)
 
     def start(self) -> None:
-        """Begin after DELAY_S, if it is still needed then."""
+        """Start after DELAY_S, if it is still needed then."""
         self._thread.start()
 
     def wait(self) -> None:
-        """Wait until it is over."""
+        """Wait until it has finished."""
         self._thread.join()
 
     def stop(self) -> None:
@@ -124,7 +124,7 @@ class WarmUp:
             sources = [self._source("S", STREAM), self._source("T", TABLE)]
             for source in sources:
                 self._create_topic(source.topic)
-                # the table's row is the older one, so the stream's row finds it
+                # the table's row is older, so the stream's row finds it
                 at_ms = int(time.time() * 1000) - (1000 if source.is_table else 0)
                 self._producer.send(source.topic, b"a", b'{"V": 1}', at_ms)
             for number, text in enumerate(QUERIES):
@@ -132,14 +132,14 @@ class WarmUp:
                 self._create_topic(query.plan.sink.topic)
                 queries.start_new(query)
                 self._wait_for_row(query.plan.sink.topic, began + TIMEOUT_S)
-                if text == QUERIES[-1]:  # a statement that comes now finds what it needs
+                if text == QUERIES[-1]:  # a statement that arrives now benefits
                     self._wait_for_checkpoints(query)
                 queries.drop(query)
             log.info("warmed up in %.1f s", time.monotonic() - began)
         except Exception as error:  # nobody waits for it
             log.log(logging.DEBUG if self._stopping.is_set() else logging.WARNING, "no warm-up: %s", error)
         finally:
-            with contextlib.suppress(Exception):  # Spark or the broker may be gone by now
+            with contextlib.suppress(Exception):  # Spark or the broker may be gone already
                 self.stop()
             self._checkpoints.remove()
 
@@ -192,7 +192,7 @@ class WarmUp:
             reader.close()
 
     def _wait_for_checkpoints(self, query: ManagedQuery) -> None:
-        """Wait until the query has made CHECKPOINTS, or there is something else to do."""
+        """Wait until the query has made CHECKPOINTS, or the server is no longer idle."""
         deadline = time.monotonic() + CHECKPOINTS_S
         while self._is_needed() and not self._stopping.wait(LOOK_S) and time.monotonic() < deadline:
             ended = [run.progress for run in list(query.spark)]
@@ -201,7 +201,7 @@ class WarmUp:
 
 
 class _Hurried(Config):
-    """A configuration whose queries make checkpoints more often than anybody may ask for."""
+    """A configuration whose queries make checkpoints more often than users may request."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config.with_prefix(""))

@@ -1,4 +1,4 @@
-"""When a query that has failed is started again: after pauses that grow until it gets on."""
+"""When to restart a failed query: exponential backoff, reset on progress."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Offsets = Mapping[str, Mapping[int, int]]
 
 @dataclass
 class Retries:
-    """Of one query. Instants are on the monotonic clock, in seconds.
+    """The retries of one query. Instants are on the monotonic clock, in seconds.
 
     Args:
         in_a_row: number of failures in a row.
         total: number of failures since the server started.
         started_at: when the query was last started.
-        due_at: when it is started again after a failure; infinity: not by itself.
-        committed: the offsets it had committed when it last failed; None: not known.
+        due_at: when to restart it after a failure; infinity: not automatically.
+        committed: the offsets that it had committed at its last failure; None: unknown.
     """
 
     in_a_row: int = 0
@@ -30,21 +30,21 @@ class Retries:
 
     @property
     def is_halted(self) -> bool:
-        """Whether it is not started again by itself."""
+        """Whether it does not restart automatically."""
         return math.isinf(self.due_at)
 
     def failed(
         self, now: float, *, committed: Offsets | None, was_running: bool, first_s: float, longest_s: float
     ) -> None:
-        """Count a failure, and set when to start again: after ``first_s``, then twice as long each time.
+        """Count a failure, and set the time of the restart: after ``first_s``, then twice as long each time.
 
-        A query that has committed anything since its last failure, or has run for the longest pause, begins
-        with the first pause again.
+        The first pause applies again if the query has committed anything since its last failure, or has run
+        for the longest pause.
 
         Args:
-            now: when it has failed.
-            committed: what it has committed; None: that cannot be found out.
-            was_running: it ran until now.
+            now: the time of the failure.
+            committed: what it has committed; None: unknown.
+            was_running: whether it was running until now.
             first_s: the first pause, seconds.
             longest_s: the longest pause, seconds.
         """
@@ -58,11 +58,11 @@ class Retries:
         self.due_at = now + min(first_s * 2.0 ** min(self.in_a_row - 1, 100), longest_s)
 
     def halt(self) -> None:
-        """Do not start it again by itself."""
+        """Do not restart it automatically."""
         self.due_at = math.inf
 
     def forget(self) -> None:
-        """Begin with the first pause again: what failed is not what runs next."""
+        """Reset to the first pause: what runs next is not what failed."""
         self.in_a_row, self.committed = 0, None
 
 

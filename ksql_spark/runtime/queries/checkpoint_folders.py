@@ -1,4 +1,4 @@
-"""Where the checkpoints of queries are, how far they have got, and their removal."""
+"""The locations of queries' checkpoints, how far they have got, and their removal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ksql_spark.storage import Folder
 
 log = logging.getLogger(__name__)
 
-#: Spark has uploaded all that it was uploading when a query ended within this time, in seconds
+#: within this time after a query's end, Spark has finished its uploads, in seconds
 REMOVE_AGAIN_S = 15.0
 
 
@@ -31,7 +31,7 @@ class QueryCheckpoints:
         self._persistent = persistent
         self._scratch = scratch
         self._lock = threading.Lock()
-        #: ids of queries whose checkpoints were removed -> when to do it again, on the monotonic clock
+        #: ids of queries whose checkpoints were removed -> when to repeat the removal, on the monotonic clock
         self._removed: dict[str, float] = {}
 
     def folder(self, query_id: str) -> Folder:
@@ -40,14 +40,14 @@ class QueryCheckpoints:
         return (self._scratch if is_scratch else self._persistent).sub(query_id)
 
     def of(self, query: ManagedQuery, stage: int) -> Checkpoint:
-        """That of a sub-topology."""
+        """The checkpoint of a sub-topology."""
         return Checkpoint(self.folder(query.id), stage)
 
     def remove(self, *query_ids: str) -> None:
         """Remove the checkpoints of queries that no longer exist.
 
-        Spark uploads snapshots of state in the background, perhaps while a folder is being removed. What is
-        uploaded later is removed after REMOVE_AGAIN_S, or by the next start.
+        Spark uploads snapshots of state in the background, perhaps while a folder is being removed. Later
+        uploads are removed after REMOVE_AGAIN_S, or by the next start.
         """
         for query_id in query_ids:
             self.folder(query_id).remove()
@@ -55,15 +55,15 @@ class QueryCheckpoints:
                 self._removed[query_id] = time.monotonic() + REMOVE_AGAIN_S
 
     def keep(self, query_id: str) -> None:
-        """A query of that id is about to be started: what comes from now on stays."""
+        """A query with that id is about to start: keep what is written from now on."""
         with self._lock:
             self._removed.pop(query_id, None)
 
     def remove_late(self, is_there: Callable[[str], bool]) -> None:
-        """Remove what came after remove().
+        """Remove what was uploaded after remove().
 
         Args:
-            is_there: whether there is a query of an id, here or on another server.
+            is_there: whether a query with an id exists, here or on another server.
         """
         with self._lock:
             due = [query_id for query_id, at in self._removed.items() if time.monotonic() >= at]
@@ -73,15 +73,15 @@ class QueryCheckpoints:
                     self.folder(query_id).remove()
 
     def set_loaded(self, query: ManagedQuery) -> None:
-        """Note that the history of all sub-topologies before the last has been read."""
+        """Record that the history of all sub-topologies before the last has been read."""
         self.folder(query.id).write(_loaded(query), "")
 
     def is_loaded(self, query: ManagedQuery) -> bool:
-        """Whether set_loaded() was called for it since it began."""
+        """Whether set_loaded() has been called for it since it started."""
         return _loaded(query) in self.folder(query.id).names()
 
     def first_offsets(self, query: ManagedQuery, stage: int) -> dict[str, Mapping[str, int]]:
-        """Where a sub-topology begins to read topics if it has no checkpoint: topic -> {partition: offset}.
+        """Where a sub-topology starts reading topics without a checkpoint: topic -> {partition: offset}.
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.
@@ -92,8 +92,8 @@ class QueryCheckpoints:
     def committed_offsets(self, query: ManagedQuery) -> dict[str, dict[int, int]]:
         """Topic -> partition -> the offset after the last record whose processing is committed.
 
-        Before the first checkpoint these are the offsets at which the query begins. In real time a checkpoint
-        is written every ``ksql.checkpoint.interval.ms``, so results may be ahead of it.
+        Before the first checkpoint these are the query's start offsets. In real time a checkpoint is written
+        every ``ksql.checkpoint.interval.ms``, so results may be ahead of it.
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED, for Spark's file of offsets.
@@ -116,7 +116,7 @@ class QueryCheckpoints:
         """As committed_offsets(); None if the checkpoints cannot be read."""
         try:
             return self.committed_offsets(query)
-        except (KsqlError, OSError, ValueError):  # the disk may be what failed
+        except (KsqlError, OSError, ValueError):  # the disk may be the cause of the failure
             log.exception("could not read the checkpoints of query %s", query.id, extra={"query": query.id})
             return None
 
@@ -128,5 +128,5 @@ class QueryCheckpoints:
 
 
 def _loaded(query: ManagedQuery) -> str:
-    """The name of the file that says so; it has the number of the last sub-topology."""
+    """The file that says so; its name has the number of the last sub-topology."""
     return f"{len(query.plan.inner)}.loaded"

@@ -1,7 +1,7 @@
-"""What a sub-topology resumes from: its checkpoint folder (Spark's), and a note of ours beside it.
+"""What a sub-topology resumes from: its checkpoint folder (Spark's), and our note beside it.
 
-Spark neither adds state to a checkpoint nor removes any. If a query continues with a plan that keeps other
-state (CREATE OR REPLACE), it restarts without state at the offsets that were committed last.
+Spark neither adds state to a checkpoint nor removes any. If a query continues with a plan that keeps
+different state (CREATE OR REPLACE), it restarts without state at the offsets that were committed last.
 
 State is bytes that do not describe themselves. So the note describes them: the types of keys and rows, how
 each aggregate is computed and what its buffer contains. A query that would read them differently is refused.
@@ -31,7 +31,7 @@ Offsets = Mapping[str, Mapping[str, int]]
 
 
 class BatchCommit(NamedTuple):
-    """What a checkpoint says of a batch, as its transaction has it (BatchCommit.java).
+    """A checkpoint's description of a batch, as stored by its transaction (BatchCommit.java).
 
     Args:
         batch: its number.
@@ -62,7 +62,8 @@ class Checkpoint:
 
     @property
     def resumed_at(self) -> Offsets | None:
-        """The offsets at which it restarted without state, its sink already having rows; None if it did not.
+        """The offsets at which it restarted without state while its sink already had rows; None if it did
+        not.
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.
@@ -97,7 +98,7 @@ class Checkpoint:
 
     @property
     def transactional_id(self) -> str | None:
-        """That of the producer whose transactions commit its batches; None: it is at least once.
+        """The id of the producer whose transactions commit its batches; None if it is at least once.
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.
@@ -106,7 +107,7 @@ class Checkpoint:
         return found
 
     def set_transactional_id(self, transactional_id: str | None) -> None:
-        """Note by whose transactions its batches are committed from now on.
+        """Record the producer whose transactions commit its batches from now on.
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.
@@ -118,14 +119,14 @@ class Checkpoint:
     def settle(self, last: BatchCommit | None) -> None:
         """Make it agree with the last batch whose transaction was committed.
 
-        If the server was killed between the two, the batch is visible but not in the checkpoint: it is put
-        there. What the checkpoint has of later batches is forgotten, since nothing of them is visible.
+        If the server was killed between the two, the batch is visible but not in the checkpoint: it is added.
+        Later batches in the checkpoint are forgotten, because nothing of them is visible.
 
         Args:
-            last: the last commit in the topic of commits; None: there is none.
+            last: the last commit in the topic of commits; None if there is none.
 
         Raises:
-            KsqlError: CHECKPOINT_DAMAGED, where batches are missing.
+            KsqlError: CHECKPOINT_DAMAGED, if batches are missing.
         """
         try:
             identity = self.folder.read("metadata")
@@ -151,7 +152,7 @@ class Checkpoint:
 
     @property
     def moved_to(self) -> Offsets:
-        """Topics that were made again: where they are read first, by queries without a checkpoint.
+        """Recreated topics, with the offsets at which queries without a checkpoint start reading them.
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.
@@ -160,17 +161,17 @@ class Checkpoint:
         return offsets
 
     def moved_or_none(self) -> Offsets:
-        """As ``moved_to``; nothing where the note cannot be read."""
+        """As ``moved_to``; empty if the note cannot be read."""
         try:
             return self.moved_to
         except KsqlError:
             return {}
 
     def move(self, topic: str, offsets: Mapping[str, int]) -> None:
-        """Let the next batch read ``topic`` from ``offsets``, with the state that there is.
+        """Make the next batch read ``topic`` from ``offsets``, with the existing state.
 
-        Batches that were planned but not committed are forgotten: they name records that are gone. It may be
-        killed at any point, and done again.
+        Batches that were planned but not committed are forgotten: they refer to records that are gone. The
+        server may be killed at any point; then it is repeated.
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.
@@ -190,9 +191,10 @@ class Checkpoint:
         self._offsets.write(str(last), "\n".join([*head, *moved]))
 
     def fit(self, stage: PhysicalPlan) -> None:
-        """Make sure that ``stage`` can resume: remove state of another kind than it keeps.
+        """Make sure that ``stage`` can resume: remove state of a kind that it does not keep.
 
-        It may be killed at any point: the note describes the new state only once the old state is gone.
+        The server may be killed at any point: the note describes the new state only once the old state is
+        gone.
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED; the state is left as it is.
@@ -210,7 +212,7 @@ class Checkpoint:
             is_removed = True
             self._write(noted | {_IS_REMOVED: True})
         if is_removed:
-            self.folder.forget("metadata")  # so that settle() leaves what remains alone
+            self.folder.forget("metadata")  # so that settle() leaves the rest alone
             self.folder.remove()
             if self.folder.exists():
                 raise KsqlError("CHECKPOINT_DAMAGED", file=self.folder, reason="it cannot be removed")
@@ -218,10 +220,10 @@ class Checkpoint:
             self._write(noted | {"state": kinds})
 
     def tasks(self, planned: Tasks) -> Tasks:
-        """``planned``, with the state spread as it is here; where there is none, note how it will be.
+        """``planned``, with the state distributed as it is here; if there is none, record how it will be.
 
         Raises:
-            KsqlError: CHECKPOINT_DAMAGED, or STATE_INCOMPATIBLE where the plan groups rows in another way.
+            KsqlError: CHECKPOINT_DAMAGED, or STATE_INCOMPATIBLE if the plan groups rows differently.
         """
         noted = self._noted()
         if "tasks" not in noted or not self.folder.exists():
@@ -241,11 +243,11 @@ class Checkpoint:
         return replace(there, is_exchanged=planned.is_exchanged or there.count > 1)
 
     def check_layout(self, layout: Mapping[str, str], spark_version: str) -> None:
-        """Make sure that state is read as it was written; if there is none yet, note its layout.
+        """Make sure that state is read as it was written; if there is none yet, record its layout.
 
         Args:
             layout: how the query that is about to start reads the state (Context.state_layout).
-            spark_version: Spark's version, to note which release wrote the state.
+            spark_version: Spark's version, to record which release wrote the state.
 
         Raises:
             KsqlError: STATE_INCOMPATIBLE, CHECKPOINT_DAMAGED; the state is left as it is.
@@ -289,7 +291,7 @@ class Checkpoint:
 
 
 def _batches(log: Folder) -> list[int]:
-    """The numbers of the batches that one of Spark's logs has."""
+    """The numbers of the batches in one of Spark's logs."""
     return [int(name) for name in log.names() if name.isdecimal()]
 
 
@@ -298,7 +300,7 @@ def _damaged(folder: Folder, name: str, reason: object) -> KsqlError:
 
 
 def _lines(text: str) -> tuple[list[str], list[str]]:
-    """The first two lines of a file of offsets, and those of its sources.
+    """The first two lines of a file of offsets, and the lines of its sources.
 
     Raises:
         ValueError: it has no others.
@@ -316,7 +318,7 @@ def _moved(line: str, topic: str, offsets: Mapping[str, int]) -> str:
 
 
 def _offsets(text: str) -> Offsets:
-    """The offsets in a file of Spark's: "v1", settings, then a line for each source.
+    """The offsets in a Spark file: "v1", settings, then a line for each source.
 
     Raises:
         ValueError: the text is not that.
@@ -324,7 +326,7 @@ def _offsets(text: str) -> Offsets:
     _, lines = _lines(text)
     offsets: dict[str, Mapping[str, int]] = {}
     for line in lines:
-        if line == "-":  # a source that has read nothing yet
+        if line == "-":  # a source that has not read anything yet
             continue
         topics = json.loads(line)
         of_topics = list(topics.values()) if isinstance(topics, dict) else [None]

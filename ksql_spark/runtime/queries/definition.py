@@ -1,4 +1,4 @@
-"""What a query of KSQL is: all of it that does not change while it runs."""
+"""The definition of a KSQL query: everything that does not change while it runs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 from ksql_spark.logical.nodes import PersistentQuery, PushQuery
 from ksql_spark.physical.steps import PhysicalPlan
 
-#: ids of push queries begin like this
+#: the prefix of push queries' ids
 TRANSIENT_PREFIX = "transient_"
 
 
 @dataclass(frozen=True)
 class QueryDefinition:
-    """What a query is. How it runs is in ManagedQuery.
+    """A query's definition. ManagedQuery is how it runs.
 
     Args:
         id: KSQL's query id.
@@ -24,8 +24,8 @@ class QueryDefinition:
         starts: topic -> {partition: offset} where reading begins without a checkpoint.
         properties: the statement's property overrides.
         sink_partitions: number of partitions of the sink's topic.
-        creates_sink: the sink is dropped together with this query.
-        is_transient: it is a push query.
+        creates_sink: whether the sink is dropped together with this query.
+        is_transient: whether it is a push query.
         logical: the logical plan, for EXPLAIN and CREATE OR REPLACE.
     """
 

@@ -1,7 +1,7 @@
 """Starts a sub-topology so that its results, state and offsets are committed together, whatever crashes.
 
-Each batch is a transaction of Kafka. Its last record, in a topic of commits, is what the checkpoint will say
-of the batch. So after a crash the checkpoint can be made to agree with what is visible in the sink.
+Each batch is a Kafka transaction. Its last record, in a topic of commits, is what the checkpoint will say
+about the batch. So after a crash the checkpoint can be made to agree with what is visible in the sink.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.queries.checkpoints import BatchCommit, Checkpoint
 from ksql_spark.spark.transactions import open_transactions
 
-#: only the last record of the topic matters: the broker removes the others, in small pieces
+#: only the last record of the topic matters: the broker removes the others, in small segments
 _COMMITS = {
     "cleanup.policy": "compact",
     "retention.ms": "-1",
     "segment.bytes": "1048576",
     "min.cleanable.dirty.ratio": "0.01",
 }
-#: how many offsets before a topic's end its last record is looked for first
+#: how many offsets before a topic's end to look for its last record first
 _LOOK_BACK = 64
 
 
 def commits_topic(transactional_id: str) -> str:
-    """The topic of the commits of a producer's batches."""
+    """The topic with the commits of a producer's batches."""
     return f"{transactional_id}-commits"
 
 
@@ -54,14 +54,14 @@ def begin(
     checkpoint: Checkpoint,
     producer: Mapping[str, str],
 ) -> None:
-    """Open the transactions of a run, and make its checkpoint agree with what was committed before.
+    """Open the transactions of a run, and make its checkpoint agree with earlier commits.
 
-    To be called before anything else reads the checkpoint. Where the sub-topology is at least once, what an
-    earlier plan of it has left of transactions is ended.
+    Call it before anything else reads the checkpoint. If the sub-topology is at least once, it ends leftover
+    transactions of an earlier plan.
 
     Args:
         admin: of the cluster.
-        session: the run's own.
+        session: the run's session.
         run: its id.
         stage: the sub-topology.
         checkpoint: its checkpoint.
@@ -88,7 +88,7 @@ def begin(
 
 
 def settle(admin: KafkaAdmin, stage: PhysicalPlan, checkpoint: Checkpoint) -> None:
-    """Make the checkpoint of a sub-topology that does not run agree with its last transaction.
+    """Make the checkpoint of a stopped sub-topology agree with its last transaction.
 
     Raises:
         KsqlError: CHECKPOINT_DAMAGED, BROKER_UNREACHABLE, KAFKA_REFUSED.
@@ -100,9 +100,9 @@ def settle(admin: KafkaAdmin, stage: PhysicalPlan, checkpoint: Checkpoint) -> No
 
 
 def last_commit(admin: KafkaAdmin, transactional_id: str) -> BatchCommit | None:
-    """The last batch that was committed with this id; None: there is none.
+    """The last batch that was committed with this id; None if there is none.
 
-    No transaction with this id may be open any more.
+    No transaction with this id may still be open.
 
     Raises:
         KsqlError: BROKER_UNREACHABLE, KAFKA_REFUSED, TOPIC_UNKNOWN.
@@ -120,7 +120,7 @@ def last_commit(admin: KafkaAdmin, transactional_id: str) -> BatchCommit | None:
 
 
 def _most_bytes(admin: KafkaAdmin, topic: str) -> int | None:
-    """The size of the largest record that a topic takes; None where we may not ask."""
+    """The maximum size of a topic's records; None if we may not ask."""
     try:
         return int(admin.config(topic)["max.message.bytes"])
     except (KsqlError, KeyError, ValueError):

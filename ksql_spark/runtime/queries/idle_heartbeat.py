@@ -1,4 +1,4 @@
-"""Idle heartbeats: a topic whose records show that time passes, for queries with an idle timeout."""
+"""Idle heartbeats: records in a topic show that time passes, for queries with an idle timeout."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ksql_spark.kafka.producer import RecordProducer
 
 log = logging.getLogger(__name__)
 
-#: time between two heartbeats: the precision of idle timeouts
+#: time between two heartbeats, which is the precision of idle timeouts
 PERIOD_S = 0.25
 
 
 class IdleHeartbeat:
-    """Writes the heartbeats, once topic() has been called.
+    """Writes the heartbeats once topic() has been called.
 
     Args:
         admin: of the cluster that queries read.
@@ -32,7 +32,7 @@ class IdleHeartbeat:
         self._thread: threading.Thread | None = None
 
     def topic(self) -> str:
-        """The topic's name. It exists, with one partition, and gets heartbeats from now on."""
+        """The topic's name. It exists, with one partition, and receives heartbeats from now on."""
         with self._lock:
             if self._thread is None:
                 if self._admin.topic(self._topic) is None:

@@ -1,4 +1,4 @@
-"""Starts the Spark query of a sub-topology: its session, its tasks, where it begins, what it writes."""
+"""Starts the Spark query of a sub-topology: its session, tasks, start offsets and sink."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from ksql_spark.spark.transactions import release
 
 log = logging.getLogger(__name__)
 
-#: the most records of a topic for one transaction whose results pass through the server's memory
+#: the maximum number of records of a topic in a transaction whose results pass through the server's memory
 COLLECTED_RECORDS = 100_000
 
-#: as an offset for Spark's source: where a partition begins
+#: as an offset for Spark's source: the beginning of a partition
 _EARLIEST = -2
 
 
@@ -46,17 +46,17 @@ class Launcher:
     """Starts the Spark queries of sub-topologies. Thread-safe.
 
     Args:
-        session: returns the Spark session of now; the JVM may be restarted.
+        session: returns the current Spark session; the JVM may restart.
         admin: of the cluster that queries read from and write to.
         checkpoints: of all queries.
         heartbeat: for queries with an idle timeout.
         setting_of: the value of a property for a query, by name.
-        skips_losses: whether a query goes on where records are lost.
-        config: returns the server's configuration of now.
+        skips_losses: whether a query continues after losing records.
+        config: returns the server's current configuration.
         functions: returns the server's user functions by name.
-        processing_log: takes errors of single records; None: they are not reported.
+        processing_log: receives errors of single records; None: they are not reported.
         runs: returns the Spark queries that this server has started.
-        is_closing: whether the server stops, and Spark as well.
+        is_closing: whether the server, and with it Spark, is stopping.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Launcher:
         Raises:
             KsqlError: as QueryManager.start().
         """
-        # its own session: queries do not share settings
+        # queries do not share settings, so each has its own session
         session = new_session(self._session())
         topics = [source.topic for source in query.plan.sources]
         report = self._log.attach(session, query.id, topics) if self._log is not None else None
@@ -126,7 +126,7 @@ class Launcher:
         checkpoint = self._checkpoints.of(query, number)
         config = self._config().with_values(query.properties)
         producer = config.client_settings("producer")
-        # executors hand results back to the server, where the transaction is
+        # executors return results to the server, which runs the transaction
         is_collected = is_exactly_once and not master.is_local(str(session.sparkContext.master))
         exactly_once.begin(self._admin, session, run, stage, checkpoint, producer)
         checkpoint.fit(stage)
@@ -198,14 +198,14 @@ class Launcher:
         )
 
     def _interval_ms(self, query: ManagedQuery, stage: PhysicalPlan) -> int:
-        """The time between two checkpoints; 0: one follows the other."""
+        """The time between two checkpoints; 0: back to back."""
         if stage.mode == REALTIME:
             return int(self._setting_of(query, "ksql.checkpoint.interval.ms"))
         is_exactly_once = stage.guarantee == EXACTLY_ONCE
         return int(self._setting_of(query, "ksql.streams.commit.interval.ms")) if is_exactly_once else 0
 
     def _check_slots(self, query: ManagedQuery, needed: int) -> None:
-        """Check that Spark can run so many more tasks at once, beside those of all queries.
+        """Check that Spark can run this many more tasks at once, besides those of all queries.
 
         Raises:
             KsqlError: SPARK_NO_SLOTS.
@@ -220,10 +220,10 @@ class Launcher:
             raise KsqlError("SPARK_NO_SLOTS", what=what, needed=needed, total=total, free=max(free, 0))
 
     def _starts(self, query: ManagedQuery, number: int) -> dict[str, str]:
-        """Where a sub-topology begins to read all partitions of its topics, as Spark's source wants it."""
+        """Where a sub-topology starts reading all partitions of its topics, in the form of Spark's source."""
         begins = self._checkpoints.first_offsets(query, number)
         starts = {topic: dict(offsets) for topic, offsets in begins.items() if offsets}
-        if self._checkpoints.of(query, number).committed() is None:  # else Spark does not look at them
+        if self._checkpoints.of(query, number).committed() is None:  # otherwise Spark ignores them
             for topic, offsets in starts.items():
                 there = self._admin.topic(topic)
                 partitions = map(str, range(there.partitions if there is not None else 0))
@@ -237,7 +237,7 @@ class Launcher:
         return assign(query.plan, number, query.partitions, min(threads, _cores()), scattered)
 
     def _numbers(self, session: SparkSession, tasks: Tasks) -> tuple[int, ...]:
-        """What task_numbers gives, asked once."""
+        """The result of task_numbers, computed once."""
         wanted = (tasks.partitions, tasks.count)
         with self._lock:
             if wanted not in self._task_numbers:
@@ -246,5 +246,5 @@ class Launcher:
 
 
 def _cores() -> int:
-    """How many cores there are for this process."""
+    """The number of cores available to this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

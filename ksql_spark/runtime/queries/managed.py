@@ -1,4 +1,4 @@
-"""A query of KSQL as this server runs it."""
+"""A KSQL query as this server runs it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ksql_spark.spark.query import SparkQuery
 
 
 class ManagedQuery:
-    """A query of KSQL that the query manager starts, watches and stops: its definition, and how it runs.
+    """A KSQL query that the query manager starts, watches and stops: its definition, and how it runs.
 
     Args:
-        definition: what it is. The properties show it.
+        definition: its definition, which the properties show.
     """
 
     def __init__(self, definition: QueryDefinition) -> None:
@@ -34,23 +34,23 @@ class ManagedQuery:
         self.control = threading.RLock()
         #: the Spark queries of its stages, upstream first
         self.spark: list[SparkQuery] = []
-        #: a token for each thread that will start more of its stages, once history has been read
+        #: a token for each thread that will start more of its stages once history has been read
         self.loading: set[object] = set()
         #: the latest failures, oldest first
         self.errors: deque[QueryError] = deque()
-        #: its failures, and when it is started again
+        #: its failures, and when to restart it
         self.retries = Retries()
-        #: it has failed because a topic that it reads has gone
+        #: it has failed because a topic that it reads is gone
         self.waits_for_topic = False
-        #: its next start goes on where records are lost, whatever ksql.on.data.loss says
+        #: its next start continues despite lost records, whatever ksql.on.data.loss says
         self.accepts_loss = False
         #: its topics, as they were at its last start
         self.topics: QueryTopics | None = None
-        #: the push query whose Spark query runs for this one, too; None: it has its own, or needs none
+        #: the push query whose Spark query also runs for this one; None: it has its own, or needs none
         self.shares: ManagedQuery | None = None
-        #: ids of the push queries, itself among them, for which its Spark query runs
+        #: ids of the push queries, including itself, that share its Spark query
         self.clients: set[str] = set()
-        #: whether it is listed, and can be terminated; not if it runs only for other push queries still
+        #: whether it is listed and can be terminated; not if it only runs for other push queries
         self.is_listed = True
 
     @property
@@ -65,12 +65,12 @@ class ManagedQuery:
 
     @property
     def plan(self) -> PhysicalPlan:
-        """The physical plan that runs: of a push query that shares a Spark query, that one's."""
+        """The running physical plan: for a push query that shares a Spark query, that one's."""
         return self.runner._definition.plan
 
     @property
     def starts(self) -> Mapping[str, Mapping[str, int]]:
-        """Topic -> {partition: offset} where reading begins without a checkpoint."""
+        """Topic -> {partition: offset} where reading starts without a checkpoint."""
         return self._definition.starts
 
     @property
@@ -105,39 +105,39 @@ class ManagedQuery:
 
     @property
     def runner(self) -> ManagedQuery:
-        """What runs for it: itself, or the push query that it shares a Spark query with."""
+        """The query that runs for it: itself, or the push query whose Spark query it shares."""
         return self.shares or self
 
     @property
     def why_failed(self) -> str:
-        """The message of its latest failure; empty if there was none."""
+        """The message of its latest failure; empty if it never failed."""
         return self.errors[-1].message if self.errors else ""
 
     @property
     def internal_partitions(self) -> int:
-        """Of its internal topics: the greatest number among the topics that it reads."""
+        """The number of partitions of its internal topics: the maximum of the topics that it reads."""
         return max([1, *(len(offsets) for offsets in self.starts.values())])
 
     @property
     def partitions(self) -> Mapping[str, int]:
-        """How many partitions each of its topics had when it was planned, by name."""
+        """The number of partitions of each topic when it was planned, by name."""
         between = dict.fromkeys(internal_topics(self.plan), self.internal_partitions)
         sources = {topic: len(offsets) for topic, offsets in self.starts.items()}
         return {self.plan.sink.topic: self.sink_partitions, **between, **sources}
 
 
 def internal_topics(plan: PhysicalPlan) -> tuple[str, ...]:
-    """The names of the topics between the plan's sub-topologies, and of those of its commits."""
+    """The names of the topics between the plan's sub-topologies, and of its topics of commits."""
     between = (stage.sink.topic for stage in plan.inner)
     return (*between, *map(exactly_once.commits_topic, plan.transactional_ids))
 
 
 def log_failure(logger: logging.Logger, text: str, query: ManagedQuery, error: Exception) -> None:
-    """Log what happened to a query: with the stack trace, unless Spark's JVM has ended.
+    """Log an event of a query: with the stack trace, unless Spark's JVM has exited.
 
     Args:
-        logger: of the module where it happened.
-        text: with a place for the query's id.
+        logger: the module's logger.
+        text: with a placeholder for the query's id.
         query: the query.
         error: its cause.
     """

@@ -1,4 +1,4 @@
-"""The queries of a server: what is done with them, and what happens to them, changes their state here."""
+"""The queries of a server: operations on them, and events that happen to them, change their state here."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ksql_spark.storage import Folder
 
 log = logging.getLogger(__name__)
 
-#: how long Spark may take at the end to stop queries that have done what they had read, seconds
+#: how long Spark may take on shutdown to stop queries that have processed what they had read, seconds
 END_S = 1.5
 
 
@@ -39,14 +39,14 @@ class QueryManager:
     """All queries of this server. Thread-safe.
 
     Args:
-        session: returns the Spark session of now; the JVM may be restarted.
+        session: returns the current Spark session; the JVM may restart.
         admin: of the cluster that queries read from and write to.
         checkpoints: folder with one folder for each query's checkpoints.
         heartbeat: for queries with an idle timeout.
-        config: returns the server's configuration of now.
+        config: returns the server's current configuration.
         functions: returns the server's user functions by name.
-        processing_log: takes errors of single records; None: they are not reported.
-        placement: says which queries are this server's; None: all are.
+        processing_log: receives errors of single records; None: they are not reported.
+        placement: decides which queries are this server's; None: all are.
         scratch: folder with one folder for each push query's checkpoints; None: ``checkpoints``.
     """
 
@@ -69,18 +69,18 @@ class QueryManager:
         self._config = config
         self._log = processing_log
         self._queries: dict[str, ManagedQuery] = {}
-        #: stream or table -> the queries that write it; look-ups read it without the lock
+        #: stream or table -> the queries that write it; lookups read it without the lock
         self._writers: dict[str, tuple[ManagedQuery, ...]] = {}
         self._lock = threading.RLock()
-        #: push query -> how many records it could not read, and when the last one came, epoch ms
+        #: push query -> the number of records that it could not read, and the time of the last one, epoch ms
         self._unreadable: dict[str, tuple[int, int]] = {}
-        #: how many records push queries could not read, those that have ended included
+        #: the number of records that push queries could not read, including those that have ended
         self.unreadable_by_push = 0
-        #: how often Spark's JVM was started again
+        #: restarts of Spark's JVM
         self.spark_restarts = 0
-        #: nothing is started while the command log is replayed
+        #: nothing starts during the replay of the command log
         self._replaying = True
-        #: set from the end of Spark's JVM until it is there again; the supervisor restarts queries then
+        #: set from the exit of Spark's JVM until it is back; the supervisor then restarts queries
         self._spark_is_gone = threading.Event()
         self._closing = threading.Event()
         self._runs = QueryRuns(
@@ -99,13 +99,13 @@ class QueryManager:
         self._watcher.start()
 
     def is_here(self, query: ManagedQuery) -> bool:
-        """Whether a query is this server's to run."""
+        """Whether a query belongs to this server."""
         return query.is_transient or self._placement is None or self._placement.owns(query.id)
 
     def start_new(self, query: ManagedQuery) -> None:
-        """Start a query that never ran; first remove what a query with its id left that was never logged.
+        """Start a new query; first remove what an unlogged query with its id left behind.
 
-        Where it does not start, drop() removes what it leaves.
+        If it does not start, drop() removes what it leaves behind.
 
         Raises:
             KsqlError: as start().
@@ -120,7 +120,7 @@ class QueryManager:
         Raises:
             KsqlError: QUERY_FAILED if Spark refuses the query; STATE_INCOMPATIBLE, CHECKPOINT_DAMAGED;
                 SOURCE_TOPIC_DELETED, DATA_LOST.
-            TransitionRefused: it is paused, or has ended.
+            TransitionRefused: it is paused or has ended.
         """
         if not self.is_here(query):
             query.lifecycle.apply(Event.LEAVE)
@@ -139,33 +139,33 @@ class QueryManager:
             self._runs.start_rest(query)
 
     def _did_not_go_on(self, query: ManagedQuery, cause: Exception) -> None:
-        """As QueryRuns needs it: what runs of the query ends, too."""
-        if not is_jvm_gone(cause):  # else the supervisor will notice it
+        """As QueryRuns needs it: also ends the running parts of the query."""
+        if not is_jvm_gone(cause):  # otherwise the supervisor will notice it
             self._runs.drain_and_end(query)
         self.failed(query, cause)
 
     def end_transactions(self, *transactional_ids: str) -> None:
-        """Abort the transactions that queries which no longer run have left open."""
+        """Abort transactions that are still open from queries that no longer run."""
         for transactional_id in transactional_ids:
             fence(self._admin.servers, transactional_id, self._admin.settings)
 
     @property
     def is_replaying(self) -> bool:
-        """Whether the command log is replayed: start_registered() starts queries then."""
+        """Whether the command log is being replayed: afterwards start_registered() starts queries."""
         return self._replaying
 
     def end_replay(self) -> None:
-        """Start what is added from now on at once; start_registered() starts what is there already."""
+        """Start queries at once that are added from now on; start_registered() starts the existing ones."""
         self._replaying = False
 
     def begin(self, query: ManagedQuery) -> None:
-        """Add a query that never ran, and start it; one that does not start is retried like a failed one.
+        """Add a new query and start it; if it does not start, it is retried like a failed one.
 
-        Where servers share queries, its owner starts it soon after: others wait for this server to follow the
+        With shared queries, its owner starts it soon after: other servers wait for this one to follow the
         command log, and the first query of a JVM takes seconds to start.
 
         Raises:
-            KsqlError: as start(); the query is there, in ERROR.
+            KsqlError: as start(); the query exists in ERROR.
         """
         with query.control:
             self._register(query)
@@ -175,10 +175,10 @@ class QueryManager:
                 self._start_registered(query, self.start_new)
 
     def take_over(self, query: ManagedQuery, old: ManagedQuery) -> None:
-        """Run ``query`` in the place of ``old``, on its checkpoints; if ``old`` is paused, so is ``query``.
+        """Run ``query`` in place of ``old``, on its checkpoints; if ``old`` is paused, so is ``query``.
 
         Raises:
-            KsqlError: as start(); the query is there, in ERROR. Spark may not be able to resume from the
+            KsqlError: as start(); the query exists in ERROR. Spark may not be able to resume from the
                 checkpoints with the new plan.
         """
         with old.control, query.control:
@@ -199,7 +199,7 @@ class QueryManager:
     # ---- several servers (runtime.placement) ---------------------------------------------------------
 
     def take(self, owns: Callable[[str], bool]) -> None:
-        """Start the queries that wait and that, as ``owns`` says, are this server's."""
+        """Start the waiting queries that, according to ``owns``, belong to this server."""
 
         def start(query: ManagedQuery) -> None:
             with query.control:
@@ -216,14 +216,14 @@ class QueryManager:
         """Stop the queries that this server does not own.
 
         Args:
-            owns: whether it owns the query with an id.
-            at_once: in the middle of a batch, because another server may run them already.
+            owns: whether this server owns the query with an id.
+            at_once: end them in the middle of a batch, because another server may already run them.
         """
 
         def end(query: ManagedQuery) -> None:
             with query.control:
                 if not self.has(query):
-                    return  # it was dropped meanwhile
+                    return  # it has been dropped meanwhile
                 if at_once:
                     self._runs.end(query)
                 else:
@@ -237,12 +237,14 @@ class QueryManager:
             list(pool.map(end, gone))
 
     def troubles(self, owns: Callable[[str], bool]) -> dict[str, str]:
-        """Id -> state of the queries that ``owns`` knows and that do not simply run."""
+        """Id -> state of the queries in ``owns`` that are not simply running."""
         mine = [query for query in self.all() if not query.is_transient and owns(query.id)]
         return {query.id: query.state for query in mine if query.state is not State.RUNNING}
 
     def records(self) -> dict[str, int]:
-        """Id -> records that a persistent query which runs has read and written since Spark started."""
+        """Id -> the number of records that a running persistent query has read and written since Spark
+        started.
+        """
         traffic = self.traffic()
         return {
             query.id: sum(volume.records for side in traffic[query.id][:2] for volume in side.values())
@@ -262,13 +264,14 @@ class QueryManager:
             raise KsqlError("QUERY_FAILED", id=query.id, reason=reason(error)) from error
 
     def add(self, query: ManagedQuery) -> None:
-        """Add a push query that runs without Spark, so that it is listed, and TERMINATE ends it."""
+        """Add a push query that runs without Spark, so that it is listed and TERMINATE ends it."""
         query.lifecycle.apply(Event.START)
         with self._lock:
             self._queries[query.id] = query
 
     def share(self, query: ManagedQuery, runner: ManagedQuery) -> bool:
-        """Add a push query for which ``runner`` runs, too; False if that has failed or ends."""
+        """Add a push query that shares the Spark query of ``runner``; False if that has failed or is ending.
+        """
         with self._lock:
             if not self.has(runner) or not runner.clients or runner.errors:
                 return False
@@ -279,7 +282,7 @@ class QueryManager:
             return True
 
     def _let_go(self, query: ManagedQuery) -> ManagedQuery | None:
-        """Take a client away from what runs for it; what is to be ended now, None: others need it still."""
+        """Remove a client from its shared query; returns the query to end, None if others still need it."""
         runner = query.runner
         with self._lock:
             if not query.is_transient or (query is runner and not query.clients):
@@ -325,50 +328,50 @@ class QueryManager:
         return [query for query in self.managed() if query.is_listed]
 
     def managed(self) -> list[ManagedQuery]:
-        """All queries, also those that run only for push queries that share them."""
+        """All queries, including those that only run for push queries that share them."""
         with self._lock:
             return [self._queries[i] for i in sorted(self._queries)]
 
     def runs(self) -> frozenset[tuple[str, float, State]]:
-        """Of each query its id, when it was last started, and its state: what changes with each run."""
+        """The runs of queries: id, last start and state, which change with each run."""
         return frozenset((q.id, q.retries.started_at, q.state) for q in self.managed())
 
     def has(self, query: ManagedQuery) -> bool:
-        """Whether a query is this manager's still."""
+        """Whether the manager still has a query."""
         with self._lock:
             return self._queries.get(query.id) is query
 
     def knows(self, query_id: str) -> bool:
-        """Whether there is a query with this id, here or on another server."""
+        """Whether a query with this id exists, here or on another server."""
         return query_id in self._queries
 
     def stopped_writers(self, source: str) -> tuple[str, ...]:
-        """The ids of the queries that write a stream or table, and do not run now."""
-        # without the lock, since each look-up asks
+        """The ids of the queries that write a stream or table and are not running."""
+        # without the lock, because each lookup asks
         return tuple([q.id for q in self._writers.get(source, ()) if q.state is not State.RUNNING])
 
     def counts(self, query_id: str) -> Counts:
-        """Errors of single records of a query since the server started."""
+        """Counts of a query's record errors since the server started."""
         counts = self._log.counts(query_id) if self._log is not None else Counts(0, 0, 0, 0, None)
         own = self._unreadable.get(query_id)
         return counts if own is None else counts._replace(unreadable=own[0], last_ms=own[1])
 
     def traffic(self) -> dict[str, Traffic]:
-        """What queries read and write, by id, since Spark's JVM started."""
+        """Records and bytes that queries have read and written, by id, since Spark's JVM started."""
         return self._log.traffic() if self._log is not None else {}
 
     def jvm_figures(self) -> dict[str, float]:
-        """Figures about Spark's JVM by their names in JvmFigures.java."""
+        """Metrics of Spark's JVM, by their names in JvmFigures.java."""
         return self._log.jvm_figures() if self._log is not None else {}
 
     def note_unreadable(self, query_id: str) -> None:
-        """A push query that Spark does not run could not read a record. Called by one thread a query."""
+        """A push query without Spark could not read a record. Only one thread per query calls this."""
         known = self._unreadable.get(query_id, (0, 0))
         self._unreadable[query_id] = known[0] + 1, int(time.time() * 1000)
         self.unreadable_by_push += 1
 
     def kill(self, query_id: str) -> ManagedQuery | None:
-        """End a query at once, in the middle of a batch; its state stays, for drop()."""
+        """End a query at once, in the middle of a batch; its state stays for drop()."""
         query = self.find(query_id)
         if query is not None:
             self._kill(query)
@@ -380,7 +383,7 @@ class QueryManager:
             self._runs.end(query)
 
     def _list(self, query: ManagedQuery) -> None:
-        """Let the manager know a query, perhaps in the place of another one with its id."""
+        """Add a query to the manager, perhaps in place of another one with its id."""
         with self._lock:
             self._queries[query.id] = query
             self._writers[query.plan.sink.name] = (*self._other_writers(query), query)
@@ -406,20 +409,20 @@ class QueryManager:
             self._log.forget(query.id)
 
     def start_or_fail(self, query: ManagedQuery) -> None:
-        """Start a query; if it does not start, it is in ERROR and is retried."""
+        """Start a query; if it does not start, it is in ERROR and will be retried."""
         try:
             self.start(query)
-        except TransitionRefused as refused:  # it was paused or dropped meanwhile
+        except TransitionRefused as refused:  # it has been paused or dropped meanwhile
             log.info("not started: %s", refused, extra={"query": query.id})
         except Exception as error:
-            if not isinstance(error, (KsqlError, OSError)):  # the store of its state may be away
+            if not isinstance(error, (KsqlError, OSError)):  # the state's store may be unavailable
                 log_failure(log, "query %s did not start", query, error)
             self.failed(query, error)
 
     def drop(self, query: ManagedQuery) -> None:
         """Kill a query if it still runs, and remove its checkpoints, their state, and its internal topics.
 
-        A push query that shares its Spark query ends alone; the last one takes that with it.
+        A push query that shares its Spark query ends alone; the last one takes the Spark query with it.
         """
         runs = self._let_go(query)
         if runs is None:
@@ -430,7 +433,7 @@ class QueryManager:
         if self.has(query):
             self._kill(query)
             log.info("query %s has ended", query.id, extra={"query": query.id})
-        if not is_here:  # its owner removes what it leaves, unless that has just died
+        if not is_here:  # its owner cleans up, unless it has just died
             self.removals.add(query.id, lambda: self._remove_all(query))
             return
         try:
@@ -440,9 +443,9 @@ class QueryManager:
             raise
 
     def _remove_all(self, query: ManagedQuery) -> None:
-        """Remove what a query that has ended leaves.
+        """Clean up after a query that has ended.
 
-        Its run has ended its transaction, unless its JVM has gone.
+        Its run has ended its transaction, unless its JVM is gone.
         """
         self.end_transactions(*query.plan.transactional_ids)
         self._runs.remove_state(query)
@@ -495,13 +498,13 @@ class QueryManager:
                 self.start_or_fail(query)
 
     def rebuild(self, query: ManagedQuery) -> None:
-        """Remove the state and the internal topics of a query, and start it where it once began.
+        """Remove a query's state and internal topics, and start it where it first started.
 
         See QueryRuns.reset(). A paused query starts at resume().
 
         Raises:
             KsqlError: QUERY_UNKNOWN if it was dropped meanwhile; KAFKA_REFUSED, BROKER_UNREACHABLE; the state
-                is gone nevertheless.
+            is gone in any case.
         """
         with query.control:
             if not self.has(query):
@@ -516,10 +519,10 @@ class QueryManager:
     # ---- the end of Spark's JVM (runtime.supervisor) --------------------------------------------------
 
     def lose_spark(self, what: str) -> list[ManagedQuery]:
-        """Note that Spark's JVM has ended, for the queries that ran on it.
+        """Record that Spark's JVM has exited, for the queries that ran on it.
 
         Args:
-            what: happened to it, a sentence without its full stop.
+            what: what happened to it, a sentence without its full stop.
 
         Returns:
             the persistent queries that ran, which start_lost() starts again.
@@ -538,27 +541,27 @@ class QueryManager:
 
     @property
     def watch_problem(self) -> str | None:
-        """Why queries cannot be watched as they should be; None: they are."""
+        """Why queries cannot be watched properly; None if they can."""
         return self._watcher.problem
 
     @property
     def is_spark_gone(self) -> bool:
-        """Whether Spark's JVM has ended, and is not there again."""
+        """Whether Spark's JVM has exited and is not back yet."""
         return self._spark_is_gone.is_set()
 
     def regain_spark(self) -> None:
-        """Note that Spark's JVM is there again."""
+        """Record that Spark's JVM is back."""
         self.spark_restarts += 1
         self._spark_is_gone.clear()
 
     def start_lost(self, query: ManagedQuery) -> None:
-        """Start a query that lose_spark() returned, unless it was dropped, paused or resumed since."""
+        """Start a query that lose_spark() returned, unless it has been dropped, paused or resumed since."""
         with query.control:
             if self.find(query.id) is query and query.state is State.ERROR and not query.spark:
-                self.start_or_fail(query)  # the JVM may end again
+                self.start_or_fail(query)  # the JVM may exit again
 
     def halt(self, query: ManagedQuery, message: str) -> None:
-        """Put a query into ERROR with a message; only RESUME starts it again. A paused one stays paused."""
+        """Put a query into ERROR with a message; only RESUME restarts it. A paused query stays paused."""
         with query.control:
             if query.lifecycle.allows(Event.FAIL):
                 self._runs.note_error(query, message, SYSTEM)
@@ -566,7 +569,7 @@ class QueryManager:
                 query.lifecycle.apply(Event.FAIL)
 
     def fence(self, message: str) -> None:
-        """End all queries at once, in the middle of a batch: another server runs them now."""
+        """End all queries at once, in the middle of a batch, because another server now runs them."""
         log.error("ending all queries: %s", message)
         for query in self.managed():
             with query.control:
@@ -577,7 +580,7 @@ class QueryManager:
         """Stop all queries in parallel; their state stays.
 
         Returns:
-            whether all have ended. Those that wait for a Kafka that is away end with Spark's JVM.
+            whether all have ended. Those that wait for an unavailable Kafka end with Spark's JVM.
         """
         self._closing.set()
         self._watcher.close()
@@ -588,7 +591,7 @@ class QueryManager:
             self._writers.clear()
         limit_s = self._runs.stop_timeout_s()
         deadline = time.monotonic() + limit_s
-        for query in queries:  # one that is being started has to be there before it can be stopped
+        for query in queries:  # a starting query must have started before it can be stopped
             if query.control.acquire(timeout=max(0.0, deadline - time.monotonic())):
                 query.control.release()
         have_ended = self._runs.drain_and_end(*queries, within_s=limit_s + END_S)
@@ -596,9 +599,10 @@ class QueryManager:
         return have_ended
 
     def failed(self, query: ManagedQuery, cause: BaseException | None) -> None:
-        """Record a failure, and when to retry (Retries.failed). The caller has the query's control.
+        """Record a failure, and when to retry (Retries.failed). The caller holds the query's control.
 
-        A query that was paused or dropped meanwhile, or is not this server's any more, has not failed.
+        A query that has been paused or dropped meanwhile, or no longer belongs to this server, has not
+        failed.
         """
         if not query.lifecycle.allows(Event.FAIL):
             return
@@ -619,5 +623,5 @@ class QueryManager:
         condition = cause.condition if isinstance(cause, KsqlError) else None
         query.waits_for_topic = condition == "SOURCE_TOPIC_DELETED"
         if condition in ("SOURCE_TOPIC_DELETED", "DATA_LOST"):
-            query.retries.halt()  # until there is a topic, or RESUME
+            query.retries.halt()  # until the topic exists, or RESUME
         query.lifecycle.apply(Event.FAIL)

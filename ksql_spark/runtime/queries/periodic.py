@@ -1,4 +1,4 @@
-"""Calls a function periodically, in a thread of its own."""
+"""Calls a function periodically in its own thread."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 
 class PeriodicTask:
-    """Calls a function until close(). A call that fails is logged, and the next one is made all the same.
+    """Calls a function until close(). A failed call is logged, and the next one follows anyway.
 
     Args:
         name: of the thread.
@@ -26,19 +26,19 @@ class PeriodicTask:
         self._call = call
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        #: why the latest call failed; None: it did not
+        #: why the latest call failed; None if it succeeded
         self.problem: str | None = None
 
     def start(self) -> None:
-        """Call it from now on."""
+        """Start calling it."""
         self._thread.start()
 
     def close(self) -> None:
-        """Call it no more; a call in progress goes on."""
+        """Stop calling it; a running call finishes."""
         self._closing.set()
 
     def join(self, timeout_s: float) -> bool:
-        """Wait for the end of a call in progress; whether it has ended."""
+        """Wait for a running call to finish; returns whether it has."""
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
@@ -48,9 +48,9 @@ class PeriodicTask:
                 self._call()
             except Exception as error:
                 if self._closing.is_set():
-                    return  # what it works on is closed as well
+                    return  # the function's resources are closed as well
                 problem = reason(error)
-                if problem != self.problem:  # the same again and again would fill the log
+                if problem != self.problem:  # repeating it would fill the log
                     log.exception("%s failed; it will be retried", self._name)
                 self.problem = problem
             else:

@@ -1,4 +1,4 @@
-"""Removals of topics and state that are retried until they succeed."""
+"""Removes topics and state, with retries until it succeeds."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from ksql_spark.errors import KsqlError
 
 log = logging.getLogger(__name__)
 
-#: how long after something ended, or after a removal failed, it is removed, seconds
+#: how long to wait after a query's end, or after a failed removal, seconds
 REMOVE_AFTER_S = 15.0
-#: what is due for longer was held up by the machine, and the command log as well
+#: removals overdue by more than this were held up by the machine, as was the command log
 _FROZEN_S = 5.0
 
 
 class PendingRemovals:
-    """What ended queries may have left. Thread-safe."""
+    """Things that ended queries may have left behind. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        #: id of a query, or name of a topic -> when it is removed, on the monotonic clock, and how
+        #: id of a query, or name of a topic -> when to remove it, on the monotonic clock, and how
         self._due: dict[str, tuple[float, Callable[[], None]]] = {}
 
     def add(self, name: str, remove: Callable[[], None]) -> None:
-        """Call ``remove`` REMOVE_AFTER_S from now, and again as long as broker or disk are away.
+        """Call ``remove`` after REMOVE_AFTER_S, and again while the broker or the disk is unavailable.
 
         Args:
-            name: what it belongs to: the id of a query, or a topic.
-            remove: may raise KsqlError and OSError; nothing is wrong if there is nothing left.
+            name: its owner: the id of a query, or a topic.
+            remove: may raise KsqlError and OSError; succeeds if nothing is left.
         """
         with self._lock:
             self._due[name] = time.monotonic() + REMOVE_AFTER_S, remove
 
     def remove_due(self, is_there: Callable[[str], bool], is_closing: Callable[[], bool]) -> None:
-        """Remove what is due, except what has come again.
+        """Remove what is due, except what exists again.
 
         Args:
-            is_there: whether there is such a query again.
-            is_closing: whether the server stops, and does not know its queries any more.
+            is_there: whether such a query exists again.
+            is_closing: whether the server is stopping, and no longer knows its queries.
         """
         now = time.monotonic()
         with self._lock:
@@ -49,7 +49,7 @@ class PendingRemovals:
                 del self._due[name]
         for name, (at, remove) in due.items():
             if time.monotonic() - at > _FROZEN_S:
-                self.add(name, remove)  # what has come again may not be known yet
+                self.add(name, remove)  # recreated queries may not be known yet
             elif not (is_there(name) or is_closing()):
                 self._remove(name, remove)
 

@@ -1,4 +1,4 @@
-"""Starts and ends the Spark queries of a query of KSQL."""
+"""Starts and ends the Spark queries of a KSQL query."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ksql_spark.spark.processing_log import ProcessingLog
 
 log = logging.getLogger(__name__)
 
-#: how many queries are ended at once
+#: how many queries to end in parallel
 STOP_THREADS = 32
 #: a value of ksql.on.data.loss
 SKIP_AND_RECORD = "skip-and-record"
@@ -43,15 +43,15 @@ class QueryRuns:
     """Starts and ends Spark queries, for the query manager, which decides when. Thread-safe.
 
     Args:
-        session: as in QueryManager, like all that is not described here.
+        session: as in QueryManager, like everything not described here.
         admin: of the cluster.
         checkpoints: of all queries.
         heartbeat: for queries with an idle timeout.
-        config: returns the server's configuration of now.
+        config: returns the server's current configuration.
         functions: returns the server's user functions by name.
-        processing_log: takes errors of single records; None: they are not reported.
-        queries: returns the queries that the manager has.
-        failed: called, in another thread, with a query that has started and does not go on, and the cause.
+        processing_log: receives errors of single records; None: they are not reported.
+        queries: returns the manager's queries.
+        failed: called in another thread with a query that has started but cannot continue, and the cause.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class QueryRuns:
         )
 
     def close(self) -> None:
-        """Start nothing more: Spark is stopped, too."""
+        """Start nothing more, because Spark is stopping, too."""
         self._closing.set()
 
     def setting(self, query: ManagedQuery, name: str) -> Any:
@@ -97,18 +97,18 @@ class QueryRuns:
         return query.properties.get(name, self._config()[name])
 
     def skips_losses(self, query: ManagedQuery) -> bool:
-        """Whether a query goes on where records are lost."""
+        """Whether a query continues after losing records."""
         return query.accepts_loss or self.setting(query, "ksql.on.data.loss") == SKIP_AND_RECORD
 
     def topics(self, query: ManagedQuery) -> QueryTopics:
-        """The topics of a query since its last start."""
+        """The topics of a query as of its last start."""
         if query.topics is None:
             folder = self._checkpoints.folder(query.id)
             query.topics = QueryTopics(self._admin, folder, query.id, query.plan, query.partitions)
         return query.topics
 
     def note_error(self, query: ManagedQuery, message: str, kind: str) -> None:
-        """Keep an error among the latest ones of a query; ``kind``: USER, SYSTEM or UNKNOWN."""
+        """Add an error to a query's latest ones; ``kind``: USER, SYSTEM or UNKNOWN."""
         query.errors.append(QueryError(int(time.time() * 1000), message, kind))
         while len(query.errors) > int(self.setting(query, "ksql.query.error.max.queue.size")):
             query.errors.popleft()
@@ -119,18 +119,18 @@ class QueryRuns:
         """Start the Spark queries of a query, from its checkpoints if there are any.
 
         Returns:
-            whether this is all; if not, start_rest() starts the others.
+            whether all have started; if not, start_rest() starts the others.
 
         Raises:
-            KsqlError: as QueryManager.start(); nothing of it runs.
+            KsqlError: as QueryManager.start(); nothing of the query is running.
         """
         self._checkpoints.keep(query.id)
         self._create_internal_topics(query)
         if not query.is_transient:
             self._fit_topics(query)
-        # threads of an earlier start do nothing more: their token is not in this set
+        # this stops threads of an earlier start: their token is no longer in the set
         query.loading = set()
-        self.end(query)  # what an earlier start has left, if Spark's JVM was thought to be gone
+        self.end(query)  # leftovers of an earlier start, from when Spark's JVM was considered gone
         try:
             has_history = self._has_history(query)
             for i, _ in enumerate(query.plan.stages[:1] if has_history else query.plan.stages):
@@ -160,7 +160,7 @@ class QueryRuns:
             exactly_once.create_commits_topic(self._admin, transactional_id, replicas)
 
     def _fit_topics(self, query: ManagedQuery) -> None:
-        """See QueryTopics.fit; what is lost is recorded.
+        """As QueryTopics.fit; losses are recorded.
 
         Raises:
             KsqlError: as QueryTopics.fit; PARTITIONS_CHANGED unless ksql.on.partitions.change is rebuild.
@@ -193,8 +193,8 @@ class QueryRuns:
     def _has_history(self, query: ManagedQuery) -> bool:
         """Whether sub-topologies must start one after another, so that each reads all of its history.
 
-        Results of a transaction come later than the records that they were made of. A join with such results
-        must not begin while there is a backlog: it would run ahead in its other topics.
+        Results of a transaction become visible later than the records that they were made of. A join with
+        such results must not start during a backlog: it would run ahead in its other topics.
         """
         plan = query.plan
         is_joined = any(waits_for(plan, number) for number in range(len(plan.stages)))
@@ -205,7 +205,8 @@ class QueryRuns:
         return not self._checkpoints.is_loaded(query)
 
     def _start_rest(self, query: ManagedQuery, token: object) -> None:
-        """Start each further stage once the one before it has committed what is there now."""
+        """Start each further stage once the one before it has committed everything currently in its topics.
+        """
         try:
             for i in range(1, len(query.plan.stages)):
                 there = self._ends(query, i - 1)
@@ -222,7 +223,7 @@ class QueryRuns:
             self._checkpoints.set_loaded(query)
         except Exception as error:
             with query.control:
-                if token in query.loading:  # else it was stopped, or Spark has ended
+                if token in query.loading:  # otherwise it was stopped, or Spark has exited
                     log_failure(log, "query %s did not continue after it had read its history", query, error)
                     self._failed(query, error)
         finally:
@@ -230,11 +231,11 @@ class QueryRuns:
                 query.loading.discard(token)
 
     def _is_current(self, query: ManagedQuery, token: object) -> bool:
-        """Whether a query was neither stopped nor restarted since its ``loading`` got ``token``."""
+        """Whether a query has been neither stopped nor restarted since its ``loading`` got ``token``."""
         return token in query.loading and bool(query.spark) and query.state is State.RUNNING
 
     def _ends(self, query: ManagedQuery, number: int) -> Mapping[tuple[str, int], int]:
-        """Where the topics of a stage end, for readers of committed records."""
+        """The ends of a stage's topics, for readers of committed records."""
         offsets = EndOffsets(self._admin.servers, self._admin.settings)
         try:
             return offsets.of(set(query.plan.stages[number].topics))
@@ -244,12 +245,11 @@ class QueryRuns:
     # ---- end -----------------------------------------------------------------------------------------
 
     def drain_and_end(self, *queries: ManagedQuery, within_s: float | None = None) -> bool:
-        """End queries once what they have read is committed, so that no work is repeated.
+        """End queries once everything that they have read is committed, so that no work is repeated.
 
         Args:
-            queries: which ones.
-            within_s: after how many seconds to return even if Spark has not ended all of them, as it does
-                not while it waits for Kafka; None: wait.
+            queries: which ones. within_s: the time limit in seconds, because Spark cannot end queries while
+            it waits for Kafka; None: wait.
 
         Returns:
             whether all have ended.
@@ -290,20 +290,19 @@ class QueryRuns:
                 )
 
     def forget(self, query: ManagedQuery) -> bool:
-        """Take no notice any more of what ran of a query on a JVM that has ended; whether anything did."""
+        """Forget what ran of a query on a JVM that has exited; returns whether anything did."""
         with self._lock:
             running, query.spark, query.loading = query.spark, [], set()
         return bool(running)
 
     def reset(self, query: ManagedQuery) -> None:
-        """Remove the state and internal topics of a query that is not running: it begins where it once began.
+        """Remove the state and internal topics of a stopped query, so that it starts where it first started.
 
-        A topic that was made again since is read from its beginning, and one that has got more partitions is
-        repartitioned by key.
+        It reads a recreated topic from its beginning, and repartitions one with new partitions by key.
 
         Raises:
-            KsqlError: KAFKA_REFUSED, BROKER_UNREACHABLE; the state is gone nevertheless.
-            OSError: the store of the state is away.
+            KsqlError: KAFKA_REFUSED, BROKER_UNREACHABLE; the state is gone in any case.
+            OSError: the state's store is unavailable.
         """
         checkpoints = [self._checkpoints.of(query, number) for number, _ in enumerate(query.plan.stages)]
         moved = [checkpoint.moved_or_none() for checkpoint in checkpoints]
@@ -320,12 +319,12 @@ class QueryRuns:
         topics.note(noted)
 
     def remove_state(self, query: ManagedQuery) -> None:
-        """Remove the checkpoints and internal topics of a query that is not running."""
+        """Remove the checkpoints and internal topics of a stopped query."""
         self._checkpoints.remove(query.id)
         self._admin.delete_topics(internal_topics(query.plan))
 
     def _drain(self, query: ManagedQuery) -> None:
-        """Stop a query from reading."""
+        """Make a query stop reading."""
         for run in query.spark:
             try:
                 run.drain()
@@ -333,12 +332,12 @@ class QueryRuns:
                 self._not_stopped(query, error)
 
     def _not_stopped(self, query: ManagedQuery, error: Exception) -> None:
-        """Tell that a Spark query could not be stopped; where the JVM has gone, nothing runs any more."""
+        """Report that a Spark query could not be stopped; if the JVM is gone, nothing runs any more."""
         if not is_jvm_gone(error) and not self._closing.is_set():
             log_failure(log, "query %s was not stopped properly", query, error)
 
     def stop_timeout_s(self) -> float:
-        """How long queries may take to end what they have read."""
+        """How long queries may take to finish what they have read."""
         return float(self._config()["ksql.query.stop.timeout.ms"]) / 1000
 
 

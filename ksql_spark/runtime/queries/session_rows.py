@@ -1,4 +1,4 @@
-"""Rows of a table of sessions, whose keys depend on how far a session goes."""
+"""Rows of a table of sessions, whose keys include the session's bounds."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ksql_spark.kafka.producer import RecordProducer
 
 
 def delete_session_rows(admin: KafkaAdmin, topic: str) -> None:
-    """Write a tombstone for each row of a table of sessions, before a query computes them anew.
+    """Write a tombstone for each row of a table of sessions, before a query recomputes them.
 
-    Rows of other tables are replaced by those of the same key. A session that is not found again, because
-    partitions were added while it went on, would stay.
+    Rows of other tables are replaced by new rows of the same key. A session that is not found again, because
+    partitions were added while it was open, would stay.
 
     Args:
         admin: of the cluster.
-        topic: of the table, to which nothing else writes meanwhile; it may be gone.
+        topic: the table's topic, to which nothing else writes meanwhile; it may not exist.
 
     Raises:
         KsqlError: as TopicReader and RecordProducer.

@@ -11,7 +11,7 @@ from ksql_spark.runtime.queries.managed import ManagedQuery
 
 @dataclass(frozen=True)
 class StateSize:
-    """The state of one sub-topology when its latest batch ended.
+    """The state of one sub-topology after its latest batch.
 
     Args:
         entries: number of rows in the state store, including bookkeeping such as lists of a window's keys.
@@ -28,7 +28,7 @@ class StateSize:
 
 
 def state_sizes(query: ManagedQuery) -> tuple[StateSize | None, ...]:
-    """The state of each sub-topology, upstream first; None: it has none, or Spark has not reported any yet.
+    """The state of each sub-topology, upstream first; None if it has none, or Spark has not reported any yet.
 
     In real time Spark reports at checkpoints (``ksql.checkpoint.interval.ms``).
     """

@@ -1,4 +1,4 @@
-"""The states of a query, and what leads from one to another: one table, and one place that assigns them."""
+"""The states of a query and the transitions between them: one table, and one place that assigns states."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ log = logging.getLogger(__name__)
 
 
 class State(StrEnum):
-    """Of a query on this server. SHOW QUERIES shows the value."""
+    """The state of a query on this server. SHOW QUERIES shows the value."""
 
-    #: known from the command log, or resumed, and not started yet
+    #: known from the command log, or resumed, but not started yet
     REGISTERED = "REGISTERED"
     RUNNING = "RUNNING"
-    #: it has failed, and is started again later
+    #: it has failed, and will be restarted later
     ERROR = "ERROR"
     PAUSED = "PAUSED"
     #: another server runs it
     ELSEWHERE = "ELSEWHERE"
-    #: dropped or replaced: nothing leads out of it, and it is shown nowhere
+    #: dropped or replaced: final, and shown nowhere
     ENDED = "ENDED"
 
 
 class Event(StrEnum):
     """What happens to a query."""
 
-    #: its Spark queries run; of a query that runs: they were replaced by others
+    #: its Spark queries run; for a running query: others have replaced them
     START = "start"
-    #: it does not start, or has ended by itself, or was stopped for a reason that is told
+    #: it did not start, ended unexpectedly, or was stopped for a reported reason
     FAIL = "fail"
     PAUSE = "pause"
-    #: it is to be started again
+    #: it should start again
     RESUME = "resume"
-    #: it is another server's
+    #: it belongs to another server
     LEAVE = "leave"
     END = "end"
 
@@ -53,21 +53,22 @@ def _transitions() -> Mapping[tuple[State, Event], State]:
         Event.END: (alive, State.ENDED),
     }
     table = {(source, event): target for event, (all_, target) in sources.items() for source in all_}
-    table[State.PAUSED, Event.LEAVE] = State.PAUSED  # whoever runs it, it stays paused
+    table[State.PAUSED, Event.LEAVE] = State.PAUSED  # it stays paused, whoever runs it
     return MappingProxyType(table)
 
 
-#: state and event -> the next state; a pair that is not here is refused
+#: state and event -> the next state; all other pairs are refused
 TRANSITIONS = _transitions()
 
 
 class TransitionRefused(Exception):
-    """An event that cannot happen to a query in its state: it was paused or dropped meanwhile, for instance.
+    """An event that is not allowed in a query's state, for instance because the query was paused or dropped
+    meanwhile.
 
     Args:
         query_id: of the query.
         state: of the query.
-        event: that was refused.
+        event: the refused event.
     """
 
     def __init__(self, query_id: str, state: State, event: Event) -> None:
@@ -92,17 +93,17 @@ class Lifecycle:
 
     @property
     def state(self) -> State:
-        """The state of now."""
+        """The current state."""
         return self._state
 
     def apply(self, event: Event) -> State:
-        """Let an event happen.
+        """Apply an event.
 
         Returns:
             the state before.
 
         Raises:
-            TransitionRefused: it is not in the table; nothing has changed.
+            TransitionRefused: the event is not allowed; nothing has changed.
         """
         with self._lock:
             before = self._state
@@ -116,11 +117,11 @@ class Lifecycle:
         return before
 
     def allows(self, event: Event) -> bool:
-        """Whether apply() would not refuse an event now."""
+        """Whether apply() would currently accept an event."""
         return (self._state, event) in TRANSITIONS
 
     def check(self, event: Event) -> None:
-        """Raise as apply() would now."""
+        """Raise if apply() would."""
         if not self.allows(event):
             raise TransitionRefused(self._query_id, self._state, event)
 

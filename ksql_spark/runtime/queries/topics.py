@@ -1,11 +1,11 @@
-"""The topics of a query, which others may delete, make again, shorten or give more partitions at any time.
+"""The topics of a query, which others may delete, recreate, truncate or extend at any time.
 
-Kafka gives each topic an id. The ids that a query has seen are noted beside its checkpoints, so a topic that
-was made again is recognized, although it has the old name and perhaps more records than the old one. Offsets
-of the old topic mean nothing in the new one: the query goes on at its beginning, with the state that it has.
+Kafka gives each topic an id. The ids that a query has seen are recorded beside its checkpoints, so a
+recreated topic is recognized although it has the old name and perhaps more records than the old one. Offsets
+of the old topic mean nothing in the new one: the query continues at its beginning, with its existing state.
 
 With another number of partitions, keys move to other partitions, but their state stays where it was. A query
-that relies on where keys are then stops; a rebuild repartitions rows by key from the beginning.
+that relies on the location of keys then stops; a rebuild repartitions rows by key from the beginning.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from ksql_spark.runtime.queries import exactly_once
 from ksql_spark.runtime.queries.checkpoints import Checkpoint
 from ksql_spark.storage import Folder
 
-#: the file with what is noted
+#: the file with the recorded ids
 _NOTE = "topics.json"
-#: what a sink has again that is made again
+#: the configuration that a recreated sink keeps
 _KEPT = ("cleanup.policy", "retention.ms", "retention.bytes", "max.message.bytes", "min.insync.replicas")
 
 
 @dataclass(frozen=True)
 class Loss:
-    """A topic whose records are lost for a query; ``text``: what has happened, in one sentence."""
+    """A topic whose records a query has lost; ``text``: what has happened, in one sentence."""
 
     topic: str
     text: str
@@ -39,7 +39,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class NotedTopics:
-    """What is noted of a query's topics.
+    """What is recorded about a query's topics.
 
     Args:
         ids: Kafka's, by topic.
@@ -53,14 +53,14 @@ class NotedTopics:
 
 
 class QueryTopics:
-    """The topics of one query, from one of its starts to the next.
+    """The topics of one query, from one start to the next.
 
     Args:
         admin: of the cluster.
         folder: of the query's checkpoints.
         query_id: the query's id.
         plan: what it runs.
-        partitions: how many partitions each of its topics had when it was planned.
+        partitions: the number of partitions of each topic when the query was planned.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class QueryTopics:
         self._id = query_id
         self._plan = plan
         self._partitions = partitions
-        #: what was noted when it was last looked at
+        #: what was recorded at the last check
         self._known: NotedTopics | None = None
         self.sources = tuple(dict.fromkeys(source.topic for source in plan.sources))
         self.internal = tuple(stage.sink.topic for stage in plan.inner)
@@ -87,31 +87,32 @@ class QueryTopics:
         return tuple(dict.fromkeys((*self.sources, *self.internal, self._plan.sink.topic)))
 
     def missing(self, there: Mapping[str, TopicIdentity]) -> list[str]:
-        """The sources that do not exist; ``there``: the topics that exist."""
+        """The sources that do not exist; ``there``: the existing topics."""
         return [name for name in self.sources if name not in there]
 
     def changed(self, there: Mapping[str, TopicIdentity]) -> list[str]:
-        """The topics that have gone, or were made again, since the query was started; ``there`` as above."""
+        """The topics that have been deleted or recreated since the query was started; ``there`` as above."""
         try:
             known = (self._known or self._read()).ids
-        except (OSError, KsqlError):  # the store is away, or Spark; it will be looked at again
+        except (OSError, KsqlError):  # the store or Spark is unavailable; the next check follows
             return []
         return [name for name in self.names if name in known and _id(there, name) != known[name]]
 
     @property
     def scattered(self) -> tuple[str, ...]:
-        """The topics that have records of one key in several partitions, which the query repartitions by key.
+        """The topics with records of one key in several partitions, which the query repartitions by key.
 
         Raises:
-            OSError, KsqlError: the note cannot be read.
+            OSError, KsqlError: the record cannot be read.
         """
         return (self._known or self._read()).scattered
 
     def noted_for_rebuild(self, there: Mapping[str, TopicIdentity]) -> NotedTopics:
-        """What stays noted once the state is removed: the sink, and the sources with other partitions now.
+        """What stays recorded after the state is removed: the sink, and the sources whose number of
+        partitions has changed.
 
         Args:
-            there: the topics that exist.
+            there: the existing topics.
 
         Raises:
             OSError, KsqlError: the note cannot be read.
@@ -134,7 +135,7 @@ class QueryTopics:
         """Make sure that keys are where the query looks for their state.
 
         Args:
-            there: the topics that exist.
+            there: the existing topics.
 
         Raises:
             KsqlError: PARTITIONS_CHANGED, SINK_PARTITIONS_CHANGED; the note cannot be read.
@@ -165,18 +166,18 @@ class QueryTopics:
         return name in self._partitions and there[name].partitions != self._partitions[name]
 
     def fit(self, *, accepts_loss: bool, sink_partitions: int, checks_ends: bool = False) -> list[Loss]:
-        """Make the query fit its topics as they are now, and note them. The query does not run.
+        """Adapt the query to its topics and record them. The query must not be running.
 
-        A sink that has gone is made again. Where a topic that is read was made again, the query will read it
-        from its beginning; where it has lost its end, from there on.
+        A deleted sink is recreated. The query will read a recreated source from its beginning, and a
+        truncated one from its new end.
 
         Args:
-            accepts_loss: whether the query may go on where records are lost.
-            sink_partitions: how many the sink has had when nothing is noted about it.
+            accepts_loss: whether the query may continue after losing records.
+            sink_partitions: the sink's number of partitions if nothing is recorded.
             checks_ends: whether to look for topics that have lost their end.
 
         Returns:
-            what is lost.
+            the losses.
 
         Raises:
             KsqlError: SOURCE_TOPIC_DELETED; DATA_LOST where losses are not accepted; as check_partitions();
@@ -206,7 +207,7 @@ class QueryTopics:
                 moves.append((number, topic, ends))
         if losses and not accepts_loss:
             raise KsqlError("DATA_LOST", what=" ".join(loss.text for loss in losses))
-        for number in {number for number, *_ in moves}:  # a batch that is visible counts as read
+        for number in {number for number, *_ in moves}:  # a visible batch counts as read
             exactly_once.settle(self._admin, self._plan.stages[number], Checkpoint(self._folder, number))
         for number, topic, offsets in moves:
             Checkpoint(self._folder, number).move(topic, offsets)
@@ -220,7 +221,7 @@ class QueryTopics:
         return losses
 
     def _shortened(self, known: Collection[str]) -> Iterator[tuple[int, str, dict[str, int]]]:
-        """Which sub-topologies have read beyond the end of a topic that is not ``known``, and that end."""
+        """The sub-topologies that have read beyond the end of a topic that is not ``known``, and that end."""
         for number in range(len(self._plan.stages)):
             committed = Checkpoint(self._folder, number).committed() or {}
             for topic in committed.keys() - known:
@@ -241,7 +242,7 @@ class QueryTopics:
         }
 
     def _read(self) -> NotedTopics:
-        """What is noted; nothing where the note is damaged, since it can be made anew.
+        """The record; empty if it is damaged, because it can be recreated.
 
         Raises:
             OSError: it cannot be read now.

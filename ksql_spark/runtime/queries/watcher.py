@@ -1,4 +1,4 @@
-"""Notices what happens to queries by itself: they end, their topics go or come back, it is time to retry."""
+"""Watches queries: they end unexpectedly, their topics disappear or reappear, retries are due."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ log = logging.getLogger(__name__)
 
 #: how often queries are checked
 WATCH_EVERY_S = 0.5
-#: how often the topics of queries are looked at; what has gone is noticed the second time, in seconds
+#: how often to check the topics of queries; a missing topic is acted on at the second check, in seconds
 LOOK_AT_TOPICS_EVERY_S = 3.0
 
 
 class Manager(Protocol):
-    """What the watcher asks of the query manager, which decides what a query does next."""
+    """What the watcher needs of the query manager, which decides what a query does next."""
 
     @property
     def is_spark_gone(self) -> bool:
-        """Whether Spark's JVM has ended, and queries cannot be looked at."""
+        """Whether Spark's JVM has exited, so that queries cannot be checked."""
 
     def managed(self) -> list[ManagedQuery]:
         """All queries."""
 
     def knows(self, query_id: str) -> bool:
-        """Whether there is a query with this id."""
+        """Whether a query with this id exists."""
 
     def has(self, query: ManagedQuery) -> bool:
-        """Whether a query is there still."""
+        """Whether a query still exists."""
 
     def start_or_fail(self, query: ManagedQuery) -> None:
         """Start a query; if it does not start, it has failed."""
@@ -57,13 +57,13 @@ class Manager(Protocol):
 
 
 class QueryWatcher:
-    """Looks at all queries again and again, and at their topics, in threads of its own.
+    """Checks all queries and their topics periodically, in its own threads.
 
     Args:
         manager: of the queries.
         runs: of the queries.
         checkpoints: of the queries.
-        removals: what is to be removed of queries that have ended.
+        removals: the pending removals of queries that have ended.
         admin: of the cluster.
     """
 
@@ -81,7 +81,7 @@ class QueryWatcher:
         self._removals = removals
         self._admin = admin
         self._closing = threading.Event()
-        #: topics that were not as they should be the last time: query id and topic
+        #: topics that had changed at the last check: query id and topic
         self._doubted: set[tuple[str, str]] = set()
         self._watches = (
             PeriodicTask("query-watcher", WATCH_EVERY_S, self._look),
@@ -90,34 +90,34 @@ class QueryWatcher:
         )
 
     def start(self) -> None:
-        """Watch from now on."""
+        """Start watching."""
         for watch in self._watches:
             watch.start()
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         self._closing.set()
         for watch in self._watches:
             watch.close()
 
     def join(self, timeout_s: float) -> bool:
-        """Wait until what is looked at has been, for so long in each thread; whether it has."""
+        """Wait for running checks to finish, this long for each thread; returns whether they have."""
         return all([watch.join(timeout_s) for watch in self._watches])
 
     @property
     def problem(self) -> str | None:
-        """Why queries cannot be watched as they should be; None: they are."""
+        """Why queries cannot be watched properly; None if they can."""
         return next((watch.problem for watch in self._watches if watch.problem is not None), None)
 
     def _look(self) -> None:
-        """Notice queries that ended by themselves, and restart them with back-off (reference §6.11)."""
+        """Detect queries that ended unexpectedly, and restart them with backoff (reference §6.11)."""
         failed: Exception | None = None
         for query in self._manager.managed():
             if self._manager.is_spark_gone:
                 break
             try:
                 self.check(query)
-            except Exception as error:  # the others are looked at all the same
+            except Exception as error:  # the others are checked anyway
                 failed = failed or error
         self._checkpoints.remove_late(self._manager.knows)
         if failed is not None:
@@ -127,16 +127,16 @@ class QueryWatcher:
         self._removals.remove_due(self._manager.knows, self._closing.is_set)
 
     def check(self, query: ManagedQuery) -> None:
-        """Look at a query once, unless it is being started or ended; if that fails, so does the query."""
+        """Check a query, unless it is starting or ending; if the check fails, so does the query."""
         if not query.control.acquire(blocking=False):
             return
         try:
             self._check(query)
         except Exception as error:
             if self._closing.is_set() or self._manager.is_spark_gone:
-                return  # Spark is stopping as well, or is started again with all queries
+                return  # Spark is stopping as well, or is restarting with all queries
             log_failure(log, "could not watch query %s", query, error)
-            if not is_jvm_gone(error):  # else the supervisor will notice it
+            if not is_jvm_gone(error):  # otherwise the supervisor will notice it
                 self._runs.drain_and_end(query)
             self._manager.failed(query, error)
         finally:
@@ -169,7 +169,7 @@ class QueryWatcher:
             self._manager.start_or_fail(query)
 
     def _partitions_changed(self, query: ManagedQuery) -> KsqlError | None:
-        """What QueryTopics says of a topic that has got more partitions; None if none has now."""
+        """What QueryTopics says about a topic that has gained partitions; None if none has."""
         topics = self._runs.topics(query)
         try:
             topics.check_partitions(self._admin.identities(topics.names))
@@ -178,7 +178,7 @@ class QueryWatcher:
         return None
 
     def _look_at_topics(self) -> None:
-        """Notice that topics of queries have gone, were made again, or are there again."""
+        """Detect topics of queries that have been deleted, recreated, or exist again."""
         states = (State.RUNNING, State.ERROR)
         queries = [q for q in self._manager.managed() if not q.is_transient and q.state in states]
         try:
@@ -194,7 +194,7 @@ class QueryWatcher:
                 changed = topics.changed(there)
                 self._doubted |= {(query.id, name) for name in changed}
                 known = [name for name in changed if (query.id, name) in doubted]
-                if query.control.acquire(blocking=False):  # else it is being started or ended
+                if query.control.acquire(blocking=False):  # otherwise it is starting or ending
                     try:
                         self._note_topics(query, topics, known, there)
                     finally:
@@ -217,7 +217,7 @@ class QueryWatcher:
                 topics.check_partitions(there)
             except KsqlError as error:
                 log.error("query %s stops: %s", query.id, error, extra={"query": query.id})
-                # not drained: what it reads now may be of keys whose state is elsewhere
+                # not drained: the records that it reads now may be of keys whose state is elsewhere
                 self._runs.end(query)
                 self._manager.start_or_fail(query)  # which fails, or rebuilds the state
         elif query.state is State.RUNNING:
