@@ -1,4 +1,4 @@
-"""What to write instead of what other dialects of SQL, editors and haste leave in a statement."""
+"""Advice for what other SQL dialects, editors and haste leave in a statement."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ _WORDS = {
     "RLIKE": "REGEXP_EXTRACT('pattern', text) IS NOT NULL matches a regular expression",
     "REGEXP": "REGEXP_EXTRACT('pattern', text) IS NOT NULL matches a regular expression",
 }
-#: statements that take a name without the kind of what it names
+#: statements that take a name without its kind
 _NAME_ALONE = ("DESCRIBE", "DESC", "TERMINATE", "PAUSE", "RESUME")
 _KINDS = ("STREAM", "TABLE", "QUERY")
 
-#: takes and returns what advice() does
+#: takes and returns the same as advice()
 _Rule = Callable[[Sequence[Token], int, Sequence[str]], tuple[str, int] | None]
 
 
 def advice(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple[str, int] | None:
-    """What to write instead of the token ``index``, which cannot stand there.
+    """What to write instead of the token ``index``, which is not allowed there.
 
     Args:
         tokens: of the statement.
-        expected: what can stand there; words in upper case, symbols in quotes.
+        expected: what is allowed there; words in upper case, symbols in quotes.
 
     Returns:
-        A sentence without its full stop, and the index of the token to show; None: nothing is known.
+        A sentence without its period, and the index of the token to show; None if there is no advice.
     """
     return next((found for rule in _RULES if (found := rule(tokens, index, expected))), None)
 
 
 def stray_character(token: Token) -> str | None:
-    """What is wrong with a character that belongs to no token, if that is known, without a full stop."""
+    """What is wrong with a character that belongs to no token, if known, without a period."""
     character = token.text[:1]
     if token.token_type != TokenType.UNKNOWN:
         return None
@@ -119,7 +119,7 @@ def _name(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple
 
 
 def _run(tokens: Sequence[Token], start: int) -> Iterator[str]:
-    """The texts of tokens from ``start`` on that touch and make up a name."""
+    """The texts of adjacent tokens from ``start`` on that form a name."""
     for index in range(start, len(tokens)):
         token = tokens[index]
         is_part = _is_name(token) or token.token_type in (TokenType.DASH, TokenType.DOT, TokenType.NUMBER)
@@ -163,7 +163,7 @@ def _is_name(token: Token) -> bool:
 
 
 def _touch(tokens: Sequence[Token], index: int) -> bool:
-    """Whether nothing stands between the token ``index`` and the one before."""
+    """Whether nothing separates the token ``index`` from the one before."""
     return tokens[index - 1].end + 1 == tokens[index].start
 
 

@@ -101,7 +101,7 @@ class Cursor(Parser):
     # ------------------------------------------------------------------------------- errors
 
     def unknown_statement(self, suggestion: str | None, hint: str | None = None) -> NoReturn:
-        """Fail because no statement begins here; ``hint``: what to do, a sentence without a full stop."""
+        """Fail because no statement begins here; ``hint``: what to do, a sentence without a period."""
         shown = self._shown(self._curr) if self._curr else "''"
         if self._curr and (stray := stray_character(self._curr)):
             raise self._failure(stray, self._index, ())
@@ -212,7 +212,7 @@ class Cursor(Parser):
         return self._whole[self._tokens[0].start : self._tokens[-1].end + 1]
 
     def _seek(self, what: str) -> None:
-        """Note that ``what`` was expected here."""
+        """Record that ``what`` was expected here."""
         if self._index > self._farthest:
             self._farthest = self._index
             self._sought = [what]

@@ -21,7 +21,7 @@ _COMPARISONS: dict[TokenType, type[exp.Expression]] = {
     TokenType.GTE: exp.GTE,
 }
 
-#: milliseconds of a billion days: ends of windows, with their grace period, have to fit 64 bits
+#: milliseconds of a billion days: window ends, with their grace period, must fit into 64 bits
 _LONGEST_MS = 10**9 * 86_400_000
 
 #: binary operators on values: token -> (precedence, node); reference §1.1

@@ -1,4 +1,4 @@
-"""Statements without their literals, by which plans are found again; values in the place of parameters."""
+"""Statements without their literals, as keys of cached plans; parameters replaced by literals."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _INT, _BIGINT = 2**31, 2**63
 #: the value of a literal
 Value = str | int
 
-#: what has to be told apart from literals: quoted names, comments, words and other numbers. Words in a row
-#: are one match, since each costs a call. A comment that is not closed ends with the text: if each /* were
-#: looked at again, the time would grow with the square of it
+#: what must be distinguished from literals: quoted names, comments, words and other numbers. A run of words
+#: is one match, because each match costs a call. An unclosed comment extends to the end of the text: if each
+#: /* were examined again, the time would be quadratic
 _TOKEN = re.compile(
     r"""'(?P<text>(?:[^']|'')*)' | (?P<whole>(?<![\w.])[0-9]+(?![\w.])) | "(?:[^"]|"")*" | `(?:[^`]|``)*`
     | --[^\n]* | /\*.*?(?:\*/|\Z)
@@ -27,7 +27,7 @@ _QUOTED = re.compile("''")
 
 
 class Template(NamedTuple):
-    """A statement's text with marks in the place of literals, and the values of these."""
+    """A statement's text with placeholders for its literals, and their values."""
 
     text: str
     values: tuple[Value, ...]
@@ -36,7 +36,8 @@ class Template(NamedTuple):
 def take_out(text: str) -> Template:
     r"""``text`` without its strings and whole numbers; other literals stay.
 
-    The marks tell strings, numbers that fit INTEGER, and those that fit BIGINT apart: types depend on that.
+    The placeholders distinguish strings, numbers that fit INTEGER, and numbers that fit BIGINT, because types
+    depend on that.
 
     >>> take_out("SELECT * FROM t1 WHERE id = 5 AND n = 'it''s';")
     Template(text='SELECT * FROM t1 WHERE id = \x00i AND n = \x00s;', values=(5, "it's"))
@@ -77,7 +78,7 @@ def put_in(template: Template) -> str:
 
 # ---- parameters -------------------------------------------------------------------------------------------
 
-#: a parameter, and what one cannot be in
+#: a parameter, and the tokens that cannot contain one
 _PARAMETER = re.compile(
     r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `(?:[^`]|``)*` | --[^\n]*
     | /\*.*?(?:\*/|\Z) | (?P<any>\?) | :(?P<name>[A-Za-z_]\w*)""",
@@ -85,16 +86,16 @@ _PARAMETER = re.compile(
 )
 
 
-#: the parts of longer texts are found each time: they may take many times the memory of the text
+#: the parts of longer texts are not cached: they may take many times the memory of the text
 _MAX_KEPT = 2_000
 
 
 class ParameterMismatch(ValueError):
-    """Values that do not fit the parameters of a statement; the text says why, for the client."""
+    """Values that do not match the parameters of a statement; the text has the reason, for the client."""
 
 
 def with_parameters(text: str, values: Sequence[Any] | Mapping[str, Any]) -> str:
-    """``text`` with a literal in the place of each parameter: ``?`` in their order, or ``:name``.
+    """``text`` with each parameter replaced by a literal: ``?`` in order, or ``:name``.
 
     A value becomes one literal, whatever characters it has: it never becomes any other part of the statement.
 
@@ -133,7 +134,7 @@ def with_parameters(text: str, values: Sequence[Any] | Mapping[str, Any]) -> str
             )
     parts = [between[0]]
     for value, following in zip(found, between[1:], strict=True):
-        # with spaces around: it must not become one token with what is before or after
+        # with spaces around it, so that it cannot merge with adjacent tokens
         parts += (" ", literal(value), " ", following)
     return "".join(parts)
 
@@ -161,7 +162,7 @@ def literal(value: Any) -> str:
     """``value`` as a literal of SQL.
 
     Raises:
-        ParameterMismatch: there is none of its type.
+        ParameterMismatch: its type has no literals.
     """
     match value:
         case None:
@@ -176,7 +177,7 @@ def literal(value: Any) -> str:
             return _number(f"{value:f}")
         case str():
             return "'" + value.replace("'", "''") + "'"
-    shown = reprlib.repr(value)  # of a long list, the beginning
+    shown = reprlib.repr(value)  # only the beginning of a long list
     raise ParameterMismatch(f"A parameter cannot be {shown}: it must be null, a boolean, a number or text.")
 
 

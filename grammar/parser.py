@@ -35,10 +35,10 @@ _SOURCE_NAME = re.compile(r"[A-Za-z0-9_-]*")
 
 
 class KsqlParser(ExpressionParser):
-    """The parser of the dialect."""
+    """The dialect's parser."""
 
     def begin(self) -> None:
-        """Begin with the first token of a text of its own."""
+        """Start with the first token of a text."""
         self._base = self._tokens[0]
         self._whole, self._origin, self._sought = self.sql, Position(1, 1, 0), []
 
@@ -205,7 +205,7 @@ class KsqlParser(ExpressionParser):
         return self.source_name()
 
     def _starts_clause(self) -> bool:
-        """Whether a word that may be a name begins a clause, which the next word shows."""
+        """Whether a word that may be a name begins a clause, judging by the next word."""
         return (
             # even with a typo (EMIT CHANGE), the clause is meant
             (self.is_word("EMIT") and (self.at_end(1) or self.is_name(1)))
@@ -312,7 +312,7 @@ class KsqlParser(ExpressionParser):
         return self.bracketed(lambda: self.listed(one))
 
     def _property_name(self) -> exp.Identifier:
-        """A name, before ``=`` a reserved word, too: which properties there are is not for the grammar."""
+        """A name; before ``=`` even a reserved word: the grammar does not know the properties."""
         if not self.word_ahead(0) or not self.is_symbol(TokenType.EQ, 1):
             return self.name()
         self._advance()

@@ -1,4 +1,4 @@
-"""Rules of statements: what a statement family declares for each, and where it is allowed."""
+"""Rules of statements: what a statement family declares for each statement, and where it is allowed."""
 
 from __future__ import annotations
 

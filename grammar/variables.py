@@ -11,7 +11,8 @@ from ksql_spark.grammar.errors import ParseFailed
 from ksql_spark.grammar.lexer import scan
 from ksql_spark.grammar.words import NON_RESERVED, RESERVED
 
-#: how many characters the values of variables may have in a statement: a short text could ask for any number
+#: the maximum length of all values of variables in a statement: a short text could refer to them any number
+#: of times
 MAX_CHARACTERS = 1_000_000
 _IN_STRING = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_@]*)\}")
 
@@ -23,8 +24,8 @@ def substitute(text: str, variables: Mapping[str, str]) -> str:
     quotes are doubled). Names are looked up as typed, then without regard to case.
 
     Raises:
-        ParseFailed: the value is neither a name nor a literal, so it could change the statement; all values
-            together are too long.
+        ParseFailed: the value is neither a name nor a literal, so it could change the statement; or all
+        values together are too long.
 
     >>> substitute("SELECT * FROM ${s} WHERE x = '${v}';", {"s": "clicks", "v": "it's"})
     "SELECT * FROM clicks WHERE x = 'it''s';"

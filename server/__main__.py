@@ -7,6 +7,6 @@ try:
 
     code = main(sys.argv[1:])
 except KeyboardInterrupt:
-    # Ctrl-C before there was anything to stop, while modules were imported
+    # Ctrl-C before there was anything to stop, during imports
     code = 130
 sys.exit(code)

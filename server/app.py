@@ -1,4 +1,4 @@
-"""The web application: routes, errors, and middleware that checks requests."""
+"""The web application: routes, errors and middleware."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def create_app(
     """The application of ``host``.
 
     Args:
-        host: has the engine.
-        config: who may send requests, and how large they may be.
-        authenticator: says who sends them; None: as ``config`` says.
+        host: holds the engine.
+        config: the server's configuration.
+        authenticator: identifies the sender; None: created from ``config``.
     """
     properties = config or Config()
     api = FastAPI(title="ksql-spark", docs_url=None, redoc_url=None)
@@ -64,8 +64,8 @@ def create_app(
     api.state.metrics = _metrics(host) if has_metrics() else None
     look_ups = LookUps(host)
     endpoints = Endpoints(module.router for module in MODULES)
-    # each handles a request, or passes it to the one before; the last one is the first to see it, and has
-    # to be a coroutine function: by that uvicorn knows the version of ASGI. Each coroutine costs as much as
+    # each handles a request or passes it to the one before; the last one sees it first, and must be a
+    # coroutine function, because uvicorn detects the version of ASGI by that. Each coroutine costs as much as
     # most of the checks themselves
     app: ASGIApp = ShortWay(
         api,
@@ -82,7 +82,7 @@ def create_app(
     app = MediaTypeGuard(app, endpoints)
     origins = [*properties["ksql.server.allowed.origins"], *properties["access.control.allow.origin"]]
     if origins:
-        # lets such pages read answers, and send more than forms can
+        # lets such pages read responses, and send more than forms can
         app = CORSMiddleware(app, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=["*"])
     app = OriginGuard(app, origins)
     app = HostGuard(app, [*_listening_at(properties), *properties["ksql.server.allowed.hosts"]])
@@ -95,14 +95,14 @@ def create_app(
 
 
 def _behind(proxies: list[str], app: ASGIApp) -> ASGIApp:
-    """``app`` with the client and the scheme that these proxies tell of."""
+    """``app`` with the client and the scheme from the headers of these proxies."""
     from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
     return cast(ASGIApp, ProxyHeadersMiddleware(cast(Any, app), proxies))
 
 
 def _metrics(host: Host) -> Metrics:
-    """The figures of ``host`` and of all endpoints."""
+    """The metrics of ``host`` and of all endpoints."""
     paths = [
         route.path
         for module in MODULES
@@ -112,16 +112,16 @@ def _metrics(host: Host) -> Metrics:
     return Metrics(lambda: host.engine.figures() if host.engine is not None else [], paths)
 
 
-#: answers a request with this body, or says False
+#: handles a request with this body, or returns False
 AtOnce = Callable[[Scope, bytes, Send], Awaitable[bool]]
 
 
 class ShortWay:
-    """Calls some endpoints without FastAPI's routing, which takes more time than a look-up itself.
+    """Calls some endpoints without FastAPI's routing, which takes longer than a lookup.
 
     Args:
-        api: has the same endpoints, and all others.
-        endpoints: path -> what answers a POST to it if that can be done at once, and what does if not.
+        api: has these and all other endpoints.
+        endpoints: path -> the fast handler of a POST, and the handler to use if it declines.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class ShortWay:
         self._endpoints = endpoints
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request (ASGI)."""
+        """Handle one request (ASGI)."""
         found = self._endpoints.get(scope["path"]) if scope["type"] == "http" else None
         if found is None or scope["method"] != "POST":
             await self._api(scope, receive, send)
@@ -150,7 +150,7 @@ class ShortWay:
 
 
 def _describe_truly(app: FastAPI) -> None:
-    """Describe what answers hold; leave FastAPI's 422 out: no route answers with it."""
+    """Describe responses; remove FastAPI's 422, which no route returns."""
     whole = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -173,9 +173,9 @@ def _listening_at(config: Config) -> list[str]:
 
 
 class PathMiddleware:
-    """Treats ``/ksql/`` and ``http://host:8088/ksql`` like ``/ksql``, and so every path.
+    """Treats ``/ksql/`` and ``http://host:8088/ksql`` like ``/ksql``, and so for every path.
 
-    The second is the absolute form of RFC 9112, which ksqlDB's Python client ``ksql`` sends over HTTP/2.
+    The latter is the absolute form of RFC 9112, which ksqlDB's Python client ``ksql`` sends over HTTP/2.
 
     Args:
         app: handles requests.
@@ -185,7 +185,7 @@ class PathMiddleware:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass one request on, with the path that is meant (ASGI)."""
+        """Pass one request on with its normalized path (ASGI)."""
         if scope["type"] in ("http", "websocket"):
             path = scope["path"]
             if "://" in path[:9]:
@@ -198,9 +198,9 @@ class PathMiddleware:
 
 
 class ReadinessMiddleware:
-    """Answers 503 to everything except /chc/* until the engine runs, and again once it stops.
+    """Returns 503 for everything except /chc/* until the engine runs, and again once it stops.
 
-    For a headless server it also refuses all statements.
+    For a headless server it also rejects all statements.
     """
 
     def __init__(self, app: ASGIApp, host: Host, endpoints: Endpoints) -> None:
@@ -209,7 +209,7 @@ class ReadinessMiddleware:
         self._endpoints = endpoints
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Pass one request on, or refuse it (ASGI)."""
+        """Pass one request on, or reject it (ASGI)."""
         if scope["type"] in ("http", "websocket") and not scope["path"].startswith("/chc/"):
             state = self._host.state
             if state != "RUNNING":

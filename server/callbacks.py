@@ -1,4 +1,4 @@
-"""Await callbacks that other threads make."""
+"""Await callbacks that other threads invoke."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from ksql_spark.errors import KsqlError
 
-#: calls a function once the rows are there, or with why they will not be
+#: calls a function once the rows are available, or with the reason why they will not be
 WhenCurrent = Callable[[Callable[[KsqlError | None], None]], None]
 
 

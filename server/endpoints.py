@@ -1,4 +1,4 @@
-"""What is true of all requests to an endpoint: declared with its route, enforced by middleware."""
+"""Rules for all requests to an endpoint: declared with its route, enforced by middleware."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ksql_spark.security.authorization import Role
 class Rules:
     """An endpoint's rules."""
 
-    #: the least role that may use it; statements are checked one by one besides. None: anybody may.
+    #: the least role that may use it; statements are also checked one by one. None: anybody may
     role: Role | None
-    #: a role for some sources is enough: the endpoint shows or does nothing to the others
+    #: a role for some sources is enough: the endpoint hides and protects the others
     takes_patterns: bool = False
-    #: a headless server refuses it (reference §8.4)
+    #: a headless server rejects it (reference §8.4)
     runs_sql: bool = False
     #: its body has any length and is read line by line
     is_streamed: bool = False
@@ -46,7 +46,7 @@ class Router(APIRouter):
         Args:
             method: GET, POST or WEBSOCKET.
             path: may have parameters, as FastAPI writes them.
-            rules: what is true of all requests to it.
+            rules: the rules for all requests to it.
             options: those of FastAPI's routes.
         """
         self.rules[path] = rules
@@ -60,7 +60,7 @@ class Endpoints:
 
     def __init__(self, routers: Iterable[Router]) -> None:
         self._rules: dict[str, Rules] = {"/openapi.json": Rules(Role.READER, takes_patterns=True)}
-        #: paths of endpoints whose paths have parameters, without these
+        #: paths of endpoints with path parameters, without these
         self._prefixes: dict[str, Rules] = {}
         for router in routers:
             for path, rules in router.rules.items():

@@ -29,7 +29,7 @@ SERVER_ERROR = 50000
 NOT_READY = 50302
 SHUTTING_DOWN = 50303
 
-#: codes whose body has the statement's text, even if that is unknown (empty)
+#: codes whose body includes the statement's text, even if that is unknown (empty)
 STATEMENT_CODES = frozenset({40001, 40002})
 RETRY_AFTER_S = 10
 
@@ -38,7 +38,7 @@ TOO_MANY_REQUESTS = 429
 
 
 class RequestError(Exception):
-    """A request that is refused before its statements are read."""
+    """A request that is rejected before its statements are read."""
 
     def __init__(self, message: str, code: int = BAD_REQUEST) -> None:
         self.code = code
@@ -88,7 +88,7 @@ def response(error: Exception) -> Response:
 
 
 async def refuse(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:
-    """Send ``answer`` instead of handling a request; a WebSocket is closed before it is open."""
+    """Send ``answer`` instead of handling a request; a WebSocket is closed before it opens."""
     if scope["type"] == "websocket" and "websocket.http.response" not in scope.get("extensions", {}):
         await send({"type": "websocket.close", "code": 1008, "reason": ""})
         return
@@ -96,12 +96,12 @@ async def refuse(answer: Response, scope: Scope, receive: Receive, send: Send) -
 
 
 def headless(file: str) -> RequestError:
-    """The error for statements that are sent to a headless server; ``file``: its statements."""
+    """The error for statements sent to a headless server; ``file``: its statements."""
     return RequestError(f"This server runs the statements in {file} and rejects all others.", FORBIDDEN)
 
 
 def stopping() -> RequestError:
-    """The error of a server that is stopping."""
+    """The error of a stopping server."""
     return RequestError("The server is shutting down.", SHUTTING_DOWN)
 
 
@@ -140,7 +140,7 @@ def install(app: FastAPI) -> None:
         return _routing(request, error)
 
     async def on_disconnect(_: Request, error: Exception) -> Response:
-        return Response(status_code=400)  # which nobody gets: the client has gone within its request
+        return Response(status_code=400)  # nobody receives this: the client disconnected during its request
 
     app.add_exception_handler(ClientDisconnect, on_disconnect)
     app.add_exception_handler(KsqlError, on_error)

@@ -1,7 +1,7 @@
-"""The engine as the routes see it: from before it exists until after it has stopped.
+"""The engine as the routes see it, from before it exists until after it has stopped.
 
-It has the state that decides between an answer and a 503, the threads for engine calls, and the open query
-streams, but no HTTP. server.running has it; tests create one with a fake engine.
+It holds the state that decides between a response and a 503, the threads for engine calls, and the open query
+streams, but no HTTP. server.running owns it; tests create one with a fake engine.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from ksql_spark.server.errors import TOO_MANY, RequestError
 from ksql_spark.server.memory import give_back
 
 if TYPE_CHECKING:
-    # not at run time: this import loads Spark, and the port should be open before that
+    # not at run time: this import loads Spark, and the port should open before that
     from ksql_spark.engine import Cluster, Figure, LookUp, QueryStream, Request, RowInserter
 
 LOG = logging.getLogger(__name__)
 
-#: concurrent statements and metadata calls; more of them wait
+#: the number of concurrent statements and metadata calls; more of them wait
 STATEMENT_THREADS = 16
-#: concurrent pull queries and PRINTs, in addition to push queries
+#: the number of concurrent pull queries and PRINTs, in addition to push queries
 PULL_THREADS = 64
-#: concurrent health checks
+#: the number of concurrent health checks
 CHECK_THREADS = 2
-#: push queries that read the past at once: more threads that compute would hold up everything else
+#: the number of push queries that read the past at once: more computing threads would delay everything else
 CATCH_UP_THREADS = 2
-#: how long such a read waits for records, and how long until the next one where none came, seconds
+#: how long such a read waits for records, and the pause before the next one if none came, seconds
 CATCH_UP_WAIT_S, CATCH_UP_PAUSE_S = 0.02, 0.05
-#: query streams that are closed at once
+#: the number of query streams that are closed at once
 CLOSE_THREADS = 16
 
-#: how often a call that takes long looks whether its client is still there
+#: how often a slow call checks whether its client is still connected
 CLIENT_CHECK_S = 0.5
 
 T = TypeVar("T")
 
 
 class Engine(Protocol):
-    """What the server needs of ksql_spark.engine.Engine (docs/architecture.md)."""
+    """What the server needs from ksql_spark.engine.Engine (docs/architecture.md)."""
 
     @property
     def state(self) -> str:
@@ -73,7 +73,7 @@ class Engine(Protocol):
         token: str | None = None,
         rights: Rights = ALL_RIGHTS,
     ) -> LookUp | None:
-        """A look-up that can be answered at once; None: use query()."""
+        """A lookup that can be answered at once; None: use query()."""
         ...
 
     def inserter(
@@ -91,11 +91,11 @@ class Engine(Protocol):
         ...
 
     def rebuild_state(self, query_id: str) -> StateRebuilt:
-        """Let a query read its topics again, without state."""
+        """Make a query reread its topics without state."""
         ...
 
     def close_query(self, query_id: str) -> bool:
-        """End a push query; False if there is none with this id."""
+        """Stop a push query; False if none has this id."""
         ...
 
     def info(self) -> ServerInfo:
@@ -108,11 +108,11 @@ class Engine(Protocol):
 
     @property
     def cluster(self) -> Cluster:
-        """The servers that this one knows."""
+        """The known servers."""
         ...
 
     def figures(self) -> list[Figure]:
-        """Figures for GET /metrics."""
+        """Metrics for GET /metrics."""
         ...
 
     def statuses(self) -> dict[str, str]:
@@ -120,11 +120,11 @@ class Engine(Protocol):
         ...
 
     def status(self, type: str, entity: str, action: str) -> CommandStatus | None:
-        """What has become of one command; None if it is unknown."""
+        """The status of one command."""
         ...
 
     def is_valid_property(self, name: str) -> bool:
-        """True for a property that SET may change; raises a KsqlError for others."""
+        """True for a property that SET may change; raises KsqlError for others."""
         ...
 
 
@@ -132,28 +132,28 @@ class Host:
     """Holds the engine, its threads and its open streams.
 
     Args:
-        max_push_queries: how many push queries may wait for rows at once (ksql.max.push.queries).
-        most_statements: how many requests with statements may run or wait at once.
+        max_push_queries: the maximum number of push queries (ksql.max.push.queries).
+        most_statements: the maximum number of statement requests that run or wait at once.
     """
 
     def __init__(self, max_push_queries: int = 100, most_statements: int = 256) -> None:
         self.engine: Engine | None = None
         self.stopping = False
-        #: the file of a headless server, which runs no other statements; else None
+        #: the file of a headless server, which runs no other statements; otherwise None
         self.queries_file: str | None = None
-        #: the most bytes of a request's body, or of a line of one that is a stream
+        #: the maximum size in bytes of a request's body, or of a line in a streamed body
         self.most_request_bytes = 10_000_000
-        #: stops the server; set by what runs it
+        #: stops the server; set by its owner
         self.request_stop: Callable[[], None] = lambda: None
         self._most_statements = most_statements
         self._open_statements = 0
         self._statements = ThreadPoolExecutor(STATEMENT_THREADS, thread_name_prefix="statement")
         self._catch_ups = ThreadPoolExecutor(CATCH_UP_THREADS, thread_name_prefix="catch-up")
-        # other streams that wait for rows block their threads, so each needs one
+        # other streams block their threads while they wait for rows, so each needs one
         self._reads = ThreadPoolExecutor(max_push_queries + PULL_THREADS, thread_name_prefix="query-read")
         # statements that wait for Kafka or Spark must not delay health checks
         self._checks = ThreadPoolExecutor(CHECK_THREADS, thread_name_prefix="health-check")
-        # a close may wait for Spark for long: nothing else may have to wait for that
+        # a close may wait long for Spark: nothing else may have to wait for that
         self._closes = ThreadPoolExecutor(CLOSE_THREADS, thread_name_prefix="query-close")
         self._streams: set[QueryStream] = set()
         #: streams that ended because the server is stopping, not because their query ended
@@ -181,15 +181,15 @@ class Host:
         )
 
     async def check(self, method: Callable[[], T]) -> T:
-        """Run ``method`` in a thread for checks, which statements never keep busy."""
+        """Run ``method`` in a thread for checks, which statements never occupy."""
         return await asyncio.get_running_loop().run_in_executor(self._checks, copy_context().run, method)
 
     @contextlib.contextmanager
     def handling_statements(self) -> Iterator[None]:
-        """A block in which a request with statements waits or runs.
+        """A block in which a statement request waits or runs.
 
         Raises:
-            RequestError: 429, there are too many.
+            RequestError: 429 if there are too many.
         """
         if self._open_statements >= self._most_statements:
             raise RequestError(
@@ -206,9 +206,9 @@ class Host:
     async def call_while_connected(
         self, http: HttpRequest, request: Request, method: Callable[[Engine], T], *, is_query: bool = False
     ) -> T:
-        """``call``, with ``request`` cancelled when the client of ``http`` goes.
+        """Like ``call``, but cancels ``request`` when the client of ``http`` disconnects.
 
-        A query does not wait for statements: it has one of the threads for reads.
+        A query does not wait for statements: it uses a thread for reads.
         """
         assert self.engine is not None, "routes are only reached while RUNNING"
         pool = self._reads if is_query else self._statements
@@ -217,7 +217,7 @@ class Host:
         watcher: asyncio.Task[None] | None = None
 
         def watch() -> None:
-            # most calls have ended before
+            # most calls have finished by then
             nonlocal watcher
             watcher = loop.create_task(_cancel_when_gone(http, request))
 
@@ -230,7 +230,7 @@ class Host:
                 watcher.cancel()
 
     async def query(self, request: Request) -> QueryStream:
-        """Start a query, in a thread for reads: it does not wait for statements."""
+        """Start a query in a thread for reads, so that it does not wait for statements."""
         assert self.engine is not None, "routes are only reached while RUNNING"
         return await asyncio.get_running_loop().run_in_executor(
             self._reads, copy_context().run, self.engine.query, request
@@ -241,11 +241,11 @@ class Host:
         return await asyncio.get_running_loop().run_in_executor(self._reads, copy_context().run, step)
 
     async def read_rows(self, stream: QueryStream, read: Callable[[float], T], timeout_s: float) -> T:
-        """Read rows of a query stream, without a thread where that does not block.
+        """Read rows of a query stream, without a thread if that does not block.
 
         Args:
-            stream: has the rows.
-            read: reads them, within a number of seconds.
+            stream: the stream.
+            read: reads it within a number of seconds.
             timeout_s: how long it may wait.
         """
         if stream.is_live:
@@ -280,7 +280,7 @@ class Host:
         await asyncio.gather(*(self.close(stream) for stream in list(self._streams)))
 
     def release_threads(self) -> None:
-        """Shut the thread pools down, without waiting for calls that still run."""
+        """Shut down the thread pools without waiting for running calls."""
         self._statements.shutdown(wait=False, cancel_futures=True)
         self._reads.shutdown(wait=False, cancel_futures=True)
         self._checks.shutdown(wait=False, cancel_futures=True)
@@ -289,7 +289,7 @@ class Host:
 
 
 async def _cancel_when_gone(http: HttpRequest, request: Request) -> None:
-    """Cancel ``request`` when the client of ``http`` goes."""
+    """Cancel ``request`` when the client of ``http`` disconnects."""
     while not await http.is_disconnected():
         await asyncio.sleep(CLIENT_CHECK_S)
     request.cancelled.set()

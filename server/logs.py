@@ -1,4 +1,4 @@
-"""The server's log: a file with a line for each event, as text or as JSON."""
+"""The server's log: a file with one line per event, as text or JSON."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ksql_spark.security.masking import masked
 from ksql_spark.server.security.middleware import header_of
 
-#: the request that is answered; empty: none is
+#: the current request's id; empty if there is none
 REQUEST: contextvars.ContextVar[str] = contextvars.ContextVar("request", default="")
 HEADER = b"x-request-id"
 TEXT = "%(asctime)s %(levelname)s %(name)s%(request_part)s: %(message)s"
-#: ids of clients that are taken over
+#: accepted ids from clients
 _FITTING = re.compile(rb"[\w.:/+=-]{1,100}")
 
-#: where a terminal, or a program that reads the log, begins a new line
+#: characters at which a terminal or log reader starts a new line
 _BREAK = re.compile(r"\r\n?|[\n\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 Format = Literal["TEXT", "JSON"]
 
 
 class RequestIds:
-    """Gives each request an id, which is in each line of the log about it and in the answer's headers.
+    """Gives each request an id, which appears in all its log lines and in the response headers.
 
-    It is the client's, in the header X-Request-Id, if it has one.
+    It is the client's id from the header X-Request-Id, if there is one.
 
     Args:
         app: handles requests.
@@ -67,16 +67,16 @@ class RequestIds:
 
 
 def _note_request(record: logging.LogRecord) -> bool:
-    """Add the id of the request that is answered to a record of the log."""
+    """Add the current request's id to a log record."""
     request = REQUEST.get()
     record.__dict__.update(request=request, request_part=f" [{request}]" if request else "")
     return True
 
 
 class MaskingFormatter(logging.Formatter):
-    """Masks secrets in the log: those that are known, and text that looks like one.
+    """Masks secrets in the log: known ones, and text that looks like one.
 
-    Further lines of a message begin with blanks, so that no text of a client is taken for a line of the log.
+    Further lines of a message are indented, so that no client text can be mistaken for a log line.
     """
 
     def __init__(self, text: str, secrets: Collection[str]) -> None:
@@ -89,7 +89,7 @@ class MaskingFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """A JSON object for each event, with the ids of its request and query, and its error, if it has any."""
+    """A JSON object for each event, with the ids of its request and query, and its error if it has one."""
 
     def __init__(self, secrets: Collection[str]) -> None:
         super().__init__()
@@ -114,12 +114,12 @@ class JsonFormatter(logging.Formatter):
 
 
 def log_to(file: Path, secrets: Collection[str], format_: Format) -> Path:
-    """Log to ``file``, with rotation; the terminal gets only our own lines."""
+    """Log to ``file`` with rotation; the terminal gets only our own lines."""
     file.parent.mkdir(parents=True, exist_ok=True)
     handler = logging.handlers.RotatingFileHandler(file, maxBytes=10_000_000, backupCount=3, encoding="utf-8")
     handler.addFilter(_note_request)
     handler.setFormatter(JsonFormatter(secrets) if format_ == "JSON" else MaskingFormatter(TEXT, secrets))
-    # if the log cannot be written (full disk), no stack trace must appear on the terminal
+    # if the log is not writable (full disk), no stack trace must appear on the terminal
     logging.raiseExceptions = False
     root = logging.getLogger()
     root.addHandler(handler)

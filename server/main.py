@@ -1,7 +1,7 @@
 """``ksql-spark server``: bind the port, start the engine behind it, serve until a signal, stop everything.
 
 The port is bound before anything slow happens, so a port in use is noticed at once, and clients get a 503
-("still starting") instead of a refused connection. Most of the server is imported after that, while the
+("still starting") instead of a refused connection. Most of the server is imported afterwards, while the
 broker of an earlier run starts.
 """
 
@@ -163,13 +163,13 @@ def _bind(host: str, port: int, send_timeout_ms: int) -> socket.socket:
     family, kind, protocol, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]
-    # the protocol matters: asyncio sends without delay (TCP_NODELAY) only if it is TCP explicitly
+    # the protocol matters: asyncio sends without delay (TCP_NODELAY) only if it is explicitly TCP
     sock = socket.socket(family, kind, protocol)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         close_unread(sock, send_timeout_ms)
         sock.bind(address)
-        # listen already: an early client waits for a moment instead of being refused
+        # already listen: an early client waits for a moment instead of being refused
         sock.listen(BACKLOG)
     except OSError:
         sock.close()

@@ -1,4 +1,4 @@
-"""The memory of the server's process."""
+"""The memory of the server process."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ import sys
 
 #: M_ARENA_MAX and M_MMAP_THRESHOLD of malloc.h
 _ARENA_MAX, _MMAP_THRESHOLD = -8, -3
-#: how many parts of the heap there are
+#: the number of heap arenas
 ARENAS = 2
-#: what is at least so large goes back to the system as soon as it is freed
+#: blocks of at least this size go back to the system as soon as they are freed
 LARGE_BYTES = 256 * 1024
 
 
 def limit_heap() -> None:
-    """Let the heap give back what is freed; to be called before threads start.
+    """Make the heap return freed memory; call it before threads start.
 
-    All threads share a few parts of it (malloc's arenas).
+    All threads share a few of malloc's arenas.
 
-    By default there are eight for each core, and each keeps some of what was freed in it. The pages of a scan
-    are read by many threads in turn, so that it would need each of them once: 100 MB for nothing.
+    By default there are eight per core, and each keeps some freed memory. Many threads in turn read the pages
+    of a scan, so each arena would keep memory for one: 100 MB for nothing.
     """
     if sys.platform == "linux":
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
         if mallopt is not None:  # not all C libraries have arenas
             mallopt(_ARENA_MAX, ARENAS)
-            # by default malloc raises the limit as large blocks are freed, and keeps those after them
+            # by default malloc raises the threshold as large blocks are freed, and keeps later blocks
             mallopt(_MMAP_THRESHOLD, LARGE_BYTES)
 
 
 def give_back() -> None:
-    """Give memory that is free to the system, also what lies between memory that is in use."""
+    """Return free memory to the system, including gaps between used memory."""
     if sys.platform == "linux":
         malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if malloc_trim is not None:
@@ -39,10 +39,10 @@ def give_back() -> None:
 
 
 def settle() -> None:
-    """Let no garbage collection look at what there is now, which stays as long as the server runs.
+    """Exempt all current objects, which stay as long as the server runs, from garbage collection.
 
-    Modules and grammars are more than 100,000 objects. A full collection looks at all of them, for 70 ms, and
-    no thread computes meanwhile: answers and rows would wait for that now and then.
+    Modules and grammars are more than 100,000 objects. A full collection visits all of them, which takes 70
+    ms and stops all threads: responses and rows would be delayed now and then.
     """
     gc.collect()
     gc.freeze()

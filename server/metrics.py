@@ -1,4 +1,4 @@
-"""Counts requests, and writes all figures in the format of Prometheus."""
+"""Counts requests, and renders all metrics in Prometheus' text format."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 if TYPE_CHECKING:
     from ksql_spark.engine import Figure
 
-#: the prefix of all names
+#: the prefix of all metric names
 PREFIX = "ksql_spark_"
-#: upper bounds of the histogram of times, seconds
+#: upper bounds of the duration histogram, seconds
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 SECONDS = "Time from a request to the first byte of its response."
 #: the status of a request that has become a WebSocket
 SWITCHED = 101
-#: paths with parts that clients choose
+#: paths whose parts clients choose
 _WITH_PARTS = ("/status", "/is_valid_property")
 
 
@@ -31,11 +31,11 @@ def has_metrics() -> bool:
 
 
 class Metrics:
-    """The figures of one server.
+    """The metrics of one server.
 
     Args:
-        figures: returns those of the engine.
-        paths: the endpoints; requests to other paths are counted together.
+        figures: returns the engine's metrics.
+        paths: the endpoints' paths; requests to other paths are counted together.
     """
 
     def __init__(self, figures: Callable[[], Iterable[Figure]], paths: Iterable[str]) -> None:
@@ -50,23 +50,23 @@ class Metrics:
         self._registry.register(_Engine(figures))
 
     def note(self, path: str, status: int, seconds: float) -> None:
-        """A request has been answered. Called by one thread."""
+        """A request has finished. Called by one thread only."""
         known = path if path in self._paths else next((p for p in _WITH_PARTS if path.startswith(p)), "other")
         self._requests.note(known, status, seconds)
 
     def text(self) -> tuple[bytes, str]:
-        """All figures as text, and its media type."""
+        """All metrics as text, and the media type."""
         from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
         return generate_latest(self._registry), CONTENT_TYPE_LATEST
 
 
 class _Requests:
-    """Requests and their times; counted with less work than prometheus-client's own counters need."""
+    """Requests and their durations; cheaper to count than prometheus-client's own counters."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, int], int] = {}
-        #: path -> how many requests fell into each bucket, the last of which has no bound
+        #: path -> the number of requests in each bucket, the last of which has no bound
         self._buckets: dict[str, list[int]] = {}
         self._sums: dict[str, float] = {}
 
@@ -85,7 +85,7 @@ class _Requests:
         return ()
 
     def collect(self) -> Iterator[Any]:
-        """The families of figures."""
+        """The metric families."""
         from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 
         counts = CounterMetricFamily(f"{PREFIX}requests", "Requests.", labels=("path", "status"))
@@ -99,17 +99,17 @@ class _Requests:
 
 
 class _Engine:
-    """The engine's figures, asked for when they are wanted."""
+    """The engine's metrics, fetched only on collection."""
 
     def __init__(self, figures: Callable[[], Iterable[Figure]]) -> None:
         self._figures = figures
 
     def describe(self) -> Iterable[Any]:
-        """Nothing: so that the engine is not asked before it is wanted."""
+        """Nothing, so that registration does not query the engine."""
         return ()
 
     def collect(self) -> Iterator[Any]:
-        """The families of figures."""
+        """The metric families."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
         kinds = {
@@ -132,13 +132,13 @@ class _Engine:
 
 
 def _cumulated(bounds: Iterable[float], counts: Iterable[int]) -> list[tuple[str, int]]:
-    """A histogram's buckets as Prometheus wants them: how many times are up to each bound."""
+    """A histogram's cumulative buckets, as Prometheus expects them."""
     names = (*(str(float(bound)) for bound in bounds), "+Inf")
     return list(zip(names, accumulate(counts), strict=True))
 
 
 class CountingMiddleware:
-    """Counts requests and measures them."""
+    """Counts and times requests."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app

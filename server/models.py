@@ -1,7 +1,7 @@
 """Request bodies (reference §7.2) and how they become engine requests.
 
-Bodies are read as JSON whatever their Content-Type: what pages of other sites can send has been refused
-before (server/security/middleware.py).
+Bodies are read as JSON whatever their Content-Type: requests that pages of other sites can send have already
+been rejected (server/security/middleware.py).
 """
 
 from __future__ import annotations
@@ -133,13 +133,13 @@ class RebuildBody(Body):
     queryId: str
 
 
-#: the member of requestProperties that has a token of earlier answers
+#: the member of requestProperties with a token of earlier results
 TOKEN = "request.ksql.query.pull.consistency.token"
-#: the one with the token up to which a client has read a push query
+#: the member with the token up to which a client has read a push query
 CONTINUATION = "request.ksql.query.push.continuation.token"
-#: the header of answers that has one
+#: the response header with a token
 TOKEN_HEADER = "ksql-consistency-token"
-#: the header of answers that may be old: the queries that write what was read, and do not run
+#: the header of possibly stale responses: the stopped queries that write what was read
 STALE_HEADER = "ksql-stale"
 
 
@@ -151,7 +151,7 @@ def _token(properties: dict[str, Any] | None, name: str) -> str | None:
 
 
 def _texts(variables: dict[str, Any] | None) -> dict[str, str]:
-    """Variables as SQL has their values: ``true``, not ``True``. One that is null is not defined."""
+    """Variables with values in SQL's form: ``true``, not ``True``. A null variable is not defined."""
     return {
         name: str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in (variables or {}).items()
@@ -190,12 +190,12 @@ def parsed_body(model: type[B], text: bytes | str) -> B:
         raise RequestError(reason) from None
 
 
-#: where the schemas of answers are in the description
+#: where the OpenAPI description has the schemas of responses
 REFERENCE = "#/components/schemas/{model}"
 
 
 def schema_of(cls: type[Answer]) -> dict[str, Any]:
-    """The schema of an answer, by its name."""
+    """The schema of a response by its name."""
     return {"$ref": REFERENCE.format(model=cls.__name__)}
 
 
@@ -205,11 +205,11 @@ def described(
     answers: Mapping[str, str | type[Answer] | dict[str, Any] | None],
     body_type: str = "application/json",
 ) -> dict[str, Any]:
-    """What a route's OpenAPI entry says, since FastAPI reads neither bodies nor answers here.
+    """A route's OpenAPI entry, because FastAPI does not read bodies and responses here.
 
     Args:
-        body: what the request holds; None: nothing.
-        answers: media types of the answer, each with its class or schema, or with what is special about it.
+        body: the request body; None if there is none.
+        answers: the response's media types, each with its class, schema or description.
         body_type: the media type of the request's body.
     """
 
@@ -227,7 +227,7 @@ def described(
     }
     if body is not None:
         schema = body.model_json_schema(ref_template=REFERENCE)
-        schema.pop("$defs", None)  # they are among those of answers
+        schema.pop("$defs", None)  # they are among the schemas of responses
         entry["requestBody"] = {"required": True, "content": {body_type: {"schema": schema}}}
     return entry
 

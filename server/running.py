@@ -1,4 +1,4 @@
-"""One server while it runs: the engine behind a port that is bound, until a signal, then everything stops."""
+"""One running server: the engine behind a bound port, until a signal, then everything stops."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from ksql_spark.services.data_dir import make_data_dir
 
 LOG = logging.getLogger(__name__)
 
-#: how long running requests may take to finish when the server stops
+#: how long running requests may take to finish on shutdown
 GRACE_S = 10
-#: how long a thread may compute while others want to
+#: how long a thread may compute while others are waiting
 SWITCH_INTERVAL_S = 0.001
 IDLE = "ksql.idle.connection.timeout.seconds"
-#: how long a connection without a request is kept where IDLE is not set: longer than clients keep it, so that
-#: they close it
+#: how long to keep a connection without a request if IDLE is not set: longer than clients do, so that they
+#: close it first
 BETWEEN_REQUESTS_S = 75
 FOR_EVER_S = 2**31
 
@@ -47,7 +47,7 @@ FOR_EVER_S = 2**31
 class StartableEngine(Engine, Protocol):
     """An engine with its life cycle, which only this module controls."""
 
-    #: the engine calls it when another server has ended all servers of the service id
+    #: the engine calls it when another server terminates all servers of the service id
     request_stop: Callable[[], None]
 
     def start(self, report: Callable[[str], None], serving: Callable[[], None]) -> None:
@@ -55,7 +55,7 @@ class StartableEngine(Engine, Protocol):
 
         Args:
             report: gets progress lines.
-            serving: called once requests can be answered.
+            serving: called once requests can be served.
         """
         ...
 
@@ -65,7 +65,7 @@ class StartableEngine(Engine, Protocol):
 
 
 def between_requests_s(config: Config) -> int:
-    """How long connections without a request are kept; once IDLE is set, that decides alone."""
+    """How long to keep connections without a request; if IDLE is set, it alone decides."""
     if config.is_set(IDLE):
         return int(config[IDLE]) or FOR_EVER_S
     return BETWEEN_REQUESTS_S
@@ -76,7 +76,7 @@ class Web(uvicorn.Server):
 
     Args:
         config: of uvicorn, whose ``lifespan`` is off.
-        host: has the streams.
+        host: holds the streams.
         limits: of connections.
     """
 
@@ -91,7 +91,7 @@ class Web(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve at ``sockets``, as uvicorn does, but with limits to what TLS waits for."""
+        """Serve ``sockets`` as uvicorn does, but with time limits for TLS."""
         config = self.config
         limit_s = self._limits.header_s if config.ssl else None
 
@@ -122,7 +122,7 @@ class Web(uvicorn.Server):
 
 
 class Running:
-    """One server from its start to its end."""
+    """One server from start to end."""
 
     def __init__(
         self,
@@ -183,7 +183,7 @@ class Running:
         except OSError as error:
             reason = error.strerror or str(error)
             return fail(f"Cannot write to the data folder {data_dir}: {reason}. Choose another: --data-dir.")
-        # threads of look-ups are short: none should wait long for another that only computes
+        # lookups run in short threads: none should wait long for a thread that only computes
         sys.setswitchinterval(SWITCH_INTERVAL_S)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._on_signal)
@@ -209,7 +209,7 @@ class Running:
         return fail(f"The server could not start: {lines[0]}. See {log} for details.")
 
     def _start(self) -> None:
-        """Start the engine (in a thread of its own)."""
+        """Start the engine in its own thread."""
         try:
             self._engine = engine = self._make_engine(self._config)
             engine.request_stop = self._request_stop
@@ -225,7 +225,7 @@ class Running:
             if not self._host.stopping:
                 say(f"complete: Spark and all queries were started in {self._elapsed_s:.1f} s")
         except BaseException as error:
-            # an interrupted start fails with some error, which is not a failure to report
+            # an interrupted start fails with an error that need not be reported
             if not self._host.stopping:
                 self._failure = error
                 self._request_stop()

@@ -1,4 +1,4 @@
-"""What the server's process says on its terminal."""
+"""Progress and errors on the server's terminal."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ksql_spark.security.masking import masked
 
 def say(line: str) -> None:
     """Print a line of progress."""
-    # the process that started us may have ended, and closed its end of the pipe
+    # the parent process may have exited and closed its end of the pipe
     with contextlib.suppress(OSError):
         # in one call: Kafka and Spark start concurrently, and both report progress
         print(f"{masked(line)}\n", end="", flush=True)
 
 
 def fail(message: str) -> int:
-    """Print why the server ends; returns its exit code."""
+    """Print why the server exits; returns its exit code."""
     print(f"ksql-spark server: {masked(message)}", file=sys.stderr, flush=True)
     return 1

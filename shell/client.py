@@ -1,4 +1,4 @@
-"""The server as the shell sees it: ksql_spark.client, with errors that are texts for the screen."""
+"""The shell's view of the server: ksql_spark.client, with errors as texts for the screen."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ksql_spark import client
 from ksql_spark.client import FrameStream
 
 STILL_STARTING = 50302
-#: HTTP: who is this, and: they may not
+#: HTTP: unauthenticated, and forbidden
 _NOBODY, _FORBIDDEN = 401, 403
 
 
@@ -21,7 +21,7 @@ class ClientError(Exception):
 
 
 class Unreachable(ClientError):
-    """No server answers."""
+    """No server responds."""
 
 
 class ServerError(ClientError):
@@ -37,7 +37,7 @@ class ServerError(ClientError):
 
 @dataclass(frozen=True)
 class Settings:
-    """What a request includes: property overrides, variables; whether it waits for the commands before."""
+    """What a request includes: property overrides, variables, and whether it waits for earlier commands."""
 
     properties: Mapping[str, Any] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -48,11 +48,10 @@ class Client:
     """Talks to a server.
 
     Args:
-        url: its address; ``http://`` may be left out. Several, separated by commas, are of servers that share
-            queries: where one cannot be reached, the next one is asked.
-        auth: user and password, or None.
-        token: a bearer token, or None.
-        tls: CA file and client certificate, as httpx takes them (``verify``, ``cert``).
+        url: its address, with or without ``http://``; or several addresses, separated by commas, of servers
+        that share queries: if one cannot be reached, the next one is tried. auth: user and password, or None.
+        token: a bearer token, or None. tls: CA file and client certificate, as httpx takes them (``verify``,
+        ``cert``).
     """
 
     def __init__(
@@ -63,14 +62,14 @@ class Client:
         tls: Mapping[str, Any] | None = None,
     ) -> None:
         self._auth, self._token, self._tls = auth, token, dict(tls or {})
-        # a server asks the broker for what was written, so no token has to say it
+        # a server asks the broker for written records, so no token is needed
         self._connection = client.connect(
             url, auth=auth, token=token, reads_own_writes=False, trust_env=False, **self._tls
         )
 
     @property
     def url(self) -> str:
-        """The address of the server that is asked."""
+        """The address of the current server."""
         return self._connection.url
 
     def at(self, url: str) -> Client:
@@ -86,7 +85,7 @@ class Client:
         """Run statements with POST /ksql; returns the entities of reference §7.3.
 
         Raises:
-            ClientError: also for a statement that is logged, but what it has made does not run.
+            ClientError: also for a logged statement whose query does not run.
         """
         with self._said():
             return self._connection.run(text, **_arguments(settings))
@@ -104,10 +103,10 @@ class Client:
             return self._connection.print_topic(text, **_arguments(settings))
 
     def rebuild_state(self, query_id: str) -> dict[str, Any]:
-        """Let a query read its topics again, without state; ``queryId`` and ``message``.
+        """Make a query reread its topics without state; returns ``queryId`` and ``message``.
 
         Raises:
-            ClientError: there is no such query.
+            ClientError: the query does not exist.
         """
         with self._said():
             return self._connection.rebuild_state(query_id)
@@ -118,7 +117,7 @@ class Client:
 
     @contextlib.contextmanager
     def _said(self) -> Iterator[None]:
-        """Errors of the client as errors for the user."""
+        """Converts errors of the client to errors for the user."""
         try:
             yield
         except client.UnreachableError as error:
@@ -136,7 +135,7 @@ class Client:
             raise ServerError(content) from None
 
     def _refused(self, message: str) -> str:
-        """What to tell whose request was refused for who sent it, with the server's ``message``."""
+        """The message for a request that was refused because of its sender, with the server's ``message``."""
         if self._auth is None and self._token is None:
             return (
                 "The server requires authentication: pass a user and password with --user and --password, "
@@ -155,7 +154,7 @@ def until_ready(server: Client, deadline_s: float, pause_s: float = 0.2) -> Iter
     """Poll /info until the server runs; yields before each further attempt.
 
     Raises:
-        ClientError: it does not answer, or is not ready after ``deadline_s``.
+        ClientError: it does not respond, or is not ready after ``deadline_s``.
     """
     end = time.monotonic() + deadline_s
     while True:

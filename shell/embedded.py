@@ -1,4 +1,4 @@
-"""The engine that the shell starts for itself: a server as a child process.
+"""The engine that the shell starts for itself: a server in a child process.
 
 The child stops when its standard input closes, so it ends with the shell, however that happens. It has its
 own process group, so Ctrl-C at the prompt does not reach it.
@@ -118,7 +118,7 @@ class EmbeddedServer:
         return self.url
 
     def last_words(self) -> str:
-        """The child's last output before it ended."""
+        """The child's last output before it exited."""
         for reader in self._readers:
             reader.join(timeout=2)
         said = "\n".join(self._complaints).strip().removeprefix("ksql-spark server: ")
@@ -174,7 +174,7 @@ class EmbeddedServer:
 
 
 def is_running(url: str = DEFAULT_URL) -> bool:
-    """Whether a ksql-spark server answers at ``url``, even if it is still starting."""
+    """Whether a ksql-spark server responds at ``url``, even if it is still starting."""
     client = Client(url)
     try:
         client.info()

@@ -52,12 +52,12 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("ksql_spark.shell.tools.demo.main", "run one of the example stories live"),
 }
 OLDEST_PYTHON = (3, 11)
-#: what helps if only the client is installed
+#: the fix if only the client is installed
 SERVER_PACKAGES = (
     "It comes with the server: run make setup in a clone of the repository, or pip install '.[server]'. To "
     "use a remote server: ksql-spark URL"
 )
-#: how scripts run, for the help
+#: the rules for scripts, for the help
 SCRIPTS = """\ -e, -f, run, a pipe and RUN SCRIPT run statements and commands one by one, in order. They stop
 at the first error and do not undo earlier statements. The error goes to standard error as FILE:LINE:COLUMN:
 message. The exit code is 0 on success, 1 after an error, 2 for wrong options or an unreadable file. Ctrl-C
@@ -143,7 +143,7 @@ def _shell(arguments: Sequence[str]) -> int:
             if text is not None:
                 return connection.run(lambda context: run_script(io.StringIO(text), "-e", context))
             if not sys.stdin.isatty():
-                # readline, because iterating reads ahead: a statement must run as soon as it has arrived
+                # readline, because iteration reads ahead: a statement must run as soon as it arrives
                 lines = iter(sys.stdin.readline, "")
                 return connection.run(lambda context: run_script(lines, "<stdin>", context))
             return _interactive(connection)

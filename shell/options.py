@@ -19,13 +19,13 @@ from ksql_spark.shell.session import Session
 
 #: how long to wait for a server that is starting
 READY_S = 120.0
-#: PEM files with authorities, and with the client's certificate, and its key where that is in no other file
+#: PEM files with authorities, and with the client's certificate, and its key if that is in a separate file
 _TRUST, _CERTIFICATE = "ssl.truststore.location", "ssl.keystore.location"
-#: properties of --config-file that are for the connection and not for statements
+#: properties of --config-file that apply to the connection, not to statements
 _CLIENT_PROPERTIES = re.compile(r"(ssl|sasl)\.|security\.protocol$")
 
 
-#: exit codes: a statement failed or the server did not answer; nothing was run
+#: exit codes: a statement failed or the server did not respond; nothing was run
 FAILED = 1
 WRONG_OPTIONS = 2
 
@@ -88,7 +88,7 @@ def _count(text: str) -> int:
 
 
 def definition(text: str) -> tuple[str, str]:
-    """The name and value of NAME=VALUE, as a type of an argument."""
+    """Parse NAME=VALUE, as an argparse type."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise argparse.ArgumentTypeError(f"'{text}' is not in the form NAME=VALUE")
@@ -128,7 +128,7 @@ def make_client(url: str, options: argparse.Namespace, properties: dict[str, str
     if user and not password:
         password = getpass.getpass(f"Password of {user}: ")
     tls: dict[str, Any] = {}
-    # a file for other programs may name what is of no use without TLS, such as a keystore of Java's
+    # a file for other programs may contain entries that are useless without TLS, such as a Java keystore
     used = {_TRUST, _CERTIFICATE} if "https://" in url else {_TRUST}
     if properties.keys() & used:
         tls["verify"] = _tls(properties, properties.get(_CERTIFICATE) if _CERTIFICATE in used else None)
@@ -136,7 +136,7 @@ def make_client(url: str, options: argparse.Namespace, properties: dict[str, str
 
 
 def _tls(properties: dict[str, str], certificate: str | None) -> Any:
-    """Whom the client trusts, and how it proves who it is, as an ssl.SSLContext. Raises OptionProblem."""
+    """The trusted authorities and the client certificate, as an ssl.SSLContext. Raises OptionProblem."""
     import ssl
 
     path, name = properties.get(_TRUST), _TRUST
@@ -144,10 +144,10 @@ def _tls(properties: dict[str, str], certificate: str | None) -> Any:
         context = ssl.create_default_context(cafile=path)
         if certificate is not None:
             path, name = certificate, _CERTIFICATE
-            # without a password it must not ask for one on the terminal
+            # without a password it must not prompt for one on the terminal
             password = properties.get("ssl.key.password", "")
             context.load_cert_chain(path, properties.get("ssl.key.location", path), password)
-    except OSError as error:  # ssl.SSLError is one
+    except OSError as error:  # includes ssl.SSLError
         raise OptionProblem(f"Cannot use {name}={path}: {error}. It must be a PEM file.") from None
     return context
 
@@ -198,7 +198,7 @@ class Connection:
         self.session.before_request = self._check_engine if self.server is not None else None
 
     def _check_engine(self) -> None:
-        """Raise ClientError if our own engine has ended."""
+        """Raise ClientError if our own engine has stopped."""
         assert self.server is not None
         if self.server.failed:
             raise ClientError(f"The engine has stopped: {self.server.last_words()} Exit and start again.")
@@ -206,7 +206,7 @@ class Connection:
 
 @contextlib.contextmanager
 def connect(url: str | None, options: argparse.Namespace, console: Console) -> Iterator[Connection]:
-    """A connection to ``url``, to the local server, or to a server that runs as long as the block.
+    """A connection to ``url``, to the local server, or to a server that runs for the duration of the block.
 
     Raises:
         OptionProblem: the options are wrong.

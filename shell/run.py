@@ -1,4 +1,4 @@
-"""``ksql-spark run FILE.sql…``: runs scripts; the first error ends it."""
+"""``ksql-spark run FILE.sql…``: runs scripts until the first error."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Scripts: inputs from a file, from ``-e``, from a pipe and from RUN SCRIPT.
+"""Scripts: input from a file, from ``-e``, from a pipe and from RUN SCRIPT.
 
-All run in the same way: statements and commands one after the other, each as a request of its own. The first
-that fails ends the script; those before it are not undone.
+All run in the same way: statements and commands one by one, each as its own request. The first failure ends
+the script; earlier statements are not undone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ScriptFailure(ClientError):
 
 
 def skipped(count: int | None) -> str:
-    """How many statements were not run because of an error before them, for the end of its message."""
+    """How many statements an error has skipped, for the end of its message."""
     return f"\n{count} statement{'s were' if count > 1 else ' was'} skipped." if count else ""
 
 
@@ -50,7 +50,7 @@ def run_script(lines: Iterable[str], name: str, context: Context) -> None:
         try:
             run_text(text, context)
         except Failure as failure:
-            # who is still writing into a pipe is not waited for
+            # do not wait for whoever is still writing into a pipe
             rest = found if isinstance(lines, io.StringIO) else ()
             left = (failure.skipped or 0) + sum(len(grammar.split(text)) for text, _ in rest)
             raise ScriptFailure(name, replace(failure.moved(line - 1), skipped=left)) from None
@@ -61,7 +61,7 @@ def run_file(path: str, text: str, context: Context) -> None:
     """Run the text of a file.
 
     Raises:
-        ClientError: the file is running already, because it runs itself.
+        ClientError: the file is already running, because it runs itself.
         ScriptFailure, Leave: as run_script.
     """
     file = Path(path).expanduser().resolve()
@@ -78,8 +78,8 @@ def run_text(text: str, context: Context) -> None:
     """Run the commands and statements of one whole input, in order.
 
     Raises:
-        Failure: the first one that failed; nothing after it was run.
-        ScriptFailure: it was in a script that the input runs.
+        Failure: the first failure; nothing after it was run.
+        ScriptFailure: the failure was in a script that the input runs.
         Leave: the shell should end.
     """
     if _command(text) is not None:
@@ -146,7 +146,7 @@ def inputs(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
 def is_whole(text: str) -> bool:
     """Whether an input is complete: empty, a command with its arguments, or statements with their ``;``.
 
-    So is a misspelt command: what is typed after it would not be part of it.
+    So is a misspelled command: what is typed after it would not be part of it.
     """
     found = _command(text)
     if found is None:

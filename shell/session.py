@@ -1,6 +1,6 @@
 """A session with a server: settings in the client, and the execution of statements (§8.2).
 
-Prompt, scripts and command line all use it; it prints answers to the console.
+Prompt, scripts and command line all use it; it prints results to the console.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ksql_spark.shell.output.console import Console, Form
 from ksql_spark.shell.statements import Kind, StatementProblem
 
 TICK_S = 0.1
-#: how long a pull query's table waits for rows, to choose its widths
+#: how long a pull query's table waits for rows before it chooses its widths
 FIRST_ROWS_S = 0.25
 #: a position in the server's messages: at the start of a line, because quoted statements are indented
 _PLACE = re.compile(r"^line (\d+):(\d+)", re.M)
@@ -33,7 +33,7 @@ class Failure(Exception):
     error: ClientError
     line: int
     column: int
-    #: how many statements after it were not run; None: it was alone
+    #: how many statements after it were skipped; None: it was the only one
     skipped: int | None = None
 
     def __str__(self) -> str:
@@ -103,13 +103,13 @@ class Session:
         self.row_limit = row_limit
         self.timeout_ms = timeout_ms
         self.before_request = before_request
-        #: do not wait for commands that were sent before (request-pipelining ON)
+        #: do not wait for earlier commands (request-pipelining ON)
         self.pipelining = False
         #: Ctrl-C ends only a running query; False in a script, which Ctrl-C ends completely
         self.interrupt_ends_query_only = True
         #: warnings that have been shown
         self._warned: set[str] = set()
-        #: the source that the last statements have written rows to, and how many
+        #: the source of the last inserted rows, and their number
         self._inserted: tuple[str, int] | None = None
 
     @property
@@ -147,7 +147,9 @@ class Session:
             raise Failure(error, part.line, part.column) from None
 
     def inserts_into(self, part: grammar.StatementText) -> str | None:
-        """The source to which ``part`` writes a row, if that is to be said; None for any other statement."""
+        """The source to which ``part`` writes a row, if that should be reported; None for any other
+        statement.
+        """
         if not self.console.tty or self.console.form is not Form.TABULAR:
             return None
         if statements.body(part.text)[:6].upper() != "INSERT":
@@ -155,7 +157,7 @@ class Session:
         try:
             (tree,) = grammar.parse(_terminated(statements.substitute(part.text, self.variables)))
         except (grammar.ParseFailed, ValueError):
-            return None  # the server says why
+            return None  # the server reports the error
         return tree.name if isinstance(tree, InsertValues) else None
 
     def count_inserted(self, target: str) -> None:
@@ -165,7 +167,7 @@ class Session:
         self._inserted = (target, (self._inserted[1] if self._inserted is not None else 0) + 1)
 
     def tell_inserted(self) -> None:
-        """Say how many rows were written since this was said."""
+        """Report how many rows were written since the last report."""
         inserted, self._inserted = self._inserted, None
         if inserted is not None:
             target, count = inserted
@@ -198,7 +200,7 @@ class Session:
         )
 
     def print_topic(self, text: str) -> None:
-        """Run a PRINT; Ctrl-C ends it. Raises as query does."""
+        """Run a PRINT; Ctrl-C ends it. Raises the same errors as query."""
         self._ready()
         with self.console.busy():
             stream = self.client.print_topic(text, self.settings)
@@ -236,7 +238,7 @@ class Session:
         """SET: add an override for further requests, if the server accepts the property."""
         name, value = (statements.substitute(part, self.variables) for part in (name, value))
         self._ready()
-        # the server checks property and value; its answer may be a warning
+        # the server validates property and value, and may return a warning
         others = {known: given for known, given in self.properties.items() if known != name}
         statement = f"SET {statements.quoted_text(name)} = {statements.quoted_text(value)};"
         for entity in self.client.run(statement, Settings(others)):

@@ -1,4 +1,4 @@
-"""What the client must know of a statement: where it ends, and who handles it (reference §8.2).
+"""What the client must know about a statement: where it ends, and who handles it (reference §8.2).
 
 Everything else about the language is up to the server.
 """
@@ -48,7 +48,7 @@ _KINDS = (
 
 
 class StatementProblem(Exception):
-    """A statement for the client itself that has a syntax error."""
+    """A syntax error in a statement that the client handles itself."""
 
 
 def body(text: str) -> str:
@@ -84,7 +84,7 @@ def set_parts(text: str) -> tuple[str, str]:
     """Name and value of a SET.
 
     Raises:
-        StatementProblem: it has another syntax.
+        StatementProblem: its syntax is wrong.
     """
     match = _SET.fullmatch(body(text))
     if match is None:
@@ -154,7 +154,7 @@ def unquote(text: str) -> str:
 
 
 def check(text: str) -> None:
-    """Check the syntax of what the client handles itself. Raises StatementProblem."""
+    """Check the syntax of statements that the client handles. Raises StatementProblem."""
     parse: dict[Kind, Callable[[str], object]] = {
         Kind.SET: set_parts,
         Kind.UNSET: unset_name,
@@ -167,7 +167,7 @@ def check(text: str) -> None:
 
 
 def shown(text: str) -> str:
-    """A statement as it may be printed: without the properties of a connector, which may be secrets.
+    """A printable statement: without the properties of a connector, which may be secrets.
 
     >>> shown("CREATE SOURCE CONNECTOR c WITH ('password' = 'x')")
     'CREATE SOURCE CONNECTOR c WITH (…)'

@@ -6,7 +6,7 @@ import importlib.metadata
 
 
 def release(server_version: str) -> str:
-    """The release of ksql-spark, from what a server says that it is; all of it if that is ksqlDB.
+    """The ksql-spark release in a server's version; the whole version if it is ksqlDB's.
 
     >>> release("8.5.0-ksql-spark-0.1.0"), release("7.9.2")
     ('0.1.0', '7.9.2')

@@ -63,7 +63,7 @@ def statement(parser: KsqlParser, allowed: StatementSet = StatementSet.SERVER) -
     return node
 
 
-#: statements of SQL that KSQL lacks -> what to do instead
+#: SQL statements that KSQL lacks -> the alternative
 _INSTEAD = {
     "DELETE": "To delete a table's row, write a record with its key and no value to the table's topic; to "
     "delete a whole stream or table, use DROP",
@@ -74,7 +74,7 @@ _INSTEAD = {
 
 
 def _rule(parser: KsqlParser, allowed: StatementSet) -> StatementRule:
-    """The rule with the longest phrase that matches here; fails if there is none."""
+    """The rule with the longest phrase that matches here; fails if none does."""
     if parser.is_symbol(TokenType.L_PAREN):
         return BY_START["SELECT"]
     words: list[str] = []
@@ -91,7 +91,7 @@ def _rule(parser: KsqlParser, allowed: StatementSet) -> StatementRule:
             parser.unknown_statement(None, _INSTEAD[first])
         suggestion = nearest(first, (k[0] for k in known)) if first else None
         parser.unknown_statement(suggestion)
-    # the first words are right: say which could follow
+    # the first words are right: report which could follow
     right = 0
     while right < len(words) and any(k[: right + 1] == words[: right + 1] for k in known):
         right += 1

@@ -11,7 +11,7 @@ from ksql_spark.grammar.rules import StatementRule
 
 
 class QueryControl(Statement):
-    """What TERMINATE, PAUSE and RESUME share: one query id, or ALL."""
+    """Common to TERMINATE, PAUSE and RESUME: one query id, or ALL."""
 
     this = Arg[exp.Identifier | None]()
 

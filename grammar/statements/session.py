@@ -11,7 +11,7 @@ from ksql_spark.grammar.rules import StatementRule
 
 
 class PropertyStatement(Statement):
-    """What SET, UNSET and ALTER SYSTEM share: a property's name, a string literal."""
+    """Common to SET, UNSET and ALTER SYSTEM: a property's name, a string literal."""
 
     this = Arg[exp.Literal](required=True)
 

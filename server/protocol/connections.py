@@ -1,7 +1,7 @@
-"""Limits of connections: how many there are, and how long each may take for a header, to read, or be idle.
+"""Limits of connections: their number, and the time for a header, for reading, and for being idle.
 
-A client that sends a header byte by byte, or nothing, costs no more than its connection; so these run out.
-Once there is a request, other limits apply (server.security.middleware).
+A client that sends a header byte by byte, or nothing, costs only its connection, so these could run out. Once
+there is a request, other limits apply (server.security.middleware).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOG = logging.getLogger(__name__)
 
-#: how long a connection that is refused may take to send something, after which it is told why
+#: how long a refused connection may take to send something, after which it is told the reason
 REFUSAL_S = 1.0
-#: longer pieces are sent as they are, and not copied
+#: longer pieces are sent without copying
 MAX_JOINED = 65_536
 _TOO_MANY = (
     b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -25,12 +25,12 @@ _TOO_MANY = (
 
 
 class Limits(NamedTuple):
-    """What connections may do.
+    """The limits on connections.
 
     Args:
         header_s: how long a header may take (ksql.server.header.timeout.ms).
         most: how many there may be (ksql.server.max.connections).
-        idle_s: for how long nothing may go over one (ksql.idle.connection.timeout.seconds); 0: for ever.
+        idle_s: how long one may be idle (ksql.idle.connection.timeout.seconds); 0: forever.
         send_s: how long output may wait for a client that reads too little (ksql.server.send.timeout.ms).
     """
 
@@ -44,22 +44,22 @@ DEFAULT_LIMITS = Limits()
 
 
 class LimitedProtocol(asyncio.Protocol):
-    """Closes a connection that takes too long to send a header, and refuses one too many.
+    """Closes a connection that takes too long to send a header, and refuses connections above the limit.
 
-    To be mixed into a protocol of uvicorn's.
+    A mixin for uvicorn's protocols.
     """
 
     limits: Limits
     loop: asyncio.AbstractEventLoop
     transport: asyncio.Transport
     connections: set[Any]
-    #: when the header has to be there; None: none is being sent
+    #: when the header must be complete; None if none is being sent
     header_end: float | None = None
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin, unless there are too many."""
-        # by its face, not its class: uvloop's transports have no class of asyncio's
+        """Start, unless there are too many connections."""
+        # by duck typing: uvloop's transports do not derive from asyncio's classes
         transport = cast(asyncio.Transport, transport)
         if len(self.connections) >= self.limits.most:
             refusal = Refusal()
@@ -70,22 +70,22 @@ class LimitedProtocol(asyncio.Protocol):
         self._watch(self.awaits_header())
 
     def data_received(self, data: bytes) -> None:
-        """Take a piece of a request."""
+        """Receive a piece of a request."""
         super().data_received(data)
         self._watch(self.awaits_header())
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Clean up."""
         self._watch(False)
         super().connection_lost(exc)
 
     def awaits_header(self) -> bool:
-        """Whether the client is to send a header, or the rest of one."""
+        """Whether the client must send a header, or the rest of one."""
         return self.transport.get_protocol() is self and not self.transport.is_closing()
 
     def close_late(self) -> None:
         """Close the connection: its header took too long."""
-        self.transport.abort()  # which waits for nothing that the client does
+        self.transport.abort()  # without waiting for the client
 
     def _watch(self, awaits_header: bool) -> None:
         if not awaits_header and self._timer is not None:
@@ -97,17 +97,17 @@ class LimitedProtocol(asyncio.Protocol):
 
 
 class IdleProtocol(asyncio.Protocol):
-    """Closes a connection over which nothing has gone for too long, or whose client reads too slowly.
+    """Closes a connection that is idle for too long, or whose client reads too slowly.
 
-    To be mixed into a protocol of uvicorn's. An answer that has not begun is waited for. A client is too slow
-    if output waits for it (more than the transport's limit) for as long as ``limits.send_s``.
+    A mixin for uvicorn's protocols. It waits for a response that has not started. A client is too slow if
+    output above the transport's limit waits for it for ``limits.send_s``.
     """
 
     limits: Limits
     loop: asyncio.AbstractEventLoop
     transport: asyncio.Transport
     app: ASGIApp
-    #: when something went over it
+    #: the time of the last traffic
     active_at: float
     _idle_timer: asyncio.TimerHandle | None = None
     _send_timer: asyncio.TimerHandle | None = None
@@ -118,29 +118,29 @@ class IdleProtocol(asyncio.Protocol):
         self.app = self._served
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Start."""
         super().connection_made(transport)
         self.active_at = self.loop.time()
         if self.limits.idle_s:
             self._idle_timer = self.loop.call_later(self.limits.idle_s, self._check_idle)
 
     def data_received(self, data: bytes) -> None:
-        """Take a piece of a request."""
+        """Receive a piece of a request."""
         self.active_at = self.loop.time()
         super().data_received(data)
 
     def pause_writing(self) -> None:
-        """Output waits for the client."""
+        """Output is waiting for the client."""
         super().pause_writing()
         self._send_timer = self.loop.call_later(self.limits.send_s, self.close_slow)
 
     def resume_writing(self) -> None:
-        """The client has read what waited."""
+        """The client has read the waiting output."""
         self._stop_send_timer()
         super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Clean up."""
         self.stop_watching()
         self._stop_send_timer()
         super().connection_lost(exc)
@@ -157,21 +157,21 @@ class IdleProtocol(asyncio.Protocol):
             "disconnected",
             self.limits.send_s,
         )
-        self.transport.abort()  # which waits for nothing that the client does
+        self.transport.abort()  # without waiting for the client
 
     def stop_watching(self) -> None:
-        """Leave the connection to another protocol, or to nobody."""
+        """Hand the connection over to another protocol, or to none."""
         if self._idle_timer is not None:
             self._idle_timer.cancel()
             self._idle_timer = None
 
     def is_at_work(self) -> bool:
-        """Whether the client waits for the beginning of an answer."""
+        """Whether the client is waiting for a response to start."""
         raise NotImplementedError
 
     def close_idle(self) -> None:
         """Close the connection: it was idle for too long."""
-        self.transport.abort()  # which waits for nothing that the client does
+        self.transport.abort()  # without waiting for the client
 
     def _served(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Answer one request (ASGI)."""
@@ -194,22 +194,22 @@ class IdleProtocol(asyncio.Protocol):
 
 
 class JoiningTransport:
-    """A transport that sends the header of an answer with its body: uvicorn writes them one after the other.
+    """A transport that sends a response's header together with its body, which uvicorn writes separately.
 
-    Each piece costs a call of the system, a packet, and another one for the client.
+    Each piece costs a system call and a packet, and another system call for the client.
 
     Args:
         transport: sends.
     """
 
     def __init__(self, transport: asyncio.Transport) -> None:
-        #: the transport itself
+        #: the underlying transport
         self.inner = transport
         self._write = transport.write
         #: whether the next piece waits for the one after it
         self.holds_next = False
         self._held = b""
-        # what each request asks, without a call in between
+        # called by each request, without a wrapper in between
         self.is_closing = transport.is_closing
         self.get_protocol = transport.get_protocol
 
@@ -217,7 +217,7 @@ class JoiningTransport:
         return getattr(self.inner, name)
 
     def write(self, data: bytes) -> None:
-        """Send ``data``, or keep it for the next call."""
+        """Send ``data``, or hold it until the next call."""
         if self.holds_next:
             self.holds_next, self._held = False, data
             return
@@ -231,32 +231,32 @@ class JoiningTransport:
             self._write(data)
 
     def close(self) -> None:
-        """Send what is kept, and close."""
+        """Send held data, and close."""
         self.holds_next = False
         self.write(b"")
         self.inner.close()
 
 
 class Http2Position:
-    """Where in HTTP/2's preface, frames and headers a connection is (RFC 9113, 3.4, 4.1 and 6.10)."""
+    """A connection's position in HTTP/2's preface, frames and headers (RFC 9113, 3.4, 4.1 and 6.10)."""
 
     _FRAME_HEADER_BYTES = 9
     _HEADERS, _CONTINUATION, _END_HEADERS = 1, 9, 4
 
     def __init__(self) -> None:
-        #: how many bytes come before the next frame
+        #: how many bytes remain until the next frame
         self._left = len(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-        #: the beginning of a frame
+        #: the start of a frame
         self._begun = b""
         self._is_within_header = False
 
     @property
     def is_between(self) -> bool:
-        """Whether all frames and headers that have begun are there."""
+        """Whether all started frames and headers are complete."""
         return not (self._left or self._begun or self._is_within_header)
 
     def move_over(self, data: bytes) -> None:
-        """Take the next piece of what the client sends."""
+        """Process the next piece of the client's input."""
         at = 0
         while at < len(data):
             if self._left:
@@ -276,18 +276,18 @@ class Http2Position:
 
 
 class Refusal(asyncio.Protocol):
-    """Tells the client of a connection that it is one too many, and closes it."""
+    """Tells the client of a connection above the limit why it is refused, and closes the connection."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Wait for its request: what comes after the end would make its system forget the answer."""
+        """Wait for its request: data after the close would make the client's system discard the response."""
         self._transport = cast(asyncio.Transport, transport)
         self._timer = asyncio.get_running_loop().call_later(REFUSAL_S, self._transport.abort)
 
     def data_received(self, data: bytes) -> None:
-        """Answer."""
+        """Respond."""
         self._transport.write(_TOO_MANY)
         self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Clean up."""
         self._timer.cancel()

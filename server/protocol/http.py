@@ -1,7 +1,7 @@
 """HTTP/1.1 and HTTP/2 on one port (ADR 18).
 
-HTTP/2 comes with prior knowledge in clear text, or by ALPN over TLS; the first bytes of a connection decide.
-It needs zttp, which has no wheels for some platforms: without it there is HTTP/1.1 only.
+HTTP/2 is used with prior knowledge in clear text, or with ALPN over TLS; the first bytes of a connection
+decide. It needs zttp, which has no wheels for some platforms: without it, the server only speaks HTTP/1.1.
 """
 
 from __future__ import annotations
@@ -37,20 +37,21 @@ if TYPE_CHECKING:
 MAX_WAITING_BYTES = 256 * 1024
 PROXIES = "ksql.server.trusted.proxies"
 IPV4 = 4
-#: as many empty lines before the first request of a connection are ignored (RFC 9112 §2.2)
+#: this many empty lines before a connection's first request are ignored (RFC 9112 §2.2)
 MAX_EMPTY_LINES = 4
-#: the code with which a WebSocket is closed that was idle for too long
+#: the code for closing a WebSocket that was idle for too long
 GOING_AWAY = 1001
 
 
 def close_unread(listener: socket.socket, timeout_ms: int) -> None:
-    """Let the system close connections whose clients take nothing of what they are sent.
+    """Let the system close connections whose clients stop reading.
 
-    So the bytes that wait for such a client do not wait for ever, and its query ends as with any that leaves.
+    So the bytes that wait for such a client do not wait forever, and its query ends as with any client that
+    disconnects.
 
     Args:
         listener: accepts the connections.
-        timeout_ms: for how long. Systems other than Linux have no such limit.
+        timeout_ms: the time limit; only Linux supports it.
     """
     if sys.platform == "linux":
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, timeout_ms)
@@ -61,7 +62,7 @@ class HttpSettings(TypedDict, total=False):
 
     http: Any
     ws: Any
-    #: of uvicorn's own, which believes any program on this machine; see trusted_proxies()
+    #: replaces uvicorn's own handling, which trusts any program on this machine; see trusted_proxies()
     proxy_headers: bool
 
 
@@ -76,10 +77,10 @@ class TlsSettings(TypedDict, total=False):
 
 
 def tls_settings(config: Config) -> TlsSettings:
-    """TLS as ``config`` has it.
+    """The TLS settings in ``config``.
 
     Raises:
-        ValueError: listeners with and without TLS, or files that cannot be used.
+        ValueError: listeners both with and without TLS, or unusable files.
     """
     schemes = {urlsplit(text.strip()).scheme for text in str(config["listeners"]).split(",")}
     if "https" not in schemes:
@@ -102,10 +103,10 @@ def tls_settings(config: Config) -> TlsSettings:
 
 
 def trusted_proxies(config: Config) -> list[str]:
-    """The proxies of ksql.server.trusted.proxies, as uvicorn's middleware takes them.
+    """The proxies of ksql.server.trusted.proxies, in the form of uvicorn's middleware.
 
     Raises:
-        KsqlError: PROPERTY_INVALID, one is not an address or network.
+        KsqlError: PROPERTY_INVALID, an entry is not an address or network.
     """
     found = []
     for text in config[PROXIES]:
@@ -115,21 +116,21 @@ def trusted_proxies(config: Config) -> list[str]:
             reason = f"expected an address or a network, such as 10.0.0.7 or 10.0.0.0/8 ({error})"
             raise KsqlError("PROPERTY_INVALID", name=PROXIES, value=text, reason=reason) from None
         found.append(str(network))
-        if network.version == IPV4:  # a listener at [::] shows such clients so
+        if network.version == IPV4:  # a listener at [::] shows such clients in this form
             found.append(f"::ffff:{network.network_address}/{network.prefixlen + 96}")
     return found
 
 
 def _check(settings: TlsSettings) -> None:
-    """Whether the files can be used, asked before anything is started. Raises ValueError."""
+    """Check that the files are usable, before anything starts. Raises ValueError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     password = settings["ssl_keyfile_password"]
     try:
-        # without a password it must not ask for one on the terminal
+        # without a password it must not prompt for one on the terminal
         context.load_cert_chain(settings["ssl_certfile"], settings["ssl_keyfile"], lambda: password or "")
         if settings["ssl_ca_certs"]:
             context.load_verify_locations(settings["ssl_ca_certs"])
-    except (OSError, ValueError) as error:  # ssl.SSLError is one
+    except (OSError, ValueError) as error:  # includes ssl.SSLError
         raise ValueError(f"The files of ksql.server.tls.* cannot be used: {error}.") from None
 
 
@@ -139,7 +140,7 @@ def has_http2() -> bool:
 
 
 def http_settings(limits: Limits = DEFAULT_LIMITS) -> HttpSettings:
-    """Both versions where zttp is installed, else HTTP/1.1; ``limits`` are those of connections."""
+    """Both versions if zttp is installed, else HTTP/1.1; ``limits`` apply to connections."""
     websockets = _websockets(limits)
     if has_http2():
         return {"http": _both(limits), "ws": websockets, "proxy_headers": False}
@@ -156,7 +157,7 @@ def _both(limits: Limits) -> type[asyncio.Protocol]:
     versions = (_http1(ZttpProtocol, limits), _http2(limits))
 
     class BothProtocols(LimitedProtocol, AutoZttpProtocol):
-        """The version that a connection's first bytes, or ALPN, choose."""
+        """Uses the version that a connection's first bytes, or ALPN, choose."""
 
         def _switch(self, http2: bool, initial_data: bytes = b"") -> None:
             protocol = versions[http2](
@@ -179,24 +180,24 @@ def _http1(base: Any, limits: Limits) -> Any:
     """HTTP/1.1 with limits; ``base`` is one of uvicorn's protocols."""
 
     class Http1Protocol(LimitedProtocol, IdleProtocol, base):  # type: ignore[misc]
-        """HTTP/1.1 with a time limit for each header, and for idleness."""
+        """HTTP/1.1 with time limits for headers and for idle connections."""
 
         transport: Any
         _empty_lines_left = MAX_EMPTY_LINES
-        #: of an empty line that has not come whole
+        #: part of an empty line that has not arrived completely
         _held = b""
 
         def connection_made(self, transport: Any) -> None:
-            """Begin."""
+            """Start."""
             super().connection_made(transport)
             if self.transport is transport:  # unless it was refused
                 self.transport = JoiningTransport(transport)
 
         def data_received(self, data: bytes) -> None:
-            """Take a piece of a request.
+            """Receive a piece of a request.
 
-            Empty lines are left out only where no request has begun: later nobody but the parser knows
-            whether it is between two, and to guess would be a way to smuggle one.
+            Empty lines are removed only if no request has started: later, only the parser knows whether it is
+            between two requests, and a wrong guess would enable request smuggling.
             """
             if self._empty_lines_left:
                 data = self._held + data
@@ -221,17 +222,17 @@ def _http1(base: Any, limits: Limits) -> Any:
             return super()._served(scope, receive, joined)
 
         def awaits_header(self) -> bool:
-            """Whether no request is being answered, and this has not become a WebSocket."""
+            """Whether no request is in progress and the connection has not become a WebSocket."""
             return super().awaits_header() and (self.cycle is None or self.cycle.response_complete)
 
         def handle_websocket_upgrade(self, *event: Any) -> None:
-            """Leave the connection to the protocol of WebSockets."""
+            """Hand the connection over to the WebSocket protocol."""
             self.stop_watching()
             self.transport = self.transport.inner
             super().handle_websocket_upgrade(*event)
 
         def is_at_work(self) -> bool:
-            """Whether a request has no answer yet."""
+            """Whether a request is waiting for its response."""
             return self.cycle is not None and not self.cycle.response_started
 
     Http1Protocol.limits = limits
@@ -239,7 +240,7 @@ def _http1(base: Any, limits: Limits) -> Any:
 
 
 def _is_there(scope: Scope, start: Message) -> bool:
-    """Whether an answer has a body, and all of it is there; others begin long before they end."""
+    """Whether a response is complete with its body; others start long before they end."""
     length = next((value for name, value in start.get("headers", ()) if name == b"content-length"), b"0")
     return length != b"0" and scope["method"] != "HEAD" and start["status"] not in (204, 304)
 
@@ -249,18 +250,18 @@ def _websockets(limits: Limits) -> Any:
     from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
     class WebSocketProtocol(IdleProtocol, WebSocketsSansIOProtocol):
-        """A WebSocket with a time limit for idleness, of which pings are a part."""
+        """A WebSocket with a time limit for idleness; pings count as traffic."""
 
         _has_answered = False
 
         def data_received(self, data: bytes) -> None:
-            """Take frames."""
+            """Receive frames."""
             active_at = self.active_at
             super().data_received(data)
             self.active_at = active_at
 
         def send_receive_event_to_app(self) -> None:
-            """Take a message."""
+            """Receive a message."""
             self.active_at = self.loop.time()
             super().send_receive_event_to_app()
 
@@ -270,11 +271,11 @@ def _websockets(limits: Limits) -> Any:
             await super().send(message)
 
         def is_at_work(self) -> bool:
-            """Whether the query has not begun."""
+            """Whether the query has not started."""
             return not self._has_answered
 
         def close_idle(self) -> None:
-            """Say so, and close."""
+            """Send the reason, and close."""
             self.conn.send_close(GOING_AWAY, "idle for too long")
             self.transport.write(b"".join(self.conn.data_to_send()))
             super().close_idle()
@@ -288,10 +289,10 @@ def _http2(limits: Limits) -> Any:
     from uvicorn.protocols.http.zttp_h2_impl import ZttpH2Protocol
 
     class Http2Protocol(LimitedProtocol, IdleProtocol, ZttpH2Protocol):
-        """HTTP/2 with time limits for headers and idleness, whose responses wait for clients that are slow.
+        """HTTP/2 with time limits for headers and idle connections, whose responses wait for slow clients.
 
-        uvicorn's own only waits for the connection. zttp keeps what the client's window has no room for, and
-        so a client that does not read one stream of several would fill the server's memory.
+        uvicorn's own protocol waits only for the connection. zttp buffers what does not fit into the client's
+        window, so a client that does not read one of several streams would fill the server's memory.
         """
 
         def __init__(self, *arguments: Any, **more: Any) -> None:
@@ -300,7 +301,7 @@ def _http2(limits: Limits) -> Any:
             self._moved = asyncio.Event()
 
         def awaits_header(self) -> bool:
-            """Whether there is no request, and a part of a frame or header has come."""
+            """Whether no request is in progress and part of a frame or header has arrived."""
             return super().awaits_header() and not self.cycles and not self._position.is_between
 
         def is_at_work(self) -> bool:

@@ -1,4 +1,4 @@
-"""GET /docs: the API as a page for people, written from /openapi.json, with nothing loaded from elsewhere."""
+"""GET /docs: the API as a human-readable page, written from /openapi.json, without external resources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What concerns several servers: who is there, how far each has read, and the end of all of them."""
+"""Endpoints about several servers: which exist, how far each has read, and how to end all of them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ENTITIES = {"type": "array", "items": schema_of(CommandStatusEntity)}
     openapi_extra=described(answers={JSON: ClusterStatusResponse}),
 )
 async def cluster_status(http: Request) -> Response:
-    """The servers that this one knows; 404 if ksql.heartbeat.enable is false."""
+    """The known servers; 404 if ksql.heartbeat.enable is false."""
     host: Host = http.app.state.host
 
     def ask(engine: Engine) -> dict[str, HostStatus] | None:
@@ -98,7 +98,7 @@ async def lag(http: Request) -> Response:
     openapi_extra=described(MetadataForKeyBody, answers={JSON: KeyQueryMetadata}),
 )
 async def metadata_for_key(http: Request) -> Response:
-    """Which partition has a key of a table, which server writes it, and which others answer as well."""
+    """The partition of a table's key, the server that writes it, and other servers that can serve it."""
     host: Host = http.app.state.host
     body = await read_body(MetadataForKeyBody, http)
     found = await host.call(lambda engine: engine.cluster.metadata_for_key(body.table, body.key))
@@ -142,7 +142,7 @@ async def terminate(http: Request) -> Response:
     topics = (await read_body(TerminateBody, http)).deleteTopicList or []
     AUDIT.info("%s: terminate, deleting topics %s", principal_of(http).name, topics)
     entities = await host.call(lambda engine: engine.terminate_cluster(topics))
-    # once the answer has been sent
+    # once the response has been sent
     answer = [to_json(entity) for entity in entities]
     return JSONResponse(answer, background=BackgroundTask(host.request_stop))
 

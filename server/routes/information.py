@@ -107,7 +107,7 @@ async def metadata_id(http: Request) -> Response:
     openapi_extra=_described({"const": True}),
 )
 async def is_valid_property(http: Request, name: str) -> Response:
-    """``true``, or 400 if SET would refuse the property."""
+    """``true``, or 400 if SET would reject the property."""
     host: Host = http.app.state.host
     if not await host.call(lambda engine: engine.is_valid_property(name)):
         raise RequestError(f"No editable property is named '{name}'.")
@@ -117,7 +117,7 @@ async def is_valid_property(http: Request, name: str) -> Response:
 @router.endpoint("GET", "/chc/ready", Rules(None), openapi_extra=_described({"type": "object"}))
 @router.endpoint("GET", "/chc/live", Rules(None), openapi_extra=_described({"type": "object"}))
 async def check() -> Response:
-    """Answered from the moment the port is open."""
+    """Responds from the moment the port is open."""
     return JSONResponse({})
 
 

@@ -1,4 +1,4 @@
-"""POST /inserts-stream: rows in, acknowledgements out, while both go on (reference §7.6)."""
+"""POST /inserts-stream: rows in, acknowledgements out, at the same time (reference §7.6)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 router = Router()
 
-#: how often a stream without news looks whether it should end
+#: how often an idle stream checks whether it should end
 LOOK_S = 1.0
 
 ACKNOWLEDGEMENTS = "One acknowledgement for each row, in the order of the rows; an error is the last."
@@ -64,7 +64,7 @@ async def inserts_stream(http: Request) -> Response:
 
 
 async def _lines(http: Request, most: int) -> AsyncIterator[list[bytes]]:
-    """The lines of the request's body without blank ones, those that arrive together as one list.
+    """The nonblank lines of the request's body; lines that arrive together form one list.
 
     Raises:
         RequestError: a line has more than ``most`` bytes.
@@ -84,10 +84,10 @@ async def _lines(http: Request, most: int) -> AsyncIterator[list[bytes]]:
 
 
 class InsertsResponse(Response):
-    """Reads rows and acknowledges them until the rows end, one fails, or the client leaves.
+    """Reads rows and acknowledges them until the rows end, one fails, or the client disconnects.
 
     Args:
-        host: has the threads.
+        host: holds the threads.
         inserter: of the target.
         news: set when ``inserter`` has something to acknowledge.
         first: rows that came with the target.
@@ -116,7 +116,7 @@ class InsertsResponse(Response):
         self._one_by_one = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request (ASGI)."""
+        """Handle one request (ASGI)."""
         self._one_by_one = scope.get("http_version") == "2"
         reading = asyncio.create_task(self._read())
         reading.add_done_callback(lambda _: self._news.set())
@@ -144,7 +144,9 @@ class InsertsResponse(Response):
             reading.cancel()
 
     async def _send(self, send: Send, texts: list[str]) -> None:
-        """Send pieces; over HTTP/2 each in a frame, which ksqlDB's JavaScript clients take for one answer."""
+        """Send pieces; over HTTP/2 each in its own frame, which ksqlDB's JavaScript clients treat as one
+        response.
+        """
         for text in texts if self._one_by_one else filter(None, ["".join(texts)]):
             await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
 
@@ -172,7 +174,7 @@ class InsertsResponse(Response):
         return encode({"status": "error", "seq": number, **shown}).decode()
 
     def _ended(self, texts: list[str]) -> list[str]:
-        """Each text with what separates it from the others."""
+        """Each text with its separator."""
         if not self._is_array:
             return [f"{text}\n" for text in texts]
         separated = [f",{text}" for text in texts]

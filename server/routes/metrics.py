@@ -1,4 +1,4 @@
-"""GET /metrics: figures for Prometheus."""
+"""GET /metrics: metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ router = Router()
     openapi_extra=described(answers={"text/plain": "Prometheus' text format."}),
 )
 async def metrics(http: Request) -> Response:
-    """Figures about requests, queries, views and the process, in Prometheus' text format."""
+    """Metrics of requests, queries, views and the process, in Prometheus' text format."""
     host: Host = http.app.state.host
     found = http.app.state.metrics
     if found is None:

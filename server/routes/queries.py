@@ -112,7 +112,7 @@ async def close_query(http: Request) -> Response:
 async def _start(
     http: Request, request: engine.Request, media_type: str, print_type: str
 ) -> tuple[engine.QueryStream, Response]:
-    """The query, and the response that streams it, or has all of it already."""
+    """The query, and the response that streams it or already has all of it."""
     host: Host = http.app.state.host
 
     def start(engine: Engine) -> tuple[QueryStream, Response]:
@@ -124,7 +124,7 @@ async def _start(
             error.statement = request.text
             raise
         if stream.is_complete:
-            # one thread from the request to the answer's bytes
+            # one thread from the request to the bytes of the response
             return stream, complete_response(stream, format)
         return stream, QueryResponse(host, stream, format)
 

@@ -1,4 +1,4 @@
-"""The state of queries: what to do when it cannot be read."""
+"""The state of queries: rebuild it when it cannot be read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ router = Router()
     openapi_extra=described(RebuildBody, answers={"application/json": StateRebuilt}),
 )
 async def rebuild(http: Request) -> Response:
-    """Remove a query's state, and let it read its topics again from where it once began."""
+    """Remove a query's state, and make it reread its topics from where it first started."""
     host: Host = http.app.state.host
     query_id = (await read_body(RebuildBody, http)).queryId
     AUDIT.info("%s: rebuild the state of %s", principal_of(http).name, query_id)

@@ -28,9 +28,9 @@ ENTITIES = {"description": "An array of entities.", "type": "array", "items": sc
     openapi_extra=described(StatementsBody, answers={"application/json": ENTITIES}),
 )
 async def run_statements(http: Request) -> Response:
-    """Run all statements except queries and PRINT; answers with an array of entities (reference §7.3).
+    """Run all statements except queries and PRINT; returns an array of entities (reference §7.3).
 
-    The first entity has warnings about properties of the request that have no effect.
+    The first entity contains warnings about properties of the request that have no effect.
     """
     host: Host = http.app.state.host
     principal = principal_of(http)
@@ -42,7 +42,7 @@ async def run_statements(http: Request) -> Response:
         if entities:
             warnings = (warning(name, value) for name, value in request.properties.items())
             entities[0] = entities[0].warned(*(message for message in warnings if message is not None))
-        # here, and one by one, so that a long answer keeps no other request waiting
+        # here, and one by one, so that a long response does not delay other requests
         return f"[{', '.join(json.dumps(to_json(entity), ensure_ascii=False) for entity in entities)}]"
 
     with host.handling_statements():

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 router = Router()
 
 NORMAL, BAD_REQUEST, SERVER_ERROR, TRY_AGAIN = 1000, 1003, 1011, 1013
-#: after how many rows everything else gets its turn
+#: after how many rows to let other tasks run
 TURN_ROWS = 100
-#: the code of a command that is not carried out in time
+#: the code of a command that does not run in time
 NOT_REACHED = 50301
 
 
@@ -74,7 +74,7 @@ async def _send_rows(socket: WebSocket, host: Host, stream: QueryStream) -> None
     while (rows := await host.read_rows(stream, stream.read, READ_TIMEOUT_S)) is not None:
         for number, row in enumerate(rows, 1):
             if number % TURN_ROWS == 0:
-                await asyncio.sleep(0)  # sending does not let others go on, unless the client is slow
+                await asyncio.sleep(0)  # sending does not yield to other tasks unless the client is slow
             if is_print:
                 await socket.send_text(str(row.values[0]))
                 continue
@@ -83,9 +83,9 @@ async def _send_rows(socket: WebSocket, host: Host, stream: QueryStream) -> None
 
 
 async def _watch(socket: WebSocket, host: Host, stream: QueryStream) -> None:
-    """Wait until the client has gone, then close the stream, which ends a waiting read."""
+    """Wait until the client disconnects, then close the stream, which ends a waiting read."""
     while (await socket.receive())["type"] != "websocket.disconnect":
-        pass  # what it sends means nothing
+        pass  # the client's messages have no meaning
     await host.close(stream)
 
 

@@ -1,1 +1,1 @@
-"""What a request must pass before a route handles it: who sends it, what they may do, its form and size."""
+"""Checks before a route handles a request: its sender, their rights, its form and size."""

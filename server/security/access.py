@@ -1,4 +1,4 @@
-"""The one way in: who sends a request, whether they may, and how many they send."""
+"""Access control: who sends a request, whether they may, and how many they send."""
 
 from __future__ import annotations
 
@@ -31,41 +31,41 @@ LOG = logging.getLogger(__name__)
 AUDIT = logging.getLogger("audit")
 
 UNAUTHENTICATED = 40100
-#: how often a user may fail to log in from one address a second, and all users from one address together
+#: the maximum failed logins per second of one user from one address, and of all users from one address
 MAX_REFUSED, MAX_REFUSED_OF_ADDRESS = 5.0, 20.0
 #: how many credentials are checked at once: each hash takes 32 MB and a core
 MAX_CHECKS = 2
-#: how many characters of statements are written down
+#: how many characters of statements to log
 MAX_NOTED = 200_000
-#: how many clients are remembered for the rate limit
+#: how many clients to remember for the rate limit
 MAX_CLIENTS = 10_000
 
 
 def principal_of(http: HTTPConnection) -> Principal:
-    """Who sent a request that has passed AccessGuard."""
+    """The sender of a request that has passed AccessGuard."""
     return http.scope["ksql_spark.principal"]  # type: ignore[no-any-return]
 
 
 def note_statements(principal: Principal, text: str) -> None:
-    """Write down who wants to run which statements; of a text that no statement may have, the beginning."""
+    """Log who wants to run which statements; for overlong texts, only the beginning."""
     if len(text) > MAX_NOTED:
         text = f"{text[:MAX_NOTED].rsplit(maxsplit=1)[0]} … ({len(text)} characters)"
     AUDIT.info("%s (%s): %s", principal.name, principal.rights, masked(text))
 
 
 def note_query(principal: Principal, stream: QueryStream, request: Request) -> None:
-    """Write down who has started a query, unless it is one of a table: these are many, and soon over."""
+    """Log who has started a query, except pull queries on tables, which are frequent and short."""
     if stream.kind != "PULL":
         note_statements(principal, request.text)
 
 
 class AccessGuard:
-    """Lets a request pass with its principal, or answers 401 or 403. Every request passes here.
+    """Passes a request on with its principal, or returns 401 or 403. Every request passes through here.
 
     Args:
         app: handles requests that are allowed.
-        authenticator: says who it is.
-        endpoints: say which role each needs.
+        authenticator: identifies the sender.
+        endpoints: define the required role.
         skipped: patterns of paths that need no authentication.
     """
 
@@ -80,7 +80,7 @@ class AccessGuard:
         self._checks = asyncio.Semaphore(MAX_CHECKS)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Pass one request on, or refuse it (ASGI)."""
+        """Pass one request on, or reject it (ASGI)."""
         if scope["type"] not in ("http", "websocket"):
             return self._app(scope, receive, send)
         path = scope["path"]
@@ -117,11 +117,11 @@ class AccessGuard:
         await self._app(scope, receive, send)
 
     async def _asked(self, scope: Scope, header: str | None) -> Principal:
-        """Who the client is.
+        """The client's principal.
 
         Raises:
-            Refused: it is nobody that is known.
-            RequestError: 429, it has tried too often.
+            Refused: the client is unknown.
+            RequestError: 429 if there were too many attempts.
         """
         address = _client(scope)
         self._check_attempts(address, header)
@@ -131,20 +131,20 @@ class AccessGuard:
             if (principal := self._authenticator.remembered(header)) is not None:  # or have logged in
                 return principal
             try:
-                # in a thread: a hash takes long on purpose, and keys come from elsewhere
+                # in a thread: hashing is slow on purpose, and keys may come from elsewhere
                 return await asyncio.to_thread(self._authenticator.principal, header)
             except Refused:
                 self._refused.wait_s((address, self._authenticator.claimed(header)))
-                if header is not None:  # without credentials, nothing was tried
+                if header is not None:  # without credentials, this was not an attempt
                     self._refused_of_address.wait_s(address)
                 raise
 
     def _check_attempts(self, address: str, header: str | None) -> None:
-        """Whether ``address`` may try these credentials. Those that were right before always may: behind a
-        proxy, many users have one address.
+        """Check whether ``address`` may try these credentials. Credentials that were right before always may:
+        behind a proxy, many users share an address.
 
         Raises:
-            RequestError: 429, too many attempts have failed.
+            RequestError: 429 if too many attempts have failed.
         """
         if self._authenticator.was_right(header):
             return
@@ -157,20 +157,20 @@ class AccessGuard:
 
 
 class Buckets:
-    """A bucket of requests for each client, which fills steadily.
+    """A token bucket for each client.
 
     Args:
-        most: requests a second, and how many a full bucket has (at least one).
+        most: requests per second, and the size of a full bucket (at least one).
     """
 
     def __init__(self, most: float) -> None:
         self._rate = most
         self._full = max(1.0, most)
-        #: client -> requests left, and when that was so; those that came last are last
+        #: client -> remaining requests, and when that was computed; the most recent clients are last
         self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
 
     def wait_s(self, client: Hashable, take: float = 1.0) -> float:
-        """Take a request from the bucket; 0, or in how many seconds there will be one."""
+        """Take a request from the bucket; returns 0, or the seconds until one is available."""
         now = time.monotonic()
         left, at = self._left.pop(client, (self._full, now))
         left = min(self._full, left + (now - at) * self._rate)
@@ -182,14 +182,14 @@ class Buckets:
 
 
 class RateGuard:
-    """Answers 429 to a client that sends more requests than it may.
+    """Returns 429 to a client that sends too many requests.
 
     A client is a principal, or an address if there is no authentication.
 
     Args:
         app: handles requests that are allowed.
-        most: requests a second; 0: no limit.
-        endpoints: say what anybody may ask: that has no limit.
+        most: requests per second; 0: no limit.
+        endpoints: define the public endpoints, which have no limit.
     """
 
     def __init__(self, app: ASGIApp, most: float, endpoints: Endpoints) -> None:
@@ -199,7 +199,7 @@ class RateGuard:
         self._buckets = Buckets(most)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Pass one request on, or refuse it (ASGI)."""
+        """Pass one request on, or reject it (ASGI)."""
         is_limited = self._most > 0 and scope["type"] in ("http", "websocket")
         if is_limited and self._endpoints.rules(scope["path"]).role is not None:
             principal: Principal = scope["ksql_spark.principal"]

@@ -1,4 +1,4 @@
-"""Who sends a request: users with passwords from a file, bearers of tokens that a key signed."""
+"""Identifies the sender of a request: users with passwords from a file, and bearers of signed tokens."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from ksql_spark.server.security.passwords import check_hash, hash_password, is_p
 
 LOG = logging.getLogger(__name__)
 
-#: how long a password that was right is not hashed again, seconds
+#: how long a correct password is not hashed again, seconds
 REMEMBERED_S = 60.0
-#: how many such passwords are remembered
+#: how many such passwords to remember
 MAX_REMEMBERED = 1000
-#: how long the keys of a URL are kept; sooner, they are asked for again at most every RETRY_S seconds
+#: how long keys from a URL are cached; earlier refreshes happen at most every RETRY_S seconds
 KEYS_S, RETRY_S = 300.0, 10.0
-#: signatures that are accepted: those of public keys
+#: accepted signature algorithms: those with public keys
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
-#: how far clocks may differ, seconds
+#: the allowed clock skew, seconds
 LEEWAY_S = 30
 
 
 class Refused(Exception):
-    """The client did not say, or could not prove, who it is.
+    """The client gave no credentials, or wrong ones.
 
     Args:
-        message: what the client is told.
-        reason: what the log says.
+        message: the message for the client.
+        reason: the reason for the log.
     """
 
     def __init__(self, message: str, reason: str) -> None:
@@ -58,13 +58,13 @@ _WRONG_TOKEN = (
 
 @dataclass(frozen=True)
 class Principal:
-    """Who sends a request."""
+    """The sender of a request."""
 
     name: str
     rights: Rights
 
 
-#: everybody, where there is no authentication
+#: everybody, if there is no authentication
 ANYBODY = Principal("anonymous", ALL_RIGHTS)
 
 
@@ -72,7 +72,7 @@ class Authenticator:
     """Checks ``Authorization`` headers. Thread-safe; may block for a hash or for keys.
 
     Raises:
-        KsqlError: PROPERTY_INVALID, of a file that cannot be used.
+        KsqlError: PROPERTY_INVALID, if a file cannot be used.
     """
 
     def __init__(self, config: Config) -> None:
@@ -81,20 +81,20 @@ class Authenticator:
         self._has_users = bool(config["ksql.server.auth.users.file"])
         self.is_on = self._has_users or self._tokens is not None
         self._secret = os.urandom(32)
-        #: keyed digests of credentials that were right -> who that is, and until when
+        #: keyed digests of correct credentials -> their principal, and the expiry
         self._remembered: dict[bytes, tuple[Principal, float]] = {}
 
     def remembered(self, header: str | None) -> Principal | None:
-        """Who the client is if it was asked a moment ago; never blocks."""
+        """The client's principal if it was checked recently; never blocks."""
         found = self._remembered.get(self._digest(header or ""))
         return found[0] if found is not None and found[1] > time.monotonic() else None
 
     def was_right(self, header: str | None) -> bool:
-        """Whether these credentials were right before, though they may have to be checked again."""
+        """Whether these credentials were correct before, even if they must be checked again."""
         return self._digest(header or "") in self._remembered
 
     def claimed(self, header: str | None) -> bytes:
-        """What stands for the user that credentials name, true or not; for a token, it stands for that."""
+        """A key for the user that the credentials claim, rightly or not; for a token, a key for the token."""
         scheme, credentials = _parts(header)
         if scheme == "basic":
             with contextlib.suppress(binascii.Error):
@@ -103,12 +103,12 @@ class Authenticator:
         return self._digest(header or "")
 
     def _digest(self, header: str) -> bytes:
-        """What stands for ``header`` in memory. Nobody can tell its password from it."""
+        """The in-memory key for ``header``. It does not reveal the password."""
         return hashlib.blake2b(header.encode("latin-1", errors="replace"), key=self._secret).digest()
 
     @property
     def challenge(self) -> str:
-        """What a client may prove itself with (the header WWW-Authenticate)."""
+        """The supported authentication schemes (the header WWW-Authenticate)."""
         return ", ".join(
             ['Basic realm="ksql-spark", charset="UTF-8"'] * self._has_users
             + ['Bearer realm="ksql-spark"'] * (self._tokens is not None)
@@ -116,15 +116,15 @@ class Authenticator:
 
     @property
     def _takes(self) -> str:
-        """What a client may prove itself with, in words."""
+        """The supported credentials, in words."""
         kinds = ["a user name and a password"] * self._has_users
         return " or ".join(kinds + ["a bearer token"] * (self._tokens is not None))
 
     def principal(self, header: str | None) -> Principal:
-        """Who the client is.
+        """The client's principal.
 
         Raises:
-            Refused: it is nobody that is known.
+            Refused: the client is unknown.
         """
         scheme, credentials = _parts(header)
         until = time.monotonic() + REMEMBERED_S
@@ -158,7 +158,7 @@ def _file(config: Config, name: str) -> Path | None:
 
 
 class Users:
-    """Users of a file with lines ``name:hash:roles``; see server.security.passwords.
+    """The users in a file with lines ``name:hash:roles``; see server.security.passwords.
 
     Raises:
         KsqlError: PROPERTY_INVALID.
@@ -168,7 +168,7 @@ class Users:
         self.known: dict[str, tuple[str, Rights]] = {}
         if file is not None:
             self._read(file)
-        # a password of an unknown user takes as long to refuse
+        # rejecting an unknown user takes as long as rejecting a wrong password
         self._nobody = hash_password("") if self.known else ""
 
     def _read(self, file: Path) -> None:
@@ -187,10 +187,10 @@ class Users:
                 raise _unusable(file, f"line {number} is not name:hash:roles ({error})") from None
 
     def principal(self, credentials: str) -> Principal:
-        """The user of ``credentials``, name and password in base64.
+        """The user in ``credentials``, name and password in base64.
 
         Raises:
-            Refused: there is no such user, or the password is another.
+            Refused: the user is unknown, or the password is wrong.
         """
         try:
             name, colon, password = base64.b64decode(credentials, validate=True).decode().partition(":")
@@ -246,10 +246,10 @@ class Tokens:
                 claims = jwt.decode(token, self._current(ask_again=is_last), algorithms=ALGORITHMS).claims
                 registry.validate(claims)
                 return self._named(claims), float(claims["exp"])
-            except Exception as error:  # whatever the token holds
+            except Exception as error:  # whatever the token contains
                 problem = f"a token that is not accepted: {type(error).__name__} {error}".strip()
                 if not self._is_url:
-                    break  # another key may have come to a URL, not to the file
+                    break  # a URL may have new keys, a file does not
         raise Refused(_WRONG_TOKEN, problem)
 
     def _named(self, claims: Mapping[str, Any]) -> Principal:
@@ -286,7 +286,7 @@ class Tokens:
             else:
                 text = json.loads(Path(self._place).expanduser().read_text(encoding="utf-8"))
             self._keys = KeySet.import_key_set(text)
-        except Exception as error:  # whatever the place holds
+        except Exception as error:  # whatever the source contains
             if not self._is_url:
                 raise _unusable(Path(self._place), str(error).splitlines()[0]) from None
             LOG.warning("the keys of %s cannot be read: %s", self._place, error)

@@ -1,12 +1,13 @@
-"""Checks that a request must pass before a route handles it: its host, origin, media type and size.
+"""Checks before a route handles a request: its host, origin, media type and size.
 
-A server without authentication trusts every client that reaches its port. A browser reaches it on behalf of
-any page that its user opens, so three headers are checked that other clients set correctly: ``Host`` (against
-DNS rebinding: an attacker's name that resolves to this server), ``Origin`` (against cross-site requests) and
-``Content-Type`` (against what a page can send to another site without asking first: forms and plain text).
+A server without authentication trusts every client that can reach its port. A browser can reach it on behalf
+of any page that its user opens, so three headers are checked that other clients set correctly: ``Host``
+(against DNS rebinding: an attacker's name that resolves to this server), ``Origin`` (against cross-site
+requests) and ``Content-Type`` (against requests that a page can send to another site without a preflight:
+forms and plain text).
 
-Each check is a plain function that returns what the rest of the application will do, and no coroutine around
-it: every request passes all of them, and each coroutine costs as much as the check itself.
+Each check is a plain function that returns the awaitable of the rest of the application, without a coroutine
+around it: every request passes through all of them, and each coroutine costs as much as the check itself.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from ksql_spark.server.endpoints import Endpoints
 from ksql_spark.server.errors import FORBIDDEN, TIMEOUT, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, RequestError
 
 ANY = "*"
-#: of a length; Python refuses to read some thousands
+#: the maximum digits of a length; Python refuses to parse some thousands
 MAX_DIGITS = 20
 
 
 def header_of(scope: Scope, name: bytes) -> bytes | None:
-    """The first header called ``name`` (lower case) of a request."""
+    """The first header named ``name`` (lower case) of a request."""
     found: bytes
     for given, found in scope["headers"]:
         if given == name:
@@ -40,10 +41,10 @@ def header_of(scope: Scope, name: bytes) -> bytes | None:
 
 
 class HostGuard:
-    """Refuses requests whose Host is not a name of this server (403).
+    """Rejects requests whose Host is not a name of this server (403).
 
-    Allowed are IP addresses, ``localhost`` and names below it, names of one label (no public DNS has these:
-    the names of containers, for instance), and ``names``.
+    Allowed are IP addresses, ``localhost`` and names below it, single-label names (which public DNS does not
+    have; containers do), and ``names``.
 
     Args:
          app: handles requests that are allowed.
@@ -53,11 +54,11 @@ class HostGuard:
     def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
         self._app = app
         self._names = frozenset({socket.gethostname().lower(), *(name.lower() for name in names)})
-        # clients send few different ones
+        # clients use only a few names
         self._is_ours = functools.lru_cache(100)(self._is_name_of_ours)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Pass one request on, or refuse it (ASGI)."""
+        """Pass one request on, or reject it (ASGI)."""
         if scope["type"] in ("http", "websocket"):
             given = (header_of(scope, b"host") or b"").decode("latin-1")
             if not self._is_ours(given):
@@ -91,7 +92,7 @@ def _is_address(name: str) -> bool:
 
 
 class OriginGuard:
-    """Refuses requests that a page of another site makes (403): those with an ``Origin`` that is not ours.
+    """Rejects requests from pages of other sites (403): those with an ``Origin`` that is not ours.
 
     Browsers send it with every POST; curl, ksqlDB's clients and our shell do not.
 
@@ -105,7 +106,7 @@ class OriginGuard:
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Pass one request on, or refuse it (ASGI)."""
+        """Pass one request on, or reject it (ASGI)."""
         if scope["type"] in ("http", "websocket") and header_of(scope, b"origin") is not None:
             headers = Headers(scope=scope)
             origin = headers.get("origin")
@@ -122,18 +123,18 @@ class OriginGuard:
         return self._app(scope, receive, send)
 
 
-#: what lines of JSON are called in ksqlDB
+#: ksqlDB's media types for lines of JSON
 _DELIMITED = "application/vnd.ksqlapi.delimited.v1"
 
 
 class MediaTypeGuard:
-    """Refuses bodies that are not called JSON, where a request may change something (415).
+    """Rejects bodies that are not declared as JSON, if a request may change something (415).
 
-    Without a Content-Type a request passes, as several clients of ksqlDB send it; unless a browser sent it.
+    A request without a Content-Type passes, because several ksqlDB clients omit it, unless a browser sent it.
 
     Args:
         app: handles requests that are allowed.
-        endpoints: say which requests only read.
+        endpoints: define which requests only read.
     """
 
     def __init__(self, app: ASGIApp, endpoints: Endpoints) -> None:
@@ -141,7 +142,7 @@ class MediaTypeGuard:
         self._endpoints = endpoints
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Pass one request on, or refuse it (ASGI)."""
+        """Pass one request on, or reject it (ASGI)."""
         if (
             scope["type"] == "http"
             and scope["method"] not in ("GET", "HEAD", "OPTIONS")
@@ -161,7 +162,7 @@ class MediaTypeGuard:
 
 
 def _is_json(content_type: str) -> bool:
-    """Whether a Content-Type is one of JSON.
+    """Whether a Content-Type is a JSON type.
 
     >>> _is_json("application/vnd.ksql.v1+json; charset=utf-8"), _is_json("text/plain; a=application/json")
     (True, False)
@@ -171,18 +172,18 @@ def _is_json(content_type: str) -> bool:
     return name == _DELIMITED or (type_ == "application" and (subtype == "json" or subtype.endswith("+json")))
 
 
-#: where a request's scope has its body
+#: where a request's scope holds its body
 BODY = "ksql_spark.body"
 
 
 class BodyGuard:
-    """Reads bodies; refuses large ones before they are in memory (413), and slow ones (408).
+    """Reads bodies; rejects large ones before they are in memory (413), and slow ones (408).
 
     Args:
-        app: handles requests that are allowed; their scopes have the body, which they may also receive.
+        app: handles requests that are allowed; their scopes hold the body, which they may also receive.
         most: the limit.
-        longest_s: within how many seconds a body has to be there.
-        endpoints: say which bodies are streamed: these have no limits here.
+        longest_s: the time limit for a body, seconds.
+        endpoints: define the streamed bodies, which have no limits here.
     """
 
     def __init__(self, app: ASGIApp, most: int, longest_s: float, endpoints: Endpoints) -> None:
@@ -192,7 +193,7 @@ class BodyGuard:
         self._endpoints = endpoints
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass one request on, or refuse it (ASGI)."""
+        """Pass one request on, or reject it (ASGI)."""
         if scope["type"] != "http" or self._endpoints.rules(scope["path"]).is_streamed:
             await self._app(scope, receive, send)
             return
@@ -206,11 +207,11 @@ class BodyGuard:
             await self._app(scope, _again(body, receive), send)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
-        """The body; None if the client leaves."""
+        """The body; None if the client disconnects."""
         length = header_of(scope, b"content-length") or b"0"
         if length.isdigit() and (
             len(length) > MAX_DIGITS or int(length) > self._most
-        ):  # before the client is told to go on
+        ):  # before the client is told to continue
             raise self._too_large()
         parts, read = [], 0
         try:

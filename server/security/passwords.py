@@ -1,6 +1,6 @@
-"""Passwords as they are kept: ``ksql-spark password NAME ROLE…`` writes a line of the users' file.
+"""Password hashes: ``ksql-spark password NAME ROLE…`` prints a line for the users file.
 
-A line is ``name:hash:roles``, with blanks between roles; ``reader:orders_*`` is one for what a pattern names
+A line is ``name:hash:roles``, with spaces between roles; ``reader:orders_*`` is a role with a name pattern
 (ksql_spark.security.authorization). The hash is scrypt's, with its parameters and salt.
 """
 
@@ -18,24 +18,24 @@ from collections.abc import Sequence
 from ksql_spark.security.authorization import Rights
 
 _N, _R, _P, _BYTES = 2**15, 8, 1, 32
-#: what a hash may ask for, so that a file cannot make the server compute for long
+#: limits on a hash's parameters, so that a file cannot make the server compute for long
 _MAX_N, _MAX_MEMORY = 2**18, 512 * 1024 * 1024
 
 
 def hash_password(password: str) -> str:
-    """The hash of ``password``, with a salt of its own."""
+    """The hash of ``password``, with a random salt."""
     salt = os.urandom(16)
     digest = _scrypt(password, salt, _N, _R, _P)
     return f"scrypt${_N}${_R}${_P}${_text(salt)}${_text(digest)}"
 
 
 def check_hash(text: str) -> None:
-    """Raise ValueError for what is not a hash of ours."""
+    """Raise ValueError for a string that is not one of our hashes."""
     _parts(text)
 
 
 def is_password(password: str, text: str) -> bool:
-    """Whether ``text`` is the hash of ``password``; takes as long for any password."""
+    """Whether ``text`` is the hash of ``password``; takes the same time for any password."""
     n, r, p, salt, digest = _parts(text)
     return hmac.compare_digest(_scrypt(password, salt, n, r, p), digest)
 
@@ -59,7 +59,7 @@ def _text(data: bytes) -> str:
 
 
 def main(argv: Sequence[str]) -> int:
-    """``ksql-spark password``: ask for a password, and write the line of its user."""
+    """``ksql-spark password``: ask for a password, and print the user's line."""
     parser = argparse.ArgumentParser(
         prog="ksql-spark password",
         description="Ask for a password, or read it from standard input, and print the user's line for the "

@@ -1,1 +1,1 @@
-"""Query results as responses of HTTP."""
+"""Query results as HTTP responses."""

@@ -1,6 +1,6 @@
-"""The shortest way to a row: look-ups whose plan and view are known, answered in the event loop's thread.
+"""The fast path for lookups whose plan and view are known: they run in the event loop's thread.
 
-A look-up reads one page of a file. Handing it to a thread, and the answer back, would take longer.
+A lookup reads one page of a file. Passing it to a thread and the result back would take longer.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _MEMBERS = {"/query-stream": ("sql", "properties"), "/query": ("ksql", "streamsP
 
 
 class LookUps:
-    """Answers look-ups that the engine can answer at once.
+    """Runs lookups that need no waiting.
 
     Args:
-        host: has the engine.
+        host: holds the engine.
     """
 
     def __init__(self, host: Host) -> None:
         self._host = host
 
     async def answer(self, scope: Scope, body: bytes, send: Send) -> bool:
-        """Answer a POST to /query-stream or /query; False if it is no such look-up, and nothing was sent."""
+        """Answer a POST to /query-stream or /query; False, with nothing sent, if it is not such a lookup."""
         path = scope["path"]
         request, engine = _request(*_MEMBERS[path], body), self._host.engine
         if request is None or engine is None:
@@ -80,12 +80,12 @@ async def _nothing() -> Any:
     return {"type": "http.disconnect"}
 
 
-#: text, properties, values of parameters, token of earlier answers
+#: text, properties, parameter values, token of earlier results
 _LookUpRequest = tuple[str, dict[str, Any], "list[Any] | dict[str, Any] | None", "str | None"]
 
 
 def _request(text_name: str, properties_name: str, body: bytes) -> _LookUpRequest | None:
-    """What a body asks for; None if it has more than look-ups need, or is wrong."""
+    """The request in a body; None if it has members that lookups do not support, or is invalid."""
     try:
         members = orjson.loads(body)
     except ValueError:
@@ -111,7 +111,7 @@ def _request(text_name: str, properties_name: str, body: bytes) -> _LookUpReques
 
 
 def wants_token(properties: Mapping[str, Any], token: str | None) -> bool:
-    """Whether an answer comes with a consistency token."""
+    """Whether the response includes a consistency token."""
     if token is not None or not properties:
         return token is not None
     return str(properties.get(TOKEN_PROPERTY, "")).lower() == "true"

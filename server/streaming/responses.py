@@ -1,7 +1,7 @@
 """Query results over HTTP (reference §7.5): formats, and the response that streams them.
 
 A format turns rows into text. QueryResponse reads the engine's stream in a thread, sends rows as they arrive,
-and closes the stream as soon as the client has gone.
+and closes the stream as soon as the client disconnects.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ JSON = "application/json"
 PROTOBUF = "application/vnd.ksql.v1+protobuf"
 TEXT = "text/plain; charset=utf-8"
 
-#: how long one read waits, and so how long a stream may outlive a client that has gone
+#: how long one read waits, and so how long a stream may outlive its client
 READ_TIMEOUT_S = 1.0
 #: rows that are encoded and sent together
 CHUNK_ROWS = 2000
 #: bytes that are sent at once; a connection whose client does not read holds about twice as many
 MAX_SEND_BYTES = 64 * 1024
 
-# DECIMALs are sent as JSON numbers with all their digits, which json does not support: it gets a marked text
-# instead, and the mark and the quotes around it are removed afterwards. Nobody outside can guess the mark.
+# DECIMALs are sent as JSON numbers with all their digits, which json does not support. So it gets a marked
+# string, and the mark and the quotes around it are removed afterwards. Nobody outside can guess the mark.
 _MARK = f"decimal-{secrets.token_hex(8)}:"
 
 
@@ -61,7 +61,7 @@ def encode(value: Any) -> bytes:
     """
     try:
         return orjson.dumps(value)
-    except TypeError:  # DECIMALs, and halves of surrogate pairs, which UTF-8 cannot encode
+    except TypeError:  # for DECIMALs, and for lone surrogates, which UTF-8 cannot encode
         text = _ENCODER.encode(value)
     if _MARK in text:
         text = text.replace(f'"{_MARK}', "").replace(f'{_MARK}"', "")
@@ -69,7 +69,7 @@ def encode(value: Any) -> bytes:
 
 
 def row_text(row: Row) -> bytes:
-    """The values of ``row`` as JSON, made once for all clients that get it."""
+    """The values of ``row`` as JSON, made once for all its clients."""
     if row.json is None:
         row.json = encode(row.values)
     return row.json
@@ -88,7 +88,7 @@ def rows_text(rows: Rows, format: Format) -> bytes:
 
 
 class Described(Protocol):
-    """What the first line of an answer tells of a query."""
+    """A query as described in the first line of a response."""
 
     @property
     def query_id(self) -> str:
@@ -102,14 +102,14 @@ class Described(Protocol):
 
 
 class Format(Protocol):
-    """The format of a response, as JSON or lines in UTF-8."""
+    """The format of a response, JSON or lines, in UTF-8."""
 
     media_type: str
-    #: whether clients can tell errors from rows; if not, the connection is aborted after an error
+    #: whether clients can distinguish errors from rows; if not, the connection is aborted after an error
     shows_errors: bool = True
 
     def start(self) -> bytes:
-        """What comes before the first row."""
+        """The text before the first row."""
         ...
 
     def rows(self, rows: Sequence[Row]) -> bytes:
@@ -117,23 +117,23 @@ class Format(Protocol):
         ...
 
     def token(self, token: str) -> bytes:
-        """A token of the rows before; nothing where the format has no place for it."""
+        """A token of the preceding rows; empty if the format does not support tokens."""
         return b""
 
     def error(self, error: dict[str, Any]) -> bytes:
-        """An error after the response has begun."""
+        """An error after the response has started."""
         ...
 
     def end(self) -> bytes:
-        """What comes at the end, also after an error."""
+        """The text at the end, also after an error."""
         ...
 
 
 class Frames(Format):
     """One JSON array of frame objects, one per line.
 
-    A line is sent completely with its row, including the comma, because another frame always follows a push
-    row. A pull query on a table has no final message, so its comma is sent with the next row.
+    Each row's line ends with a comma and is sent completely, because another frame always follows a push row.
+    A pull query on a table has no final message, so its comma is sent with the next row.
     """
 
     media_type = FRAMES
@@ -149,12 +149,12 @@ class Frames(Format):
         return b"[" + encode({"header": self.header()}) + self._after
 
     def header(self) -> dict[str, str]:
-        """What the header frame tells."""
+        """The contents of the header frame."""
         columns = ", ".join(schema_text(column, self._pull) for column in self._stream.columns)
         return {"queryId": self._stream.query_id, "schema": columns}
 
     def rows(self, rows: Sequence[Row]) -> bytes:
-        """A row frame each."""
+        """A row frame for each row."""
         frames = []
         for row in rows:
             tombstone = b',"tombstone":true' if row.tombstone else b""
@@ -162,7 +162,7 @@ class Frames(Format):
         return b"".join(frames)
 
     def values(self, row: Row) -> bytes:
-        """The member of a row frame that has the row's values."""
+        """The member of a row frame that holds the row's values."""
         return b'"columns":' + row_text(row)
 
     def token(self, token: str) -> bytes:
@@ -175,23 +175,23 @@ class Frames(Format):
         return self._before + encode({"errorMessage": error})
 
     def end(self) -> bytes:
-        """The final message, and the end of the array."""
+        """The final message and the end of the array."""
         if self._failed or self._pull:
             return b"]\n"
         return encode({"finalMessage": self._stream.final_message or "Query Completed"}) + b"]\n"
 
 
 class ProtobufFrames(Frames):
-    """Frames whose rows are messages of Protobuf, in base64; the header has their schema.
+    """Frames whose rows are Protobuf messages, in base64; the header contains their schema.
 
     Raises:
-        KsqlError: Protobuf has no such column.
+        KsqlError: Protobuf does not support a column.
     """
 
     media_type = PROTOBUF
 
     def __init__(self, stream: QueryStream) -> None:
-        # not before the port is open: importing the engine takes long
+        # not before the port is open: importing the engine is slow
         from ksql_spark.engine import ProtobufRows
 
         super().__init__(stream)
@@ -219,11 +219,11 @@ class Delimited(Format):
         return metadata(self._stream) + b"\n"
 
     def rows(self, rows: Sequence[Row]) -> bytes:
-        """A line each."""
+        """A line for each row."""
         return b"".join(row_text(row) + b"\n" for row in rows if not row.tombstone)
 
     def token(self, token: str) -> bytes:
-        """A line with an object."""
+        """A line with a token object."""
         return encode({"continuationToken": token}) + b"\n"
 
     def error(self, error: dict[str, Any]) -> bytes:
@@ -248,7 +248,7 @@ class JsonArray(Format):
         return b"[" + metadata(self._stream)
 
     def rows(self, rows: Sequence[Row]) -> bytes:
-        """An array each."""
+        """An array for each row."""
         return b"".join(b",\n" + row_text(row) for row in rows if not row.tombstone)
 
     def error(self, error: dict[str, Any]) -> bytes:
@@ -277,7 +277,7 @@ class Lines(Format):
         return "".join(f"{row.values[0]}\n" for row in rows).encode(errors="replace")
 
     def error(self, error: dict[str, Any]) -> bytes:
-        """The message only."""
+        """Only the message."""
         return f"{error['message']}\n".encode(errors="replace")
 
     def end(self) -> bytes:
@@ -285,7 +285,7 @@ class Lines(Format):
         return b""
 
 
-#: media type -> what writes the rows of a query in it
+#: media type -> the format of a query's rows
 _FORMATS: dict[str, Callable[[QueryStream], Format]] = {
     DELIMITED: Delimited,
     FRAMES: Frames,
@@ -295,17 +295,17 @@ _FORMATS: dict[str, Callable[[QueryStream], Format]] = {
 
 
 def format_of(stream: QueryStream, media_type: str) -> Format:
-    """What writes the rows of a query.
+    """The format for a query's rows.
 
     Raises:
-        KsqlError: its columns cannot be written so.
+        KsqlError: the format does not support its columns.
     """
     return _FORMATS[media_type](stream)
 
 
 @functools.lru_cache(1000)
 def accepted(header: str | None, offered: tuple[str, ...]) -> str:
-    """The media type of the answer: the client's preferred one of ``offered``, whose first is the default.
+    """The response's media type: the client's preferred one of ``offered``, whose first is the default.
 
     Raises:
         RequestError: 406 if the client accepts none of them.
@@ -326,7 +326,7 @@ def accepted(header: str | None, offered: tuple[str, ...]) -> str:
     raise RequestError(f"Unsupported media types {header}; supported: {', '.join(offered)}.", NOT_ACCEPTABLE)
 
 
-#: path -> the media types of its answers, of which the first is the default
+#: path -> the media types of its responses, the first of which is the default
 _OFFERED = {
     "/query-stream": (DELIMITED, FRAMES, JSON, PROTOBUF),
     "/query": (FRAMES, JSON, DELIMITED, PROTOBUF),
@@ -334,10 +334,10 @@ _OFFERED = {
 
 
 def answer_type(path: str, accept: str | None) -> str:
-    """The media type of the answer to a query that was sent to ``path``.
+    """The media type of the response to a query sent to ``path``.
 
     Raises:
-        RequestError: 406 if the client accepts none of those that are offered there.
+        RequestError: 406 if the client accepts none of those available there.
     """
     media_type = accepted(accept, _OFFERED[path])
     # the old endpoint sends frames for both JSON media types
@@ -356,11 +356,11 @@ def metadata(query: Described) -> bytes:
 
 
 class _Columns:
-    """The columns' part of metadata, kept for lists of columns that come again and again."""
+    """The part of the metadata about columns, cached for recurring lists of columns."""
 
     def __init__(self, size: int = 1000) -> None:
         self._size = size
-        #: by the identity of the list, which is kept with it
+        #: by the identity of the list, which is kept alive in the entry
         self._known: dict[int, tuple[list[ResultColumn], bytes]] = {}
 
     def of(self, columns: list[ResultColumn]) -> bytes:
@@ -379,7 +379,7 @@ _COLUMNS = _Columns()
 
 
 def delimited_body(look_up: LookUp) -> bytes:
-    """The body with the rows of a look-up in the delimited format, made with as little as that needs."""
+    """The body with a lookup's rows in the delimited format, built with minimal work."""
     lines = [metadata(look_up)]
     lines += map(encode, look_up.rows())
     lines.append(b"")
@@ -387,7 +387,7 @@ def delimited_body(look_up: LookUp) -> bytes:
 
 
 def complete_body(stream: QueryStream, format: Format) -> bytes:
-    """The response's body to a query whose rows are all there."""
+    """The response body of a query whose rows are complete."""
     parts = [format.start()]
     while (rows := stream.read(0.0)) is not None:
         parts.append(format.rows(rows))
@@ -396,12 +396,13 @@ def complete_body(stream: QueryStream, format: Format) -> bytes:
 
 
 def complete_response(stream: QueryStream, format: Format) -> Response:
-    """The response to a query whose rows are all there: its body has a length, and nothing is left to do."""
+    """The response to a query whose rows are complete: its body has a length, and nothing remains to be done.
+    """
     return Response(complete_body(stream, format), media_type=format.media_type)
 
 
 class QueryResponse(Response):
-    """Streams the rows of ``stream`` in ``format`` until it ends or the client leaves."""
+    """Streams the rows of ``stream`` in ``format`` until it ends or the client disconnects."""
 
     def __init__(self, host: Host, stream: QueryStream, format: Format) -> None:
         super().__init__(media_type=format.media_type)
@@ -414,11 +415,11 @@ class QueryResponse(Response):
         self._pieces = self._encoded()
         self._rows_at_once = CHUNK_ROWS
         self._timeout_s = READ_TIMEOUT_S
-        #: whether the next step reads rows, which may not have come yet
+        #: whether the next step reads rows, which may not have arrived yet
         self._reads_next = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request (ASGI)."""
+        """Handle one request (ASGI)."""
         self._host.opened(self._stream)
         watcher = asyncio.create_task(self._watch(receive))
         try:
@@ -430,7 +431,7 @@ class QueryResponse(Response):
                         return
                     await send({"type": "http.response.body", "body": part, "more_body": True})
             if self._failed and not self._format.shows_errors:
-                return  # without the end of the body, which breaks the connection
+                return  # without the end of the body, which signals a broken connection
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             watcher.cancel()
@@ -445,11 +446,11 @@ class QueryResponse(Response):
 
         if self._reads_next or not self._stream.is_live:
             return await self._host.read_rows(self._stream, step, READ_TIMEOUT_S)
-        await asyncio.sleep(0)  # others go on between the pieces of a large read
+        await asyncio.sleep(0)  # let others run between the pieces of a large read
         return step(0.0)
 
     async def _watch(self, receive: Receive) -> None:
-        """Wait until the client has gone, then close the stream, which ends a waiting read."""
+        """Wait until the client disconnects, then close the stream, which ends a waiting read."""
         while (await receive())["type"] != "http.disconnect":
             pass
         self._client_left = True
@@ -491,12 +492,12 @@ class QueryResponse(Response):
 
 
 def _sendable(pieces: list[bytes]) -> Iterator[bytes]:
-    """``pieces``, the large ones in parts."""
+    """``pieces``, with large ones split."""
     for piece in pieces:
         for begin in range(0, len(piece), MAX_SEND_BYTES):
             yield piece[begin : begin + MAX_SEND_BYTES]
 
 
 def _sends_single_rows(scope: Scope, stream: QueryStream) -> bool:
-    """Whether each row is a DATA frame of its own: ksqlDB's JavaScript client takes a frame for a row."""
+    """Whether each row is its own DATA frame, because ksqlDB's JavaScript client treats a frame as a row."""
     return scope.get("http_version") == "2" and stream.kind == "PUSH"

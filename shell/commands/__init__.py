@@ -61,7 +61,8 @@ def find(line: str) -> tuple[Command, list[str]] | None:
 
 
 def meant(line: str) -> str | None:
-    """The command that a word alone is probably meant to be: it is like its name, and no statement begins so.
+    """The command that a misspelled word probably means: it is similar, and no statement begins with the
+    word.
 
     >>> meant("hlep"), meant("help"), meant("show")
     ('help', None, None)

@@ -23,9 +23,9 @@ class Context:
     """The shell in which a command runs."""
 
     session: Session
-    #: what was typed so far, oldest first
+    #: the input so far, oldest first
     history: Callable[[], list[str]] = field(default=list)
-    #: the running scripts, each run by the one before it
+    #: the running scripts, each started by the one before it
     running_scripts: list[Path] = field(default_factory=list)
     #: called after the session has changed to another server
     on_server_change: Callable[[], None] = field(default=lambda: None)

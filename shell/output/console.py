@@ -141,7 +141,7 @@ class Console:
         """Show a status line while the block waits for something; the block must not print.
 
         Args:
-            text: what it waits for.
+            text: the text to show.
             after_s: waits shorter than this show nothing.
         """
         if not self.tty:

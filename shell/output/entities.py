@@ -139,7 +139,7 @@ def _sources(member: str, header: str) -> Callable[[Entity], Iterator[Part]]:
 
 def _topics(entity: Entity) -> Iterator[Part]:
     extended = entity.get("@type") == "kafka_topics_extended"
-    # which connectors write a topic is known where there is a Connect cluster
+    # connectors that write a topic are only known if there is a Connect cluster
     with_connectors = any("connectors" in topic for topic in entity.get("topics") or [])
     rows = []
     for topic in entity.get("topics") or []:
@@ -180,7 +180,7 @@ def _queries(entity: Entity) -> Iterator[Part]:
 
 
 def _status(query: Entity) -> str:
-    """Its state, and its guarantee where that is not the usual one."""
+    """Its state, and its guarantee unless that is the default."""
     guarantee = query.get("processingGuarantee") or AT_LEAST_ONCE
     return _status_counts(query) + (f", {guarantee}" if guarantee != AT_LEAST_ONCE else "")
 
@@ -188,7 +188,7 @@ def _status(query: Entity) -> str:
 def _status_counts(query: Entity) -> str:
     counts, state = query.get("statusCount") or {}, query.get("state")
     if len(counts) == 1 and state and state not in counts:
-        counts = {state: 1}  # ours, which is more exact: REGISTERED
+        counts = {state: 1}  # our own, more precise state: REGISTERED
     return ",".join(f"{k}:{v}" for k, v in counts.items()) or text(query.get("state"))
 
 

@@ -1,8 +1,8 @@
 """Rows of a running query, printed as they arrive (reference §8.3).
 
-They are a table if the terminal is wide enough for the column names, else one line per value. Widths are
-fixed before all rows are known: by the columns' types, by the first rows if they come at once, and by the
-terminal. A longer value is wrapped, or truncated (WRAP OFF).
+They form a table if the terminal is wide enough for the column names, otherwise one line per value. Widths
+are fixed before all rows are known: from the columns' types, from the first rows if they arrive at once, and
+from the terminal. Longer values are wrapped, or truncated (WRAP OFF).
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class RowPrinter:
     Args:
         console: the console to print to.
         columns: the columns of the header frame.
-        first: rows that have arrived already, to choose the widths.
+        first: rows that have already arrived, to choose the widths.
         more: whether other rows will follow, for which the types determine the widths.
     """
 
@@ -200,7 +200,7 @@ class RowPrinter:
 
 
 class RecordPrinter:
-    """One line for each column of a row: for rows with more columns than a table has room for."""
+    """One line for each column of a row, for rows with more columns than fit a table."""
 
     def __init__(self, console: Console, columns: Sequence[Column]) -> None:
         self._console = console

@@ -1,4 +1,4 @@
-"""Tables whose rows are all known, as of SHOW and DESCRIBE."""
+"""Tables whose rows are all known, such as those of SHOW and DESCRIBE."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from ksql_spark.shell.output.console import BOX, Console
 from ksql_spark.shell.output.text import clip, fold, pad, width
 
-#: cells of a list are not wrapped to less than this
+#: list cells are not wrapped below this width
 MIN_WIDTH = 8
-#: a column is not truncated to less than this
+#: columns are not truncated below this width
 CUT_WIDTH = 12
 
 
@@ -28,8 +28,8 @@ class Table:
 def draw(table: Table, console: Console) -> str:
     """The table as text: `` A | B `` under a header, between two lines of dashes.
 
-    On a terminal it is at most as wide as that. Its cells are broken at words; where that is not enough, the
-    column that may be truncated is left out, and then each row is drawn as a list of its cells.
+    On a terminal it is at most that wide. Cells are wrapped at words; if that is not enough, the column that
+    may be truncated is dropped, and then each row is drawn as a list of its cells.
     """
     widths = [
         max(width(header), *(width(line) for row in table.rows for line in row[index].split("\n")), 0)
@@ -39,11 +39,11 @@ def draw(table: Table, console: Console) -> str:
     ]
     room = console.columns
     if room is None and table.cut == len(widths) - 1:
-        widths[-1] = width(table.headers[-1])  # what is longer sticks out, and nothing is padded to it
+        widths[-1] = width(table.headers[-1])  # longer cells stick out, and nothing is padded to them
     if room is not None:
         room = max(1, room - 3 * (len(widths) - 1) - 2)
         if table.cut is not None and sum(widths) > room:
-            # it gets the width that the others leave
+            # it gets the remaining width
             left = room - sum(widths) + widths[table.cut]
             if left < CUT_WIDTH:
                 return draw(_without(table, table.cut), console)
@@ -90,7 +90,7 @@ def _longest_word(table: Table, index: int) -> int:
 
 
 def _without(table: Table, index: int) -> Table:
-    """The table without a column, which is none of those at the right."""
+    """The table without a column, unless that is aligned to the right."""
     rows = [(*row[:index], *row[index + 1 :]) for row in table.rows]
     return Table((*table.headers[:index], *table.headers[index + 1 :]), rows, table.right)
 

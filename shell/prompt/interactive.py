@@ -104,14 +104,14 @@ class Interactive:
         self._metadata.moved(client)
 
     def _say_services(self, client: Client, say: Callable[[str], None]) -> None:
-        """Where the services are that the server uses."""
-        with contextlib.suppress(ClientError):  # who may not see properties uses the shell all the same
+        """Print the addresses of the services that the server uses."""
+        with contextlib.suppress(ClientError):  # users who may not see properties can still use the shell
             if found := services(client.run("SHOW PROPERTIES;")):
                 say(f"  {found}")
 
 
 def services(answer: Sequence[Mapping[str, Any]]) -> str:
-    """The addresses in an answer to SHOW PROPERTIES.
+    """The addresses in a response to SHOW PROPERTIES.
 
     >>> services([{"properties": [{"name": "ksql.connect.url", "value": "http://localhost:8083"}]}])
     'Connect at http://localhost:8083'

@@ -9,7 +9,7 @@ from typing import Any
 from ksql_spark.shell.client import Client, ClientError
 from ksql_spark.shell.prompt.completion import Metadata
 
-#: one request each, because a server may refuse one of them
+#: one request each, because a server may reject one of them
 _QUESTIONS = (
     "SHOW STREAMS;", "SHOW TABLES;", "SHOW QUERIES;", "SHOW TOPICS;", "SHOW TYPES;", "SHOW FUNCTIONS;",
 )  # fmt: skip
@@ -58,7 +58,7 @@ class MetadataCache:
             self.current = self.fetch()
 
     def fetch(self) -> Metadata:
-        """Fetch everything now; what the server does not answer is empty."""
+        """Fetch everything now; what the server does not return is empty."""
         answers: dict[str, Any] = {}
         for question in _LASTING:
             if question not in self._lasting:

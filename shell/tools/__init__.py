@@ -1,1 +1,1 @@
-"""Subcommands of ksql-spark that are programs of their own."""
+"""Subcommands of ksql-spark that are separate programs."""

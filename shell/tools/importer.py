@@ -1,7 +1,7 @@
-"""``ksql-spark import --from URL``: takes over the types, streams, tables and queries of a ksqlDB server.
+"""``ksql-spark import --from URL``: imports the types, streams, tables and queries of a ksqlDB server.
 
-It reads the other server over REST only, and creates here what is not here yet, in an order in which each
-statement finds what it names. It may be run again: what is there already stays as it is.
+It only reads from the other server over REST, and creates what is missing here, in dependency order. It may
+be run again: existing objects stay as they are.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from ksql_spark.shell.options import (
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.statements import quoted_name, type_text
 
-#: properties that ksqlDB stores with a statement but takes from nobody
+#: properties that ksqlDB stores with a statement but accepts from nobody
 _STORED_ONLY = ("CLEANUP_POLICY",)
-#: what each server makes for itself
+#: objects that each server creates for itself
 _OWN = ("KSQL_PROCESSING_LOG",)
 _OFFSET = "auto.offset.reset"
 _MASKED = re.compile(r"^(\[hidden\]|\*+)$")
@@ -45,13 +45,13 @@ class Item:
 
     Attributes:
         kind: TYPE, STREAM, TABLE or QUERY.
-        name: its name; of a query its id on the other server.
+        name: its name, or a query's id on the other server.
         text: the statement that creates it here.
-        identity: what must be equal for two items to be the same: fields of a source, text of a query.
-        needs: names of streams and tables that must be there before.
-        properties: settings that the other server had for it.
+        identity: what makes two items the same: the fields of a source, the text of a query.
+        needs: names of streams and tables that must exist first.
+        properties: the other server's settings for it.
         topic: of a source.
-        makes_topic: whether its statement creates the topic where that is missing.
+        makes_topic: whether its statement creates a missing topic.
     """
 
     kind: str
@@ -66,7 +66,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of an item: ``state`` is created, there, failed or planned."""
+    """The outcome for an item; ``state`` is created, there, failed or planned."""
 
     item: Item
     state: str
@@ -74,11 +74,11 @@ class Outcome:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Take over what another server has.
+    """Import everything from another server.
 
     Returns:
-        The exit code: 0 if all of it is here now, 1 if something failed, 2 for wrong options or a server that
-        does not answer.
+        The exit code: 0 if everything exists here now, 1 if something failed, 2 for wrong options or a server
+        that does not respond.
     """
     options = _parser().parse_args(argv)
     console = Console()
@@ -139,7 +139,7 @@ def _parser() -> argparse.ArgumentParser:
 def _take_over(
     source: Client, target: Client, options: argparse.Namespace, console: Console
 ) -> list[Outcome]:
-    """Create what is missing, and report; the outcomes that failed. Raises ClientError."""
+    """Create what is missing, and report; returns the failed outcomes. Raises ClientError."""
     wanted, there = in_order(read(source)), read(target)
     outcomes = []
     for outcome in carry_out(wanted, there, target, options.offset, options.dry_run):
@@ -168,7 +168,7 @@ def _line(outcome: Outcome) -> str:
 
 
 def read(client: Client) -> list[Item]:
-    """All that a server has. Raises ClientError."""
+    """Everything on a server. Raises ClientError."""
     items = [
         Item("TYPE", name, f"CREATE TYPE {quoted_name(name)} AS {type_text(schema)}", schema)
         for name, schema in _answer(client, "LIST TYPES;", "types", {}).items()
@@ -212,7 +212,7 @@ def _source(kind: str, described: Mapping[str, Any], writer: Mapping[str, Any]) 
     return Item(
         kind,
         name,
-        ";\n".join(map(grammar.render, trees)),  # ALTER, which adds columns
+        ";\n".join(map(grammar.render, trees)),  # ALTER adds columns
         identity,
         frozenset(_read_by(tree)),
         _usable(properties),
@@ -246,13 +246,13 @@ def _read_by(tree: grammar.Statement) -> Iterator[str]:
 
 
 def _usable(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Properties that are not hidden, under the names that SET takes."""
+    """Unmasked properties, under the names that SET accepts."""
     shown = {name: value for name, value in properties.items() if not _MASKED.match(str(value))}
     return {name.removeprefix("ksql.streams."): value for name, value in shown.items()}
 
 
 def _left_out(source: Client, target: Client) -> list[str]:
-    """What statements cannot take over: connectors, and functions that this server lacks."""
+    """What the import leaves out: connectors, and functions that this server lacks."""
     notes = []
     for connector in _listed(source, "SHOW CONNECTORS;", "connectors"):
         notes.append(f"connector {connector} keeps running in its Connect cluster, unchanged")
@@ -268,7 +268,7 @@ def _left_out(source: Client, target: Client) -> list[str]:
 def _listed(client: Client, statement: str, member: str) -> set[str]:
     try:
         return {str(one["name"]).upper() for one in _answer(client, statement, member, [])}
-    except (ServerError, KeyError):  # a server without Connect says so with an error
+    except (ServerError, KeyError):  # a server without Connect reports an error
         return set()
 
 
@@ -283,7 +283,7 @@ def in_order(items: Sequence[Item]) -> list[Item]:
     ordered: list[Item] = []
     done: set[str] = set()
     while left:
-        # a source that needs one that is not there, or itself, comes last and fails with a reason
+        # a source that needs a missing one, or itself, comes last and fails with a reason
         ready = next((i for i in left if not ((i.needs & sources) - done - {i.name})), left[0])
         left.remove(ready)
         ordered.append(ready)
@@ -340,5 +340,5 @@ def carry_out(
 
 
 def _space(item: Item) -> str:
-    """Streams and tables share their names."""
+    """Streams and tables share a namespace."""
     return "TYPE" if item.kind == "TYPE" else "SOURCE"

@@ -1,4 +1,4 @@
-"""``ksql-spark state rebuild QUERY``: what to do when a query's state cannot be read."""
+"""``ksql-spark state rebuild QUERY``: rebuilds a query's state that can no longer be read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def main(argv: Sequence[str]) -> int:
     """Run a command on the state of a query.
 
     Returns:
-        The exit code: 0 on success, 1 if the server refuses it, 2 for wrong options.
+        The exit code: 0 on success, 1 if the server rejects it, 2 for wrong options.
     """
     options = _parser().parse_args(argv)
 

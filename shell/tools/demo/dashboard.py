@@ -27,7 +27,7 @@ class Feed:
     """The rows that have arrived from one query.
 
     Args:
-        key: the columns of which the newest row is kept; none: the last rows are kept.
+        key: keep the newest row for each value of these columns; if empty, keep the last rows.
     """
 
     key: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Feed:
                 self.last.append(row)
 
     def replace(self, rows: Sequence[Row]) -> None:
-        """Take these rows for all that were there: the answer of a pull query."""
+        """Replace all rows with these: the result of a pull query."""
         with self.lock:
             shown = {
                 tuple(row.get(name) for name in self.key) if self.key else n: row
@@ -85,7 +85,7 @@ class Panel:
     Args:
         title: its heading.
         feed: its rows.
-        measure: the column that is drawn as bars, by which the rows are sorted; None: the newest come first.
+        measure: the column that is drawn as bars and sorts the rows; None: newest rows first.
     """
 
     title: str
@@ -122,7 +122,7 @@ class Panel:
 
 
 def number(value: Any) -> float:
-    """A value as a number; 0 if it is none."""
+    """A value as a number; 0 if it is not one."""
     return float(value) if isinstance(value, (int, float, Decimal)) else 0.0
 
 

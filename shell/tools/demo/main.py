@@ -30,16 +30,16 @@ from ksql_spark.shell.tools.demo.stories import Generate, Program, Show, Story, 
 READY_S = 120.0
 REGISTRY_S = 120.0
 FRAME_S = 0.2
-#: without a terminal: pause between two lines of a panel
+#: without a terminal: the pause between two lines of a panel
 LINES_S = 1.0
-#: how often a pull query is sent
+#: the interval of pull queries
 PULL_S = 1.0
-#: how long the first panel's first row is waited for before the next statement runs
+#: how long to wait for the first panel's first row before the next statement runs
 FIRST_S = 10.0
-#: how long results are shown before a story goes on, and the longest wait for first rows
+#: how long to show results before a story continues, and the maximum wait for first rows
 LOOK_S, LONGEST_LOOK_S = 8.0, 45.0
 _FROM_START = Settings({"auto.offset.reset": "earliest"})
-#: a child ends when we end, however that happens: its standard input is a pipe from us
+#: a child exits when we exit, in any case: its standard input is a pipe from us
 _ENDS_WITH_US = (
     "import os, signal, sys, threading; sys.path[:] = [p for p in sys.path if p]; "
     "end = lambda: (os.read(0, 1), os.kill(os.getpid(), signal.SIGTERM)); "
@@ -67,7 +67,7 @@ def main(argv: Sequence[str]) -> int:
     """Run a story until Ctrl-C (or for --seconds); without a name list all stories.
 
     Returns:
-        The exit code: 0, 1 if something could not be started, 2 for a story that is not there.
+        The exit code: 0, 1 if something did not start, 2 for an unknown story.
     """
     options = _parser().parse_args(argv)
     console = Console()
@@ -79,7 +79,7 @@ def main(argv: Sequence[str]) -> int:
     except StoryProblem as problem:
         print(f"ksql-spark demo: {problem}", file=sys.stderr)
         return 2
-    # so that SIGTERM cleans up as well
+    # so that SIGTERM also cleans up
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with contextlib.ExitStack() as stack:
@@ -118,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 class Demo:
-    """One run. Everything that is started is registered with ``stack``, which stops it in reverse order."""
+    """One run. Everything that it starts is registered with ``stack``, which stops it in reverse order."""
 
     def __init__(
         self, story: Story, options: argparse.Namespace, console: Console, stack: contextlib.ExitStack
@@ -134,9 +134,9 @@ class Demo:
         self._servers = ""
         self._ready_at = 0.0
         self._first_after_s: float | None = None
-        #: programs that run already before the engine
+        #: programs that run before the engine starts
         self._early: list[Program] = []
-        #: what was created on a server that is not ours, to be dropped: name -> kind
+        #: what the demo created on somebody else's server, to be dropped: name -> kind
         self._created: dict[str, str] = {}
 
     def run(self) -> int:
@@ -148,7 +148,7 @@ class Demo:
             self._stack.callback(self._drop_all, client)
             if self._story.has_registry:
                 self._registry = _property(client, "ksql.schema.registry.url")
-        # do not show the statements' answers, only whether they succeed
+        # show only whether statements succeed, not their results
         session = Session(client, Console(io.StringIO(), tty=False))
         for step in self._story.steps:
             match step:
@@ -182,7 +182,7 @@ class Demo:
         else:
             folder = Path(tempfile.mkdtemp(prefix="ksql-spark-demo-"))
             self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
-            # the story's first query warms Spark up
+            # the story's first query warms up Spark
             properties = {"ksql.spark.warm.up.enabled": "false", **self._story.server}
             if self._story.has_registry:
                 self._registry = properties["ksql.schema.registry.url"] = self._start_registry(folder)
@@ -193,9 +193,9 @@ class Demo:
             if self._story.connectors:
                 install = ["install", "--data-dir", str(folder / "data"), *self._story.connectors]
                 self._child(_CONNECT, "connectors", install, True)
-                # a worker that is configured starts with the server, not with the first statement
+                # a configured worker starts with the server, not with the first statement
                 worker = folder / "worker.properties"
-                # connectors that list their classes: so the worker need not search all jars for them
+                # connectors that list their classes, so that the worker need not search all jars
                 worker.write_text("plugin.discovery=service_load\n", encoding="utf-8")
                 properties["ksql.connect.worker.config"] = str(worker)
             file = folder / "demo.properties"
@@ -251,7 +251,7 @@ class Demo:
         return [str(program.file), *program.arguments, *self._kafka(), *registry]
 
     def _child(self, code: str, name: str, arguments: Sequence[str], is_awaited: bool) -> None:
-        """Start a generator or a program; wait for its end if it ends by itself."""
+        """Start a generator or a program; wait for it if it is finite."""
         process = self._popen(code, arguments)
         self._children.append((name, process))
         if is_awaited:
@@ -280,7 +280,7 @@ class Demo:
                 raise DemoProblem(f"{name} ended: {_last_words(process)}")
 
     def _statement(self, session: Session, part: grammar.StatementText) -> None:
-        """Run a statement and say so; raises Failure."""
+        """Run and show a statement; raises Failure."""
         first = part.text.split("\n")[0].split("(")[0].strip()
         with self._console.busy(first, after_s=0):
             session.run(part)
@@ -306,7 +306,7 @@ class Demo:
         self._console.line(f"{self._console.green('✓')} {text}")
 
     def _show(self, client: Client, show: Show) -> None:
-        """Add a panel, and read what it shows in a thread."""
+        """Add a panel, and read its rows in a thread."""
         feed = Feed(show.key)
         self._panels.append(Panel(show.title, feed, show.bar))
         self._printed.append(0)
@@ -324,7 +324,7 @@ class Demo:
             self._thread(_pull, client, show.source, feed, over)
 
     def _await_first(self) -> None:
-        """Wait a while for the first result: a query has it sooner if no other one is starting."""
+        """Wait a while for the first result: a query produces it sooner if no other one is starting."""
         deadline = time.monotonic() + FIRST_S
         (panel,) = self._panels
         with self._console.busy(panel.title, after_s=0):
@@ -337,12 +337,12 @@ class Demo:
         threading.Thread(target=target, args=arguments, daemon=True).start()
 
     def _look(self, url: str, seconds: float | None, longest_s: float | None = None) -> None:
-        """Show results: for ever, or for some seconds.
+        """Show results: forever, or for some seconds.
 
         Args:
             url: the server's address.
             seconds: how long; None: until Ctrl-C.
-            longest_s: if given, the seconds count from when each panel has rows; it ends here at last.
+            longest_s: if given, the seconds count from when every panel has rows; this is the overall limit.
         """
         began = time.monotonic()
         complete_at: float | None = None if longest_s is not None else began
@@ -395,7 +395,7 @@ class Demo:
         sys.stdout.flush()
 
     def _print_new(self) -> None:
-        """Print a line with the newest row of each panel: while there is no picture."""
+        """Print a line with the newest row of each panel, while there is no picture."""
         self._note_first()
         for index, panel in enumerate(self._panels):
             feed = panel.feed
@@ -419,7 +419,7 @@ def _property(client: Client, name: str) -> str:
 
 
 def _queries_into(client: Client, sinks: set[str]) -> list[str]:
-    """The ids of queries that INSERT INTO … SELECT has made for these streams."""
+    """The ids of queries that INSERT INTO … SELECT has created for these streams."""
     with contextlib.suppress(ClientError):
         listed = [query for entity in client.run("SHOW QUERIES;") for query in entity.get("queries") or []]
         return [
@@ -454,7 +454,7 @@ def _read(stream: FrameStream, feed: Feed) -> None:
 
 
 def _pull(client: Client, sql: str, feed: Feed, over: threading.Event) -> None:
-    """Send a pull query each second (in a thread); a table that is not there yet is none the worse for it."""
+    """Send a pull query each second (in a thread); a missing table is not an error."""
     while not over.wait(PULL_S):
         names: list[str] = []
         rows: list[dict[str, Any]] = []
@@ -472,7 +472,7 @@ def _pull(client: Client, sql: str, feed: Feed, over: threading.Event) -> None:
 def _read_lines(process: subprocess.Popen[str], feed: Feed) -> None:
     """Add the lines that a program prints to its feed (in a thread)."""
     assert process.stdout is not None
-    with contextlib.suppress(ValueError):  # closed while it is read
+    with contextlib.suppress(ValueError):  # closed during a read
         for line in process.stdout:
             feed.add({"LINE": line.rstrip()})
 

@@ -67,7 +67,7 @@ class Show:
 
 @dataclass(frozen=True)
 class Then:
-    """A pause in which people look at the results, and what comes next."""
+    """A pause for people to look at the results, and an announcement of what comes next."""
 
     text: str
 
@@ -82,11 +82,11 @@ class Story:
     Attributes:
         name: the name of its folder.
         file: its statements.
-        title: what it is about, in one line.
-        steps: what is done, in order.
+        title: its subject, in one line.
+        steps: its steps, in order.
         server: properties of the server.
         has_registry: whether Python programs need a schema registry before the first statement.
-        connectors: what Maven Central calls the connectors that are needed.
+        connectors: the Maven coordinates of the required connectors.
     """
 
     name: str
@@ -107,7 +107,7 @@ def load(name: str, folder: Path = FOLDER) -> Story:
     """The story ``name``.
 
     Raises:
-        StoryProblem: there is none, or a directive is wrong.
+        StoryProblem: it does not exist, or a directive is wrong.
     """
     known = names(folder)
     if name not in known:
@@ -117,7 +117,7 @@ def load(name: str, folder: Path = FOLDER) -> Story:
 
 
 def read(file: Path, text: str) -> Story:
-    """The story that a file's text tells. Raises StoryProblem."""
+    """Parse the story in a file's text. Raises StoryProblem."""
     title = text.split("\n", 1)[0].removeprefix("--").strip()
     steps: list[tuple[int, Step]] = [(part.line, part) for part in grammar.split(text)]
     server: dict[str, str] = {}

@@ -1,5 +1,5 @@
 """``ksql-spark migrations``: versioned files of statements, applied in order (reference §8.6).
 
-The folder of a project, its file of properties, the names of its files, and the stream and the table of what
-was applied are those of ksqlDB's ``ksql-migrations``.
+The project directory, its properties file, the names of its files, and the stream and table of applied
+versions are those of ksqlDB's ``ksql-migrations``.
 """

@@ -1,4 +1,5 @@
-"""Applies migrations: which ones, whether old files are as they were, one file after the other."""
+"""Applies migrations: chooses versions, checks that applied files are unchanged, and runs files one by one.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ from ksql_spark.shell.tools.migrations.history import (
 )
 from ksql_spark.shell.tools.migrations.project import Migration
 
-#: first words of the statements that a migration may have
+#: first words of the statements that a migration may contain
 _ALLOWED = frozenset(
     (
         "ALTER", "ASSERT", "CREATE", "DEFINE", "DROP", "INSERT", "PAUSE", "RESUME", "SET", "TERMINATE",
@@ -39,12 +40,12 @@ _ALLOWED = frozenset(
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which versions to apply; at most one of them is given, none of them: all.
+    """Which versions to apply; at most one attribute is set, and none means all.
 
     Attributes:
-        next: the next one.
-        until: those up to this one.
-        version: this one alone.
+        next: only the next one.
+        until: all up to this version.
+        version: only this version.
     """
 
     next: bool = False
@@ -53,10 +54,10 @@ class Wanted:
 
 
 def check_applied(migrations: Sequence[Migration], known: Standing) -> int:
-    """Check that the files of what was applied are as they were; how many that are.
+    """Check that the files of applied versions are unchanged; returns their number.
 
     Raises:
-        ClientError: one is gone or was changed, or an event is missing.
+        ClientError: a file is missing or was changed, or an event is missing.
     """
     files = {migration.version: migration for migration in migrations}
     count = 0
@@ -85,12 +86,12 @@ def choose(
 
     Args:
         migrations: all, by version.
-        known: what the server knows.
-        wanted: which.
-        takes_over: whether to go on although somebody else applies one.
+        known: the state on the server.
+        wanted: the requested versions.
+        takes_over: whether to continue although another process is applying a version.
 
     Raises:
-        ClientError: one runs, or what is wanted is not there, or was applied before.
+        ClientError: a version is running, or the requested one does not exist or was already applied.
     """
     if known.holder is not None and not takes_over:
         raise _busy(known.holder)
@@ -123,7 +124,7 @@ def parts_of(migration: Migration) -> list[grammar.StatementText]:
     """The statements of a file.
 
     Raises:
-        ClientError: it has other statements than a migration may have, or the last one has no end.
+        ClientError: it contains statements that a migration may not contain, or the last one is incomplete.
     """
     parts = grammar.split(migration.text())
     for part in parts:
@@ -149,9 +150,9 @@ class Applying:
 
     Args:
         client: of the server.
-        history: where to write what was done.
-        console: for the statements and their answers.
-        variables: of all files.
+        history: the event history.
+        console: for the statements and their results.
+        variables: variables for all files.
     """
 
     def __init__(
@@ -163,18 +164,18 @@ class Applying:
         self._variables = variables
 
     def apply(self, migration: Migration, known: Standing) -> Standing:
-        """Run a file's statements, one after the other. What ran before an error is not undone.
+        """Run a file's statements one by one. Statements before an error are not undone.
 
         Args:
             migration: the file.
-            known: what the server knows; if somebody applies a version, that is taken over.
+            known: the state on the server; a version that another process is applying is taken over.
 
         Returns:
-            What it knows after it.
+            The state after it.
 
         Raises:
-            ClientError: a statement failed; the event says so. Or somebody else was faster.
-            KeyboardInterrupt: the event says so.
+            ClientError: a statement failed, which the event records; or another process was faster.
+            KeyboardInterrupt: the event records it.
         """
         parts = parts_of(migration)
         begun = Event(
@@ -205,10 +206,10 @@ class Applying:
         return Standing(versions, current=ended)
 
     def _claim(self, begun: Event, known: Standing) -> None:
-        """Make sure that nobody else applies a version until this one has ended.
+        """Make sure that nobody else applies a version until this one has finished.
 
         Raises:
-            ClientError: somebody does, or has done so since ``known`` was read.
+            ClientError: another process is doing so, or has done so since ``known`` was read.
         """
         claim = replace(begun, state=CLAIMED, name=uuid.uuid4().hex, checksum="", error_reason="")
         if known.holder is not None:
@@ -222,7 +223,7 @@ class Applying:
             raise ClientError("Another process has applied migrations meanwhile. Check info, then try again.")
 
     def _failed(self, begun: Event, message: str) -> ClientError:
-        """The error to show, after an event that says why."""
+        """The error to show, after recording it in an event."""
         try:
             self._end(begun, ERROR, message.partition("\n")[0])
         except ClientError as error:

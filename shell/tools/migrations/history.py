@@ -1,4 +1,6 @@
-"""What was applied: a stream of events on the server, and a table with the last one of each version."""
+"""The applied migrations: a stream of events on the server, and a table with the latest event of each
+version.
+"""
 
 from __future__ import annotations
 
@@ -11,32 +13,32 @@ from ksql_spark.shell.statements import quoted_name, quoted_text
 from ksql_spark.shell.tools.migrations.project import Project
 
 MIGRATED, RUNNING, ERROR, PENDING = "MIGRATED", "RUNNING", "ERROR", "PENDING"
-#: the key of the events of whatever version is the newest
+#: the key of the events of the newest version
 CURRENT = "CURRENT"
-#: the key of what makes sure that only one process applies migrations: it claims a version before, and
-#: releases it after it
+#: the key of claims, which ensure that only one process applies migrations: a process claims a version before
+#: it applies it, and releases it afterwards
 CLAIM = "CLAIM"
 CLAIMED, RELEASED = "CLAIMED", "RELEASED"
 #: the version before the first one
 NO_VERSION = "<none>"
-#: in the place of a reason, where there is no error
+#: stands for a reason if there is no error
 NO_REASON = "N/A"
-#: texts of events may have ``${…}``
+#: texts of events may contain ``${…}``
 _AS_IT_IS = Settings({"ksql.variable.substitution.enable": "false"})
 _READ_S = 1.0
 
 
 @dataclass(frozen=True)
 class Event:
-    """What was done with a version; all times are milliseconds since 1970 as text, or empty.
+    """An event of a version; all times are milliseconds since 1970 as text, or empty.
 
     Attributes:
         version: its number.
         name: its description.
         state: MIGRATED, RUNNING or ERROR.
         checksum: MD5 of its file.
-        started_on: when it was begun.
-        completed_on: when it was over.
+        started_on: when it started.
+        completed_on: when it ended.
         previous: the version before it, or NO_VERSION.
         error_reason: why it failed.
     """
@@ -68,7 +70,7 @@ class History:
 
     Args:
         client: of the server.
-        project: says what stream and table are called.
+        project: has the names of stream and table.
     """
 
     def __init__(self, client: Client, project: Project) -> None:
@@ -76,7 +78,7 @@ class History:
         self._project = project
 
     def is_initialized(self) -> bool:
-        """Whether stream and table are there. Raises ClientError."""
+        """Whether stream and table exist. Raises ClientError."""
         return self._exists("STREAMS", self._project.stream) and self._exists("TABLES", self._project.table)
 
     def _exists(self, kind: str, name: str) -> bool:
@@ -84,7 +86,7 @@ class History:
         return any(one["name"] == name for entity in listed for one in entity.get(kind.lower(), []))
 
     def initialize(self) -> None:
-        """Make the stream and the table; what is there stays. Raises ClientError."""
+        """Create the stream and the table, unless they exist. Raises ClientError."""
         project, service_id = self._project, str(self._client.info().get("ksqlServiceId", ""))
         columns = ", ".join(f"{name} STRING" for name in _COLUMNS)
         last = ", ".join(f"LATEST_BY_OFFSET({name}) AS {name}" for name in _COLUMNS)
@@ -101,7 +103,8 @@ class History:
         )
 
     def destroy(self) -> list[str]:
-        """Drop table, stream and their topics; the names of what was there. Raises ClientError."""
+        """Drop table, stream and their topics; returns the names of those that existed. Raises ClientError.
+        """
         dropped = []
         for kind, name in (("TABLE", self._project.table), ("STREAM", self._project.stream)):
             if self._exists(f"{kind}S", name):
@@ -112,11 +115,11 @@ class History:
     def read(self) -> list[tuple[str, Event]]:
         """All events with their keys, in order.
 
-        The stream is read and not the table, which is a moment behind what was just written.
+        It reads the stream instead of the table, which lags slightly behind.
 
         Raises:
-            NotInitialized: there is no such stream.
-            ClientError: the server does not answer.
+            NotInitialized: the stream does not exist.
+            ClientError: the server does not respond.
         """
         if not self._exists("STREAMS", self._project.stream):
             raise NotInitialized
@@ -139,7 +142,7 @@ class History:
             stream.close()
 
     def write(self, event: Event) -> None:
-        """Append an event, for its version and as the current one. Raises ClientError."""
+        """Append an event for its version and as the current one. Raises ClientError."""
         self._append(event, event.version, CURRENT)
 
     def claim(self, event: Event) -> None:
@@ -156,12 +159,12 @@ class History:
 
 @dataclass(frozen=True)
 class Standing:
-    """What events say of a project.
+    """The state of a project according to its events.
 
     Attributes:
-        versions: the last event of each version.
-        current: the last event of all; None: nothing was applied.
-        holder: the claim, or the event of another tool, of who applies a version now; None: nobody.
+        versions: the last event of each version. current: the last event; None if nothing was applied.
+        holder: the claim, or another tool's event, of the process that is applying a version; None if there
+        is none.
     """
 
     versions: Mapping[str, Event] = field(default_factory=dict)
@@ -170,16 +173,16 @@ class Standing:
 
     @property
     def migrated(self) -> str:
-        """The newest version that was applied, or NO_VERSION."""
+        """The newest applied version, or NO_VERSION."""
         if self.current is None:
             return NO_VERSION
         return self.current.version if self.current.state == MIGRATED else self.current.previous
 
     def with_event(self, key: str, event: Event) -> Standing:
-        """What holds after one more event.
+        """The state after one more event.
 
-        A claim counts if nobody holds one, or if it names the one that it takes over. So of several that are
-        written at once the first one in the topic counts, and whoever reads finds the same.
+        A claim counts if nobody holds one, or if it names the one that it takes over. So if several are
+        written at once, the first one in the topic counts, and every reader agrees.
         """
         holder = self.holder
         if key == CLAIM:
@@ -197,12 +200,12 @@ class Standing:
 
 
 def token(holder: Event) -> str:
-    """What is different for each claim."""
+    """A unique token for a claim."""
     return holder.name if holder.state in (CLAIMED, RELEASED) else holder.started_on
 
 
 def standing(events: Iterable[tuple[str, Event]]) -> Standing:
-    """What all events say, in their order."""
+    """The state after all events, in order."""
     found = Standing()
     for key, event in events:
         found = found.with_event(key, event)

@@ -1,4 +1,4 @@
-"""``ksql-spark migrations COMMAND``: its commands, their options and what they print."""
+"""``ksql-spark migrations COMMAND``: its commands, options and output."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _create(options: argparse.Namespace, console: Console) -> None:
 
 
 class _Server:
-    """A project's server, once it answers, and what it knows of migrations."""
+    """A project's server, once it responds, and its migration history."""
 
     def __init__(self, options: argparse.Namespace, console: Console) -> None:
         self.project = Project.open(options.config_file)
@@ -122,7 +122,7 @@ def _apply(options: argparse.Namespace, console: Console) -> None:
         known = standing(server.history.read())
         check_applied(migrations, known)
         chosen = choose(migrations, known, wanted, takes_over=options.take_over)
-        for migration in chosen:  # a mistake in the last file is found before the first one runs
+        for migration in chosen:  # an error in the last file is found before the first one runs
             parts_of(migration)
         if not chosen:
             console.line(f"Nothing to apply. {_at(known)}")
@@ -140,12 +140,12 @@ def _apply(options: argparse.Namespace, console: Console) -> None:
 
 @contextlib.contextmanager
 def _stopped_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM, which ends a job that is cancelled, do what Ctrl-C does."""
+    """Treat SIGTERM, which ends a cancelled job, like Ctrl-C."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    if threading.current_thread() is not threading.main_thread():  # no other one may set a handler
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set a handler
         yield
         return
     before = signal.signal(signal.SIGTERM, interrupt)
@@ -185,7 +185,7 @@ def _info(options: argparse.Namespace, console: Console) -> None:
 
 
 def _rows(migrations: Sequence[Migration], last: Mapping[str, Event]) -> list[list[str]]:
-    """A row for each file, and for each version that was applied and has no file any more."""
+    """A row for each file, and for each applied version without a file."""
     names = {migration.version: migration.name for migration in migrations}
     names |= {int(key): event.name for key, event in last.items() if int(key) not in names}
     rows = []
@@ -201,7 +201,7 @@ def _rows(migrations: Sequence[Migration], last: Mapping[str, Event]) -> list[li
 
 
 def _time(millis: str) -> str:
-    """A time, in the local zone; empty for none."""
+    """A time in the local zone; empty if there is none."""
     if not millis.isdigit():
         return ""
     return datetime.datetime.fromtimestamp(int(millis) / 1000).astimezone().isoformat(" ", "milliseconds")

@@ -1,4 +1,4 @@
-"""A project of migrations: a folder with a file of properties and the files of statements."""
+"""A migrations project: a directory with a properties file and files of statements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from ksql_spark.shell.client import Client
 from ksql_spark.shell.options import OptionProblem, make_client, properties_of
 
-#: the file of properties
+#: the properties file
 CONFIG = "ksql-migrations.properties"
 FOLDER = "migrations"
 MAX_VERSION = 999_999
@@ -55,7 +55,7 @@ class Migration:
 
 @dataclass(frozen=True)
 class Project:
-    """What the file of properties says.
+    """The contents of the properties file.
 
     Attributes:
         config: the file.
@@ -67,10 +67,10 @@ class Project:
 
     @classmethod
     def open(cls, config: Path) -> Project:
-        """The project of a file of properties.
+        """The project of a properties file.
 
         Raises:
-            OptionProblem: it cannot be read, or names no server.
+            OptionProblem: the file cannot be read, or names no server.
         """
         if not config.is_file():
             raise OptionProblem(
@@ -84,10 +84,10 @@ class Project:
 
     @classmethod
     def create(cls, folder: Path, url: str) -> Project:
-        """Make the folder of a project; what is there stays.
+        """Create the project directory; existing files stay.
 
         Raises:
-            OptionProblem: there is a project already, or the folder cannot be made.
+            OptionProblem: the project already exists, or the directory cannot be created.
         """
         config = folder / CONFIG
         try:
@@ -102,18 +102,18 @@ class Project:
 
     @property
     def folder(self) -> Path:
-        """The folder of the migrations' files."""
+        """The directory of the migration files."""
         given = self.properties.get("ksql.migrations.dir.override")
         return Path(given).expanduser() if given else self.config.parent / FOLDER
 
     @property
     def stream(self) -> str:
-        """The stream of what was done."""
+        """The stream of events."""
         return self.properties.get("ksql.migrations.stream.name", "MIGRATION_EVENTS").upper()
 
     @property
     def table(self) -> str:
-        """The table of the last of it for each version."""
+        """The table with the latest event of each version."""
         return self.properties.get("ksql.migrations.table.name", "MIGRATION_SCHEMA_VERSIONS").upper()
 
     @property
@@ -138,10 +138,11 @@ class Project:
         return make_client(self.properties[_URL], given, self.properties)
 
     def migrations(self) -> list[Migration]:
-        """The files, by version; those with other names are not migrations.
+        """The files by version; files with other names are not migrations.
 
         Raises:
-            OptionProblem: there is no such folder, or two files have one version, or a file has version 0.
+            OptionProblem: the directory does not exist, two files have the same version, or a file has
+            version 0.
         """
         try:
             paths = sorted(path for path in self.folder.iterdir() if path.is_file())
@@ -161,14 +162,14 @@ class Project:
         return list(found.values())
 
     def add(self, description: str, version: int | None) -> Migration:
-        """Make an empty file.
+        """Create an empty file.
 
         Args:
-            description: words, which become part of its name.
-            version: by default the one after the highest that is there.
+            description: words for its name.
+            version: by default the one after the highest existing version.
 
         Raises:
-            OptionProblem: the version is there already, or the description cannot be a file's name.
+            OptionProblem: the version already exists, or the description is not a valid file name.
         """
         name = re.sub(r"\s+", "_", description.strip())
         if not re.fullmatch(r"[\w.-]+", name):

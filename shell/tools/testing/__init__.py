@@ -1,1 +1,1 @@
-"""``ksql-spark test``: runs files of tests, which are statements and assertions (reference §8.5)."""
+"""``ksql-spark test``: runs test files of statements and assertions (reference §8.5)."""

@@ -1,4 +1,5 @@
-"""ASSERT VALUES, ASSERT NULL VALUES, ASSERT STREAM and ASSERT TABLE, by what the server answers."""
+"""ASSERT VALUES, ASSERT NULL VALUES, ASSERT STREAM and ASSERT TABLE, checked against the server's responses.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from ksql_spark.shell.output.text import json_text
 from ksql_spark.shell.statements import quoted_name, quoted_text, type_text
 from ksql_spark.shell.tools.testing.rows import ROWTIME, WINDOW, Row, Rows
 
-#: streams of what is expected begin so; they are dropped with all others after the test
+#: prefix of streams with expected values; they are dropped with all others after the test
 SCRATCH = "KSQL_TEST_EXPECTED_"
 #: property of an assertion -> member of a description
 _DESCRIBED = {
@@ -25,12 +26,12 @@ _DESCRIBED = {
     "TIMESTAMP": ("timestamp",),
     "WINDOW_TYPE": ("windowType",),
 }
-#: names, which are equal whatever their case
+#: names, which are compared case-insensitively
 _FOLDED = ("KEY_FORMAT", "VALUE_FORMAT", "FORMAT", "TIMESTAMP", "WINDOW_TYPE")
 
 
 class AssertionFailed(ClientError):
-    """An assertion does not hold; the text says why."""
+    """An assertion failed; the text has the reason."""
 
 
 class Assertions:
@@ -45,14 +46,14 @@ class Assertions:
         self._client = client
         self._timeout_s = timeout_s
         self._rows: dict[str, Rows] = {}
-        #: types of columns -> the stream that has them, and its rows
+        #: types of columns -> the stream with these columns, and its rows
         self._scratch: dict[tuple[str, ...], tuple[str, Rows]] = {}
 
     def values(self, statement: AssertValues) -> None:
         """Check that the next record of a source has these values.
 
         Raises:
-            AssertionFailed: it has others, it deletes its key, or there is none.
+            AssertionFailed: it has other values, is a tombstone, or does not exist.
             ClientError: the statement is wrong.
         """
         types = self._types(self._description(statement.name))
@@ -98,7 +99,7 @@ class Assertions:
                 _compare(given.name.upper(), given.value, found.get(member))
 
     def close(self) -> None:
-        """End all reading."""
+        """Stop reading."""
         for rows in (*self._rows.values(), *(rows for _, rows in self._scratch.values())):
             rows.close()
 
@@ -111,7 +112,7 @@ class Assertions:
 
     @staticmethod
     def _types(description: Mapping[str, Any]) -> dict[str, str]:
-        """The columns of a source that can be compared, with their types."""
+        """The comparable columns of a source, with their types."""
         types = {field["name"]: type_text(field["schema"]) for field in description["fields"]}
         if description.get("windowType"):
             types |= dict.fromkeys(WINDOW, "BIGINT")
@@ -133,7 +134,7 @@ class Assertions:
     def _next(self, name: str, columns: list[str]) -> Row:
         """The next record of a source. Raises AssertionFailed."""
         rows = self._rows.get(name)
-        if rows is None or rows.columns != columns:  # its columns may have been changed
+        if rows is None or rows.columns != columns:  # its columns may have changed
             read = rows.count if rows is not None else 0
             if rows is not None:
                 rows.close()
@@ -151,7 +152,7 @@ class Assertions:
     # ---- what is expected ----------------------------------------------------------------------------
 
     def _evaluated(self, types: Sequence[str], statement: AssertValues | AssertTombstone) -> list[Any]:
-        """The values of a statement as columns of these types have them: written to a stream, and read."""
+        """The values of a statement as columns of these types: written to a stream and read back."""
         key = tuple(types)
         names = [f"C{number}" for number in range(len(types))]
         if key not in self._scratch:
@@ -197,7 +198,7 @@ def _compare(name: str, expected: Any, actual: Any) -> None:
 
 
 def _difference(names: Sequence[str], expected: Sequence[Any], actual: Sequence[Any]) -> str:
-    """A row for the names, one for what was expected, one for what is there."""
+    """A row of names, one of expected values, and one of actual values."""
     rows = [list(names), [_shown(value) for value in expected], [_shown(value) for value in actual]]
     widths = [max(len(row[index]) for row in rows) for index in range(len(names))]
     lines = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]

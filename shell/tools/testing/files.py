@@ -1,4 +1,4 @@
-"""Files of tests: each test begins with ``--@test: name`` and goes on to the next one."""
+"""Test files: each test begins with ``--@test: name`` and extends to the next one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ksql_spark.shell.options import OptionProblem
 from ksql_spark.shell.scripts import read_script
 
 _DIRECTIVE = re.compile(r"\s*--@\s*([A-Za-z.]+)\s*:\s*(.*?)\s*")
-#: directives of a test beside its name
+#: directives of a test besides its name
 _ERROR, _MESSAGE = "expected.error", "expected.message"
 
 
@@ -22,10 +22,10 @@ class SqlTest:
 
     Attributes:
         path: its file.
-        name: what ``--@test`` says.
-        line: where that is, from 1.
+        name: the name in ``--@test``.
+        line: the line of ``--@test``, from 1.
         text: its statements; their lines are those of the file.
-        expected_error: the class of the error that it must end with, as ksqlDB names it; None: it must pass.
+        expected_error: ksqlDB's class name of the expected error; None: it must pass.
         expected_message: what the error's text must contain; empty: anything.
     """
 
@@ -43,7 +43,7 @@ class SqlTest:
 
 
 def find(places: Iterable[Path]) -> list[Path]:
-    """The files of tests: those that are named, and all ``.sql`` files below folders, in order.
+    """Test files: the named ones, and all ``.sql`` files below directories, in order.
 
     Raises:
         OptionProblem: there are none.
@@ -63,7 +63,7 @@ def read(path: Path) -> list[SqlTest]:
     """The tests of a file.
 
     Raises:
-        OptionProblem: it cannot be read, has no test, or a directive that is not known or in a wrong place.
+        OptionProblem: it cannot be read, has no test, or has an unknown or misplaced directive.
     """
     text = read_script(str(path))
     tests = list(_tests(path, text.split("\n")))
@@ -83,7 +83,7 @@ def _tests(path: Path, lines: list[str]) -> Iterator[SqlTest]:
         directive, value = match[1].lower(), match[2]
         if directive == "test":
             yield from _whole(test, path, body)
-            # as many empty lines as there are lines before, so that places are those of the file
+            # as many empty lines as there are lines before, so that positions are those of the file
             test, body = SqlTest(path, value, number), [""] * number
         elif directive not in (_ERROR, _MESSAGE):
             known = ", ".join(f"--@{name}" for name in ("test", _ERROR, _MESSAGE))

@@ -1,4 +1,4 @@
-"""``ksql-spark test PATH…``: runs files of tests on an engine of its own."""
+"""``ksql-spark test PATH…``: runs test files on a temporary engine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.tools.testing.files import SqlTest, find, read
 from ksql_spark.shell.tools.testing.running import Result, Runner
 
-#: properties of the engine that runs tests: offsets are committed soon after they are read
+#: properties of the test engine: offsets are committed soon after they are read
 _PROPERTIES = {"ksql.checkpoint.interval.ms": "5000", "ksql.service.id": "ksql_test_"}
 
 
@@ -28,7 +28,7 @@ def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
     console = Console()
     try:
-        # all files are read before the first test runs
+        # read all files before the first test runs
         tests = [test for path in find(options.paths) for test in read(path)]
         tests = [test for test in tests if options.only is None or options.only in test.name]
         if not tests:
@@ -46,7 +46,7 @@ def main(argv: Sequence[str]) -> int:
 
 @contextlib.contextmanager
 def _engine(options: argparse.Namespace, console: Console) -> Iterator[Client]:
-    """A client of an engine that runs as long as the block, with a Kafka broker and data of its own."""
+    """A client of an engine that runs for the duration of the block, with its own Kafka broker and data."""
     with tempfile.TemporaryDirectory(prefix="ksql-spark-test-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         lines = {**_PROPERTIES, **properties_of(options.properties)}

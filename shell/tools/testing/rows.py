@@ -1,4 +1,4 @@
-"""Rows of sources as their topics have them, one after the other."""
+"""Reads the rows of sources from their topics, one by one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ksql_spark.shell.client import Client, FrameStream, ServerError, Settings
 from ksql_spark.shell.statements import quoted_name
 
 _LOOK_S = 0.1
-#: columns that every source has without declaring them, and those that windowed ones have
+#: columns of every source, and those of windowed sources
 ROWTIME, WINDOW = "ROWTIME", ("WINDOWSTART", "WINDOWEND")
 
 
@@ -29,7 +29,7 @@ class Rows:
     Args:
         client: of the server.
         source: its name, quoted where necessary.
-        columns: what to read.
+        columns: the columns to read.
     """
 
     def __init__(self, client: Client, source: str, columns: Sequence[str]) -> None:
@@ -42,11 +42,11 @@ class Rows:
 
     @property
     def count(self) -> int:
-        """How many have been read."""
+        """How many rows have been read."""
         return self._count
 
     def next(self, timeout_s: float) -> Row | None:
-        """The next row; None if none comes within ``timeout_s`` seconds.
+        """The next row; None if none arrives within ``timeout_s`` seconds.
 
         Raises:
             ServerError: the query has ended.

@@ -1,4 +1,4 @@
-"""Runs tests, one after the other, on a server that has nothing else."""
+"""Runs tests one by one on an otherwise empty server."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from ksql_spark.shell.tools.testing.assertions import SCRATCH, AssertionFailed, 
 from ksql_spark.shell.tools.testing.files import SqlTest
 from ksql_spark.shell.tools.testing.rows import ROWTIME
 
-#: how often to look whether queries have read what there is
+#: how often to check whether queries have caught up
 _LOOK_S = 0.05
-#: ksqlDB's name for what an assertion that does not hold raises
+#: ksqlDB's name for the error of a failed assertion
 _ASSERTION_ERROR = "AssertionError"
-#: a query may be created by one that is dropped after it
+#: a query's source may be dropped only after the query
 _DROP_ROUNDS = 10
 
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a test: why it failed, or None; and how long it took."""
+    """The result of a test: why it failed, or None; and how long it took."""
 
     test: SqlTest
     failure: str | None
@@ -44,11 +44,11 @@ class Result:
 
 
 class Runner:
-    """Runs tests. What a test makes is dropped after it, with its topics.
+    """Runs tests. Everything that a test creates is dropped after it, with its topics.
 
     Args:
         client: of the server.
-        timeout_s: how long a record, or what queries have to read, may take.
+        timeout_s: how long to wait for a record, or for queries to catch up.
     """
 
     def __init__(self, client: Client, timeout_s: float) -> None:
@@ -60,7 +60,7 @@ class Runner:
         """Run a test.
 
         Raises:
-            ClientError: the server does not answer, or what the test has made cannot be dropped.
+            ClientError: the server does not respond, or something that the test created cannot be dropped.
         """
         began = time.monotonic()
         run = _Run(self._client, test, self._timeout_s)
@@ -105,12 +105,12 @@ class Runner:
     def _drop(self, kind: str, name: str) -> None:
         try:
             self._client.run(f"DROP {kind} {quoted_name(name)} DELETE TOPIC;")
-        except ServerError:  # another source has this topic, or it is a SOURCE, or is read by another
+        except ServerError:  # another source uses this topic, or it is a SOURCE, or another source reads it
             self._client.run(f"DROP {kind} {quoted_name(name)};")
 
 
 def _verdict(test: SqlTest, problem: Failure | None) -> str | None:
-    """Why a test has failed; None: it has passed."""
+    """Why a test failed; None if it passed."""
     if not test.expects_error:
         return None if problem is None else problem.located(test.path.name)
     place = f"{test.path.name}:{test.line}:1"
@@ -126,7 +126,7 @@ def _verdict(test: SqlTest, problem: Failure | None) -> str | None:
 
 
 class _Run:
-    """One test as it runs."""
+    """One run of a test."""
 
     def __init__(self, client: Client, test: SqlTest, timeout_s: float) -> None:
         self._client = client
@@ -140,7 +140,7 @@ class _Run:
         self._session.interrupt_ends_query_only = False
         self._assertions = Assertions(client, timeout_s)
         self._scripts: list[Path] = [test.path.resolve()]
-        #: what was made by CREATE FUNCTION
+        #: created by CREATE FUNCTION
         self.functions: list[str] = []
         #: the source that the last INSERT wrote to, and the latest time of all
         self._written: str | None = None
@@ -155,7 +155,7 @@ class _Run:
         return None
 
     def close(self) -> None:
-        """End all reading."""
+        """Stop reading."""
         self._assertions.close()
 
     def _run_text(self, text: str) -> None:
@@ -191,7 +191,7 @@ class _Run:
                 self._session.run(part)
 
     def _parsed(self, part: grammar.StatementText) -> Statement | None:
-        """The statement; None: the server says what is wrong with it."""
+        """The statement; None if the server reports an error in it."""
         variables = {name.upper(): value for name, value in self._session.variables.items()}
         try:
             return grammar.parse_statement(part, variables, allowed=grammar.StatementSet.TEST)
@@ -213,7 +213,7 @@ class _Run:
             self._scripts.pop()
 
     def _with_topic(self, part: grammar.StatementText, statement: CreateSource) -> grammar.StatementText:
-        """The statement, so that it makes its topic with one partition where there is none."""
+        """The statement, changed so that it creates a missing topic with one partition."""
         given: dict[str, Any] = {one.name.upper(): one.value for one in statement.properties}
         if not given or "PARTITIONS" in given:
             return part
@@ -225,7 +225,7 @@ class _Run:
     # ---- one record at a time ------------------------------------------------------------------------
 
     def _wait_for_turn(self, statement: InsertValues) -> None:
-        """Let queries read what was written to other sources before, unless time tells the order anyway."""
+        """Let queries catch up with other sources first, unless timestamps determine the order anyway."""
         at = _time(statement)
         is_other = self._written not in (None, statement.name)
         if is_other and (at is None or at <= self._latest):
@@ -234,10 +234,10 @@ class _Run:
         self._latest = max(self._latest, -1 if at is None else at)
 
     def _settle(self) -> None:
-        """Wait until each query has read its topics to their ends, those that are read by others first.
+        """Wait until each query has read its topics to the end, upstream queries first.
 
         Raises:
-            ClientError: a query has failed, or does not get there in time.
+            ClientError: a query has failed, or is too slow.
         """
         deadline = time.monotonic() + self._timeout_s
         (answer,) = self._client.run("SHOW QUERIES;")
@@ -266,7 +266,7 @@ class _Run:
 
 
 def _time(statement: InsertValues) -> int | None:
-    """The ROWTIME that a statement gives as a number; None: it gives none."""
+    """The ROWTIME that a statement gives as a number; None if it gives none."""
     for column, value in zip(statement.columns, statement.values, strict=False):
         if str(column.this).upper() == ROWTIME:
             text = grammar.render(value)
