@@ -128,7 +128,7 @@ class StatementExecutor:
         deadline = time.monotonic() + OTHERS_END_S
         while services.placement is not None and services.placement.has_others():
             if time.monotonic() > deadline or services.server.is_stopping():
-                log.warning("not all servers have ended their queries; the topics are deleted nevertheless")
+                log.warning("not all servers have ended their queries; deleting the topics anyway")
                 break
             time.sleep(0.1)
         return done

@@ -85,7 +85,7 @@ def create_queries(
 
     def shut_down() -> None:
         if not queries.shut_down() and kill_spark is not None:
-            log.warning("Spark is ended at once: some queries wait for Kafka")
+            log.warning("stopping Spark at once, because some queries wait for Kafka")
             kill_spark()
 
     lifecycle.on_stop(shut_down)
