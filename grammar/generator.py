@@ -348,6 +348,9 @@ QUERIES: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     nodes.AllFields: lambda self, node: f"{self.sql(node.this)}->*",
     nodes.ColumnDefinition: _column_definition,
     nodes.CommonTable: lambda self, node: f"{self.sql(node.this)} AS ({self.sql(node.query)})",
+    nodes.ErrorsOf: lambda self, node: _aliased(
+        self, f"ERRORS OF {self.sql(node.this)}", node.alias_identifier
+    ),
     nodes.Join: _join,
     nodes.OrderItem: _order_item,
     nodes.Property: lambda self, node: f"{self.sql(node.this)} = {self.sql(node.literal)}",

@@ -297,7 +297,7 @@ class Lambda(Node, exp.Condition):
 
 
 class Relation(Node):
-    """A relation of FROM: AliasedSource, Join or SubQuery."""
+    """A relation of FROM: AliasedSource, ErrorsOf, Join or SubQuery."""
 
 
 class AliasedSource(Relation):
@@ -327,6 +327,23 @@ class SubQuery(Relation):
     def alias_name(self) -> str | None:
         """The alias, if there is one."""
         return None if self.alias_identifier is None else str(self.alias_identifier.this)
+
+
+class ErrorsOf(Relation):
+    """``ERRORS OF query_id [[AS] alias]`` (beyond ksqlDB)."""
+
+    this = Arg[exp.Identifier](required=True)
+    alias_identifier = Arg[exp.Identifier | None]()
+
+    @property
+    def query_id(self) -> str:
+        """The query's id, as it was typed."""
+        return str(self.args["this"].this)
+
+    @property
+    def alias_name(self) -> str:
+        """The alias, or ERRORS if there is none."""
+        return "ERRORS" if self.alias_identifier is None else str(self.alias_identifier.this)
 
 
 class Join(Relation):

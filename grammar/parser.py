@@ -194,6 +194,10 @@ class KsqlParser(ExpressionParser):
             query = self.query()
             self.expect_symbol(TokenType.R_PAREN, ")")
             return self.build(nodes.SubQuery, start, query=query, alias_identifier=self._alias())
+        if self.is_word("ERRORS") and self.is_word("OF", ahead=1) and self.is_name(2):
+            self.skip(2)
+            query_id = self.source_name()
+            return self.build(nodes.ErrorsOf, start, this=query_id, alias_identifier=self._alias())
         name = self.source_name()
         return self.build(nodes.AliasedSource, start, this=name, alias_identifier=self._alias())
 

@@ -36,7 +36,7 @@ RESERVED = _words(
 )
 
 #: words of clauses beyond ksqlDB: special only where such a clause can begin, identifiers elsewhere
-CONTEXTUAL = _words("UNION ORDER OFFSET ASC DESC NULLS FIRST LAST RETURNS LANGUAGE PYTHON")
+CONTEXTUAL = _words("UNION ORDER OFFSET ASC DESC NULLS FIRST LAST RETURNS LANGUAGE PYTHON ERRORS OF")
 
 #: every keyword, for completion and highlighting
 KEYWORDS = NON_RESERVED | RESERVED | CONTEXTUAL

@@ -122,6 +122,12 @@ CONDITIONS: dict[str, Condition] = {
     "DISK_FULL": Condition(
         50000, "No space is left on the disk of {path}. Free some space, or use another --data-dir."
     ),
+    "ERRORS_NOT_KEPT": Condition(
+        40001,
+        "Errors are only counted, because there is no stream {stream} to read them from. Start the server "
+        "with ksql.logging.processing.topic.auto.create=true and "
+        "ksql.logging.processing.stream.auto.create=true.",
+    ),
     "FIELD_UNKNOWN": Condition(40001, "The STRUCT {operand} has no field '{name}'."),
     "FORBIDDEN": Condition(40300, "{what} needs the role {least}, and yours is {role}."),
     "FORMAT_SCHEMA": Condition(

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from ksql_spark.analyzer.errors_of import errors_of
 from ksql_spark.analyzer.failures import invalid, place
 from ksql_spark.analyzer.joins import Joined, bind_join, relations_of
 from ksql_spark.analyzer.naming import first_free
@@ -124,6 +125,9 @@ def named_query(from_item: nodes.Relation, context: Context) -> tuple[str, nodes
             return from_item.alias_name, query, replace(context, common_tables=visible)
         case nodes.SubQuery():
             return from_item.alias_name or "SUBQUERY", from_item.query, context
+        case nodes.ErrorsOf():
+            query = errors_of(from_item, context.metastore, context.config)
+            return from_item.alias_name, query, replace(context, common_tables={})
     raise invalid("This is not allowed in FROM.", from_item)
 
 

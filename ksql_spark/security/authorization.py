@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.grammar.nodes import AliasedSource, CommonTable, Statement, property_values
+from ksql_spark.grammar.nodes import AliasedSource, CommonTable, ErrorsOf, Statement, property_values
 from ksql_spark.grammar.statements.asserts import AssertTopic
 from ksql_spark.grammar.statements.connectors import CreateConnector, DropConnector
 from ksql_spark.grammar.statements.describe import (
@@ -207,6 +207,11 @@ def _reads(tree: Any, catalog: Catalog) -> Iterator[Need]:
     for relation in tree.find_all(AliasedSource):
         name = relation.source_name
         if name not in named or catalog.has(name):
+            yield Need(Role.READER, Kind.SOURCE, name)
+    for errors in tree.find_all(ErrorsOf):
+        # they show records of what the query reads; of a query that has ended nobody knows what that was
+        read = {name for used in catalog.uses(errors.query_id) for name in used.reads}
+        for name in sorted(read) or [errors.query_id]:
             yield Need(Role.READER, Kind.SOURCE, name)
 
 

@@ -138,9 +138,7 @@ class Authenticator:
                 takes = self._takes
                 raise Refused(f"This server requires authentication: send {takes}.", "no credentials")
             case _:
-                raise Refused(
-                    f"This server only accepts {self._takes}.", f"credentials of type {scheme!r}"
-                )
+                raise Refused(f"This server only accepts {self._takes}.", f"credentials of type {scheme!r}")
         if len(self._remembered) >= MAX_REMEMBERED:
             self._remembered = {}
         self._remembered[self._digest(header or "")] = (principal, until)

@@ -396,8 +396,7 @@ def complete_body(stream: QueryStream, format: Format) -> bytes:
 
 
 def complete_response(stream: QueryStream, format: Format) -> Response:
-    """The response to a query whose rows are complete: its body has a length, and nothing remains to be done.
-    """
+    """The response to a query whose rows are complete: its body has a length, and nothing remains to be done."""
     return Response(complete_body(stream, format), media_type=format.media_type)
 
 

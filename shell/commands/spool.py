@@ -24,6 +24,4 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
         raise CommandProblem(f"Cannot write to {path}: {error.strerror}.") from None
 
 
-COMMAND = Command(
-    "spool", "spool FILE|OFF", "copy input and output to a file", _run, most_arguments=99
-)
+COMMAND = Command("spool", "spool FILE|OFF", "copy input and output to a file", _run, most_arguments=99)

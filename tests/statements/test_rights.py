@@ -240,6 +240,8 @@ QUERIES = [
     "SELECT * FROM orders_t UNION ALL SELECT * FROM salary_t;",
     "SELECT o.v FROM orders_t o JOIN salary_t s ON o.k = s.k;",
     "SELECT COUNT(*) FROM salary_t;",
+    "SELECT * FROM ERRORS OF CTAS_SALARY_COUNTS_9;",
+    "SELECT o.v FROM orders_t o JOIN (SELECT * FROM ERRORS OF salary) s ON o.k = s.step;",
     "PRINT 'salaries';",
     "PRINT 'o';",
     "PRINT salaries FROM BEGINNING LIMIT 1;",

@@ -333,3 +333,28 @@ INSERT INTO s (k, a) VALUES ('y', 3);
 --@output ENTRIES ordered
 -- logger                                  | cause
 -- processing.CSAS_LATEST_4.KsqlTopic.Sink | ["It has no key, and the topic is compacted (cleanup.policy)."]
+
+--@test: ERRORS OF a query is a relation
+CREATE STREAM raw (v STRING) WITH (KAFKA_TOPIC = '${case}_o', VALUE_FORMAT = 'KAFKA', PARTITIONS = 1);
+CREATE STREAM s (a INT, t STRING) WITH (KAFKA_TOPIC = '${case}_o', VALUE_FORMAT = 'JSON');
+CREATE STREAM copy AS SELECT a, CAST(t AS INT) AS n FROM s EMIT CHANGES;
+CREATE STREAM other AS SELECT a FROM s EMIT CHANGES;
+CREATE STREAM bad AS
+  SELECT stage, step, partition, offset, message, cause, record, `TOPIC` = '${case}_o' AS is_topic
+  FROM ERRORS OF CSAS_COPY_3 EMIT CHANGES;
+INSERT INTO raw (v) VALUES ('{"a": 1');
+INSERT INTO s (a, t) VALUES (2, 'two');
+INSERT INTO s (a, t) VALUES (3, '3');
+--@output COPY ordered
+-- a | n
+-- 2 | NULL
+-- 3 | 3
+--@output BAD rowsort
+-- stage           | step                          | partition | offset | message                               | cause                                                        | record | is_topic
+-- DESERIALIZATION | KsqlTopic.Source.deserializer | 0         | 0      | The value of a record cannot be read. | Unexpected end-of-input: expected close marker for Object    | NULL   | true
+-- PROCESSING      | Project                       | NULL      | NULL   | Column N: CAST(T AS INTEGER) failed.  | There is a value that cannot be cast from STRING to INTEGER. | NULL   | false
+SELECT stage, COUNT(*) AS n FROM ERRORS OF CSAS_COPY_3 GROUP BY stage ORDER BY stage;
+--@rows
+-- stage           | n
+-- DESERIALIZATION | 1
+-- PROCESSING      | 1
