@@ -1,4 +1,6 @@
-"""Tokens that say which records a client knows of, so that an answer of any server has them."""
+"""Consistency tokens: they name the records that a client knows of, which a result of any server must
+include.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +12,20 @@ from collections.abc import Mapping
 
 from ksql_spark.errors import KsqlError
 
-#: topic -> partition -> the offset after the last record that is known of
+#: topic -> partition -> the offset after the last known record
 Offsets = Mapping[str, Mapping[int, int]]
 _VERSION = 1
-#: longer tokens are none of ours
+#: longer tokens are not ours
 _MAX_CHARACTERS = 100_000
 
 
 class Known:
-    """What a client learns beside an answer, collected while its request is carried out. Thread-safe."""
+    """What a client learns from a response, collected while its request runs. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._offsets: dict[str, dict[int, int]] = {}
-        #: queries that write what was asked for, and do not run: the answer may be old
+        #: stopped queries that write what was read: the result may be stale
         self.stopped: tuple[str, ...] = ()
 
     def note(self, topic: str, ends: Mapping[int, int]) -> None:
@@ -35,13 +37,13 @@ class Known:
 
     @property
     def token(self) -> str | None:
-        """What the client gets; None if it knows of nothing."""
+        """The token for the client; None if there is nothing to report."""
         with self._lock:
             return encode(self._offsets) if self._offsets else None
 
 
 def encode(offsets: Offsets) -> str:
-    """The token of ``offsets``, text that needs no quoting anywhere."""
+    """The token of ``offsets``, a text that never needs quoting."""
     body = {topic: {str(p): end for p, end in ends.items()} for topic, ends in offsets.items()}
     text = json.dumps([_VERSION, body], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
@@ -51,7 +53,7 @@ def decode(token: str) -> Offsets:
     """The offsets of a token.
 
     Raises:
-        KsqlError: BAD_REQUEST, it is none of ours.
+        KsqlError: BAD_REQUEST, it is not one of ours.
     """
     try:
         if len(token) > _MAX_CHARACTERS:
@@ -66,7 +68,7 @@ def decode(token: str) -> Offsets:
 
 
 def _offset(end: object) -> int:
-    """An offset, a 64-bit integer in Kafka. Raises ValueError for another."""
+    """An offset, a 64-bit integer in Kafka. Raises ValueError for anything else."""
     if type(end) is not int or not -(2**63) <= end < 2**63:
         raise ValueError
     return end

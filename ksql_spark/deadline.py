@@ -1,7 +1,7 @@
-"""How long a statement may be planned, and whether anybody still wants it: asked between steps of planning.
+"""Deadlines for planning a statement, checked between planning steps.
 
-Parsing, binding and lowering are pure and single-threaded, so that nothing but themselves can end them. They
-call check() for each expression; it costs next to nothing where no deadline is set.
+Parsing, binding and lowering are pure and single-threaded, so only they themselves can stop. They call
+check() for each expression, which costs next to nothing without a deadline.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from ksql_spark.errors import KsqlError
 
 
 class Deadline:
-    """An end of planning.
+    """A deadline for planning.
 
     Args:
-        limit_s: how long it may take from now on, seconds; 0 for no limit.
+        limit_s: the time limit from now on, seconds; 0 for no limit.
         interruption: the condition that ends it at once, STATEMENT_CANCELLED or STOPPED; None for none.
     """
 
@@ -28,7 +28,7 @@ class Deadline:
         self._interruption = interruption
 
     def check(self) -> None:
-        """Return where planning may go on.
+        """Return if planning may continue.
 
         Raises:
             KsqlError: STATEMENT_TIMEOUT, STATEMENT_CANCELLED, STOPPED.
@@ -45,7 +45,7 @@ _CURRENT: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
 @contextlib.contextmanager
 def limited(deadline: Deadline) -> Iterator[None]:
-    """Let check() keep to ``deadline`` within the block, in this thread."""
+    """Apply ``deadline`` to check() within the block, in this thread."""
     token = _CURRENT.set(deadline)
     try:
         yield
@@ -54,7 +54,7 @@ def limited(deadline: Deadline) -> Iterator[None]:
 
 
 def check() -> None:
-    """Return where there is no deadline, or it is still to come.
+    """Return if there is no deadline, or it has not passed.
 
     Raises:
         KsqlError: STATEMENT_TIMEOUT, STATEMENT_CANCELLED, STOPPED.

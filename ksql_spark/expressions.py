@@ -21,7 +21,7 @@ from ksql_spark.grammar.words import RESERVED
 from ksql_spark.types import DOUBLE, NULL, SqlType, quote_identifier
 
 _BARE_NAME = re.compile(r"[A-Z_][A-Z0-9_@]*")
-#: words that start a constructor where a bracket follows them
+#: words that start a constructor if a bracket follows them
 _CONSTRUCTORS = frozenset(("ARRAY", "MAP", "STRUCT"))
 
 
@@ -73,7 +73,7 @@ class Literal:
 class Members:
     """The members of an IN list that are all constants, of ``type`` each and none NULL: one operand of IN.
 
-    However long the list is, each pass over an expression sees one node.
+    However long the list is, a pass over the expression sees one node.
     """
 
     values: tuple[Any, ...]

@@ -1,7 +1,7 @@
-"""``python -m ksql_spark.prepare``: make starts fast.
+"""``python -m ksql_spark.prepare``: prepares fast starts.
 
-It runs typical statements once, on an engine of its own, and keeps an archive of the classes that Spark's JVM
-has loaded for them. ``make setup`` calls it.
+It runs typical statements once, on its own engine, and stores an archive of the classes that Spark's JVM has
+loaded for them. ``make setup`` calls it.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ POLL_S = 0.1
 
 
 def main() -> int:
-    """Write the archive if it is not there yet; the exit code."""
+    """Write the archive unless it exists; returns the exit code."""
     try:
         with tempfile.TemporaryDirectory(prefix="ksql-spark-prepare-", ignore_cleanup_errors=True) as folder:
             record(Path(folder), lambda text: print(text, flush=True))
-    except KsqlError as error:  # starts are slower without it, nothing else
+    except KsqlError as error:  # without it starts are slower, nothing else
         print(f"No archive of classes: {error.message}", file=sys.stderr)
     except KeyboardInterrupt:
         return 130
@@ -53,10 +53,10 @@ def main() -> int:
 
 
 def record(folder: Path, report: Callable[[str], None]) -> bool:
-    """Write the archive, with ``folder`` for everything that the engine writes; False if it was there.
+    """Write the archive, with ``folder`` for everything that the engine writes; False if it already exists.
 
     Raises:
-        KsqlError: something could not be started.
+        KsqlError: a part did not start.
     """
     process = SparkProcess(folder / "spark", memory="1g", records_classes=True)
     if process.class_archive(report).file.is_file():

@@ -15,7 +15,7 @@ AVRO, JSON, PROTOBUF = "AVRO", "JSON", "PROTOBUF"
 
 @dataclass(frozen=True)
 class Reference:
-    """The name that a schema has for another one, and its place in the registry."""
+    """The name by which a schema refers to another one, and that one's place in the registry."""
 
     name: str
     subject: str
@@ -27,12 +27,9 @@ class RegisteredSchema:
     """A schema in a registry.
 
     Args:
-        id: its id in the registry.
-        kind: AVRO, JSON or PROTOBUF.
-        text: the schema itself.
-        references: the schemas it refers to, also indirectly: name (of an import, a $ref, a type) -> text;
-            each after those that it refers to itself.
-        refers: where the registry has those that it refers to directly.
+        id: its id in the registry. kind: AVRO, JSON or PROTOBUF. text: the schema itself. references: the
+        schemas it refers to, also indirectly: name (of an import, a $ref, a type) -> text, in dependency
+        order. refers: the registry's places of its direct references.
     """
 
     id: int
@@ -45,51 +42,51 @@ class RegisteredSchema:
 class SchemaRegistry(Protocol):
     """Schemas by subject and by id. Calls may take seconds.
 
-    Every call raises KsqlError REMOTE_UNREACHABLE or REMOTE_REFUSED if the registry does not answer.
+    Every call raises KsqlError REMOTE_UNREACHABLE or REMOTE_REFUSED if the registry does not respond.
     """
 
     @property
     def url(self) -> str:
-        """Its address; where it is started only when it is needed, valid once it runs."""
+        """Its address; for an on-demand registry, valid once it is running."""
 
     @property
     def address(self) -> str | None:
-        """Where it answers now; None: it is started only when it is needed, and was not yet."""
+        """Its current address; None for an on-demand registry that has not started."""
 
     def require(self) -> None:
-        """Make sure that it is there for records to come, if it is started only when it is needed.
+        """Make sure that it is available for future records, if it starts on demand.
 
         Raises:
             KsqlError: it cannot be started.
         """
 
     def has_schemas(self) -> bool:
-        """Whether it may have any; asking does not start it. False: it was never needed before."""
+        """Whether it may have schemas; does not start it. False if it was never needed."""
 
     def problem(self) -> str | None:
-        """Why it cannot be used now, if so; one that starts when it is needed is not started by asking."""
+        """Why it currently cannot be used, or None; does not start an on-demand registry."""
 
     def latest(self, subject: str) -> RegisteredSchema | None:
-        """The newest schema of ``subject``, or None if there is no such subject."""
+        """The newest schema of ``subject``, or None if the subject does not exist."""
 
     def by_id(self, schema_id: int) -> RegisteredSchema | None:
         """The schema with this id, or None."""
 
     def kept(self, schema_id: int | UUID) -> RegisteredSchema | None:
-        """Like ``by_id``, but asked only once for an id that there is: for records. A UUID is its GUID."""
+        """Like ``by_id``, but caches existing ids, for reading records. A UUID is a GUID."""
 
     def incompatibility(self, subject: str, schema: RegisteredSchema) -> str | None:
-        """Why ``schema`` cannot be registered under ``subject``, in the registry's words; None: it can be."""
+        """Why ``schema`` cannot be registered under ``subject``, in the registry's words; None if it can."""
 
     def register(self, subject: str, schema: RegisteredSchema) -> int:
-        """Register ``schema``, whose id counts for nothing, under ``subject``, and return its id.
+        """Register ``schema``, ignoring its id, under ``subject``, and return the new id.
 
         Raises:
             KsqlError: SCHEMA_INCOMPATIBLE with the registry's words.
         """
 
     def subjects(self, schema_id: int) -> list[str]:
-        """The subjects of the schema with this id; empty if there is no such id."""
+        """The subjects of the schema with this id; empty if the id does not exist."""
 
 
 #: how subjects are named, by the names of Confluent's strategies
@@ -103,9 +100,9 @@ def subject_of(topic: str, is_key: bool, strategy: str = TOPIC_NAME, record: str
 
     Args:
         topic: the topic.
-        is_key: whether it is that of keys.
+        is_key: whether it is the subject of keys.
         strategy: one of STRATEGIES.
-        record: the full name of the record or message; without one, the topic's name counts.
+        record: the full name of the record or message; without one, the topic's name is used.
     """
     if strategy == TOPIC_NAME or record is None:
         return f"{topic}-{'key' if is_key else 'value'}"

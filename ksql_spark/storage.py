@@ -1,6 +1,6 @@
-"""Folders of files that outlive a process: what queries resume from, and our notes beside it.
+"""Directories of files that outlive a process: what queries resume from, and our notes beside it.
 
-All of it is reached by this port, so that it can lie on this machine or where all machines reach it.
+This port is the only access to them, so that they may be on this machine or on shared storage.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from typing import Protocol
 
 
 class Folder(Protocol):
-    """A folder, which need not exist yet. Names are those of files or folders directly in it."""
+    """A directory, which need not exist yet. Names are those of files or directories directly in it."""
 
     @property
     def uri(self) -> str:
-        """Where it is, as Spark takes it."""
+        """Its URI in Spark's form."""
 
     def __str__(self) -> str:
-        """Where it is, for people."""
+        """Its location in readable form."""
 
     def sub(self, name: str) -> Folder:
-        """A folder in it."""
+        """A subdirectory."""
 
     def exists(self) -> bool:
-        """Whether there is such a folder.
+        """Whether the directory exists.
 
         Raises:
-            OSError: it cannot be found out.
+            OSError: this cannot be determined.
         """
 
     def names(self) -> list[str]:
-        """The names of what is in it; none if it does not exist.
+        """The names of its entries; empty if it does not exist.
 
         Raises:
             OSError: it cannot be read.
@@ -42,31 +42,31 @@ class Folder(Protocol):
         """The text of a file.
 
         Raises:
-            FileNotFoundError: there is no such file.
+            FileNotFoundError: the file does not exist.
             OSError: it cannot be read.
             ValueError: it is not text.
         """
 
     def write(self, name: str, text: str) -> None:
-        """Write a file, as a whole or not at all; the folder is made if it does not exist.
+        """Write a file atomically; creates the directory if it does not exist.
 
         Raises:
             OSError: it cannot be written.
         """
 
     def forget(self, name: str) -> None:
-        """Remove a file, if it is there.
+        """Remove a file if it exists.
 
         Raises:
             OSError: it cannot be removed.
         """
 
     def remove(self) -> None:
-        """Remove the folder with all that is in it, as far as that is possible."""
+        """Remove the directory with its contents, as far as possible."""
 
 
 class LocalFolder:
-    """A folder on this machine, or one that looks like that.
+    """A directory on this machine, or one that is mounted.
 
     Args:
         path: where it is.
@@ -110,7 +110,7 @@ class LocalFolder:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        self._checksum(name).unlink(missing_ok=True)  # of what was there before
+        self._checksum(name).unlink(missing_ok=True)  # of the previous contents
         written.replace(self.path / name)
 
     def forget(self, name: str) -> None:
@@ -125,5 +125,5 @@ class LocalFolder:
             shutil.rmtree(self.path, ignore_errors=True)
 
     def _checksum(self, name: str) -> Path:
-        """The file with the checksum that Hadoop's local file system compares a file with."""
+        """The checksum file against which Hadoop's local file system verifies a file."""
         return self.path / f".{name}.crc"

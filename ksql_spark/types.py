@@ -20,7 +20,7 @@ class Primitive:
         return self.name
 
 
-#: arithmetic with more digits than any DECIMAL has; Python's own has 28
+#: arithmetic with more digits than any DECIMAL has; Python's default has 28
 EXACT = Context(prec=1000)
 
 

@@ -38,15 +38,15 @@ def infer_columns(
     """The statement with the columns that it does not list; unchanged if no columns are missing.
 
     A key or value without columns, whose format keeps schemas in a registry, gets the columns of the latest
-    schema of its subject, or of the schema in KEY_SCHEMA_ID or VALUE_SCHEMA_ID. With INFER = 'sample', the
-    formats and columns that are missing are those of records in the topic (beyond ksqlDB). The command log
-    stores the result, so that nobody is asked again; do not call this function with it.
+    schema of its subject, or of the schema in KEY_SCHEMA_ID or VALUE_SCHEMA_ID. With INFER = 'sample',
+    missing formats and columns come from records in the topic (beyond ksqlDB). The command log stores the
+    result, so that nobody is asked again; do not call this function on replay.
 
     Args:
         statement: CREATE [OR REPLACE] [SOURCE] STREAM | TABLE as the user wrote it.
         config: server and session properties.
         registry: None if none is configured.
-        sample: gives records of a topic, for INFER.
+        sample: returns records of a topic, for INFER.
 
     Raises:
         KsqlError: SCHEMA_REGISTRY_MISSING; SCHEMA_UNKNOWN; INVALID_STATEMENT for a schema without columns in
@@ -106,7 +106,7 @@ def _side(
 
 # ---- from samples --------------------------------------------------------------------------------------
 
-#: gives records of a topic
+#: returns records of a topic
 Sampler = Callable[[str], Sequence[Sample]]
 #: INFER
 SAMPLE = "sample"
@@ -160,7 +160,7 @@ def _format_of(
     side: str, given: Properties, config: Mapping[str, Any], data: Sequence[bytes],
     registry: SchemaRegistry | None,
 ) -> tuple[str, bool]:  # fmt: skip
-    """The format of a side, guessed where it is not given; and whether it is."""
+    """The format of a side, guessed if it is not given; and whether it was guessed."""
     name, node = given.format_name(side)
     default = settings.text(config, "ksql.persistence.default.format.value") if side == "VALUE" else None
     if name is None and default is not None:
@@ -204,7 +204,7 @@ def _proposed(
 
 
 def _without_maps(type_: SqlType) -> SqlType:
-    """A key has no MAP; its text is a STRING."""
+    """Keys cannot contain MAPs; their text becomes a STRING."""
     match type_:
         case Map():
             return STRING
@@ -294,7 +294,8 @@ def with_schema_ids(sink: DataSource, given: Properties, registry: SchemaRegistr
     of the schema are written with their defaults.
 
     Raises:
-        KsqlError: SCHEMA_REGISTRY_MISSING; a format without schemas, no such schema, columns that do not fit.
+        KsqlError: SCHEMA_REGISTRY_MISSING; a format without schemas, an unknown schema, columns that do not
+        match.
     """
     key = _fitting("KEY", sink.key_format, sink.schema.key, sink, given, registry)
     value = _fitting("VALUE", sink.value_format, sink.schema.value, sink, given, registry)

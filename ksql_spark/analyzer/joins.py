@@ -170,7 +170,7 @@ def bind_join(
             and isinstance(left_key, ColumnRef)
             and left_key.name not in left.candidates
         ):
-            # a FULL join below: the key is not in this column where its side has no row
+            # a FULL join below: this column lacks the key if its side has no row
             left_key = ColumnRef(left.default_key, left_key.type)
     keys: tuple[str, ...] = ()
     if join_type == REPLICATED and isinstance(left, Joined):
@@ -359,7 +359,7 @@ def _check_windows(
     left_key: Expression,
     right_key: Expression,
 ) -> None:
-    """Check that a windowed side joins another windowed side, by the keys (reference §2.7)."""
+    """Check that a windowed side joins another windowed side by its keys (reference §2.7)."""
     first = relations_of(left)[0]
 
     def described(relation: BoundRelation) -> str:

@@ -1,6 +1,6 @@
-"""Key look-ups: which keys the rows of a pull query can have, and errors for queries that need a scan.
+"""Key lookups: which keys the rows of a pull query can have, and errors for queries that need a scan.
 
-Look-ups only narrow what is read: the whole WHERE is still evaluated.
+Lookups only narrow what is read: the whole WHERE is still evaluated.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def narrow(root: Node) -> tuple[tuple[KeyLookup, ...] | None, ...]:
 
 
 def _narrow(node: Node, known: list[_Alternative]) -> Iterable[tuple[KeyLookup, ...] | None]:
-    """Look-ups of the sources below ``node``; ``known``: conditions on its columns, as alternatives."""
+    """Lookups of the sources below ``node``; ``known``: conditions on its columns, as alternatives."""
     match node:
         case Source(source):
             keys = [node.column_name(c.name) for c in source.schema.key]
@@ -144,7 +144,7 @@ def _with_equals(known: list[_Alternative], equal: list[tuple[str, str]]) -> lis
     result = []
     for alternative in known:
         more = dict(alternative)
-        for _ in equal:  # often enough to go through chains of equalities
+        for _ in equal:  # often enough to follow chains of equalities
             for left, right in equal:
                 for name, other in ((left, right), (right, left)):
                     if name in more:
@@ -195,8 +195,8 @@ def check_scan(
 ) -> None:
     """If configuration disables scans, refuse a WHERE that needs one (reference §2.5).
 
-    Each disjunct of the WHERE must be a look-up; or there is only one, and it is a range scan, which windowed
-    tables do not have.
+    Each disjunct of the WHERE must be a lookup; or there is only one, and it is a range scan, which windowed
+    tables do not support.
 
     Raises:
         KsqlError: INVALID_STATEMENT.
@@ -214,7 +214,7 @@ def check_scan(
     )
     reasons = [r for d in disjuncts if (r := _needs_scan(d, source, has_ranges)) is not None]
     if reasons:
-        # what is wrong with one disjunct says more
+        # the problem of one disjunct says more
         reason = next((r for r in reasons if r != _SCAN_NEEDED), _SCAN_NEEDED)
         raise invalid(reason, query.where, hint=SCAN_HINT)
 

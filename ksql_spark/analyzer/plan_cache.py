@@ -1,8 +1,8 @@
-"""Plans of pull queries by the text of their statements, so that the same look-up is bound once.
+"""Caches plans of pull queries by the text of their statements, so that the same lookup is bound once.
 
-A text is known by its template: what is left without its literals (grammar.literals). Whether the plan is the
-same for all values is found out, not assumed: the template is bound a second time with other values, and the
-plan of these, with the first values put in, has to be the first plan.
+The key is a text's template, which is the text without its literals (grammar.literals). Whether the plan is
+the same for all values is tested, not assumed: the template is bound a second time with other values, and
+substituting the first values into that plan must give the first plan.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ksql_spark.metastore.sources import DataSource
 
 #: longer texts are bound each time
 MAX_CHARACTERS = 10_000
-#: values that stand for others, of the same type; each statement has few
+#: values that stand for others of the same type; each statement has few
 _INTS, _BIGINTS, _STRING = 1_970_000_000, 8_970_000_000_000_000_000, "\ue000{}\ue000"
 _MAX_VALUES = 100_000
 
@@ -31,24 +31,24 @@ Make = Callable[[Values], Any]
 
 
 class Known:
-    """A plan that is known: for all values of its template, or for one text.
+    """A cached plan: for all values of its template, or for one text.
 
     Args:
-        make: makes the plan of values.
-        pattern: the plan with other values in the place of a statement's.
-        places: such a value -> which value of the statement is in its place.
+        make: makes the plan for given values.
+        pattern: the plan with placeholder values.
+        places: placeholder -> the index of the statement's value.
     """
 
     def __init__(self, make: Make, pattern: PullQuery, places: Mapping[Value, int]) -> None:
         self.make = make
         self.pattern = pattern
         self.places = places
-        #: what the runtime has made of the pattern; dropped with the plan
+        #: what the runtime has derived from the pattern; dropped with the plan
         self.compiled: Any = None
 
 
 class Found(NamedTuple):
-    """A known plan, and the values of the statement for which it was found."""
+    """A cached plan, and the values of the statement for which it was found."""
 
     known: Known
     values: Values
@@ -61,10 +61,10 @@ class Found(NamedTuple):
 
 
 class PlanCache:
-    """The plans used last. Thread-safe.
+    """The most recently used plans. Thread-safe.
 
     Args:
-        size: how many plans are kept.
+        size: the maximum number of plans.
     """
 
     def __init__(self, size: int = 1000) -> None:
@@ -77,7 +77,7 @@ class PlanCache:
         self.misses = 0
 
     def find(self, of: object, settings: Hashable, text: str) -> Found | None:
-        """The plan of the statement ``text``; None if it is not known.
+        """The plan of the statement ``text``; None if it is not cached.
 
         Args:
             of: the catalog and configuration: those for another object are dropped.
@@ -89,7 +89,7 @@ class PlanCache:
         return self.found(of, settings, text, take_out(text))
 
     def found(self, of: object, settings: Hashable, text: str, template: Template) -> Found | None:
-        """As find(), for a statement whose ``template`` is known."""
+        """Like find(), for a statement whose ``template`` is known."""
         with self._lock:
             if self._of is not of:
                 self._of = of
@@ -106,7 +106,7 @@ class PlanCache:
     def note(
         self, of: object, settings: Hashable, text: str, plan: PullQuery, bind: Callable[[str], object]
     ) -> None:
-        """Keep ``plan``, the plan of the statement ``text``.
+        """Cache ``plan``, the plan of the statement ``text``.
 
         Args:
             of: as for find().
@@ -127,25 +127,25 @@ class PlanCache:
 
 
 def is_cacheable(text: str, most_characters: int = MAX_CHARACTERS) -> bool:
-    """Whether the template of ``text`` is not another text's: NUL begins the marks of templates."""
+    """Whether the template of ``text`` cannot be another text's: NUL begins the placeholders of templates."""
     return len(text) <= most_characters and "\0" not in text
 
 
 def _for_all_values(template: Template, plan: PullQuery, bind: Callable[[str], object]) -> Known | None:
-    """The plan with any values; None if it depends on the values otherwise."""
+    """The plan for any values; None if it depends on the values in other ways."""
     others = tuple(_other(value, i) for i, value in enumerate(template.values))
     if len(others) > _MAX_VALUES or set(others) & set(template.values):
         return None
     try:
         second = bind(put_in(Template(template.text, others)))
-    except KsqlError:  # a value that has to be of some form, such as a date
+    except KsqlError:  # a value that needs some form, such as a date
         return None
     places = {other: i for i, other in enumerate(others)}
     used: set[int] = set()
     make = _maker(second, places, used) or (lambda _: second)
     if len(used) < len(others) or make(template.values) != plan:
         return None
-    assert isinstance(second, PullQuery)  # as the first plan
+    assert isinstance(second, PullQuery)  # like the first plan
     return Known(make, second, places)
 
 
@@ -156,7 +156,9 @@ def _other(value: Value, number: int) -> Value:
 
 
 def _maker(part: object, places: dict[Value, int], used: set[int]) -> Make | None:
-    """A function from values to ``part`` with them; None if no value is in it. Notes which were ``used``."""
+    """A function from values to ``part`` with them; None if it contains no value. Records which were
+    ``used``.
+    """
     match part:
         case Literal(value, type_) if _is_place(value, places):
             place = places[value]

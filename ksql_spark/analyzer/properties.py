@@ -45,7 +45,7 @@ PROPERTIES: dict[str, Rule] = {
     "KEY_SCHEMA_FULL_NAME": Rule("string"),
     "KEY_SCHEMA_ID": Rule("integer"),
     "ORDER": Rule("string", frozenset({CREATE_AS, INSERT})),
-    # each partition is files and memory of the broker, which a greater number brings down
+    # each partition costs the broker files and memory, so a larger number could bring it down
     "PARTITIONS": Rule("integer", least=1, most=10_000),
     "QUERY_ID": Rule("string", frozenset({INSERT})),
     "REPLICAS": Rule("integer", least=-1, most=10_000),
@@ -74,12 +74,12 @@ _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _LAST_MS = 253_402_300_799_999
 _UNITS = {"MILLISECOND": 1, "SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
 _NULLABLE = ("OPTIONAL", "WRAPPER")
-#: what DELIMITED reads as something else
+#: characters that DELIMITED reads as something else
 _NO_DELIMITERS = ('"', "\r", "\n")
-#: formats whose schemas are names of types in other languages, and such a name
+#: formats whose schemas are type names in other languages, and the pattern of such names
 _NAMED_TYPES = ("AVRO", "PROTOBUF")
 _FULL_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.A)
-#: side -> the property that says how subjects are named
+#: side -> the property that determines how subjects are named
 _STRATEGY = {
     "KEY": "ksql.schema.registry.key.subject.name.strategy",
     "VALUE": "ksql.schema.registry.value.subject.name.strategy",
@@ -204,7 +204,7 @@ class Properties:
         return None if value is None else str(value)
 
     def start(self) -> Start:
-        """Where START makes a new query begin to read (beyond ksqlDB); None if it is not given.
+        """Where a new query starts reading according to START (beyond ksqlDB); None if it is not given.
 
         Raises:
             KsqlError: it is neither earliest, latest nor a time.
@@ -393,7 +393,7 @@ def with_naming(spec: FormatSpec, side: str, config: Mapping[str, Any]) -> Forma
     given = settings.text(config, _STRATEGY[side])
     if given is None or not CAPABILITIES[spec.name].registry:
         return spec
-    strategy = given.strip().rpartition(".")[2]  # as for other programs, it may be a Java class
+    strategy = given.strip().rpartition(".")[2]  # as in other programs, it may be a Java class
     if strategy not in STRATEGIES:
         reason = f"Expected one of {', '.join(STRATEGIES)}"
         raise KsqlError("PROPERTY_INVALID", name=_STRATEGY[side], value=given, reason=reason)
@@ -409,7 +409,7 @@ def _identifier(text: str) -> str:
 
 
 def check_topic_name(name: str, node: nodes.Property | None) -> None:
-    """Whether Kafka could have a topic of this name.
+    """Check that Kafka supports a topic of this name.
 
     Raises:
         KsqlError: PROPERTY_IN_WITH.
@@ -422,7 +422,7 @@ def check_topic_name(name: str, node: nodes.Property | None) -> None:
 
 
 def _shown(value: Any) -> str:
-    """A wrong value in an error, of a long one its beginning."""
+    """An invalid value for an error message, truncated if long."""
     return repr(value if not isinstance(value, str) or len(value) <= 60 else f"{value[:57]}...")
 
 

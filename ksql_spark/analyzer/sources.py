@@ -294,8 +294,8 @@ def bind_alter_source(statement: AlterSource, metastore: MetaStore) -> DataSourc
     """The stream or table with the columns of ALTER … ADD COLUMN appended (reference §2.3).
 
     Raises:
-        KsqlError: SOURCE_UNKNOWN; INVALID_STATEMENT if the kind is wrong, the source is read-only or was made
-            by a query, or a column exists.
+        KsqlError: SOURCE_UNKNOWN; INVALID_STATEMENT if the kind is wrong, the source is read-only or was
+        created by a query, or a column exists.
     """
     with within_statement(statement):
         source = metastore.require(statement.name, place(statement.this))

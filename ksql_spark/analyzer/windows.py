@@ -7,7 +7,7 @@ from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import WindowSpec
 
 DAY_MS = 24 * 3_600_000
-#: the most windows that a record may be in: each has a state, and a result, that a task keeps in memory
+#: the maximum number of windows that may contain a record: a task keeps state and a result for each in memory
 MAX_WINDOWS = 100_000
 
 

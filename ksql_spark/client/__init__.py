@@ -1,7 +1,7 @@
 """A client for programs: ``from ksql_spark.client import connect``.
 
-It speaks the REST API, and of all that the server needs it needs httpx alone. A Connection is one of Python's
-DB-API 2.0 (PEP 249) for statements and pull queries; ``stream`` gives the rows of push queries as they come.
+It speaks the REST API and depends only on httpx. A Connection implements Python's DB-API 2.0 (PEP 249) for
+statements and pull queries; ``stream`` yields the rows of push queries as they arrive.
 
     with connect("http://localhost:8088") as connection:
         cursor = connection.cursor()
@@ -34,7 +34,7 @@ from ksql_spark.client.frames import FrameStream
 apilevel = "2.0"
 #: threads may share this module, and connections
 threadsafety = 2
-#: ``?``; ``:name`` works, too, with a mapping
+#: ``?``; ``:name`` also works, with a mapping
 paramstyle = "qmark"
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The same for asyncio."""
+"""The client for asyncio."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class AsyncConnection:
         await self._http.aclose()
 
     async def fetch(self, text: str, parameters: Parameters = None) -> list[tuple[Any, ...]]:
-        """All rows of a SELECT that ends."""
+        """All rows of a finite SELECT."""
         return [row async for row in self.stream(text, parameters)]
 
     async def stream(self, text: str, parameters: Parameters = None) -> AsyncIterator[tuple[Any, ...]]:
@@ -84,7 +84,7 @@ class AsyncConnection:
                 yield row
 
     async def run(self, text: str, parameters: Parameters = None) -> list[dict[str, Any]]:
-        """Run statements that are not queries; what each answers, as the REST API has it."""
+        """Run statements that are not queries; returns their results in the form of the REST API."""
         settings = self._settings
         body = protocol.statement_body(
             text, parameters, settings.properties, self._sequence, settings.variables
@@ -103,7 +103,7 @@ class AsyncConnection:
         return entities
 
     async def insert(self, target: str, rows: Iterable[Mapping[str, Any]]) -> int:
-        """Write rows, given by their columns' names; return how many once the brokers have them."""
+        """Write rows, given by column names; returns their number once the brokers have acknowledged them."""
         count = 0
         content = _again(protocol.insert_lines(target, rows))
         answer, url = await self._send("/inserts-stream", content=content)
@@ -115,10 +115,10 @@ class AsyncConnection:
         return count
 
     async def _send(self, path: str, **arguments: Any) -> tuple[httpx.Response, str]:
-        """The answer of the first server that can be reached, and its address.
+        """The response of the first reachable server, and its address.
 
         Raises:
-            UnreachableError: there is none.
+            UnreachableError: no server is reachable.
             InterfaceError: the connection is closed.
         """
         for url in self._servers.attempts():
@@ -132,7 +132,7 @@ class AsyncConnection:
 
 
 async def _check(answer: httpx.Response, url: str) -> None:
-    """Whether ``answer``, of the server at ``url``, is a result. Raises DatabaseError."""
+    """Check that ``answer``, from the server at ``url``, is a result. Raises DatabaseError."""
     if answer.status_code != httpx.codes.OK:
         with protocol.reading(url):
             content = await answer.aread()

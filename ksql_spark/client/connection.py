@@ -1,4 +1,4 @@
-"""Connections, cursors and streams that block."""
+"""Blocking connections, cursors and streams."""
 
 from __future__ import annotations
 
@@ -41,15 +41,12 @@ def connect(
     """A connection to the server at ``url``.
 
     Args:
-        url: its address, or those of several servers that share queries, separated by commas: where one
-            cannot be reached, the next one is asked.
-        auth: user and password.
-        token: a bearer token.
-        verify: a file of certificate authorities, or an ssl.SSLContext; False checks nothing.
-        cert: a client's certificate, as httpx takes it.
-        properties: of all statements, such as ``auto.offset.reset``.
-        reads_own_writes: whether queries, of any server, see what this connection has inserted before.
-        trust_env: whether proxies of the environment are used.
+        url: its address, or those of several servers that share queries, separated by commas: if one cannot
+        be reached, the next one is tried. auth: user and password. token: a bearer token. verify: a file of
+        certificate authorities, or an ssl.SSLContext; False checks nothing. cert: a client certificate in
+        httpx's form. properties: properties for all statements, such as ``auto.offset.reset``.
+        reads_own_writes: whether queries on any server see this connection's earlier inserts.
+        trust_env: whether to use proxies from the environment.
     """
     http = httpx.Client(**http_settings(auth, token, verify, cert, trust_env))
     return Connection(http, properties or {}, reads_own_writes, addresses(url))
@@ -74,7 +71,7 @@ def http_settings(
 
 
 class Connection:
-    """A connection of DB-API 2.0, without transactions: statements take effect at once; see connect()."""
+    """A DB-API 2.0 connection without transactions: statements take effect at once; see connect()."""
 
     def __init__(
         self,
@@ -87,7 +84,7 @@ class Connection:
         self._servers = Servers(urls)
         self._settings = protocol.Settings(properties)
         self._reads_own_writes = reads_own_writes
-        #: what the next query has to know of
+        #: what the next query must see
         self._token: str | None = None
         self._sequence: int | None = None
 
@@ -108,10 +105,10 @@ class Connection:
         return self.cursor().execute(text, parameters)
 
     def commit(self) -> None:
-        """Nothing: all has been written."""
+        """Does nothing: everything has been written."""
 
     def rollback(self) -> None:
-        """There are no transactions. Raises NotSupportedError."""
+        """Not supported. Raises NotSupportedError."""
         raise NotSupportedError("Transactions are not supported: statements take effect at once.")
 
     def close(self) -> None:
@@ -126,16 +123,16 @@ class Connection:
         resumable: bool = False,
         after: str | None = None,
     ) -> Stream:
-        """Start a SELECT; its rows come as they arrive, those of a push query without end.
+        """Start a SELECT; returns its rows as they arrive. Those of a push query never end.
 
         Args:
             text: the statement.
             parameters: values for ``?`` or ``:name``.
-            resumable: the stream has a ``position``, for push queries of plain columns and conditions.
-            after: the ``position`` of an earlier stream of the same statement, which this one goes on from.
+            resumable: the stream has a ``position``; for push queries of plain columns and conditions.
+            after: the ``position`` of an earlier stream of the same statement, at which this one resumes.
 
         Raises:
-            DatabaseError: the statement is refused, or the server does not answer.
+            DatabaseError: the statement is rejected, or the server does not respond.
         """
         settings = self._settings
         body = protocol.query_body(
@@ -158,18 +155,18 @@ class Connection:
         properties: Mapping[str, Any] | None = None,
         variables: Mapping[str, str] | None = None,
     ) -> FrameStream:
-        """Start a SELECT; what its answer consists of, as JSON objects, can be asked for with a timeout.
+        """Start a SELECT; returns the parts of its response as JSON objects, read with a timeout.
 
-        Beside rows there are the columns, deletions in tables, and why the query has ended.
+        Besides rows these are the columns, deletions in tables, and the reason why the query ended.
 
         Args:
             text: the statement.
             parameters: values for ``?`` or ``:name``.
-            properties: of this statement, in addition to the connection's.
+            properties: properties for this statement, in addition to the connection's.
             variables: values for ``${name}``.
 
         Raises:
-            DatabaseError: the statement is refused, or the server does not answer.
+            DatabaseError: the statement is rejected, or the server does not respond.
         """
         given, variables = self._settings.with_(properties, variables)
         body = protocol.query_body(text, parameters, given, self._token, variables=variables)
@@ -184,7 +181,7 @@ class Connection:
         variables: Mapping[str, str] | None = None,
         waits: bool = True,
     ) -> FrameStream:
-        """Start a PRINT; its lines come as ``{"line": text}``. Arguments and errors as for run()."""
+        """Start a PRINT; its lines arrive as ``{"line": text}``. Arguments and errors as for run()."""
         given, variables = self._settings.with_(properties, variables)
         body = protocol.statement_body(text, None, given, self._sequence if waits else None, variables)
         answer, _ = self._started("/query", body, None)
@@ -199,17 +196,17 @@ class Connection:
         variables: Mapping[str, str] | None = None,
         waits: bool = True,
     ) -> list[dict[str, Any]]:
-        """Run statements that are not queries; what each answers, as the REST API has it.
+        """Run statements that are not queries; returns their results in the form of the REST API.
 
         Args:
             text: the statements.
             parameters: values for ``?`` or ``:name``.
-            properties: of these statements, in addition to the connection's.
+            properties: properties for these statements, in addition to the connection's.
             variables: values for ``${name}``.
-            waits: whether they wait until what this connection has run before was carried out.
+            waits: whether they wait until this connection's earlier statements have been executed.
 
         Raises:
-            DatabaseError: a statement is refused, what it has made does not run, or no server answers.
+            DatabaseError: a statement is rejected, its query does not run, or no server responds.
         """
         keeps_own = properties is not None or variables is not None
         given, variables = self._settings.with_(properties, variables)
@@ -220,7 +217,7 @@ class Connection:
         entities: list[dict[str, Any]] = answer.json(list)
         self._sequence = protocol.last_sequence(entities) or self._sequence
         protocol.check_carried_out(entities)
-        if not keeps_own:  # else the caller keeps its settings itself, as the shell does
+        if not keeps_own:  # otherwise the caller keeps its own settings, as the shell does
             self._settings.note(text)
         return entities
 
@@ -228,7 +225,7 @@ class Connection:
         """``version``, ``kafkaClusterId``, ``ksqlServiceId`` and ``serverStatus`` of the server.
 
         Raises:
-            DatabaseError: no server answers, or it is starting still.
+            DatabaseError: no server responds, or it is still starting.
         """
         answer = self._whole("/info", method="GET")
         found: Any = answer.json(dict).get("KsqlServerInfo")
@@ -237,16 +234,16 @@ class Connection:
         return found
 
     def rebuild_state(self, query_id: str) -> dict[str, Any]:
-        """Let a query read its topics again, without state; ``queryId`` and ``message``."""
+        """Make a query reread its topics without state; returns ``queryId`` and ``message``."""
         rebuilt: dict[str, Any] = self._whole("/state/rebuild", json={"queryId": query_id}).json(dict)
         return rebuilt
 
     def insert(self, target: str, rows: Iterable[Mapping[str, Any]]) -> int:
-        """Write rows, given by their columns' names; return how many once the brokers have them.
+        """Write rows, given by column names; returns their number once the brokers have acknowledged them.
 
         Raises:
-            ProgrammingError: a row is refused; those before it are written.
-            OperationalError: no server answers, or the connection broke off: any of the rows may be written.
+            ProgrammingError: a row is rejected; earlier rows are written. OperationalError: no server
+            responds, or the connection was interrupted: any of the rows may be written.
         """
         count = 0
         lines = protocol.insert_lines(target, rows)
@@ -265,7 +262,7 @@ class Connection:
             answer.close()
 
     def _close_query_at(self, url: str, query_id: str) -> None:
-        """End a push query of the server at ``url``: by now others may be asked first."""
+        """End a push query on the server at ``url``: the connection may use another server by now."""
         with contextlib.suppress(OperationalError):
             body = {"queryId": query_id}
             self._send_to(url, "/close-query", json=body, timeout=CONNECT_TIMEOUT_S).close()
@@ -276,11 +273,11 @@ class Connection:
 
     @property
     def url(self) -> str:
-        """The address of the server that is asked."""
+        """The address of the current server."""
         return self._servers.present
 
     def _started(self, path: str, body: Mapping[str, Any], accept: str | None) -> tuple[httpx.Response, str]:
-        """The answer to a query, which streams, and the server's address."""
+        """The streaming response to a query, and the server's address."""
         headers = {} if accept is None else {"Accept": accept}
         answer, url = self._send(path, json=body, headers=headers)
         try:
@@ -291,14 +288,14 @@ class Connection:
         return answer, url
 
     def _whole(self, path: str, **arguments: Any) -> _Whole:
-        """An answer that comes whole."""
+        """A complete response."""
         answer, url = self._send(path, **arguments)
         with contextlib.closing(answer):
             _check(answer, url)
             return _Whole(_read(answer, url), answer.headers, url)
 
     def _send(self, path: str, **arguments: Any) -> tuple[httpx.Response, str]:
-        """The answer of the first server that can be reached, and its address; as _send_to()."""
+        """The response of the first reachable server, and its address; as _send_to()."""
         for url in self._servers.attempts():
             try:
                 return self._send_to(url, path, **arguments), url
@@ -307,10 +304,10 @@ class Connection:
         raise failure
 
     def _send_to(self, url: str, path: str, method: str = "POST", **arguments: Any) -> httpx.Response:
-        """The answer of the server at ``url``, whose content is still to be read.
+        """The response of the server at ``url``, whose content has not been read yet.
 
         Raises:
-            UnreachableError: there is none; a NotConnectedError if nothing was sent.
+            UnreachableError: no server responds; a NotConnectedError if nothing was sent.
             InterfaceError: the connection is closed.
         """
         with protocol.sending(url):
@@ -318,7 +315,7 @@ class Connection:
 
 
 class _Whole(NamedTuple):
-    """An answer that was read, and the address of the server that gave it."""
+    """A response that has been read, and its server's address."""
 
     content: bytes
     headers: httpx.Headers
@@ -330,13 +327,13 @@ class _Whole(NamedTuple):
 
 
 def _check(answer: httpx.Response, url: str) -> None:
-    """Whether ``answer``, of the server at ``url``, is a result. Raises DatabaseError."""
+    """Check that ``answer``, from the server at ``url``, is a result. Raises DatabaseError."""
     if answer.status_code != httpx.codes.OK:
         raise protocol.failure(answer.status_code, _read(answer, url), url)
 
 
 def _read(answer: httpx.Response, url: str) -> bytes:
-    """The content of an answer of the server at ``url``. Raises UnreachableError if it breaks off."""
+    """The content of a response of the server at ``url``. Raises UnreachableError if it is incomplete."""
     with protocol.reading(url):
         return answer.read()
 
@@ -347,7 +344,7 @@ class Stream:
     def __init__(
         self, connection: Connection, answer: httpx.Response, url: str, position: str | None = None
     ) -> None:
-        #: of a resumable stream: all rows up to here have been given; some of those after may have been
+        #: of a resumable stream: all rows up to here have been returned, and perhaps some later ones
         self.position = position
         self._connection = connection
         self._answer = answer
@@ -368,7 +365,7 @@ class Stream:
         try:
             with protocol.reading(self._url):
                 for line in self._lines:
-                    if self._closed:  # what came with earlier rows is left, too
+                    if self._closed:  # discard what arrived with earlier rows, too
                         break
                     if (token := protocol.token_of(line)) is not None:
                         self.position = token
@@ -388,25 +385,25 @@ class Stream:
         self.close()
 
     def close(self) -> None:
-        """End the query; may be called more than once, and by another thread than the one that reads."""
+        """End the query; may be called more than once, even from another thread than the reader's."""
         self._closed = True
         self._answer.close()
 
 
 class Cursor:
-    """A cursor of DB-API 2.0: the rows of one query at a time."""
+    """A DB-API 2.0 cursor: the rows of one query at a time."""
 
-    #: how many rows fetchmany() gives
+    #: the default number of rows of fetchmany()
     arraysize = 1
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self._stream: Stream | None = None
-        #: what statements that are not queries have answered
+        #: the results of statements that are not queries
         self.entities: list[dict[str, Any]] = []
 
     def execute(self, text: str, parameters: Parameters = None) -> Cursor:
-        """Run a statement; ``?`` or ``:name`` in it have the values ``parameters``."""
+        """Run a statement; ``parameters`` are the values of ``?`` or ``:name`` in it."""
         self.close()
         if protocol.is_query(text):
             self._stream = self.connection.stream(text, parameters)
@@ -427,7 +424,7 @@ class Cursor:
 
     @property
     def rowcount(self) -> int:
-        """-1: nobody knows before all rows were read."""
+        """-1: unknown before all rows have been read."""
         return -1
 
     def fetchone(self) -> tuple[Any, ...] | None:
@@ -435,15 +432,15 @@ class Cursor:
         return next(self._rows(), None)
 
     def fetchmany(self, size: int | None = None) -> list[tuple[Any, ...]]:
-        """The next ``size`` rows, or as many as there are."""
+        """The next ``size`` rows, or all if there are fewer."""
         return list(islice(self._rows(), self.arraysize if size is None else size))
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """All rows that are left."""
+        """All remaining rows."""
         return list(self._rows())
 
     def arrow(self) -> Any:
-        """All rows that are left as a pyarrow.Table; pyarrow has to be installed."""
+        """All remaining rows as a pyarrow.Table; requires pyarrow."""
         import pyarrow
 
         rows, columns = self.fetchall(), self._rows().columns
@@ -452,7 +449,7 @@ class Cursor:
         return pyarrow.Table.from_arrays(arrays, list(columns.names))
 
     def df(self) -> Any:
-        """All rows that are left as a pandas.DataFrame; pandas has to be installed."""
+        """All remaining rows as a pandas.DataFrame; requires pandas."""
         import pandas
 
         rows, columns = self.fetchall(), self._rows().columns
@@ -472,7 +469,7 @@ class Cursor:
         return self._stream
 
     def close(self) -> None:
-        """Leave the rest of the rows."""
+        """Discard the remaining rows."""
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.close()

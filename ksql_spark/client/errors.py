@@ -13,9 +13,9 @@ class Warning(Exception):
 class Error(Exception):
     """Any error.
 
-    ``code`` is the server's error code (reference/errors.md), None if there is none; ``statement`` the text
-    of the statement that failed, as far as it is known; ``entities`` what those before it have answered;
-    ``status`` the HTTP status of the answer, None if there was none.
+    ``code`` is the server's error code (reference/errors.md), or None; ``statement`` is the text of the
+    failed statement, if known; ``entities`` are the results of earlier statements; ``status`` is the HTTP
+    status of the response, or None.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Error(Exception):
 
 
 class InterfaceError(Error):
-    """This client was used in a way that it cannot be."""
+    """Wrong use of this client."""
 
 
 class DatabaseError(Error):
@@ -46,19 +46,19 @@ class DataError(DatabaseError):
 
 
 class OperationalError(DatabaseError):
-    """The server cannot be reached, or cannot do it now."""
+    """The server cannot be reached, or cannot serve the request now."""
 
 
 class UnreachableError(OperationalError):
-    """No server answers, or what answers is none of ours."""
+    """No ksql-spark server responds."""
 
 
 class NotConnectedError(UnreachableError):
-    """There is no connection to a server, so nothing was sent, and another server may be asked."""
+    """No connection was made, so nothing was sent, and another server may be tried."""
 
 
 class IntegrityError(DatabaseError):
-    """Never raised: there are no constraints."""
+    """Never raised: constraints are not supported."""
 
 
 class InternalError(DatabaseError):
@@ -66,15 +66,15 @@ class InternalError(DatabaseError):
 
 
 class ProgrammingError(DatabaseError):
-    """The statement is wrong, or not allowed."""
+    """The statement is wrong or not allowed."""
 
 
 class NotSupportedError(DatabaseError):
-    """There is no such thing here."""
+    """The operation is not supported."""
 
 
 def of_answer(status: int, body: Any) -> DatabaseError:
-    """The error that an answer of the server means."""
+    """The error for a server's response."""
     content: Mapping[str, Any] = body if isinstance(body, Mapping) else {}
     message = str(content.get("message", f"The server answered with status {status}."))
     code = content.get("error_code")

@@ -1,4 +1,4 @@
-"""What the answer to a query consists of, read by a thread, so that a caller can wait for a limited time."""
+"""The parts of a query's response, read by a thread, so that a caller can wait for a limited time."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ QUEUE_FRAMES = 10_000
 
 
 class FrameStream:
-    """The frames of an answer (docs/reference/rest-protocol.md, 7.5), numbers with a fraction as Decimals.
+    """The frames of a response (docs/reference/rest-protocol.md, 7.5), with fractional numbers as Decimals.
 
-    A connection that breaks off is a frame ``errorMessage``, like an error of the server.
+    An interrupted connection becomes a frame ``errorMessage``, like an error of the server.
     """
 
     def __init__(self, answer: httpx.Response, close_query: Callable[[str], None] | None = None) -> None:
@@ -37,7 +37,7 @@ class FrameStream:
         self._reader.start()
 
     def read(self, timeout_s: float) -> list[dict[str, Any]] | None:
-        """The frames that have arrived; [] if none came within ``timeout_s`` seconds; None at the end."""
+        """The frames that have arrived; [] if none arrive within ``timeout_s`` seconds; None at the end."""
         if self._ended:
             return None
         frames: list[dict[str, Any]] = []
@@ -84,7 +84,7 @@ class FrameStream:
             self._frames.put(None)
 
     def _parsed(self, lines: Iterator[str]) -> Iterator[dict[str, Any]]:
-        """The frames in an answer's lines; raises if it ends before the array of frames does."""
+        """The frames in a response's lines; raises if it ends before the array of frames does."""
         is_whole = False
         for line in lines:
             is_whole = line.rstrip().endswith("]")

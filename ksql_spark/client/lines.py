@@ -1,7 +1,7 @@
-"""The lines of an answer as they arrive.
+"""The lines of a response as they arrive.
 
-httpx ends them where str.splitlines() does, at ten characters. The server ends its lines with a line feed
-alone, and leaves some of the other characters as they are in values, such as U+2028.
+httpx splits lines where str.splitlines() does, at ten characters. The server ends its lines with a line feed
+only, and leaves some of the other characters unescaped in values, such as U+2028.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class _Splitter:
     """Lines from chunks of UTF-8, in linear time, however long lines and chunks are."""
 
     def __init__(self) -> None:
-        #: of a line whose end is not there yet
+        #: the beginning of an incomplete line
         self._parts: list[bytes] = []
 
     def ended(self, chunk: bytes) -> list[str]:
-        """The lines that end in ``chunk``, the next one."""
+        """The lines that ``chunk``, the next one, completes."""
         end = chunk.rfind(b"\n") + 1
         if not end:
             self._parts.append(chunk)

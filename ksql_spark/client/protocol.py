@@ -1,4 +1,4 @@
-"""What requests and answers of the REST API look like (docs/reference/rest-protocol.md). No I/O."""
+"""Requests and responses of the REST API (docs/reference/rest-protocol.md). No I/O."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from ksql_spark.client.errors import (
     of_answer,
 )
 
-#: the form of results that is asked for: a line of metadata, then one array for each row
+#: the requested form of results: a line of metadata, then one array for each row
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"
-#: another: JSON objects, among them deletions and the reason of the end
+#: another form: JSON objects, including deletions and the reason of the end
 FRAMES = "application/vnd.ksql.v1+json"
-#: the header of answers that has a token
+#: the response header with a token
 TOKEN_HEADER = "ksql-consistency-token"
-#: httpx raises them before anything is sent
+#: httpx raises these before anything is sent
 _NOT_CONNECTED = (httpx.ConnectError, httpx.ConnectTimeout)
-#: OpenSSL's codes for a certificate of another host or IP address
+#: OpenSSL's codes for a certificate of another host name or IP address
 _OTHER_NAME = (62, 64)
 _TOKEN = "request.ksql.query.pull.consistency.token"
 _CONTINUATION = "request.ksql.query.push.continuation.token"
@@ -60,7 +60,7 @@ class Settings:
     """The properties and variables of a connection.
 
     Args:
-        properties: those that it begins with.
+        properties: the initial properties.
     """
 
     def __init__(self, properties: Mapping[str, Any]) -> None:
@@ -68,7 +68,7 @@ class Settings:
         self.variables: dict[str, str] = {}
 
     def note(self, text: str) -> None:
-        """Take over what a SET, UNSET, DEFINE or UNDEFINE, alone in ``text``, changes; the server took it.
+        """Apply a SET, UNSET, DEFINE or UNDEFINE that is alone in ``text`` and that the server has accepted.
 
         >>> settings = Settings({})
         >>> settings.note("SET 'auto.offset.reset' = 'earliest';")
@@ -88,7 +88,7 @@ class Settings:
     def with_(
         self, properties: Mapping[str, Any] | None, variables: Mapping[str, str] | None
     ) -> tuple[dict[str, Any], dict[str, str]]:
-        """Properties and variables of one request, which has some of its own."""
+        """Properties and variables for one request, which adds its own."""
         return {**self.properties, **(properties or {})}, {**self.variables, **(variables or {})}
 
 
@@ -102,7 +102,7 @@ class Columns:
 
     @property
     def description(self) -> list[Description]:
-        """As DB-API has it."""
+        """The columns in DB-API's form."""
         pairs = zip(self.names, self.types, strict=True)
         return [(name, type_, None, None, None, None, None) for name, type_ in pairs]
 
@@ -189,7 +189,7 @@ def _plain(parameters: Sequence[Any] | Mapping[str, Any]) -> Any:
 
 
 def _value(value: Any) -> Any:
-    """A value as JSON; what has no JSON form goes as the text that it has in SQL."""
+    """A value as JSON; a value without a JSON form becomes its SQL text."""
     if isinstance(value, Decimal) or hasattr(value, "isoformat"):
         return value.isoformat() if hasattr(value, "isoformat") else str(value)
     return value
@@ -221,14 +221,14 @@ def columns_of(line: str) -> Columns:
 
 
 def token_of(line: str) -> str | None:
-    """The token of a line that says how far a push query has been read; None for any other line."""
+    """The token in a line that reports how far a push query has been read; None for any other line."""
     if not line.startswith('{"continuationToken"'):
         return None
     return str(json.loads(line)["continuationToken"])
 
 
 def failure(status: int, content: bytes, url: str) -> DatabaseError:
-    """The error of an answer that is not a result, of what is at ``url``."""
+    """The error in a response from ``url`` that is not a result."""
     try:
         found = json.loads(content)
     except ValueError:
@@ -239,7 +239,7 @@ def failure(status: int, content: bytes, url: str) -> DatabaseError:
 
 
 def parsed(content: bytes, kind: type[Any], url: str) -> Any:
-    """The JSON in ``content``, an answer of the server at ``url``.
+    """The JSON in ``content``, a response of the server at ``url``.
 
     Raises:
         UnreachableError: it is not of type ``kind``.
@@ -252,12 +252,12 @@ def parsed(content: bytes, kind: type[Any], url: str) -> Any:
 
 
 def no_server(url: str) -> UnreachableError:
-    """What answers at ``url`` is something else."""
+    """The server at ``url`` is not ksql-spark."""
     return UnreachableError(f"The server at {url} is not a ksql-spark server.")
 
 
 def unreachable(url: str, error: Exception) -> UnreachableError:
-    """Nothing answers at ``url``; a NotConnectedError if nothing was sent there."""
+    """No server responds at ``url``; a NotConnectedError if nothing was sent."""
     kind = NotConnectedError if isinstance(error, _NOT_CONNECTED) else UnreachableError
     if (distrust := _caused_by(error, ssl.SSLCertVerificationError)) is not None:
         return kind(f"The certificate of the server at {url} is not trusted: {_distrusted(distrust)}")
@@ -265,14 +265,14 @@ def unreachable(url: str, error: Exception) -> UnreachableError:
 
 
 def _caused_by(error: BaseException | None, kind: type[E]) -> E | None:
-    """The error of type ``kind`` that has led to ``error``."""
+    """The error of type ``kind`` that caused ``error``."""
     while error is not None and not isinstance(error, kind):
         error = error.__cause__ or error.__context__
     return error
 
 
 def _distrusted(error: ssl.SSLCertVerificationError) -> str:
-    """Why a certificate is not trusted, and what helps."""
+    """Why a certificate is not trusted, and how to fix that."""
     why = f"{error.verify_message.rstrip('.')}."
     if error.verify_code in _OTHER_NAME:
         return f"{why} Use an address that the certificate covers."
@@ -283,7 +283,7 @@ def _distrusted(error: ssl.SSLCertVerificationError) -> str:
 
 
 def _about_tls(url: str, error: Exception) -> str:
-    """What to try if only one side speaks TLS, or the server wants a certificate, too."""
+    """What to try if only one side uses TLS, or if the server may require a client certificate."""
     scheme, _, rest = url.partition("://")
     match error:
         case httpx.RemoteProtocolError() | httpx.ReadError() if scheme == "http":
@@ -301,30 +301,30 @@ def _about_tls(url: str, error: Exception) -> str:
 
 @contextlib.contextmanager
 def sending(url: str) -> Iterator[None]:
-    """Errors of httpx, of a request to the server at ``url``, as those of this client."""
+    """Converts httpx's errors of a request to the server at ``url`` to this client's errors."""
     try:
         yield
     except httpx.InvalidURL as error:
         raise UnreachableError(f"{url} is not a server address: {error}.") from error
     except (httpx.TransportError, OSError) as error:
         raise unreachable(url, error) from error
-    except RuntimeError as error:  # httpx, of a client that was closed
+    except RuntimeError as error:  # httpx's error for a closed client
         raise InterfaceError("The connection is closed.") from error
 
 
 @contextlib.contextmanager
 def reading(url: str) -> Iterator[None]:
-    """Errors of httpx and json, within an answer of the server at ``url``, as those of this client."""
+    """Converts httpx's and json's errors within a response of the server at ``url`` to this client's errors."""
     try:
         yield
     except (httpx.RequestError, httpx.StreamError, OSError) as error:
         raise broken_off(url, reason(error)) from error
-    except ValueError as error:  # no JSON: a page of a proxy, for instance
+    except ValueError as error:  # not JSON: a page of a proxy, for instance
         raise no_server(url) from error
 
 
 def broken_off(url: str, why: str) -> UnreachableError:
-    """The answer of the server at ``url`` is not whole."""
+    """The response of the server at ``url`` is incomplete."""
     return UnreachableError(f"The connection to {url} was interrupted ({why}).")
 
 
@@ -342,10 +342,10 @@ def reason(error: BaseException) -> str:
 
 
 def check_carried_out(entities: Sequence[Mapping[str, Any]]) -> None:
-    """Whether all statements of a request were carried out.
+    """Check that all statements of a request were executed.
 
     Raises:
-        OperationalError: one is logged, but what it has made does not run.
+        OperationalError: a logged statement's query does not run.
     """
     for entity in entities:
         status = entity.get("commandStatus") or {}
@@ -355,6 +355,6 @@ def check_carried_out(entities: Sequence[Mapping[str, Any]]) -> None:
 
 
 def last_sequence(entities: Sequence[Mapping[str, Any]]) -> int | None:
-    """The number of the last command that was carried out; queries that come next wait for it."""
+    """The number of the last executed command, for which later queries wait."""
     numbers = [e["commandSequenceNumber"] for e in entities if (e.get("commandSequenceNumber") or -1) >= 0]
     return int(numbers[-1]) if numbers else None

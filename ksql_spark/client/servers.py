@@ -1,4 +1,4 @@
-"""Which of several servers is asked."""
+"""Chooses among several servers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def addresses(url: str) -> list[str]:
 
 
 class Servers:
-    """The addresses of servers that share queries, of which the present one is asked first. Thread-safe.
+    """The addresses of servers that share queries; the current one is tried first. Thread-safe.
 
     Raises:
-        InterfaceError: there are none.
+        InterfaceError: no addresses are given.
     """
 
     def __init__(self, urls: Iterable[str]) -> None:
-        #: the present one first; replaced as a whole, so that it can be read without the lock
+        #: the current one first; replaced as a whole, so that it can be read without the lock
         self._urls = tuple(dict.fromkeys(urls))
         self._lock = threading.Lock()
         if not self._urls:
@@ -34,13 +34,13 @@ class Servers:
 
     @property
     def present(self) -> str:
-        """The address at which the next request begins."""
+        """The address at which the next request starts."""
         return self._urls[0]
 
     def attempts(self) -> Iterator[str]:
-        """The addresses for one request, each once; taking the next one says that the last was not reached.
+        """The addresses for one request, each once; taking the next one means that the last was unreachable.
 
-        The next one is that with which other requests begin by then: they may have found the same.
+        The next one is that with which other requests start by then: they may have found the same.
         """
         tried: set[str] = set()
         while left := [url for url in self._urls if url not in tried]:
@@ -49,7 +49,7 @@ class Servers:
             self._pass_over(left[0])
 
     def _pass_over(self, url: str) -> None:
-        """Begin with the address after ``url``, unless another request has seen to that."""
+        """Start with the address after ``url``, unless another request has already done so."""
         with self._lock:
             if self._urls[0] == url:
                 self._urls = (*self._urls[1:], url)

@@ -12,7 +12,7 @@
 | TIMESTAMP | datetime.datetime in UTC | timestamp[ms, UTC] | datetime64[ms, UTC] |
 | ARRAY, MAP, STRUCT | list, dict, dict | list, map, struct | object |
 
-Dates and times that Python's types do not reach (after the year 9999) stay text.
+Dates and times outside the range of Python's types (after the year 9999) stay text.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Type(NamedTuple):
     Args:
         name: ``DECIMAL``, ``ARRAY`` …
         sizes: precision and scale of a DECIMAL.
-        parts: names and types of what it is made of; elements have the name "".
+        parts: names and types of its parts; elements have the name "".
     """
 
     name: str
@@ -78,7 +78,7 @@ Convert = Callable[[Any], Any]
 
 
 def converter(type_: Type) -> Convert | None:
-    """What makes a Python value of one in JSON, read with ``parse_float=Decimal``; None: it stays."""
+    """Converts JSON, read with ``parse_float=Decimal``, to a Python value; None if it stays as it is."""
     convert = _CONVERT.get(type_.name)
     match type_.name:
         case "ARRAY":
@@ -143,7 +143,7 @@ def converters(types: Sequence[str]) -> list[Convert | None]:
 
 
 def arrow_type(type_: Type) -> Any:
-    """The type of pyarrow."""
+    """The pyarrow type."""
     import pyarrow as pa
 
     match type_.name:
@@ -175,7 +175,7 @@ def arrow_array(values: Sequence[Any], type_: Type) -> Any:
 
 
 def _pairs(value: Any, type_: Type) -> Any:
-    """A value with its MAPs as pairs, as pyarrow takes them."""
+    """A value with its MAPs as pairs, in pyarrow's form."""
     if value is None:
         return None
     match type_.name:

@@ -17,16 +17,16 @@ from ksql_spark.errors import KsqlError
 NAME = "Kafka Connect"
 #: prefix of the properties of this client
 PREFIX = "ksql.connect."
-#: how long a request may take that only reads
+#: the time limit for requests that only read
 TIMEOUT_MS = 5_000
-#: how long one may take that creates: Connect checks the configuration, often against a database
+#: the time limit for requests that create: Connect validates the configuration, often against a database
 _CREATE_TIMEOUT_S = 90.0
 _OPEN_TIMEOUT_S = 3.0
-#: how often a request is sent to a cluster that does not answer, or has no worker for it at the moment
+#: how often to send a request to a cluster that does not respond, or has no worker for it at the moment
 _ATTEMPTS = 3
-#: how long a request is repeated while workers distribute their connectors anew
+#: how long to repeat a request while workers rebalance
 _REBALANCE_S = 60.0
-#: how long a change is waited for that a worker has accepted
+#: how long to wait for a change that a worker has accepted
 _SETTLE_S = 5.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 1.0
 
@@ -36,18 +36,18 @@ _EXISTS = "already exists"
 
 
 class ConnectClient:
-    """A Connect cluster over HTTP. Answers are Connect's JSON; any thread may call.
+    """A Connect cluster over HTTP. Results are Connect's JSON; any thread may call.
 
     Args:
-        url: its address; several, of workers of one cluster and separated by commas, are tried in turn.
+        url: its address; several, of workers of one cluster, separated by commas, are tried in turn.
         settings: the properties below ``ksql.connect.``, without that prefix: authentication, TLS, times.
-        is_stopping: whether to give up what is being repeated.
-        is_local: whether it is on this machine, where no proxy is between.
+        is_stopping: whether to stop repeating requests.
+        is_local: whether it is on this machine, without a proxy in between.
 
     Raises:
         KsqlError: PROPERTY_INVALID for settings that cannot be used.
 
-    All methods raise KsqlError REMOTE_UNREACHABLE if no worker answers, REMOTE_REFUSED with Connect's own
+    All methods raise KsqlError REMOTE_UNREACHABLE if no worker responds, REMOTE_REFUSED with Connect's own
     message, REMOTE_CONFLICT if a connector exists.
     """
 
@@ -87,7 +87,7 @@ class ConnectClient:
         return dict(self._ask("GET", f"connectors/{_quoted(name)}/status") or {})
 
     def topics(self, name: str) -> list[str]:
-        """The topics that a connector has used; empty where the cluster does not keep that."""
+        """The topics that a connector has used; empty if the cluster does not track that."""
         listed = self._ask("GET", f"connectors/{_quoted(name)}/topics", absent=(403, 404)) or {}
         return list((listed.get(name) or {}).get("topics") or [])
 
@@ -96,7 +96,7 @@ class ConnectClient:
         return list(self._ask("GET", "connector-plugins") or [])
 
     def create(self, name: str, config: Mapping[str, str]) -> dict[str, Any]:
-        """Create a connector; Connect checks its configuration first. Returns what ``info`` does."""
+        """Create a connector; Connect validates its configuration first. Returns the same as ``info``."""
         body = {"name": name, "config": dict(config)}
         made = dict(self._ask("POST", "connectors", body=body, timeout_s=_CREATE_TIMEOUT_S) or {})
         path = f"connectors/{_quoted(name)}/status"
@@ -104,16 +104,17 @@ class ConnectClient:
         return made
 
     def delete(self, name: str) -> bool:
-        """Delete a connector; False: there was none."""
+        """Delete a connector; False if it does not exist."""
         if self._ask("DELETE", f"connectors/{_quoted(name)}", absent=(404,)) is None:
             return False
         self._wait_until(lambda: name not in self.names())
         return True
 
     def is_ready(self) -> bool:
-        """Whether the first worker answers now, and can do what it is asked."""
+        """Whether the first worker responds, and can do its work."""
         try:
-            # the root says only that it serves; this waits until it has joined its group and read its topics
+            # the root only shows that it is listening; this waits until it has joined its group and read its
+            # topics
             answer = self._http.get(f"{self._urls[0]}/connectors", auth=self._auth.current(), timeout=2.0)
         except httpx.HTTPError:
             return False
@@ -135,9 +136,10 @@ class ConnectClient:
         absent: tuple[int, ...] = (),
         timeout_s: float | None = None,
     ) -> Any:
-        """Send a request, again where that may help; return the JSON of the answer ({} if it is empty).
+        """Send a request, with retries if that may help; returns the JSON of the response ({} if it is
+        empty).
 
-        ``absent``: HTTP statuses for which None is returned, because what was asked for does not exist.
+        ``absent``: HTTP statuses for which None is returned, because the requested object does not exist.
         """
         began, pause, attempt = time.monotonic(), _FIRST_PAUSE_S, 1
         while True:
@@ -159,7 +161,7 @@ class ConnectClient:
     def _send(
         self, method: str, path: str, query: Mapping[str, list[str]] | None, body: Any, timeout_s: float
     ) -> tuple[httpx.Response | None, Exception | None]:
-        """The answer of the first worker that can be reached, or the last one's problem."""
+        """The response of the first reachable worker, or the last one's problem."""
         problem: Exception | None = None
         for url in self._urls:
             try:
@@ -183,14 +185,14 @@ class ConnectClient:
 
     @staticmethod
     def _is_busy(answer: httpx.Response) -> bool:
-        """Whether the same request may go well in a moment."""
+        """Whether the same request may succeed in a moment."""
         if answer.status_code == _CONFLICT:
             return _EXISTS not in answer.text
         return answer.status_code in _NO_WORKER
 
 
 class _Authentication:
-    """Basic authentication: from a property, or from a file, which is read again when it changes."""
+    """Basic authentication: from a property, or from a file, which is reread when it changes."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         source = settings.get("basic.auth.credentials.source")
@@ -203,7 +205,7 @@ class _Authentication:
             if not file:
                 raise _invalid("basic.auth.credentials.file", "", "it must name a file of credentials")
             self._file = Path(file).expanduser()
-            self.current()  # a file that cannot be used is reported at the start
+            self.current()  # an unusable file is reported at startup
         elif user_info:
             user, _, password = user_info.partition(":")
             self._auth = httpx.BasicAuth(user, password)
@@ -211,7 +213,7 @@ class _Authentication:
             raise _invalid("basic.auth.user.info", "", "it must be user:password")
 
     def current(self) -> httpx.BasicAuth | None:
-        """What to send; None: nothing, or what the URL has."""
+        """The credentials to send; None: none, or those in the URL."""
         if self._file is not None:
             try:
                 changed_at = self._file.stat().st_mtime_ns
@@ -230,7 +232,7 @@ class _Authentication:
 
 
 def _tls(settings: Mapping[str, str]) -> ssl.SSLContext | bool:
-    """How to check servers' certificates, and with which certificate to appear; True: as httpx does."""
+    """How to verify servers' certificates, and the client certificate; True: httpx's default."""
     names = ("ssl.truststore.location", "ssl.keystore.location", "ssl.endpoint.identification.algorithm")
     if not any(name in settings for name in names):
         return True
@@ -250,7 +252,7 @@ def _tls(settings: Mapping[str, str]) -> ssl.SSLContext | bool:
 
 
 def _may_repeat(method: str, problem: Exception | None) -> bool:
-    """Whether a request may help a second time: not where a worker hangs, or may have created something."""
+    """Whether a retry may help: not if a worker hangs, or may have created something."""
     if isinstance(problem, httpx.TimeoutException):
         return False
     return method != "POST" or problem is None or isinstance(problem, httpx.ConnectError)
@@ -266,7 +268,7 @@ def _quoted(part: str) -> str:
 
 
 def _result(answer: httpx.Response, absent: Iterable[int], url: str) -> Any:
-    """The JSON of an answer; None for the statuses ``absent``."""
+    """The JSON of a response; None for the statuses ``absent``."""
     if answer.status_code in absent:
         return None
     if not answer.is_success:

@@ -14,42 +14,43 @@ class ConnectCluster(Protocol):
     """A Connect cluster. Calls may take seconds."""
 
     def client(self) -> ConnectClient:
-        """Its client; a worker that is started only when it is needed is started first.
+        """Its client; starts an on-demand worker first.
 
         Raises:
-            KsqlError: CONNECT_MISSING; CONNECT_FAILED: a worker of ours could not be started, or has ended
-                and is being started again.
+            KsqlError: CONNECT_MISSING; CONNECT_FAILED: a worker of ours did not start, or is restarting.
         """
 
     def address(self) -> str | None:
-        """Where it answers now; None: there is none, or a worker of ours is not started."""
+        """Its current address; None if there is none, or a worker of ours has not started."""
 
     def is_in_use(self) -> bool:
-        """Whether there may be connectors; asking starts nothing."""
+        """Whether there may be connectors; does not start anything."""
 
     def problem(self) -> str | None:
-        """Why a worker of ours does not run although it should; None: it runs, or nothing has needed it."""
+        """Why a worker of ours is not running although it should be; None if it is running, or not needed
+        yet.
+        """
 
     def last_seen(self) -> Mapping[str, Any]:
-        """What was last heard of the connectors of a worker that has ended: name -> info, as in
-        ConnectClient.connectors(); empty for clusters of others.
+        """The last known connectors of a worker that has exited: name -> info, as in
+        ConnectClient.connectors(); empty for external clusters.
         """
 
     def complaints(self) -> Mapping[str, str]:
-        """What the log of a worker of ours said lately of connectors that cannot do their work: name ->
-        message or Java stack trace; empty for clusters of others.
+        """Recent complaints in the log of a worker of ours about connectors that cannot do their work: name
+        -> message or Java stack trace; empty for external clusters.
         """
 
     def worker_properties(self) -> Mapping[str, str]:
-        """The properties in the file that configures a worker of ours; empty for clusters of others."""
+        """The properties in the file that configures a worker of ours; empty for external clusters."""
 
     def completed(self, kind: str, config: Mapping[str, str]) -> dict[str, str]:
-        """``config`` with what this cluster needs besides, for a new connector of a kind (SOURCE, SINK)."""
+        """``config`` for a new connector of a kind (SOURCE, SINK), with this cluster's own settings."""
 
 
 @dataclass(frozen=True)
 class ConfiguredConnect:
-    """A cluster that somebody else runs."""
+    """An external cluster."""
 
     connect: ConnectClient
 

@@ -1,6 +1,6 @@
 """The engine's answers: a class for each kind of entity (reference §7.3) and each body about the server.
 
-They are named as ksqlDB names them. ``wire`` makes JSON of them, for the server; nobody else needs it.
+Names follow ksqlDB. ``wire`` converts them to JSON for the server; nothing else needs it.
 """
 
 from ksql_spark.entities.base import Body, Entity, KsqlWarning

@@ -1,4 +1,4 @@
-"""What all bodies share: names in camel case on the wire, members that may be absent."""
+"""Common to all bodies: camel-case names on the wire, members that may be absent."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ksql_spark.security.masking import masked
 
 T = TypeVar("T")
 
-#: marks such members in JSON schemas, until ``wire.schemas`` has read it
+#: marks such members in JSON schemas until ``wire.schemas`` has processed it
 OMITTED = "x-omitted"
-#: a member that is absent from the JSON where it is None; any other None is null
+#: a member that is absent from the JSON if it is None; any other None is null
 Omitted = Annotated[
     T | None, pydantic.Field(exclude_if=lambda value: value is None, json_schema_extra={OMITTED: True})
 ]
@@ -28,7 +28,7 @@ class Body:
 
 @dataclass(frozen=True)
 class KsqlWarning(Body):
-    """Something that the user should know, although the statement was carried out."""
+    """Something that the user should know, although the statement was executed."""
 
     message: str
 

@@ -1,4 +1,4 @@
-"""Answers to statements that change something."""
+"""Results of statements that change something."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ksql_spark.entities.base import Body, Entity
 
 @dataclass(frozen=True)
 class CommandStatus(Body):
-    """What has become of a command, for instance SUCCESS; ``query_id``: of the query that it has started."""
+    """The status of a command, for instance SUCCESS; ``query_id``: of the query that it has started."""
 
     status: str
     message: str
@@ -26,7 +26,7 @@ class CommandStatuses(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class CommandStatusEntity(Entity):
-    """Of logged statements; a sequence number of -1: the command log is not there any more."""
+    """Of logged statements; a sequence number of -1: the command log no longer exists."""
 
     command_id: str
     command_status: CommandStatus

@@ -1,4 +1,4 @@
-"""Connectors. What Kafka Connect says of one is passed on as it is, without secrets."""
+"""Connectors. Kafka Connect's descriptions are passed on unchanged, without secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries, in lists and one by one."""
+"""Queries, in lists and individually."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ksql_spark.entities.base import Body, Entity, Omitted
 from ksql_spark.entities.schemas import FieldInfo
 
 QueryType = Literal["PERSISTENT", "PUSH", "PULL"]
-#: what clients of ksqlDB can read where states are counted or named by server (reference §6.11)
+#: states that clients of ksqlDB understand, where states are counted or listed by server (reference §6.11)
 STATUSES = ("RUNNING", "ERROR", "PAUSED", "UNRESPONSIVE")
 
 
 def status_of(state: str) -> str:
-    """The status of a query in ``state``: as in ksqlDB, one that is to be started is RUNNING."""
+    """The status of a query in ``state``: as in ksqlDB, a query that has yet to start is RUNNING."""
     return state if state in STATUSES else "RUNNING"
 
 
@@ -26,7 +26,7 @@ class RunningQuery(Body):
     Args:
         query_string: the statement, without secrets.
         status_count: its status -> 1, see status_of().
-        host: the server that runs it, where several share the queries.
+        host: the server that runs it, if several share queries.
         error: why it has failed, if its state is ERROR.
     """
 

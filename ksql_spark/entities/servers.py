@@ -1,4 +1,4 @@
-"""What servers say of themselves and of each other (reference §7.1)."""
+"""Information about servers (reference §7.1)."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ class ServerMetadata(Body):
 
 @dataclass(frozen=True)
 class PartHealth(Body):
-    """Whether a part is well."""
+    """Whether a part is healthy."""
 
     is_healthy: bool
 
 
 @dataclass(frozen=True)
 class SkippedCommand(Body):
-    """A record of the command log that was not carried out."""
+    """A skipped record of the command log."""
 
     topic: str
     partition: int
@@ -82,16 +82,16 @@ class SkippedCommand(Body):
 
 @dataclass(frozen=True)
 class CommandRunnerHealth(PartHealth):
-    """Whether commands are carried out, and those that were skipped."""
+    """Whether commands run, and which were skipped."""
 
     skipped: tuple[SkippedCommand, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueriesHealth(PartHealth):
-    """The queries that do not run: ids of those that failed, and why, and of those still to be started.
+    """The queries that are not running: ids of failed ones, with the reasons, and of those still starting.
 
-    ``problem``: of the threads that restart queries; None while these run.
+    ``problem``: of the threads that restart queries; None while these work.
     """
 
     in_error: tuple[str, ...]
@@ -102,14 +102,14 @@ class QueriesHealth(PartHealth):
 
 @dataclass(frozen=True)
 class ServiceHealth(PartHealth):
-    """Another server that is asked, without which most works."""
+    """Another service that is optional for most operations."""
 
     problem: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class HealthDetails(Body):
-    """The health of each part; the last two only where they are used."""
+    """The health of each part; the last two only if they are used."""
 
     metastore: PartHealth
     kafka: PartHealth
@@ -134,7 +134,7 @@ class HealthCheckResponse(Body):
 
 @dataclass(frozen=True)
 class HostInfo(Body):
-    """Where a server is."""
+    """The address of a server."""
 
     host: str
     port: int
@@ -153,7 +153,7 @@ class TopicPartition(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class LagInfo(Body):
-    """How far a view has read a partition, of how much."""
+    """How far a view has read a partition, and its end."""
 
     current_offset_position: int
     end_offset_position: int
@@ -162,14 +162,14 @@ class LagInfo(Body):
 
 @dataclass(frozen=True)
 class StateStoreLags(Body):
-    """How far a view is behind its topic."""
+    """How far a view lags behind its topic."""
 
     lag_by_partition: Mapping[str, LagInfo]
 
 
 @dataclass(frozen=True, kw_only=True)
 class HostStoreLags(Body):
-    """How far the views of a server are behind, by table; when that was known, epoch milliseconds."""
+    """How far the views of a server lag, by table, and when that was known, epoch milliseconds."""
 
     state_store_lags: Mapping[str, StateStoreLags]
     update_time_ms: int
@@ -187,13 +187,13 @@ class ActiveStandby(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class HostStatus(Body):
-    """What is known of a server.
+    """What is known about a server.
 
     Args:
-        last_status_update_ms: when it was heard of, epoch milliseconds.
+        last_status_update_ms: when it was last heard of, epoch milliseconds.
         active_standby_per_query: its queries that write tables, by id.
-        host_store_lags: as that server has reported them; empty: it has not.
-        drained: whether it takes no queries, where servers share them.
+        host_store_lags: as that server has reported them; empty if it has not.
+        drained: whether it takes no queries, if servers share them.
     """
 
     host_alive: bool
@@ -215,10 +215,9 @@ class KeyQueryMetadata(Body):
     """Of POST /metadata/key.
 
     Args:
-        table, topic, partition: where the key is.
-        active_host: the server that runs the query which writes the table, or the one that was asked where
-            none does; None while no server runs it.
-        standby_hosts: the others, which can be asked as well.
+        table, topic, partition: the location of the key. active_host: the server that runs the query that
+        writes the table; the asked server if there is no such query; None while no server runs it.
+        standby_hosts: the other servers, which can also serve the key.
     """
 
     table: str

@@ -38,7 +38,7 @@ class TablesList(Entity):
 
 @dataclass(frozen=True, kw_only=True)
 class ConsumerPartitionOffsets(Body):
-    """How far a query has read a partition, and what there is."""
+    """How far a query has read a partition, and its end."""
 
     partition: int
     log_start_offset: int

@@ -1,4 +1,6 @@
-"""Entities and bodies as JSON, and JSON schemas: only here are their names on the wire (reference §7.3)."""
+"""Entities and bodies as JSON, and JSON schemas: the only place that knows their names on the wire (reference
+§7.3).
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,7 @@ ENTITIES: Mapping[str, type[Entity]] = {
     "warning_entity": WarningEntity,
 }
 _NAMES: Mapping[type[Body], str] = {cls: name for name, cls in ENTITIES.items()}
-#: made when they are needed first, since each takes milliseconds
+#: created on first use, because each takes milliseconds
 _adapters: dict[type[Body], pydantic.TypeAdapter[Any]] = {}
 
 
@@ -92,10 +94,10 @@ def _adapter(cls: type[Body]) -> pydantic.TypeAdapter[Any]:
 
 
 def schemas(reference: str) -> dict[str, dict[str, Any]]:
-    """The JSON schemas of what ``to_json`` makes, by the names of the classes; that of Entity is one of all.
+    """The JSON schemas of ``to_json``'s results, by class name; that of Entity is a union of all entities.
 
     Args:
-        reference: how they refer to each other, with ``{model}`` for the name.
+        reference: the form of references, with ``{model}`` for the name.
     """
     inputs: list[tuple[str, Literal["serialization"], pydantic.TypeAdapter[Any]]] = [
         (cls.__name__, "serialization", _adapter(cls)) for cls in _derived(Body)

@@ -33,7 +33,7 @@ def bind(spec: SerdeSpec, registry: SchemaRegistry | None = None) -> Serde:
     """The serde of ``spec``; for ``registry`` see Serde.
 
     Raises:
-        KsqlError: FORMAT_UNKNOWN; INVALID_STATEMENT for a delimiter that cannot be used.
+        KsqlError: FORMAT_UNKNOWN; INVALID_STATEMENT for an invalid delimiter.
     """
     found = FORMATS.get(spec.format)
     if found is None:
@@ -51,7 +51,7 @@ def bind(spec: SerdeSpec, registry: SchemaRegistry | None = None) -> Serde:
 
 
 def json_serde(columns: Sequence[Column]) -> Serde:
-    """JSON objects of ``columns``, in which rows travel from Spark to Python: JSON carries every type."""
+    """JSON objects of ``columns``, the form of rows between Spark and Python: JSON carries every type."""
     return bind(SerdeSpec(JsonSerde.name, tuple(columns)))
 
 

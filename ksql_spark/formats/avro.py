@@ -1,4 +1,4 @@
-"""AVRO: a record of the columns, or a bare value, by a registered schema (reference §5.2, §5.5)."""
+"""AVRO: a record of the columns, or a bare value, with a registered schema (reference §5.2, §5.5)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ksql_spark.types import (
 
 
 class AvroSerde(FramedSerde):
-    """Each record is resolved from its writer's schema to the columns; names match whatever their case."""
+    """Each record is resolved from its writer's schema to the columns; names match ignoring case."""
 
     name: ClassVar[str] = "AVRO"
 
@@ -43,7 +43,7 @@ class AvroSerde(FramedSerde):
     # ---- in Python -----------------------------------------------------------------------------------
 
     def encode_body(self, values: Sequence[Any]) -> bytes:
-        """Fields that are not columns have their defaults."""
+        """Fields that are not columns get their defaults."""
         import fastavro  # slow to import
 
         assert self.spec.schema is not None
@@ -59,7 +59,7 @@ class AvroSerde(FramedSerde):
         return out.getvalue()
 
     def decode_body(self, schema_id: int | UUID, body: bytes) -> list[Any] | None:
-        """Fields that the writer does not have are NULL."""
+        """Fields that the writer lacks are NULL."""
         read = self._readers.get(schema_id)
         if read is None:
             read = self._readers[schema_id] = _schema(self.writer(schema_id)).readers.reader(self._type)
@@ -70,7 +70,7 @@ class AvroSerde(FramedSerde):
 
     @cached_property
     def _readers(self) -> dict[int | UUID, Callable[[bytes], Any]]:
-        """How the records of known schemas are read."""
+        """Cached readers of known schemas."""
         return {}
 
     @property
@@ -80,7 +80,7 @@ class AvroSerde(FramedSerde):
     # ---- in Spark SQL --------------------------------------------------------------------------------
 
     def decode_sql(self, data: str) -> str:
-        """A call of AvroDecoder.java, the columns in the function's name."""
+        """A call of AvroDecoder.java, with the columns in the function's name."""
         return f"ksql.{quote_identifier(f'decode_avro:{self.ddl}')}({data})"
 
     def explain_sql(self, data: str) -> str:
@@ -88,7 +88,7 @@ class AvroSerde(FramedSerde):
         return f"ksql.{quote_identifier(f'explain_avro:{self.ddl}')}({data})"
 
     def encode_sql(self, texts: Sequence[str]) -> str:
-        """A call of AvroEncoder.java, the schema in the function's name."""
+        """A call of AvroEncoder.java, with the schema in the function's name."""
         if not self.columns:
             return "cast(NULL as binary)"
         members = ", ".join(f"{string(c.name)}, {t}" for c, t in zip(self.columns, texts, strict=True))
@@ -118,7 +118,7 @@ def _schema(schema: RegisteredSchema) -> _Schema:
 
 
 class _Schema:
-    """A writer's schema: how its values become SQL values, and the other way round.
+    """A writer's schema: converts its values to SQL values and back.
 
     ``root`` is the schema, ``plain`` the same without logical types, whose values stay numbers and bytes.
     """
@@ -132,7 +132,7 @@ class _Schema:
 
     @cached_property
     def plain(self) -> Any:
-        """What fastavro writes by."""
+        """The schema that fastavro writes with."""
         import fastavro
 
         whole = self._whole(self.root, set()) if self._has_references else json.loads(self._text)
@@ -142,7 +142,7 @@ class _Schema:
             raise ValueError(f"fastavro cannot write it: {error}") from None
 
     def _whole(self, schema: Any, seen: set[str]) -> Any:
-        """A schema with the types that it refers to in place of their names, where each is met first."""
+        """A schema with named types inlined where each first occurs."""
         match schema:
             case str() if schema in self._types and schema not in seen:
                 return self._whole(self._types[schema], seen)
@@ -169,7 +169,7 @@ class _Schema:
     # ---- to Avro -------------------------------------------------------------------------------------
 
     def to_avro(self, value: Any, schema: Any, type_: SqlType) -> Any:
-        """A SQL value as fastavro writes it by this schema without logical types.
+        """A SQL value in the form that fastavro writes with this schema without logical types.
 
         Raises:
             ValueError: the value does not fit the schema.
@@ -191,7 +191,7 @@ class _Schema:
                 for field in schema["fields"]:
                     name = _column(own, field["name"])
                     if name is not None and value.get(name) is None and "default" in field:
-                        # what cannot be NULL has its default then, as Connect does it
+                        # fields that cannot be NULL then get their default, as in Connect
                         name = name if self._is_nullable(field["type"]) else None
                     if name is not None or "default" not in field:
                         of = own[name] if name is not None else type_

@@ -1,7 +1,8 @@
-"""Avro's binary encoding as SQL values: each record by its own writer's schema, as in AvroDecoder.java.
+"""Decodes Avro's binary encoding to SQL values: each record with its own writer's schema, as in
+AvroDecoder.java.
 
-fastavro, which writes records, does not read them here, because it trusts its bytes: a damaged record may
-make it take all memory, end the process, or read a branch of a union that is not there.
+fastavro, which writes records, does not read them here, because it trusts its input: a damaged record may
+make it use all memory, end the process, or read a union branch that does not exist.
 """
 
 from __future__ import annotations
@@ -33,16 +34,16 @@ from ksql_spark.types import (
 )
 
 _INT, _LONG = range(-(2**31), 2**31), range(-(2**63), 2**63)
-#: how long a number is at most, in bits
+#: the maximum size of a number, in bits
 _NUMBER_BITS = 64
 _WHOLE = "It"
 _MICROS = 1000
-#: what a long may be that counts parts of a millisecond
+#: units of longs that count fractions of a millisecond
 _TIMES = (TIMESTAMP, TIME, INTEGER)
 
 
 class Input:
-    """Bytes that are read from their start; all methods raise BadRecord where they are not what is read."""
+    """Input bytes, read from the start; all methods raise BadRecord if the bytes do not match."""
 
     __slots__ = ("at", "data")
 
@@ -52,7 +53,7 @@ class Input:
 
     @property
     def left(self) -> int:
-        """How many bytes are left."""
+        """The number of remaining bytes."""
         return len(self.data) - self.at
 
     def number(self) -> int:
@@ -86,21 +87,21 @@ class Input:
         return self.data[self.at - size : self.at]
 
     def bytes(self) -> bytes:
-        """Bytes behind their length."""
+        """Length-prefixed bytes."""
         return self.take(self.number())
 
     def block(self) -> int:
-        """The number of items in the next block of an array or map; 0: there is none."""
+        """The number of items in the next block of an array or map; 0 at the end."""
         count = self.number()
         if count < 0:
             count = -count
-            self.number()  # the block's size, for those who skip
-        if count > self.left:  # an item has a byte at least
+            self.number()  # the block's size, for readers that skip it
+        if count > self.left:  # an item has at least one byte
             raise _ended()
         return count
 
     def index(self, count: int) -> int:
-        """The number of a union's branch or of an enum's symbol."""
+        """The index of a union's branch or of an enum's symbol."""
         found = self.integer()
         if not 0 <= found < count:
             raise BadRecord(f"There is no choice number {found}.")
@@ -115,7 +116,7 @@ Read = Callable[[Input], Any]
 
 
 class Readers:
-    """Makes readers of one writer's schema.
+    """Creates readers for one writer's schema.
 
     Args:
         root: the schema, from avro_schema.parse.
@@ -175,7 +176,7 @@ class Readers:
         reason = f"{path} is of the Avro type {found['type']}, which does not fit {type_}."
 
         def mismatch(_: Input) -> Any:
-            # only a record that has the value is bad: it may be one of a union
+            # only records with the value are bad: it may be one branch of a union
             raise BadRecord(reason)
 
         return mismatch
@@ -213,7 +214,7 @@ class Readers:
         return lambda source: reads[source.index(len(reads))](source)
 
     def _alternative(self, branch: Any, type_: Struct, path: str) -> Read:
-        """A union is, as Connect has it, a STRUCT with a field for each of its types."""
+        """As in Connect, a union is a STRUCT with a field for each of its types."""
         if self._is_null(branch):
             return _null
         names = [f.name for f in type_.fields]
@@ -231,7 +232,7 @@ class Readers:
         return alternative
 
     def _entries(self, entry: Any, type_: Map, path: str) -> Read:
-        """How Connect writes maps whose keys are not plain strings: an array of key and value."""
+        """Connect's form of maps whose keys are not plain strings: an array of key and value."""
         kinds = {f["name"]: f["type"] for f in entry["fields"]}
         keys = self._reader(kinds["key"], type_.key, path)
         values = self._reader(kinds["value"], type_.value, path)
@@ -268,7 +269,7 @@ class Readers:
         return is_named and {f["name"] for f in schema["fields"]} == {"key", "value"}
 
     def _skip(self, source: Input, schema: Any) -> None:
-        """Pass over a value."""
+        """Skip a value."""
         found = self.of(schema)
         if isinstance(found, list):
             self._skip(source, found[source.index(len(found))])
@@ -301,7 +302,7 @@ def _null(_: Input) -> None:
 
 
 def _position(names: Sequence[str], name: str) -> int | None:
-    """Where a name is, or else it in another case."""
+    """The position of a name, or of the name in another case."""
     if name in names:
         return names.index(name)
     return next((i for i, n in enumerate(names) if n.upper() == name.upper()), None)
@@ -330,7 +331,7 @@ def _map(value: Read) -> Read:
 
 
 def _text(source: Input) -> str:
-    """As Java reads texts: bytes that are not UTF-8 become U+FFFD."""
+    """Decode like Java: bytes that are not UTF-8 become U+FFFD."""
     return source.bytes().decode(errors="replace")
 
 
@@ -347,7 +348,7 @@ def _double(source: Input) -> float:
 
 
 def _plain(schema: Mapping[str, Any], type_: SqlType) -> Read | None:
-    """Reads a value that is neither nested nor a union; None: it does not fit ``type_``."""
+    """Reads a value that is neither nested nor a union; None if it does not match ``type_``."""
     kind = schema["type"]
     if kind in ("bytes", "fixed"):
         return _of_bytes(schema, type_)

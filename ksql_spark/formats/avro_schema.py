@@ -43,7 +43,7 @@ _PRIMITIVES: dict[str, SqlType] = {
     "double": DOUBLE,
     "bytes": BYTES,
     "string": STRING,
-    # as in Connect: without symbols or lengths
+    # as in Connect: without symbols or sizes
     "enum": STRING,
     "fixed": BYTES,
 }
@@ -52,10 +52,10 @@ _LOGICAL: dict[tuple[str, str], SqlType] = {
     ("int", "time-millis"): TIME,
     ("long", "timestamp-millis"): TIMESTAMP,
 }
-#: types that have no name and no parts
+#: types without names and parts
 _PLAIN = frozenset(("null", "boolean", "int", "long", "float", "double", "bytes", "string"))
 _NAMED = ("record", "error", "enum", "fixed")
-#: what longs count, as parts of a millisecond; all others that are times count milliseconds
+#: units of longs as fractions of a millisecond; all other times count milliseconds
 _TIMESTAMPS = {
     "timestamp-micros": 1_000,
     "timestamp-nanos": 1_000_000,
@@ -83,9 +83,9 @@ _WRITTEN_LOGICAL: dict[SqlType, tuple[str, str, str]] = {
     TIME: ("int", "Time", "time-millis"),
     TIMESTAMP: ("long", "Timestamp", "timestamp-millis"),
 }
-#: of records without a name of their own
+#: the name of records without their own name
 DEFAULT_NAME = "io.confluent.ksql.avro_schemas.KsqlDataSourceSchema"
-#: how Connect writes maps whose keys are not texts
+#: Connect's form of maps whose keys are not strings
 _MAP_ENTRY = "io.confluent.connect.avro.MapEntry"
 
 
@@ -108,7 +108,7 @@ def check_further(text: str, names: Sequence[str]) -> None:
     """Make sure that a record's fields besides ``names`` have a default or may be null.
 
     Raises:
-        ValueError: one has none and may not.
+        ValueError: one has neither.
     """
     schema = json.loads(text)
     fields = schema.get("fields", ()) if isinstance(schema, dict) else ()
@@ -122,7 +122,7 @@ def check_further(text: str, names: Sequence[str]) -> None:
 def parse(text: str, references: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     """The Avro schema ``text``, and the named types in it and in ``references``; for errors see ``read``.
 
-    Each of ``references`` comes after those that it refers to itself.
+    ``references`` is in dependency order.
     """
     types: dict[str, Any] = {}
     try:
@@ -136,9 +136,9 @@ def parse(text: str, references: Sequence[str]) -> tuple[Any, dict[str, Any]]:
 
 
 def _resolved(schema: Any, space: str, types: dict[str, Any]) -> Any:
-    """A schema with all names in full; adds its named types to ``types``.
+    """A schema with full names; adds its named types to ``types``.
 
-    Unlike by fastavro, defaults, symbols and decimals are not checked: registries have accepted wrong ones,
+    Unlike in fastavro, defaults, symbols and decimals are not checked: registries have accepted invalid ones,
     and records do not depend on them.
     """
     if isinstance(schema, list):
@@ -248,14 +248,14 @@ class _Reader:
 
 
 def branch_name(member: Any) -> str:
-    """What a branch of a union is called: the last part of a named type's name, else that of the type."""
+    """The name of a union's branch: the last part of a named type's name, or the name of the type."""
     if isinstance(member, dict):
         member = member["name"] if "name" in member else member["type"]
     return str(member).rpartition(".")[2]
 
 
 def is_entry(schema: Any) -> bool:
-    """Whether it is the record of a map's key and value: how Connect writes maps with other keys."""
+    """Whether it is the record of a map's key and value: Connect's form of maps with other keys."""
     if not isinstance(schema, dict) or schema.get("type") != "record":
         return False
     is_named = schema.get("connect.internal.type") == "MapEntry" or schema["name"] == _MAP_ENTRY
@@ -263,14 +263,14 @@ def is_entry(schema: Any) -> bool:
 
 
 def per_millisecond(schema: Mapping[str, Any], type_: SqlType) -> int | None:
-    """How many units of a long are a millisecond of a TIMESTAMP or TIME; None: it is no such time."""
+    """How many units of a long make a millisecond of a TIMESTAMP or TIME; None if it is not such a time."""
     units, other = (_TIMESTAMPS, 1) if type_ == TIMESTAMP else (_TIMES, None)
     names = (str(schema.get("logicalType")), str(schema.get("connect.name")))
     return next((units[name] for name in names if name in units), other)
 
 
 def is_decimal(schema: Mapping[str, Any]) -> bool:
-    """Whether it is the schema of decimals."""
+    """Whether it is a decimal's schema."""
     return schema.get("logicalType") == "decimal" or schema.get("connect.name") == CONNECT + "Decimal"
 
 
@@ -281,9 +281,9 @@ def write(columns: Sequence[Column], wrapped: bool, full_name: str | None) -> st
     """The schema of ``columns`` (reference §5.5): all fields may be null.
 
     Args:
-        columns: with types and names that Avro has.
-        wrapped: a record of the columns; else the type of the only one.
-        full_name: of the record; None: ksqlDB's.
+        columns: columns with types and names that Avro supports.
+        wrapped: whether to write a record of the columns, or the type of the only one.
+        full_name: the record's name; None: ksqlDB's.
     """
     name = full_name or DEFAULT_NAME
     type_ = row_type(columns) if wrapped else columns[0].type
@@ -296,7 +296,7 @@ def row_type(columns: Sequence[Column]) -> Struct:
 
 
 def _written(type_: SqlType, name: str) -> Any:
-    """The schema of a type; a STRUCT in it is called ``name``, with or without a namespace."""
+    """The schema of a type; a STRUCT in it is named ``name``, with or without a namespace."""
     match type_:
         case Struct(fields):
             space, _, simple = name.rpartition(".")

@@ -1,4 +1,4 @@
-"""What a serde is: a format, bound to the keys or values of one topic (reference §5).
+"""Serdes: a format bound to the keys or values of one topic (reference §5).
 
 One module per format; ``formats.FORMATS`` lists their classes, ``capabilities.py`` says which columns each
 carries. Python values: DATE as days, TIME and TIMESTAMP as milliseconds (int), DECIMAL as decimal.Decimal,
@@ -26,9 +26,8 @@ class Serde(ABC):
     """Encodes and decodes the keys or values of one topic.
 
     Args:
-        spec: what it is bound to.
-        registry: has the schemas that records name, for encoding and decoding in Python; formats without
-            schemas need none.
+        spec: what it is bound to. registry: has the schemas that records name, for encoding and decoding in
+        Python; not needed for formats without schemas.
     """
 
     name: ClassVar[str]
@@ -51,7 +50,7 @@ class Serde(ABC):
 
     @property
     def columns_ddl(self) -> str:
-        """The columns as Spark DDL; TIME is Spark's, so that decoders know it from INTEGER."""
+        """The columns as Spark DDL; TIME is Spark's type, which decoders can tell from INTEGER."""
         return ", ".join(f"{quote_identifier(c.name)} {spark_type(c.type, 'time(3)')}" for c in self.columns)
 
     # ---- in Python -----------------------------------------------------------------------------------
@@ -70,7 +69,7 @@ class Serde(ABC):
 
         Raises:
             BadRecord: ``data`` cannot be decoded to these columns.
-            KsqlError: the registry, which has the schema of ``data``, does not answer.
+            KsqlError: the registry, which has the schema of ``data``, does not respond.
         """
 
     # ---- in Spark SQL --------------------------------------------------------------------------------
@@ -80,14 +79,14 @@ class Serde(ABC):
         """Spark SQL text: the STRUCT of the columns in the binary ``data``; NULL if NULL or unreadable."""
 
     def framed_sql(self, data: str, headers: str) -> str:
-        """Spark SQL text: the binary ``data`` as the other texts take it.
+        """Spark SQL text: the binary ``data`` in the form of the other texts.
 
-        ``headers``: text of the record's headers, an ARRAY of STRUCTs: they may say how its bytes are read.
+        ``headers``: text of the record's headers, an ARRAY of STRUCTs, which may contain schema ids.
         """
         return data
 
     def or_null_sql(self, data: str) -> str:
-        """Spark SQL text: the binary ``data``, but NULL if its bytes mean null in this format."""
+        """Spark SQL text: the binary ``data``, or NULL if its bytes mean null in this format."""
         return data
 
     def explain_sql(self, data: str) -> str:
@@ -98,4 +97,4 @@ class Serde(ABC):
 
     @abstractmethod
     def encode_sql(self, texts: Sequence[str]) -> str:
-        """Spark SQL text: the binary that holds ``texts``, one for each column."""
+        """Spark SQL text: the binary of ``texts``, one per column."""

@@ -1,4 +1,4 @@
-"""BYTES as texts, as Java reads them."""
+"""BYTES as text, as Java reads it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ksql_spark.formats.base import BadRecord
 
 
 def from_base64(text: str) -> bytes:
-    """The bytes in ``text``; the padding at its end may be missing as a whole.
+    """The bytes in ``text``; the padding may be missing entirely.
 
     Raises:
         BadRecord: it is not base64.

@@ -30,8 +30,8 @@ class Capability:
         registry: the kind of its schemas in a registry, from which columns can be inferred; None: no schemas.
         properties: its properties: delimiter, full_name, nullable.
         names: a pattern for its field names.
-        label: what messages about field names call it.
-        maps: how a message begins that refuses other keys of MAPs than STRINGs.
+        label: its name in messages about field names.
+        maps: the start of the message that rejects MAP keys other than STRINGs.
     """
 
     unwrapped: bool
@@ -46,7 +46,7 @@ class Capability:
     maps: str = ""
 
     def carries(self, type_: SqlType) -> bool:
-        """Whether a column may have this type."""
+        """Whether it supports a column of this type."""
         if base_name(type_) not in self.types:
             return False
         match type_:

@@ -29,7 +29,7 @@ from ksql_spark.types import (
     quote_identifier,
 )
 
-#: delimiters that KEY_DELIMITER and VALUE_DELIMITER give by name
+#: named delimiters of KEY_DELIMITER and VALUE_DELIMITER
 NAMED_DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 
 
@@ -49,7 +49,7 @@ class DelimitedSerde(Serde):
     # ---- in Python -----------------------------------------------------------------------------------
 
     def encode(self, values: Sequence[Any]) -> bytes | None:
-        """One line without a line end; a single NULL is a null record."""
+        """One line without a line end; a single NULL becomes a null record."""
         if not self.columns or (len(self.columns) == 1 and values[0] is None):
             return None
         fields = []
@@ -83,7 +83,7 @@ class DelimitedSerde(Serde):
         """The fields of a line, up to its end, as DelimitedDecoder.java finds them.
 
         Raises:
-            BadRecord: there are none; a quote is not closed, or something stands behind a closing one.
+            BadRecord: there are none; a quote is not closed, or something follows a closing quote.
         """
         if not line:
             raise BadRecord("there are no fields in it")
@@ -103,7 +103,7 @@ class DelimitedSerde(Serde):
 
     @functools.cached_property
     def _field(self) -> re.Pattern[str]:
-        """A field: in quotes, perhaps with blanks after them, or up to the next delimiter."""
+        """A field: in quotes, optionally followed by blanks, or up to the next delimiter."""
         blank = re.escape(" \t".replace(self.delimiter, ""))
         plain = rf'(?P<plain>(?!")[^{re.escape(self.delimiter)}\r\n]*)'
         return re.compile(rf'"(?P<quoted>[^"]*(?:""[^"]*)*)"[{blank}]*|{plain}')
@@ -111,7 +111,7 @@ class DelimitedSerde(Serde):
     # ---- in Spark SQL --------------------------------------------------------------------------------
 
     def decode_sql(self, data: str) -> str:
-        """A call of DelimitedDecoder.java, delimiter and schema in the function's name."""
+        """A call of DelimitedDecoder.java, with delimiter and schema in the function's name."""
         return self._call("decode_delimited", data)
 
     def explain_sql(self, data: str) -> str:
@@ -122,7 +122,7 @@ class DelimitedSerde(Serde):
         return f"ksql.{quote_identifier(f'{function}:{self.delimiter}{self.columns_ddl}')}({data})"
 
     def encode_sql(self, texts: Sequence[str]) -> str:
-        """The fields' texts, quoted where needed, joined; a single NULL is a null record."""
+        """The fields' texts, quoted where needed, joined; a single NULL becomes a null record."""
         if not self.columns:
             return "cast(NULL as binary)"
         fields = []
@@ -143,7 +143,7 @@ def _delimiter(text: str) -> str:
     """The delimiter of a KEY_DELIMITER or VALUE_DELIMITER property.
 
     Raises:
-        KsqlError: INVALID_STATEMENT where ``text`` is neither one character nor SPACE or TAB.
+        KsqlError: INVALID_STATEMENT if ``text`` is neither one character nor SPACE or TAB.
     """
     delimiter = NAMED_DELIMITERS.get(text.upper(), text)
     if len(delimiter) != 1 or delimiter in '"\r\n':

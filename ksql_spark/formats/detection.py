@@ -1,6 +1,6 @@
 """Detects the format of keys or values from their bytes, for PRINT and for CREATE … WITH (INFER = 'sample').
 
-What PRINT calls KAFKA_INT and so on is the format KAFKA with a column of that type.
+PRINT's KAFKA_INT and so on are the format KAFKA with a column of that type.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _text(data: bytes) -> str:
 
 #: formats whose records name a schema
 REGISTERED = ("AVRO", "PROTOBUF", "JSON_SR")
-#: name -> decoder, which raises ValueError or struct.error if the bytes do not fit; in order of preference
+#: name -> decoder, which raises ValueError or struct.error if the bytes do not match; in order of preference
 CANDIDATES: dict[str, Callable[[bytes], str]] = {
     "JSON": _json,
     "KAFKA_INT": _number(">i"),
@@ -72,7 +72,7 @@ def _session(data: bytes) -> str:
 class FormatDetector:
     """The formats that fit all the keys, or all the values, seen so far.
 
-    ``shown`` reads records that name a schema; None: there is no registry.
+    ``shown`` renders records that name a schema; None: there is no registry.
     """
 
     def __init__(self, *, is_key: bool, shown: SelfDescribed | None = None) -> None:
@@ -86,7 +86,7 @@ class FormatDetector:
         self._seen = False
 
     def show(self, data: bytes | None) -> str:
-        """``data`` as text; formats that it does not fit are ruled out."""
+        """``data`` as text; rules out formats that do not match it."""
         if data is None:
             return "<null>"
         self._seen = True
@@ -103,7 +103,7 @@ class FormatDetector:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The formats that are left, the likeliest first; none before the first bytes."""
+        """The remaining formats, most likely first; empty before the first bytes."""
         return tuple(self._readers) if self._seen else ()
 
     def __str__(self) -> str:

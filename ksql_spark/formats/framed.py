@@ -1,7 +1,7 @@
 """Formats whose schemas are in a registry: Confluent's frame around each record (reference §5.2).
 
-The frame is a zero byte and four bytes of the id of the writer's schema, most significant first; or a one and
-the 16 bytes of its GUID, which newer serializers write into a header of the record instead.
+The frame is a zero byte and the big-endian four-byte id of the writer's schema; or a one byte and the 16
+bytes of its GUID, which newer serializers write into a header of the record instead.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ksql_spark.types import quote_identifier
 
 MAGIC, GUID_MAGIC = b"\0", b"\1"
 FRAME, GUID_FRAME = 5, 17
-#: side -> the header that may have its frame
+#: side -> the header that may contain its frame
 HEADERS = {KEY: "__key_schema_id", VALUE: "__value_schema_id"}
 
 
@@ -30,7 +30,7 @@ def framed(schema_id: int, body: bytes) -> bytes:
 def with_schema_id(
     data: bytes | None, headers: Sequence[tuple[str, bytes | None]], side: str
 ) -> bytes | None:
-    """A record's key or value behind the frame in its last header for that; as it is if there is none."""
+    """A record's key or value with the frame from its last matching header; unchanged if there is none."""
     if data is None:
         return None
     name = HEADERS[side]
@@ -39,10 +39,10 @@ def with_schema_id(
 
 
 def unframed(data: bytes) -> tuple[int | UUID, bytes]:
-    """The id of a record's schema, or its GUID, and what follows it.
+    """The id of a record's schema, or its GUID, and the rest of the record.
 
     Raises:
-        BadRecord: there is no frame.
+        BadRecord: the frame is missing.
     """
     if data[:1] == GUID_MAGIC and len(data) >= GUID_FRAME:
         return UUID(bytes=data[1:GUID_FRAME]), data[GUID_FRAME:]
@@ -52,20 +52,20 @@ def unframed(data: bytes) -> tuple[int | UUID, bytes]:
 
 
 class FramedSerde(Serde):
-    """A serde whose records name the schema that they were written by.
+    """A serde whose records name the schema with which they were written.
 
-    Records are read by any schema. To write, ``spec`` must have the schema and its id: see ``new_schema`` and
+    Records may have any schema. To write, ``spec`` must have the schema and its id: see ``new_schema`` and
     metastore.serdes.registered.
     """
 
     @property
     @abstractmethod
     def new_schema(self) -> str:
-        """The schema of the columns, to be registered."""
+        """The schema of the columns, for registration."""
 
     @abstractmethod
     def encode_body(self, values: Sequence[Any]) -> bytes:
-        """What follows the frame; for errors see Serde.encode."""
+        """The bytes after the frame; for errors see Serde.encode."""
 
     @abstractmethod
     def decode_body(self, schema_id: int | UUID, body: bytes) -> list[Any] | None:
@@ -73,7 +73,7 @@ class FramedSerde(Serde):
 
     @property
     def schema_id(self) -> int:
-        """The id of the schema that is written."""
+        """The id of the schema used for writing."""
         if self.spec.schema_id is None:
             raise ValueError(f"the schema of {self.spec.subject} is not registered yet")
         return self.spec.schema_id
@@ -83,7 +83,7 @@ class FramedSerde(Serde):
 
         Raises:
             BadRecord: the registry does not have it.
-            KsqlError: the registry does not answer.
+            KsqlError: the registry does not respond.
         """
         found = None if self.registry is None else self.registry.kept(schema_id)
         if found is None:
@@ -92,13 +92,13 @@ class FramedSerde(Serde):
         return found
 
     def encode(self, values: Sequence[Any]) -> bytes | None:
-        """The body in its frame; a bare NULL is a null record."""
+        """The body in its frame; a bare NULL becomes a null record."""
         if not self.columns or (not self.wrapped and values[0] is None):
             return None
         return framed(self.schema_id, self.encode_body(values))
 
     def decode(self, data: bytes) -> list[Any] | None:
-        """The body of the frame."""
+        """Decode the body in the frame."""
         return self.decode_body(*unframed(data))
 
     def framed_sql(self, data: str, headers: str) -> str:

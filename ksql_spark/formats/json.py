@@ -48,24 +48,25 @@ from ksql_spark.types import (
 )
 
 _LONG_DIGITS = 19
-#: digits of a number, and objects and arrays within each other, at most, as in Jackson
+#: the maximum digits of a number, and the maximum nesting of objects and arrays, as in Jackson
 _MAX_DIGITS = _MAX_NESTED = 1000
-#: how deep the json module and the functions below get with Python's own limit; the limit that they need
+#: the maximum nesting for the json module and the functions below with Python's own limit; the limit that
+#: they need
 _NESTED_BY_DEFAULT, _RECURSION_LIMIT = 100, 5 * _MAX_NESTED
-#: what opens and closes objects and arrays, and texts, also one without an end, in which they do not count
+#: brackets of objects and arrays; and strings, even unterminated ones, in which brackets do not count
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
-#: a number, or a text, that may have more
+#: a number, or a string, that may contain too many
 _LONG = re.compile(rb"[0-9.eE+-]{1001}")
-#: half of a character, which may stand alone
+#: a surrogate, which may be unpaired
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-#: types that any writer of JSON writes alike
+#: types that all JSON writers write alike
 _WRITTEN = (STRING, BOOLEAN, INTEGER, BIGINT)
 
 
 class _Exact(NamedTuple):
-    """How a value looks whose JSON form is its Python value: a type, and bounds of numbers."""
+    """The JSON form of values that equals their Python value: a type, and bounds of numbers."""
 
     type: type | None
     low: Any = None
@@ -89,13 +90,13 @@ class JsonSerde(Serde):
     # ---- in Python -----------------------------------------------------------------------------------
 
     def encode(self, values: Sequence[Any]) -> bytes | None:
-        """An object with all columns, NULL as ``null``; a bare NULL is a null record."""
+        """An object with all columns, NULL as ``null``; a bare NULL becomes a null record."""
         if (names := self._names) is not None:
             value = dict(zip(names, values, strict=True)) if self._is_wrapped else values[0]
             try:
                 return None if value is None else orjson.dumps(value)
             except TypeError:
-                pass  # half of a surrogate pair
+                pass  # an unpaired surrogate
         if not self.columns:
             return None
         if not self.wrapped:
@@ -104,15 +105,15 @@ class JsonSerde(Serde):
         return f"{{{','.join(members)}}}".encode()
 
     def decode(self, data: bytes) -> list[Any] | None:
-        """The columns' values; unknown members are ignored, missing ones NULL."""
-        # nearly all records have just what their columns say; anything else is looked at closely below
+        """The columns' values; unknown members are ignored, missing ones are NULL."""
+        # nearly all records exactly match their columns; anything else is examined below
         try:
             if len(data) <= _MAX_DIGITS or not (_LONG.search(data) or _brackets(data) > _MAX_NESTED):
                 exact = self._exact(orjson.loads(data))
                 if exact is not None:
                     return exact
         except ValueError:
-            pass  # json says why, or takes it
+            pass  # json reports the error, or accepts it
         try:
             value = _first_value(data)
             if _SURROGATE.search(data):
@@ -128,7 +129,7 @@ class JsonSerde(Serde):
             raise BadRecord(f"not JSON: {error}") from None
 
     def _read(self, value: Any) -> list[Any] | None:
-        """The columns' values in what the json module made."""
+        """The columns' values in the json module's result."""
         if not self.wrapped:
             return None if value is None else [_read(value, self.columns[0].type, "$")]
         if value is None:
@@ -139,7 +140,7 @@ class JsonSerde(Serde):
         return [_read(_member(value, folded, c.name), c.type, f"$.{c.name}") for c in self.columns]
 
     def _exact(self, value: Any) -> list[Any] | None:
-        """The columns' values if each has exactly the JSON form of its type; else None."""
+        """The columns' values if each has exactly the JSON form of its type; otherwise None."""
         if not self._is_wrapped:
             value = {self.columns[0].name: value}
             if None in value.values():
@@ -170,7 +171,7 @@ class JsonSerde(Serde):
 
     @functools.cached_property
     def _members(self) -> list[tuple[str, type | None, Any, Any]]:
-        """Each column's name, and how a JSON value looks that is just its value."""
+        """Each column's name, and the JSON form that equals its value."""
         return [(c.name, *_EXACT.get(c.type, _Exact(None))) for c in self.columns]
 
     # ---- in Spark SQL --------------------------------------------------------------------------------
@@ -178,11 +179,11 @@ class JsonSerde(Serde):
     # temporal values as text, and are several times slower.
 
     def decode_sql(self, data: str) -> str:
-        """A call of JsonDecoder.java, the schema in the function's name."""
+        """A call of JsonDecoder.java, with the schema in the function's name."""
         return f"ksql.{quote_identifier(f'decode_json:{self.ddl}')}({data})"
 
     def or_null_sql(self, data: str) -> str:
-        """The literal ``null`` is a NULL key or value, with JSON's white space around it too."""
+        """The literal ``null`` is a NULL key or value, also with JSON's white space around it."""
         return f"if(ksql.is_json_null({data}), NULL, {data})"
 
     def explain_sql(self, data: str) -> str:
@@ -190,7 +191,7 @@ class JsonSerde(Serde):
         return f"ksql.{quote_identifier(f'explain_json:{self.ddl}')}({data})"
 
     def encode_sql(self, texts: Sequence[str]) -> str:
-        """A call of JsonEncoder.java; the names travel in the struct's type."""
+        """A call of JsonEncoder.java; the struct's type carries the names."""
         if not self.columns:
             return "cast(NULL as binary)"
         members = ", ".join(f"{string(c.name)}, {t}" for c, t in zip(self.columns, texts, strict=True))
@@ -201,15 +202,15 @@ class JsonSerde(Serde):
 
 
 def _first_value(data: bytes) -> Any:
-    """The first JSON value; what follows it is not looked at.
+    """The first JSON value; whatever follows it is ignored.
 
     Raises:
-        ValueError: there is none.
+        ValueError: no value exists.
     """
     data = data.removeprefix(codecs.BOM_UTF8)
     encoding, rest = json.detect_encoding(data), ""
     try:
-        # json.loads(bytes) would let pass halves of characters, which no text may have
+        # json.loads(bytes) would accept unpaired surrogates, which no text may contain
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         text, rest = data[: error.start].decode(encoding), "\ufffd"
@@ -224,14 +225,14 @@ def _first_value(data: bytes) -> Any:
 
 
 def _runs_on(value: Any, following: str) -> bool:
-    """Whether a number or literal does not end before a character (as in Jackson)."""
+    """Whether a number or literal continues at a character (as in Jackson)."""
     if isinstance(value, bool) or value is None:
         return following.isalnum() or following == "_" or following >= "\x7f"
     return not isinstance(value, (str, list, dict)) and following not in _SPACE
 
 
 def _brackets(text: str | bytes) -> int:
-    """As many objects and arrays as there may be."""
+    """The pattern of brackets up to the maximum nesting."""
     return text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
 
 
@@ -249,10 +250,10 @@ def _check_depth(text: str) -> None:
     if deepest > _MAX_NESTED:
         raise BadRecord("It is nested too deeply.")
     if deepest > _NESTED_BY_DEFAULT and sys.getrecursionlimit() < _RECURSION_LIMIT:
-        sys.setrecursionlimit(_RECURSION_LIMIT)  # for good: it is one for all threads
+        sys.setrecursionlimit(_RECURSION_LIMIT)  # permanent: the limit applies to all threads
 
 
-#: a text in quotes, as json.dumps(ensure_ascii=False) writes it
+#: a quoted string, as json.dumps(ensure_ascii=False) writes it
 _text = json.encoder.encode_basestring
 
 
@@ -287,7 +288,7 @@ def _no_constant(name: str) -> Any:
 
 
 def _digits(text: str) -> str:
-    """``text`` if it has no more digits than Jackson takes."""
+    """``text`` if it has no more digits than Jackson accepts."""
     if len(text) > _MAX_DIGITS and sum(map(str.isdigit, text)) > _MAX_DIGITS:
         raise ValueError(f"a number has more than {_MAX_DIGITS} digits")
     return text
@@ -307,7 +308,7 @@ _SPACE = " \t\r\n"
 
 
 def _without_lone_surrogates(value: Any) -> Any:
-    """A JSON value whose texts can be written; Java writes "?" too, and takes no such names."""
+    """A JSON value with encodable strings: Java also writes "?", and rejects such names."""
     match value:
         case str():
             return value.encode(errors="replace").decode()
@@ -383,7 +384,7 @@ def _read_scalar(value: Any, type_: SqlType, path: str) -> Any:
 
 def _whole(value: int | PythonDecimal, type_: SqlType) -> int:
     """The number without its fraction, if it is in the range of ``type_`` (JsonDecoder.java)."""
-    # the exponent before anything else: the digits of 1e999999999 do not fit in memory
+    # check the exponent first: the digits of 1e999999999 do not fit in memory
     if isinstance(value, PythonDecimal) and not (
         has_java_exponent(value) and value.adjusted() <= _LONG_DIGITS
     ):
@@ -406,7 +407,7 @@ def _double(value: int | PythonDecimal, path: str) -> float:
 
 
 def _any_text(value: Any) -> str:
-    """Any JSON value as a STRING: objects as JSON, arrays as ``[a, b]``, the rest as it was written."""
+    """Any JSON value as a STRING: objects as JSON, arrays as ``[a, b]``, the rest unchanged."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):

@@ -36,7 +36,7 @@ from ksql_spark.types import (
 )
 
 _DRAFT = "http://json-schema.org/draft-07/schema#"
-#: types of numbers by Connect's connect.type
+#: number types by Connect's connect.type
 _NUMBERS: dict[str, SqlType] = {
     "int8": INTEGER,
     "int16": INTEGER,
@@ -46,7 +46,7 @@ _NUMBERS: dict[str, SqlType] = {
     "float64": DOUBLE,
     "bytes": BYTES,
 }
-#: Connect's name for a choice between several types, and the prefix of its fields
+#: Connect's name for a choice among types, and the prefix of its fields
 _ONE_OF = "io.confluent.connect.json.OneOf"
 
 #: keywords that only schemas of one type have
@@ -78,11 +78,11 @@ def read(text: str, references: Mapping[str, str]) -> ReadSchema:
 def further_members(text: str, references: Mapping[str, str], names: Collection[str]) -> str:
     """The members that an object of the schema ``text`` has besides those with ``names``.
 
-    JSON text, each member after a comma, as Connect writes it: with its default, else null where the schema
-    allows it. Where it does not, the member is left out. For ``references`` see ``read``.
+    JSON text, each member after a comma, as Connect writes it: with its default, or null if the schema allows
+    it. Otherwise the member is omitted. For ``references`` see ``read``.
 
     Raises:
-        ValueError: a member is required that has neither.
+        ValueError: a required member has neither.
     """
     root = _parsed(text)
     reader = _Reader({name: _parsed(other) for name, other in references.items()})
@@ -285,14 +285,14 @@ def write(columns: Sequence[Column], wrapped: bool, full_name: str | None) -> st
     """The schema of ``columns``, as Connect writes it: everything may be null.
 
     Args:
-        columns: with types that JSON has.
-        wrapped: an object of the columns; else the type of the only one.
+        columns: columns with types that JSON supports.
+        wrapped: whether to write an object of the columns, or the type of the only one.
         full_name: the object's title; None: it has none.
     """
     type_ = Struct(tuple(Field(c.name, c.type) for c in columns)) if wrapped else columns[0].type
     schema = _written(type_)
     if not wrapped:
-        # Apicurio takes nothing else for a JSON Schema, unless it has properties
+        # Apicurio accepts nothing else as a JSON Schema, unless it has properties
         schema = {"$schema": _DRAFT, **schema}
     if full_name:
         schema["title"] = full_name

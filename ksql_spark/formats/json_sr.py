@@ -1,6 +1,6 @@
 """JSON_SR: JSON in the frame of a registered JSON Schema (reference §5.2).
 
-The columns say what is read; a record's schema is not asked for.
+The columns determine what is read; a record's schema is not fetched.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ksql_spark.types import quote_identifier
 
 
 class JsonSrSerde(FramedSerde):
-    """JSON behind a frame."""
+    """JSON after a frame."""
 
     name: ClassVar[str] = "JSON_SR"
 
@@ -37,7 +37,7 @@ class JsonSrSerde(FramedSerde):
     # ---- in Python -----------------------------------------------------------------------------------
 
     def encode_body(self, values: Sequence[Any]) -> bytes:
-        """JSON, also of members that are not columns; a bare NULL never comes here."""
+        """JSON, including members that are not columns; never called for a bare NULL."""
         body = self._json.encode(values)
         assert body is not None
         return body if self._further == "" else body[:-1] + self._further.encode() + b"}"
@@ -57,7 +57,7 @@ class JsonSrSerde(FramedSerde):
     # ---- in Spark SQL --------------------------------------------------------------------------------
 
     def decode_sql(self, data: str) -> str:
-        """A call of JsonDecoder.java, the columns in the function's name."""
+        """A call of JsonDecoder.java, with the columns in the function's name."""
         return f"ksql.{quote_identifier(f'decode_json_sr:{self.ddl}')}({data})"
 
     def or_null_sql(self, data: str) -> str:
@@ -65,12 +65,12 @@ class JsonSrSerde(FramedSerde):
         return f"if(ksql.is_json_null({_body(data)}), NULL, {data})"
 
     def explain_sql(self, data: str) -> str:
-        """The words of JSON's decoder, if there is a frame."""
+        """The message of JSON's decoder, if there is a frame."""
         missing = string("It does not start with a zero and the id of a schema.")
         return f"if({_body(data)} IS NULL, {missing}, {self._json.explain_sql(_body(data))})"
 
     def encode_sql(self, texts: Sequence[str]) -> str:
-        """A call of JsonEncoder.java, the frame and what is not a column in the function's name."""
+        """A call of JsonEncoder.java, with the frame and further members in the function's name."""
         if not self.columns:
             return "cast(NULL as binary)"
         members = ", ".join(f"{string(c.name)}, {t}" for c, t in zip(self.columns, texts, strict=True))
@@ -80,5 +80,5 @@ class JsonSrSerde(FramedSerde):
 
 
 def _body(data: str) -> str:
-    """What follows the frame; NULL if there is none."""
+    """The bytes after the frame; NULL if there is none."""
     return f"ksql.frame_body({data})"

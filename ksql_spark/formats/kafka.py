@@ -14,7 +14,7 @@ from ksql_spark.types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, SqlType
 _PACKED = {INTEGER: struct.Struct(">i"), BIGINT: struct.Struct(">q"), DOUBLE: struct.Struct(">d")}
 
 
-#: functions of KafkaCodec.java: Catalyst has no way from bytes to numbers
+#: functions of KafkaCodec.java: Catalyst cannot convert bytes to numbers
 _DECODERS: dict[SqlType, str] = {
     INTEGER: "ksql.kafka_int_decode",
     BIGINT: "ksql.kafka_bigint_decode",
@@ -42,7 +42,7 @@ class KafkaSerde(Serde):
             raise ValueError(f"{value!r} is not a valid {type_}: {error}") from None
 
     def decode(self, data: bytes) -> list[Any] | None:
-        """The value in ``data``; numbers need exactly their own number of bytes."""
+        """The value in ``data``; numbers must have exactly their own size."""
         if not self.columns:
             return []
         type_ = self.columns[0].type
@@ -56,7 +56,7 @@ class KafkaSerde(Serde):
         return list(packed.unpack(data))
 
     def decode_sql(self, data: str) -> str:
-        """A struct of one field, NULL where the size is wrong."""
+        """A struct of one field, NULL if the size is wrong."""
         if not self.columns:
             return "named_struct()"
         type_ = self.columns[0].type

@@ -9,16 +9,16 @@ from decimal import InvalidOperation
 from ksql_spark.formats.base import BadRecord
 from ksql_spark.types import INTEGER, TIME, TIMESTAMP, Decimal, SqlType
 
-#: included: Connect's times and ksqlDB allow the end of the day
+#: inclusive: Connect's times and ksqlDB allow the end of the day
 _DAY_MS = 86_400_000
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-#: as Java's BigDecimal takes them
+#: the syntax of Java's BigDecimal
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-#: as Java's Double.parseDouble takes them
+#: the syntax of Java's Double.parseDouble
 _DOUBLE = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?")
 _HEXADECIMAL = re.compile(r"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFdD]?")
 _NO_NUMBER = re.compile(r"[+-]?(NaN|Infinity)")
-#: what Java's String.trim takes away
+#: the characters that Java's String.trim removes
 SPACE = "".join(map(chr, range(33)))
 
 
@@ -102,7 +102,7 @@ def parse_decimal(text: str, type_: Decimal) -> PythonDecimal:
     """
     stripped = text.strip(SPACE)
     try:
-        # Python takes other blanks and _, too
+        # Python also accepts other blanks and _
         if _DECIMAL.fullmatch(stripped):
             return fit_decimal(PythonDecimal(stripped), type_)
     except InvalidOperation:
@@ -123,7 +123,7 @@ def fit_decimal(value: PythonDecimal, type_: Decimal) -> PythonDecimal:
     """
     if value.is_finite() and has_java_exponent(value):
         sign, digits, exponent = value.as_tuple()
-        # before anything else: the digits of 1e999999999 do not fit in memory
+        # check this first: the digits of 1e999999999 do not fit in memory
         if value == 0:
             return PythonDecimal((0, (0,), -type_.scale))
         if value.adjusted() >= type_.precision - type_.scale or value.adjusted() < -type_.scale:

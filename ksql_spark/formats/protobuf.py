@@ -1,6 +1,6 @@
 """PROTOBUF and PROTOBUF_NOSR: messages of the columns, with a registered schema or without (reference §5.2).
 
-NULL is left out. Where a schema cannot tell that from a type's default, which is so unless
+NULLs are omitted. If a schema cannot distinguish NULL from a type's default, as is the case unless
 *_NULLABLE_REPRESENTATION says otherwise, it is read as that default.
 """
 
@@ -70,19 +70,19 @@ _WIRE = (
     | dict.fromkeys(("fixed64", "sfixed64", "double"), EIGHT)
     | dict.fromkeys(("fixed32", "sfixed32", "float"), FOUR)
 )
-#: how struct packs what is stored in eight or four bytes
+#: struct formats for values of eight or four bytes
 _PACKED = {"double": "<d", "fixed64": "<Q", "sfixed64": "<q"}
 _PACKED |= {"float": "<f", "fixed32": "<I", "sfixed32": "<i"}
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _NANOS_PER_MS = 1_000_000
 _DAYS_IN_400_YEARS = 146_097
-#: of Java's dates
+#: the range of Java's dates
 _LAST_YEAR = 999_999_999
 _MS_PER_S = 1000
 
 
 class ProtobufSerde(FramedSerde):
-    """Messages behind a frame, which also says which message of its schema each is."""
+    """Messages after a frame, which also contains the path of the message in its schema."""
 
     name: ClassVar[str] = "PROTOBUF"
 
@@ -94,14 +94,14 @@ class ProtobufSerde(FramedSerde):
     # ---- in Python -----------------------------------------------------------------------------------
 
     def encode_body(self, values: Sequence[Any]) -> bytes:
-        """The place of the message, and the message; fields that are not columns are left out."""
+        """The path of the message, and the message; fields that are not columns are omitted."""
         file = proto_file(self._own)
         path = file.path(self.spec.full_name)
         place = b"\0" if path == (0,) else b"".join(varint(zigzag(i)) for i in (len(path), *path))
         return place + _encoded(file.at(path), self.columns, values)
 
     def decode_body(self, schema_id: int | UUID, body: bytes) -> list[Any] | None:
-        """By the schema and the message that the record names."""
+        """Decode with the schema and message that the record names."""
         path, at = _place(body)
         return _decoded(proto_file(self.writer(schema_id)).at(path), self.columns, body[at:])
 
@@ -120,7 +120,7 @@ class ProtobufSerde(FramedSerde):
     # ---- in Spark SQL --------------------------------------------------------------------------------
 
     def decode_sql(self, data: str) -> str:
-        """A call of ProtobufDecoder.java, the columns in the function's name."""
+        """A call of ProtobufDecoder.java, with the columns in the function's name."""
         return _call("decode_protobuf", {"ddl": self.ddl}, data)
 
     def explain_sql(self, data: str) -> str:
@@ -128,7 +128,7 @@ class ProtobufSerde(FramedSerde):
         return _call("explain_protobuf", {"ddl": self.ddl}, data)
 
     def encode_sql(self, texts: Sequence[str]) -> str:
-        """A call of ProtobufEncoder.java, the schema in the function's name."""
+        """A call of ProtobufEncoder.java, with the schema in the function's name."""
         if not self.columns:
             return "cast(NULL as binary)"
         own = self._own
@@ -142,17 +142,17 @@ class ProtobufSerde(FramedSerde):
 
 
 def message_name(schema: RegisteredSchema, body: bytes) -> str:
-    """The full name of the message that follows a frame.
+    """The full name of the message after a frame.
 
     Raises:
-        BadRecord: the bytes do not say that.
-        NotConvertible: the schema does not have it.
+        BadRecord: the path cannot be read.
+        NotConvertible: the schema does not contain it.
     """
     return proto_file(schema).at(_place(body)[0]).name
 
 
 def _place(body: bytes) -> tuple[list[int], int]:
-    """Which message of its schema a record is, and where the message begins."""
+    """The path of a record's message in its schema, and where the message begins."""
     count, at = read_varint(body, 0)
     path = []
     if unzigzag(count) < 0:
@@ -164,7 +164,7 @@ def _place(body: bytes) -> tuple[list[int], int]:
 
 
 class ProtobufNoSrSerde(Serde):
-    """The message of the columns alone, which reader and writer know."""
+    """Only the message of the columns, which reader and writer know."""
 
     name: ClassVar[str] = "PROTOBUF_NOSR"
 
@@ -183,7 +183,7 @@ class ProtobufNoSrSerde(Serde):
         return proto_file(RegisteredSchema(0, PROTOBUF, self.schema)).at((0,))
 
     def encode(self, values: Sequence[Any]) -> bytes | None:
-        """A bare NULL is a null record."""
+        """A bare NULL becomes a null record."""
         if not self.columns or (not self.wrapped and values[0] is None):
             return None
         return _encoded(self._message, self.columns, values)
@@ -193,7 +193,7 @@ class ProtobufNoSrSerde(Serde):
         return _decoded(self._message, self.columns, data)
 
     def decode_sql(self, data: str) -> str:
-        """A call of ProtobufDecoder.java, columns and schema in the function's name."""
+        """A call of ProtobufDecoder.java, with columns and schema in the function's name."""
         return _call("decode_protobuf", {"ddl": self.ddl, "schema": self.schema}, data)
 
     def explain_sql(self, data: str) -> str:
@@ -201,7 +201,7 @@ class ProtobufNoSrSerde(Serde):
         return _call("explain_protobuf", {"ddl": self.ddl, "schema": self.schema}, data)
 
     def encode_sql(self, texts: Sequence[str]) -> str:
-        """A call of ProtobufEncoder.java, the schema in the function's name."""
+        """A call of ProtobufEncoder.java, with the schema in the function's name."""
         if not self.columns:
             return "cast(NULL as binary)"
         made = _call("encode_protobuf", {"path": [0], "schema": self.schema}, _struct(self.columns, texts))
@@ -228,7 +228,7 @@ def _decoded(message: Message, columns: Sequence[Column], data: bytes) -> list[A
 
 
 def _message(message: Message, wanted: Sequence[tuple[str, SqlType]], data: bytes) -> dict[str, Any]:
-    """The values of a message by the names of columns or of a STRUCT's fields."""
+    """The values of a message by column names or a STRUCT's field names."""
     values: dict[str, Any] = dict.fromkeys(name for name, _ in wanted)
     readers: dict[int, Callable[[int, Any], None]] = {}
     alternatives = {f"{name}_{i}": fields for i, (name, fields) in enumerate(message.one_ofs)}
@@ -310,7 +310,7 @@ def _undeclared(
     field: ProtoField,
     own: Callable[[int, Any], None] | None,
 ) -> Callable[[int, Any], None]:
-    """An alternative that the STRUCT has no field for: all its fields are NULL then.
+    """An alternative for which the STRUCT has no field: then all its fields are NULL.
 
     ``own`` reads the column that is this alternative itself.
     """
@@ -331,7 +331,7 @@ def _item(items: list[Any], type_: FieldType, to: SqlType, path: str) -> Callabl
     def add(wire: int, value: Any) -> None:
         if wire == kind:
             items.append(read(value))
-        elif wire == LENGTH:  # packed: all of them in one field
+        elif wire == LENGTH:  # packed: all numbers in one field
             at = 0
             while at < len(value):
                 if kind == VARINT:
@@ -366,7 +366,7 @@ def _wire(type_: FieldType) -> int:
 
 
 def _default(type_: FieldType, to: SqlType) -> Any:
-    """What a field of this type has that is not there."""
+    """The value of a missing field of this type."""
     if type_.symbols is not None:
         return type_.symbols.get(0)
     if not type_.is_plain:
@@ -378,7 +378,7 @@ def _default(type_: FieldType, to: SqlType) -> Any:
 
 
 def _own_default(field: ProtoField, read: Reader) -> Any:
-    """The default that a schema gives a field; None if it is not a value of the field's type."""
+    """The explicit default of a field in the schema; None if it is not a value of the field's type."""
     literal = str(getattr(field.default, "name", field.default))
     name, symbols = field.type.name, field.type.symbols
     try:
@@ -400,7 +400,7 @@ def _reader(type_: FieldType, to: SqlType, path: str) -> Reader:
     """Converts the contents of a field to a value of ``to``.
 
     Raises:
-        BadRecord: they do not fit.
+        BadRecord: they do not match.
     """
     message, symbols = type_.message, type_.symbols
     if message is not None and isinstance(to, Struct):
@@ -525,11 +525,11 @@ def _timestamp(data: bytes) -> int:
 
 
 def _date(data: bytes) -> int | None:
-    """None for an empty date, which is what a NULL in a list is written as."""
+    """None for an empty date, which represents a NULL in a list."""
     _, year, month, day, _ = _numbers(data)
     if not (year or month or day):
         return None
-    # any four centuries are the same, but Python has only those of the years 1 to 9999
+    # the calendar repeats every four centuries, but Python only has the years 1 to 9999
     centuries, within = divmod(year, 400)
     try:
         if not -_LAST_YEAR <= year <= _LAST_YEAR:
@@ -582,7 +582,7 @@ def _message_bytes(message: Message, given: dict[str, tuple[Any, SqlType]]) -> b
 
 
 def _field_bytes(field: ProtoField, value: Any, type_: SqlType) -> bytes:
-    """A field with its tag; nothing for NULL."""
+    """A field with its tag; empty for NULL."""
     if value is None:
         return b""
     tag = varint(field.number << 3 | _wire(field.type))
@@ -619,7 +619,7 @@ def _sized(data: bytes) -> bytes:
 
 
 def _element(field: FieldType, value: Any, type_: SqlType) -> bytes:
-    """A value without its tag; NULL, which a list cannot leave out, is the type's default."""
+    """A value without its tag; NULL, which a list cannot omit, becomes the type's default."""
     if field.message is not None and isinstance(type_, Struct):
         given = {f.name: ((value or {}).get(f.name), f.type) for f in type_.fields}
         return _sized(_message_bytes(field.message, given))
@@ -639,7 +639,7 @@ def _element(field: FieldType, value: Any, type_: SqlType) -> bytes:
 def _special(name: str, value: Any, type_: SqlType) -> bytes:
     if name == DECIMAL and isinstance(type_, Decimal):
         unscaled = int(value.scaleb(type_.scale, EXACT))
-        # as Java's BigInteger has it: as few bytes as hold the number and its sign
+        # like Java's BigInteger: as few bytes as hold the number and its sign
         size = ((unscaled if unscaled >= 0 else ~unscaled).bit_length() + 8) // 8
         digits = unscaled.to_bytes(size, "big", signed=True)
         return b"\x0a" + _sized(digits) + _number(2, type_.precision) + _number(3, type_.scale)
@@ -679,7 +679,7 @@ def _scalar_bytes(name: str, value: Any) -> bytes:
 
 
 def _named(by_name: dict[str, Any], name: str) -> Any:
-    """The value of exactly this name, or of this name in another case; None: there is none."""
+    """The value of exactly this name, or of this name in another case; None if there is none."""
     if name in by_name:
         return by_name[name]
     return next((v for n, v in by_name.items() if n.upper() == name.upper()), None)

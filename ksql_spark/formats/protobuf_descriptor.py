@@ -1,6 +1,6 @@
-"""Schemas that were registered as serialized descriptors, as .proto files.
+"""Converts schemas that were registered as serialized descriptors to .proto files.
 
-Some serializers register these, in base64; some registries give them back as they are.
+Some serializers register descriptors, in base64, and some registries return them unchanged.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from ksql_spark.formats.protobuf_wire import fields_of
 from ksql_spark.formats.registered import NotConvertible
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
-#: numbers of field types (descriptor.proto) -> names; 11 and 14 are messages and enums, which have own names
+#: field type numbers (descriptor.proto) -> names; 11 and 14 are messages and enums, which have their own
+#: names
 _TYPES = {
     number: name
     for number, name in enumerate(
@@ -27,7 +28,7 @@ _TYPES = {
         1,
     )
 }
-#: texts, which stay as they are; comments; numbers that are not decimal
+#: strings, which stay unchanged; comments; non-decimal numbers
 _LITERAL = re.compile(
     r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(//[^\n]*|/\*.*?\*/)"""
     r"|(?<![\w.])(0[xX][0-9a-fA-F]+)(?![\w.])",
@@ -35,12 +36,12 @@ _LITERAL = re.compile(
 )
 _OPTIONAL, _REQUIRED, _REPEATED = 1, 2, 3
 _MAP_ENTRY = 7
-#: the number of Confluent's option of fields
+#: the number of Confluent's field option
 _FIELD_META = 1088
 
 
 def proto_text(text: str) -> str:
-    """``text``, a .proto file; or the .proto file of the descriptor that it is.
+    """``text`` if it is a .proto file, or the .proto file of the descriptor in it.
 
     Raises:
         NotConvertible: it is neither.
@@ -49,7 +50,7 @@ def proto_text(text: str) -> str:
         return _LITERAL.sub(_simple, text.removeprefix("\ufeff"))
     try:
         file = _Parts(base64.b64decode(text, validate=False))
-        # a file of an edition differs from one of proto2 in what we do not need
+        # a file of an edition differs from proto2 in ways that are irrelevant here
         syntax, package = "proto3" if file.text(12) == "proto3" else "proto2", file.text(2)
         lines = [f'syntax = "{syntax}";', *([f"package {package};"] if package else [])]
         lines += [f'import "{path.decode()}";' for path in file.all(3)]
@@ -64,7 +65,7 @@ def proto_text(text: str) -> str:
 
 
 def _simple(found: re.Match[str]) -> str:
-    """What parsers take everywhere: white space for a comment, a decimal number."""
+    """A form that all parsers accept: a space for a comment, a decimal number."""
     text, comment, number = found.groups()
     if comment:
         return " " + "\n" * comment.count("\n")
@@ -93,7 +94,7 @@ class _Parts:
 def _message(message: _Parts, labels: Mapping[int | None, str]) -> str:
     nested = [_Parts(n) for n in message.all(3)]
     entries = {n.text(1): n for n in nested if any(_Parts(o).number(_MAP_ENTRY) for o in n.all(7))}
-    # those of maps too: records name messages by their places among all of them
+    # including those of maps: records identify messages by their positions among all of them
     lines = [_message(n, labels) for n in nested]
     lines += [_enum(_Parts(e)) for e in message.all(4)]
     one_ofs = [_Parts(o).text(1) for o in message.all(8)]

@@ -1,4 +1,4 @@
-"""Messages of .proto files with the types of their fields resolved: what their bytes are read by.
+"""Messages of .proto files with resolved field types, for reading their bytes.
 
 ``protobuf_schema.py`` reads the same files as SQL types.
 """
@@ -23,7 +23,7 @@ SCALARS = frozenset(
         *("sint64", "sfixed64", "uint64", "fixed64", "bool", "string", "bytes"),
     )
 )
-#: messages with one field, 1, which stand for a value that may be NULL
+#: messages with one field, 1, that represent a nullable value
 WRAPPERS = {
     f"google.protobuf.{name}Value": name.lower()
     for name in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
@@ -32,7 +32,7 @@ WRAPPERS = {
 
 @dataclass(frozen=True)
 class FieldType:
-    """A scalar, a wrapper or special message by its name; or else a message or an enum."""
+    """A scalar, a wrapper or special message by its name; otherwise a message or an enum."""
 
     name: str
     message: Message | None = None
@@ -40,7 +40,7 @@ class FieldType:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it has a default, and NULL needs something else."""
+        """Whether it has a default, so that NULL needs other means."""
         return self.symbols is not None or self.name in SCALARS
 
 
@@ -48,7 +48,7 @@ class FieldType:
 class ProtoField:
     """A field; ``key`` is the type of its keys if it is a map. Without ``presence`` it is never NULL.
 
-    ``default`` is the literal of its own default, which only fields of proto2 and editions have.
+    ``default`` is the literal of its explicit default, which only fields of proto2 and editions have.
     """
 
     name: str
@@ -61,7 +61,7 @@ class ProtoField:
 
 
 class Message:
-    """A message; its fields are read when they are first asked for, so it may be part of itself."""
+    """A message; its fields are resolved on first use, so it may be recursive."""
 
     def __init__(self, file: ProtoFile, name: str, node: ast.Message, is_explicit: bool) -> None:
         self.name = name
@@ -71,14 +71,14 @@ class Message:
 
     @cached_property
     def fields(self) -> tuple[ProtoField, ...]:
-        """Its fields, without those of alternatives."""
+        """Its fields, except those of oneofs."""
         return tuple(
             self._field(e, False) for e in self._node.elements if isinstance(e, (ast.Field, ast.MapField))
         )
 
     @cached_property
     def one_ofs(self) -> tuple[tuple[str, tuple[ProtoField, ...]], ...]:
-        """Alternatives: the name of the group and its fields."""
+        """Oneofs: the name of the group and its fields."""
         return tuple(
             (one.name, tuple(self._field(e, True) for e in one.elements if isinstance(e, ast.Field)))
             for one in self._node.elements
@@ -87,7 +87,7 @@ class Message:
 
     @property
     def is_entry(self) -> bool:
-        """Whether it is a key and a value: maps are also written as lists of such."""
+        """Whether it is a key and a value: maps are also written as lists of such entries."""
         return self.name.endswith("Entry") and [f.name.lower() for f in self.fields] == ["key", "value"]
 
     def _field(self, field: ast.Field | ast.MapField, is_alternative: bool) -> ProtoField:
@@ -111,7 +111,7 @@ class ProtoFile:
         references: the texts of the files that it imports, also indirectly.
 
     Raises:
-        NotConvertible: one of them is no .proto file.
+        NotConvertible: one of them is not a .proto file.
     """
 
     def __init__(self, text: str, references: Iterable[str] = ()) -> None:
@@ -123,7 +123,7 @@ class ProtoFile:
         self._add(self._file)
 
     def _add(self, file: ast.File) -> None:
-        # in proto2 and in editions, fields that have no default of their own can be absent
+        # in proto2 and in editions, fields without an explicit default can be absent
         is_explicit = file.syntax in (None, "proto2") and not any(
             isinstance(e, ast.Option)
             and e.name == "features.field_presence"
@@ -138,10 +138,10 @@ class ProtoFile:
                 self._enums[found.name] = {v.number: v.name for v in reversed(values)}
 
     def at(self, path: Sequence[int]) -> Message:
-        """The message at a place: an index among the file's messages, then among those inside it.
+        """The message at a path: an index among the file's messages, then among nested messages.
 
         Raises:
-            NotConvertible: there is none.
+            NotConvertible: the message does not exist.
         """
         elements: Sequence[object] = self._file.file_elements
         scope = protobuf_schema.package(self._file)
@@ -154,7 +154,7 @@ class ProtoFile:
         return self._messages[scope]
 
     def path(self, full_name: str | None) -> tuple[int, ...]:
-        """The place of the message with this name; of the first one, if there is no such."""
+        """The path of the message with this name, or of the first one if there is no such message."""
         scope = protobuf_schema.package(self._file)
 
         def inside(elements: Sequence[object], scope: str, path: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -170,7 +170,7 @@ class ProtoFile:
         return inside(self._file.file_elements, scope, ()) or (0,)
 
     def type(self, name: str, scope: str) -> FieldType:
-        """The type that a field in the message ``scope`` calls ``name``; a missing one fits no column."""
+        """The type that a field in the message ``scope`` calls ``name``; a missing one matches no column."""
         if name in SCALARS:
             return FieldType(name)
         places = [] if name.startswith(".") else protobuf_schema.outwards(scope)
@@ -190,9 +190,9 @@ def _read(text: str, references: tuple[str, ...]) -> ProtoFile:
 
 
 def proto_file(schema: RegisteredSchema) -> ProtoFile:
-    """The file of a registered schema, kept.
+    """The file of a registered schema, cached.
 
     Raises:
-        NotConvertible: it is no .proto file.
+        NotConvertible: it is not a .proto file.
     """
     return _read(schema.text, tuple(schema.references.values()))

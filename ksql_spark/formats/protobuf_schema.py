@@ -66,7 +66,7 @@ _MESSAGES: dict[str, SqlType] = {
     "google.protobuf.BytesValue": BYTES,
 }
 _DECIMAL = "confluent.type.Decimal"
-#: what columns are written as
+#: the Protobuf types of columns
 _WRITTEN: dict[SqlType, str] = {
     INTEGER: "int32",
     BIGINT: "int64",
@@ -158,13 +158,13 @@ def parse(text: str) -> ast.File:
     """The syntax tree of a .proto file, or of a descriptor (see protobuf_descriptor).
 
     Raises:
-        NotConvertible: it is none.
+        NotConvertible: it is not a Protobuf schema.
     """
     try:
         return Parser(setup_lexer=_refusing, setup_parser=_refusing).parse(proto_text(text))
     except NotConvertible:
         raise
-    except Exception as error:  # the parser lets through whatever its parser generator raises
+    except Exception as error:  # the parser passes on whatever its parser generator raises
         reason = " ".join(str(error).split()) or type(error).__name__
         raise NotConvertible(f"it is not a valid Protobuf schema: {reason}") from None
 
@@ -194,10 +194,10 @@ def write(columns: Sequence[Column], full_name: str | None, nullable: str | None
     Args:
         columns: the fields, numbered from 1.
         full_name: the message's name, with its package; None: Connect's.
-        nullable: OPTIONAL or WRAPPER: how values that may be NULL are told from defaults; None: not at all.
+        nullable: OPTIONAL or WRAPPER: how to distinguish NULL from defaults; None: not at all.
 
     Raises:
-        KsqlError: INVALID_STATEMENT for types that Protobuf does not have.
+        KsqlError: INVALID_STATEMENT for types that Protobuf does not support.
     """
     return _Writer(nullable).file(columns, full_name)
 

@@ -1,4 +1,4 @@
-"""The bytes of Protobuf messages: numbers and fields."""
+"""The wire format of Protobuf messages: numbers and fields."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 from ksql_spark.formats.base import BadRecord
 
-#: how a value is stored: a number of one to ten bytes, eight bytes, a length and as many bytes, four bytes
+#: wire types: a number of one to ten bytes, eight bytes, a length and as many bytes, four bytes
 VARINT, EIGHT, LENGTH, GROUP, GROUP_END, FOUR = range(6)
-#: groups within groups, as in Google's library
+#: the maximum nesting of groups, as in Google's library
 _MAX_NESTED = 100
 
 
 def varint(number: int) -> bytes:
-    """A number, seven bits in each byte."""
+    """A number with seven bits per byte."""
     number &= (1 << 64) - 1
     out = bytearray()
     while number > 0x7F:
@@ -25,7 +25,7 @@ def varint(number: int) -> bytes:
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number and where it ends.
+    """A number and its end position.
 
     Raises:
         BadRecord: it does not end.
@@ -42,12 +42,12 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def zigzag(number: int) -> int:
-    """A number with a sign as one without."""
+    """Encode a signed number as unsigned."""
     return number << 1 ^ number >> 63
 
 
 def unzigzag(number: int) -> int:
-    """What ``zigzag`` was made of."""
+    """The inverse of ``zigzag``."""
     return number >> 1 ^ -(number & 1)
 
 
@@ -64,7 +64,7 @@ def fields_of(data: bytes) -> Iterator[tuple[int, int, Any]]:
         BadRecord: ``data`` is not a message.
     """
     at = 0
-    #: numbers of the groups that have begun
+    #: numbers of the open groups
     groups: list[int] = []
     while at < len(data):
         tag, at = read_varint(data, at)

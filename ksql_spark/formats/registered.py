@@ -27,15 +27,16 @@ from ksql_spark.types import (
     Struct,
 )
 
-#: precision of decimals whose schema has none
+#: the default precision of decimals
 DEFAULT_PRECISION = 64
 
-#: fields of a STRUCT, those of STRUCTs in it too: a type may be named in several places, and these nested
+#: the maximum number of fields of a STRUCT, including nested ones: a type may be used in several places, and
+#: these nested
 _MAX_FIELDS = 10_000
 
-#: names of Connect's logical types start with it
+#: prefix of Connect's logical types
 CONNECT = "org.apache.kafka.connect.data."
-#: what a schema's name makes of a type
+#: the type that a schema's name determines
 _LOGICAL: dict[tuple[str, SqlType], SqlType] = {
     (CONNECT + "Date", INTEGER): DATE,
     (CONNECT + "Time", INTEGER): TIME,
@@ -48,7 +49,7 @@ class NotConvertible(ValueError):
 
 
 class FieldLeftOut(ValueError):
-    """A type that SQL does not have: fields of this type are omitted."""
+    """A type that SQL lacks: fields of this type are omitted."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,10 @@ class ReadSchema:
 
 
 def struct_of(fields: Iterable[tuple[str, Callable[[], SqlType]]]) -> Struct:
-    """A STRUCT of named fields, without those whose type SQL does not have.
+    """A STRUCT of named fields, without those whose type SQL lacks.
 
     Raises:
-        NotConvertible: two fields have the same name, or one has none; there are too many.
+        NotConvertible: two fields have the same name, a field has none, or there are too many.
     """
     kept: list[Field] = []
     count = 0
@@ -110,7 +111,7 @@ def map_of(key: SqlType, value: SqlType) -> Map:
 
 
 def named(type_: SqlType, name: str | None, parameters: Mapping[str, object] | None = None) -> SqlType:
-    """``type_``, or what a schema's ``name`` makes of it: a date, a time, a decimal."""
+    """``type_``, or the type that a schema's ``name`` determines: a date, a time, a decimal."""
     if name == CONNECT + "Decimal" and type_ == BYTES:
         given = parameters or {}
         return decimal(given.get("connect.decimal.precision"), given.get("scale"))
@@ -139,7 +140,7 @@ def columns(type_: SqlType, single: str | None, *, keep_case: bool) -> tuple[Fie
     Args:
         type_: the schema's type.
         single: name of the single column of a bare value; None for a record.
-        keep_case: whether names keep their case; else they are in upper case, in STRUCTs too.
+        keep_case: whether names keep their case; otherwise they become upper case, also in STRUCTs.
 
     Raises:
         NotConvertible: it is not a record although ``single`` is None, or has no columns.

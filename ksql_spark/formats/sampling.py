@@ -1,7 +1,7 @@
 """Columns proposed from sample records, for CREATE … WITH (INFER = 'sample').
 
-Where records differ, the type is the narrowest one that all of them fit: BIGINT, DOUBLE, at last STRING,
-which takes anything. Members that some records lack are columns too.
+If records differ, the type is the narrowest one that fits all of them: BIGINT, DOUBLE, finally STRING, which
+fits anything. Members that some records lack also become columns.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MAX_DIGITS = 38
 _MAX_FIELDS = 100
 _WHOLE = re.compile(r"-?(0|[1-9]\d*)")
 _FRACTION = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
-#: the names that FormatDetector has for the format KAFKA, the likeliest first, and their types
+#: FormatDetector's names for the format KAFKA, most likely first, and their types
 _KAFKA: dict[str, SqlType] = {
     "KAFKA_STRING": STRING,
     "KAFKA_INT": INTEGER,
@@ -64,11 +64,11 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Proposal:
-    """What samples say of a key or value.
+    """The columns proposed for a key or value.
 
     Args:
         fields: the columns of a record, or one without a name for a bare value.
-        read: from how many of the samples.
+        read: the number of samples that they come from.
     """
 
     fields: tuple[Field, ...]
@@ -81,7 +81,7 @@ class Proposal:
 
 
 def guessed(samples: Iterable[bytes], registry: SchemaRegistry | None) -> str | None:
-    """The format that fits all samples; those that fit none do not count. None: there are no others."""
+    """The format that fits all samples; samples that fit none are ignored. None if no others are left."""
     guess = FormatDetector(is_key=False, shown=None if registry is None else SelfDescribed(registry))
     for data in samples:
         guess.show(data)
@@ -108,7 +108,7 @@ def schema_of(
     """The newest schema that samples name, and for PROTOBUF the message; None if they name none.
 
     Raises:
-        KsqlError: the registry does not answer.
+        KsqlError: the registry does not respond.
     """
     found: dict[int | UUID, bytes] = {}
     for data in samples:
@@ -117,7 +117,7 @@ def schema_of(
         except BadRecord:
             continue
         found[schema_id] = body
-    # ids grow; GUIDs do not
+    # ids increase; GUIDs do not
     numbers = sorted(i for i in found if isinstance(i, int))
     guids: list[int | UUID] = [i for i in found if not isinstance(i, int)]
     for schema_id in (guids + numbers)[::-1]:
@@ -151,7 +151,7 @@ def _of_json(samples: Sequence[bytes]) -> Proposal | None:
 
 
 class _Shape:
-    """The types of the JSON values that were added."""
+    """The types of all added JSON values."""
 
     def __init__(self) -> None:
         self._scalars: set[SqlType] = set()
@@ -192,7 +192,7 @@ class _Shape:
 
     @staticmethod
     def of(others: Iterable[_Shape]) -> _Shape:
-        """One with the values of all."""
+        """The shape of all values together."""
         whole = _Shape()
         for other in others:
             whole._scalars |= other._scalars
@@ -209,7 +209,7 @@ class _Shape:
 
 
 def _named(members: Mapping[str, _Shape]) -> dict[str, _Shape]:
-    """Names of columns: in upper case, which fits members in any case, unless two would be the same."""
+    """Column names: in upper case, which matches members in any case, unless two would be the same."""
     counts = Counter(name.upper() for name in members)
     return {name.upper() if counts[name.upper()] == 1 else name: shape for name, shape in members.items()}
 

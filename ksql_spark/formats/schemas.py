@@ -1,4 +1,4 @@
-"""What the schemas of a registry say in SQL."""
+"""Registered schemas as SQL types."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def read_schema(schema: RegisteredSchema, full_name: str | None = None) -> ReadS
     """The SQL types of a schema; names keep their case.
 
     Args:
-        schema: of any kind in capabilities.KINDS.
-        full_name: PROTOBUF only: which of its messages is meant.
+        schema: a schema of any kind in capabilities.KINDS.
+        full_name: PROTOBUF only: the name of the message.
 
     Raises:
         NotConvertible: it is not a valid schema, or SQL has no type for it.
@@ -28,7 +28,7 @@ def read_schema(schema: RegisteredSchema, full_name: str | None = None) -> ReadS
     except RecursionError:
         raise NotConvertible("it is nested too deeply") from None
     except (AttributeError, KeyError, TypeError) as error:
-        # for example a text instead of an object, because registries do not check everything
+        # for example a text instead of an object, because registries do not validate everything
         raise NotConvertible(f"it is not well-formed: {error}") from None
 
 
@@ -36,7 +36,7 @@ def check_further(schema: RegisteredSchema, names: Sequence[str]) -> None:
     """Make sure that records of an AVRO or JSON schema can be written with only the fields ``names``.
 
     Raises:
-        ValueError: it needs another one, or is not well-formed.
+        ValueError: it requires another field, or is not well-formed.
     """
     try:
         if schema.kind == AVRO:

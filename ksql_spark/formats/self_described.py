@@ -1,4 +1,4 @@
-"""Shows records as JSON with the schemas that they name: for PRINT (reference §2.12)."""
+"""Renders records as JSON with the schemas that they name, for PRINT (reference §2.12)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ksql_spark.types import Struct
 
 
 class SelfDescribed:
-    """Shows records as JSON.
+    """Renders records as JSON.
 
     Args:
-        registry: has their schemas. If it does not answer, it is not asked again.
+        registry: has their schemas. If it does not respond, it is not asked again.
     """
 
     def __init__(self, registry: SchemaRegistry) -> None:
@@ -32,7 +32,7 @@ class SelfDescribed:
         """A key or value in ``format_`` as JSON.
 
         Raises:
-            BadRecord: it is not in this format, or its schema is not there.
+            BadRecord: it is not in this format, or its schema does not exist.
         """
         schema_id, body = unframed(data)
         schema = self._schema(schema_id)

@@ -1,4 +1,4 @@
-"""What a serde is bound to, as data: part of plans, so that a later release reads and writes the same."""
+"""The specification of a serde, as data: part of plans, so that a later release reads and writes the same."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class SerdeSpec:
         side: KEY or VALUE.
         topic: the topic.
         delimiter: DELIMITED only: from KEY_DELIMITER or VALUE_DELIMITER.
-        subject: where the topic's schemas are in the registry; None: the format keeps none there.
-        full_name: name of the record or message, where one was given.
+        subject: where the topic's schemas are in the registry; None: the format has none there.
+        full_name: name of the record or message, if given.
         nullable: PROTOBUF's OPTIONAL or WRAPPER.
-        schema_id: the id of the schema that is written. Records are read by the schemas that they name.
+        schema_id: the id of the schema for writing. Records are read with the schemas that they name.
         schema: the text of that schema; None: not registered yet.
-        references: the schemas that it refers to: name and text, each after those that it refers to itself.
+        references: the schemas that it refers to: name and text, in dependency order.
     """
 
     format: str

@@ -271,5 +271,5 @@ def plain_decimal(text: str, type_: Decimal) -> str:
     if type_.scale <= 6:
         return f"cast({text} as string)"
 
-    # from the 7th decimal on Java writes small numbers with an exponent
+    # from the 7th decimal on, Java writes small numbers with an exponent
     return f"ksql.decimal_text({text})"

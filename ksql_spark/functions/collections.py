@@ -69,7 +69,7 @@ def _remove(args: Sequence[str], types: Types) -> str:
 
 
 def _of_sets(function: str) -> Lowering:
-    """A function of Spark that makes an array of the different elements of one or two."""
+    """A Spark function that returns the distinct elements of one or two arrays."""
 
     def lower(args: Sequence[str], types: Types) -> str:
         plain = (without_maps(text, type_) for text, type_ in zip(args, types, strict=True))
@@ -114,7 +114,7 @@ def _has_own_order(types: Types) -> bool:
 
 
 def _extreme(function: str) -> Lowering:
-    """ARRAY_MAX or ARRAY_MIN: Spark's, or ours for what is in another order."""
+    """ARRAY_MAX or ARRAY_MIN: Spark's, or ours for types that KSQL orders differently."""
 
     def lower(args: Sequence[str], types: Types) -> str:
         assert isinstance(types[0], Array)
@@ -152,7 +152,7 @@ def _entries(args: Sequence[str], types: Types) -> str:
     return f"cast(map_entries({entries}) as array<struct<K:string,V:{spark_type(types[0].value)}>>)"
 
 
-#: what ARRAY_JOIN has texts for, beside DECIMALs
+#: the types that ARRAY_JOIN can render, besides DECIMALs
 _JOINED = (BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING)
 
 

@@ -1,7 +1,7 @@
 """Functions on dates, times and timestamps (reference §4.6).
 
-Patterns are those of Java's DateTimeFormatter; functions of ours (TemporalFunctions.java) read and write by
-them, since Spark's own know fewer letters and stop the query for a bad pattern or zone.
+Patterns are those of Java's DateTimeFormatter. Our own functions (TemporalFunctions.java) parse and format
+with them, because Spark's know fewer letters and stop the query for a bad pattern or zone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Types = Sequence[SqlType]
 
 _DAY_MS = 86_400_000
 
-#: what DATEADD and its relatives count in; the bare words of the language arrive as string literals
+#: the units of DATEADD and its relatives; bare words of the language arrive as string literals
 UNITS_MS = {
     "MILLISECOND": 1,
     "SECOND": 1_000,
@@ -28,7 +28,7 @@ UNITS_MS = {
 
 
 def _unit_ms(unit: str) -> str:
-    """Milliseconds of a unit's name: a number for a literal, which it normally is."""
+    """The milliseconds of a unit: a number for a literal, which the unit normally is."""
     plain = unit.strip("'").upper().removesuffix("S")
     if plain in UNITS_MS:
         return f"{UNITS_MS[plain]}L"
@@ -63,7 +63,7 @@ _GMT = "'GMT'"
 
 
 def _format(function: str, value: str, *constants: str) -> str:
-    """One of our functions that write a value (TemporalFunctions.java), which must not be NULL."""
+    """One of our formatting functions (TemporalFunctions.java), which must not be NULL."""
     return let(value, lambda v: f"if({v} is null, NULL, ksql.{function}({', '.join((v, *constants))}))")
 
 
@@ -78,7 +78,7 @@ def _parse_timestamp(args: Sequence[str]) -> str:
 #: current_timestamp() is one value for a whole batch, which in real-time mode lasts for minutes
 _NOW_MS = "cast(reflect('java.lang.System', 'currentTimeMillis') as bigint)"
 
-#: units of DATE_TRUNC, as Spark knows them too
+#: the units of DATE_TRUNC that Spark also supports
 _TRUNCATED_TO = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND")
 
 

@@ -1,7 +1,7 @@
 """Which evaluations can fail, why, and how far failures propagate.
 
 Reference §3.2 defines failures: an operand of an operator is NULL, a value cannot be cast, a function has no
-result. For Spark all of these are NULL. A failure is caught, and so reported, where it propagates no further:
+result. In Spark all of these are NULL. A failure is caught, and so reported, where it propagates no further:
 operators propagate it to the expression around them; arguments of functions, operands of casts and elements
 of constructors become NULL.
 
@@ -38,7 +38,7 @@ def _is_limited(node: Call) -> bool:
 
 
 def passing_on(node: Expression) -> list[bool]:
-    """For each operand of ``node``: whether a failure of it makes ``node`` fail."""
+    """For each operand of ``node``: whether its failure makes ``node`` fail."""
     operands = children(node)
     if not isinstance(node, Call) or nullness(node) is not Nullness.ERROR:
         return [False for _ in operands]
@@ -59,7 +59,7 @@ def _limits(node: Call) -> str:
 
 
 def cause(node: Expression) -> str:
-    """One sentence that says why ``node``, which can fail, may have failed."""
+    """One sentence on why ``node``, which can fail, may have failed."""
     match node:
         case Cast(operand, type_):
             return f"There is a value that cannot be cast from {operand.type} to {type_}."

@@ -1,4 +1,4 @@
-"""Functions on text that holds JSON (reference §4.3)."""
+"""Functions on JSON text (reference §4.3)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ def _to_json_string(args: Sequence[str], types: Types) -> str:
 
 
 def _wire(text: str, type_: SqlType) -> str:
-    """``text`` as JsonEncoder.java has to see it: a TIME, a number in Spark, as text; names as STRING."""
+    """``text`` in the form that JsonEncoder.java needs: a TIME, which is a number in Spark, as text; names as
+    STRING.
+    """
     if not _has_time_or_names(type_):
         return text
     match type_:

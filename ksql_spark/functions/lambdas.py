@@ -52,16 +52,16 @@ def _folded(args: Sequence[str], types: Types) -> str:
     collection, initial, step = args
     assert isinstance(step, LambdaText)
     if not has_fixed_size(types[1]):
-        # a state that is too large stays as it is to the end, where ``_reduce`` finds it
+        # a state that is too large stays as it is to the end, where ``_reduce`` detects it
         s = step.parameters[0]
         step = LambdaText(step.parameters, f"if(ksql.fits({s}), {step.body}, {s})")
     if isinstance(types[0], Map):
         state, key, value = step.parameters
         e = variable(*args)
-        # zip_with over one entry names its key and value as the lambda wants them
+        # zip_with over one entry names its key and value as the lambda needs them
         entry = f"array({e}.key), array({e}.value)"
         step = f"({state}, {e}) -> zip_with({entry}, ({key}, {value}) -> {step.body})[0]"
-        # in the order in which ksqlDB goes through a map
+        # in ksqlDB's iteration order of maps
         folded = f"aggregate(map_entries(ksql.map_in_order({collection})), {initial}, {step})"
     else:
         folded = f"aggregate({collection}, {initial}, {step})"

@@ -1,7 +1,8 @@
 """Lowers bound expressions to Spark SQL text for selectExpr and expr.
 
 NULL logic lives here (reference §3.2): a comparison with a NULL value is FALSE, while a failed evaluation,
-which Spark shows as NULL too, fails the expression around it. Texts of single functions are in the families.
+which is also NULL in Spark, makes the surrounding expression fail. Texts of single functions are in the
+families.
 
 ``lower_reporting`` lowers with error reports: an expression that may fail becomes ``coalesce(it, if(report,
 NULL, NULL))``. If it has a value, nothing else is evaluated. If it is NULL, the report determines whether
@@ -58,7 +59,7 @@ def lower(node: Expression, given: Mapping[Expression, str] | None = None) -> st
 
     Args:
         node: a bound expression.
-        given: expressions that have been computed already -> text of their value.
+        given: expressions that have already been computed -> text of their value.
 
     Raises:
         KsqlError: NOT_DONE_YET for a function without a lowering, FUNCTION_UNKNOWN.
@@ -112,7 +113,7 @@ class _Lowerer:
         return f"coalesce({text}, if({failed}, NULL, NULL))"
 
     def _signs_of_failure(self, node: Expression) -> list[str]:
-        """The texts of conditions: where all hold, a NULL of ``node`` is a failure."""
+        """The texts of conditions under which a NULL of ``node`` is a failure."""
         if isinstance(node, Call) and (tells := registry.require(node.function).failed) is not None:
             text = tells([self._silent(a) for a in node.arguments], [a.type for a in node.arguments])
             return [] if text == "true" else [text]
@@ -171,10 +172,10 @@ class _Lowerer:
         return made
 
     def _within_limits(self, node: Call, texts: Sequence[str], bare: str) -> str:
-        """A TRANSFORM that is NULL where all results together are too large, found out before they are kept.
+        """A TRANSFORM that is NULL if all results together are too large, detected before they are stored.
 
-        Each result is within the limits, but a column's text, say, may come as often as there are elements.
-        Only lambdas that may do so are computed twice.
+        Each result is within the limits, but a column's text, for example, may occur once per element. Only
+        lambdas that may do so are computed twice.
         """
         steps = [a for a in node.arguments if isinstance(a, Lambda) and _multiplies(a)]
         if not steps:
@@ -213,7 +214,7 @@ class _Lowerer:
         if on_null in (OnNull.FALSE, OnNull.NEVER):
             checked = [i for i, kind in enumerate(kinds) if kind is Nullness.ERROR]
         lambdas = [a for a in node.arguments if isinstance(a, Lambda)]
-        # FILTER has nothing to go by where its lambda gives NULL, for whatever reason
+        # FILTER has no criterion if its lambda returns NULL, for whatever reason
         missing = (Nullness.ERROR, Nullness.VALUE) if node.function == "FILTER" else (Nullness.ERROR,)
         can_miss = bool(lambdas) and nullness(lambdas[0].body) in missing
         if can_miss and node.function == "FILTER":
@@ -241,7 +242,7 @@ class _Lowerer:
 
 
 def _multiplies(step: Lambda) -> bool:
-    """Whether what ``step`` gives for all elements may be far larger than all of them together."""
+    """Whether the results of ``step`` for all elements may be far larger than all elements together."""
     if has_fixed_size(step.body.type):
         return False
     own = set(step.parameters)
@@ -256,7 +257,7 @@ def _multiplies(step: Lambda) -> bool:
     return False
 
 
-#: what they give is as large as their arguments together
+#: functions whose results are as large as all their arguments together
 _ADDING = frozenset(("+", "||", "CONCAT"))
 
 

@@ -75,7 +75,7 @@ def _step(function: str) -> Lowering:
         if types[0] in (INTEGER, BIGINT):
             return args[0]
         if types[0] == DOUBLE:
-            # Spark's gives a BIGINT, which ends where doubles go on
+            # Spark's returns a BIGINT, whose range is smaller than that of doubles
             return let(
                 args[0], lambda x: f"if(abs({x}) < {_WHOLE_FROM}, cast({function}({x}) as double), {x})"
             )
@@ -85,7 +85,7 @@ def _step(function: str) -> Lowering:
 
 
 def _round(args: Sequence[str], types: Types) -> str:
-    """To the nearest, ties towards positive infinity."""
+    """Round to the nearest, ties toward positive infinity."""
     kind = types[0]
     if len(args) == 2:
         return _round_to(args, types)
@@ -102,12 +102,12 @@ def _round(args: Sequence[str], types: Types) -> str:
 
 
 def _round_to(args: Sequence[str], _: Types) -> str:
-    # Spark's rounds ties away from zero, and to a constant number of decimals only
+    # Spark's rounds ties away from zero, and only to a constant number of decimals
     return _by_digits("round", args)
 
 
 def _truncate(args: Sequence[str], types: Types) -> str:
-    """Towards zero."""
+    """Truncate toward zero."""
     kind = types[0]
     if len(args) == 1:
         if kind in (INTEGER, BIGINT, DOUBLE):
@@ -125,7 +125,7 @@ def _by_digits(function: str, args: Sequence[str]) -> str:
 
 
 def _logarithm(text: str) -> str:
-    """The natural logarithm as Java has it: Spark's gives NULL from 0 down."""
+    """The natural logarithm as in Java: Spark's returns NULL for 0 and below."""
     below = "if({x} = 0D, double('-Infinity'), double('NaN'))"
     return let(text, lambda x: f"if({x} <= 0D, {below.format(x=x)}, ln({x}))")
 
@@ -144,7 +144,7 @@ _COMPARED = ("INTEGER", "BIGINT", "DECIMAL", "DOUBLE", "STRING", "BYTES", "DATE"
 def _common(types: Types, _: Sequence[Any]) -> Resolved | None:
     if not types:
         return None
-    # ksqlDB takes mixed numbers only where one type is left for them: with a DOUBLE among them
+    # ksqlDB accepts mixed numbers only if a single type remains for them: with a DOUBLE among them
     numbers = {type(t) if isinstance(t, Decimal) else t for t in types if is_numeric(t)}
     if all(isinstance(t, Null) for t in types) or (len(numbers) > 1 and DOUBLE not in numbers):
         raise Ambiguous

@@ -120,7 +120,7 @@ def _lower_arithmetic(symbol: str) -> Lowering:
             result = _DECIMAL_RESULT[symbol](to_decimal(types[0]), to_decimal(types[1]))
             return f"cast(({a} {symbol} {b}) as {spark_type(result)})"
         if symbol == "/" and kind == DOUBLE:
-            # Spark gives NULL where IEEE has an infinity or NaN, and knows zeros of both signs as equal
+            # Spark returns NULL where IEEE has an infinity or NaN, and treats zeros of both signs as equal
             return let(b, lambda d: f"if({d} = 0D, {a} * {_INVERSE_OF_ZERO.format(zero=d)}, {a} / {d})")
         if symbol == "%" and kind == DOUBLE:
             return let(b, lambda d: f"if({d} = 0D, {a} * double('NaN'), {a} % {d})")
@@ -135,7 +135,7 @@ _NUMBERS = tuple(signature(f"left {t}, right {t} -> {t}") for t in ("INTEGER", "
 
 
 def joined(args: Sequence[str], types: Types) -> str:
-    """Spark SQL text: the STRINGs or BYTES one after another, NULLs left out; NULL where that is too long."""
+    """Spark SQL text: the concatenated STRINGs or BYTES without NULLs; NULL if that is too long."""
     nothing = "X''" if types[0] == BYTES else "''"
     return f"ksql.join({nothing}, array({', '.join(args)}))"
 
@@ -200,7 +200,7 @@ def distinct(a: str, b: str, type_: SqlType) -> str:
 
 
 def _without_nan(args: Sequence[str], compare: Callable[[Sequence[str]], str]) -> str:
-    """``compare`` over DOUBLEs: FALSE with NaN, as in Java. Spark takes it for the greatest number."""
+    """``compare`` over DOUBLEs: FALSE with NaN, as in Java. Spark treats NaN as the greatest number."""
 
     def named(rest: Sequence[str], names: Sequence[str]) -> str:
         if rest:

@@ -94,7 +94,7 @@ _USER: ContextVar[Callable[[], Mapping[str, Spec]]] = ContextVar("user_functions
 def with_functions(functions: Callable[[], Mapping[str, Spec]]) -> Iterator[None]:
     """Within the block, in this thread only, ``functions()`` are known too, by their names in upper case.
 
-    The engine's threads enter it when they begin to work for a server. Built-in functions take precedence.
+    The engine's threads enter it when they start to work for a server. Built-in functions take precedence.
     """
     token = _USER.set(functions)
     try:
@@ -167,8 +167,8 @@ def require(name: str) -> Spec:
     """The spec called ``name``.
 
     Raises:
-        KsqlError: FUNCTION_UNKNOWN, with what KSQL has instead or the nearest name, and a hint at SHOW
-            FUNCTIONS.
+        KsqlError: FUNCTION_UNKNOWN, with KSQL's alternative or the nearest name, and a hint at SHOW
+        FUNCTIONS.
     """
     spec = find(name)
     if spec is not None:

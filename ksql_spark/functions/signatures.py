@@ -206,7 +206,7 @@ def signature(text: str, result: ResultRule | None = None, result_text: str | No
 
     Args:
         text: the notation; without ``->`` the result comes from ``result``.
-        result: computes the result's type from the coerced argument types, where a pattern cannot say it.
+        result: computes the result's type from the coerced argument types, if a pattern cannot express it.
         result_text: how documentation shows such a result.
 
     Raises:
@@ -285,8 +285,8 @@ def _total(costs: Sequence[int | None]) -> int | None:
 def is_assignable(source: SqlType, target: SqlType) -> bool:
     """Whether INSERT INTO … SELECT writes values of ``source`` to a column of ``target`` (reference §3.4).
 
-    As implicit coercion. Besides, whole numbers go into any DECIMAL: one with too many digits is an error of
-    its row, as in ksqlDB.
+    As implicit coercion. In addition, whole numbers are assignable to any DECIMAL: one with too many digits
+    is an error of its row, as in ksqlDB.
     """
     match source, target:
         case Array(a), Array(b):
@@ -310,7 +310,7 @@ def boolean_of(text: str) -> bool | None:
 
 
 def number_type(text: str) -> SqlType | None:
-    """The narrowest type of the number that ``text`` is; None if it is none.
+    """The narrowest type of the number in ``text``; None if it is not a number.
 
     >>> print(number_type("5"), number_type("2147483648"), number_type("2e1"), number_type("1.50"))
     INTEGER BIGINT DECIMAL(2, 0) DECIMAL(3, 2)
@@ -333,7 +333,7 @@ def number_type(text: str) -> SqlType | None:
 
 
 def with_text(wanted: SqlType, text: str) -> SqlType | None:
-    """The type of a list of ``wanted`` that gets a STRING literal, too; None if that does not fit (§3.4)."""
+    """The type of a list of ``wanted`` plus a STRING literal; None if that does not fit (§3.4)."""
     if wanted == BOOLEAN:
         return None if boolean_of(text) is None else wanted
     if is_temporal(wanted) or wanted == BYTES:

@@ -35,7 +35,7 @@ from ksql_spark.types import (
     quote_identifier,
 )
 
-#: settings on which the texts of this package depend
+#: the settings that this package's texts depend on
 SESSION_SETTINGS: dict[str, str] = {
     "spark.sql.ansi.enabled": "false",
     "spark.sql.caseSensitive": "true",
@@ -55,7 +55,7 @@ _PRIMITIVE_TYPES: dict[SqlType, str] = {
     STRING: "string",
     BYTES: "binary",
     DATE: "date",
-    # milliseconds of the day: Spark's own TIME type is young, and no source or sink knows it
+    # milliseconds of the day: Spark's own TIME type is new, and no source or sink supports it
     TIME: "int",
     TIMESTAMP: "timestamp",
 }
@@ -97,7 +97,7 @@ def string(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-#: digits with which Spark changes a sign
+#: the number of digits that Spark keeps when it changes a sign
 _SIGN_DIGITS = 34
 
 
@@ -132,7 +132,7 @@ def constant(value: Any, type_: SqlType) -> str:
         case Primitive("INTEGER") | Primitive("TIME"):
             return f"{value:d}" if value >= 0 else f"({value:d})"
         case Primitive("BIGINT"):
-            # the smallest one has no literal of its own
+            # the smallest one has no literal
             return f"{value:d}L" if value >= 0 else f"({value:d}L)"
         case Primitive("DOUBLE"):
             number = float(value)
@@ -174,7 +174,7 @@ class LambdaText(str):
     body: str
 
     def __new__(cls, parameters: Sequence[str], body: str) -> LambdaText:
-        """Spark's grammar takes no brackets around a single parameter."""
+        """Spark's grammar does not allow parentheses around a single parameter."""
         names = ", ".join(parameters)
         made = super().__new__(cls, f"{names if len(parameters) == 1 else f'({names})'} -> {body}")
         made.parameters, made.body = tuple(parameters), body
@@ -183,7 +183,7 @@ class LambdaText(str):
 
 # ---- naming a value -----------------------------------------------------------------------------------
 
-#: a column, a lambda variable, a literal: it may be repeated without cost
+#: a column, a lambda variable, a literal: repeating it costs nothing
 _ATOMIC = re.compile(r"`(?:[^`]|``)*`|[A-Za-z_][A-Za-z0-9_]*|\(?-?[0-9.]+(?:E[+-]?[0-9]+)?[LD]?\)?|'[^'\\]*'")
 _NUMBER = re.compile(r"[0-9]+|\(-[0-9]+\)")
 _NOT_REPEATABLE = re.compile(r"\b(?:rand|uuid)\(")
@@ -221,7 +221,7 @@ def timestamp_of(millis: str) -> str:
 
 
 def has_own_order(type_: SqlType) -> bool:
-    """Whether KSQL orders values of ``type_`` in another way than Spark (reference §3.3; TextOrder.java)."""
+    """Whether KSQL orders values of ``type_`` differently from Spark (reference §3.3; TextOrder.java)."""
     return type_ in (STRING, BYTES)
 
 
@@ -233,7 +233,7 @@ def ordered(left: str, symbol: str, right: str, type_: SqlType) -> str:
 
 
 def _is_below_surrogates(text: str) -> bool:
-    """Whether a literal only has characters before those that UTF-8 and UTF-16 order differently."""
+    """Whether a literal only has characters below those that UTF-8 and UTF-16 order differently."""
     plain = literal_text(text)
     return plain is not None and all(c < "\ud800" for c in plain)
 
@@ -297,7 +297,7 @@ _LITERAL = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
 
 
 def is_literal(text: str) -> bool:
-    """Whether a Spark SQL text is a number or a text as ``constant`` writes it, and so surely not NULL."""
+    """Whether a Spark SQL text is a number or a text in the form of ``constant``, and so surely not NULL."""
     return literal_text(text) is not None or re.fullmatch(r"\(?-?[0-9][0-9.]*[LD]?\)?", text) is not None
 
 

@@ -75,12 +75,12 @@ class Category:
     URL = "URL"
 
 
-#: properties that limit what a function may build; the catalog gives them to the functions
+#: properties that limit the size of a function's result; the catalog passes them to functions
 MAX_ELEMENTS, MAX_BYTES = "ksql.functions.max.elements", "ksql.functions.max.bytes"
-#: the result is at most a small multiple of the arguments together: nothing has to limit it
+#: the result is at most a small multiple of all arguments together, so no limit is needed
 BY_ARGUMENTS: tuple[str, ...] = ()
 
-#: a DECIMAL(38, 10) for examples, of which Spark would lose digits
+#: a DECIMAL(38, 10) for examples; Spark would lose some of its digits
 ALL_DIGITS = PythonDecimal("9" * 28 + "." + "9" * 10)
 
 #: texts of the arguments (atomic or in parentheses) and their types -> Spark SQL text
@@ -152,8 +152,8 @@ class Spec:
     fixed size, such as numbers.
 
     ``failed``: for a function that may be NULL for other reasons, or fail with NULL arguments: the text of a
-    BOOLEAN, never NULL, that tells of a call that gave NULL whether it failed. None: it did unless an
-    argument is NULL.
+    BOOLEAN, never NULL, that is true if a call that returned NULL failed. None: it failed unless an argument
+    is NULL.
 
     ``aliases`` are other names that SQL has for it, beyond ksqlDB. ``is_ours``: the function itself is beyond
     ksqlDB.
@@ -188,7 +188,7 @@ class Spec:
 
     @property
     def beyond(self) -> str:
-        """A sentence on what ksqlDB lacks of it; empty: nothing."""
+        """A sentence on what ksqlDB lacks of it; empty if nothing."""
         also = f"also written {' or '.join(self.aliases)}" if self.aliases else ""
         if self.is_ours:
             return f"Beyond ksqlDB; {also}." if also else "Beyond ksqlDB."

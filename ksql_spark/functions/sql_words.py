@@ -1,6 +1,6 @@
 """Names in other SQL dialects for what KSQL writes differently; for hints about unknown names.
 
-Functions that are the same under another name are ``aliases`` in their specs and need no hint.
+Functions that only differ in name are ``aliases`` in their specs and need no hint.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Functions on strings and byte strings (reference §4.2).
 
-Positions count UTF-16 units, as in ksqlDB, and regular expressions are Java's: where Spark's own functions
-count or match in another way, functions of ours do it (Utf16Functions.java, PatternFunctions.java).
+Positions count UTF-16 code units, as in ksqlDB, and regular expressions are Java's. Where Spark's functions
+count or match differently, ours are used (Utf16Functions.java, PatternFunctions.java).
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ def _chr(args: Sequence[str], types: Types) -> str:
 
 
 def _hex_to_bytes(text: str) -> str:
-    """Hex digits, plain, as 0x... or as X'...'; an odd number of them is an error but after 0x."""
+    """Hex digits, plain, as 0x... or as X'...'; an odd number of digits is an error except after 0x."""
 
     def read(s: str) -> str:
-        # X and quotes are three characters more
+        # X and the quotes are three more characters
         quotes = string("^[xX]'.*'$")
         quoted = f"{s} rlike {quotes}"
         return (
@@ -86,7 +86,7 @@ def _from_bytes(data: str, encoding: str, *, hexadecimal: Callable[[str], str]) 
 
 
 def _chosen(encoding: str, ways: Mapping[str, str], nothing: str) -> str:
-    """One of ``ways`` by the name of an encoding, which nearly always is a constant."""
+    """One of ``ways`` by the name of an encoding, which is nearly always a constant."""
     constant = literal_text(encoding)
     if constant is not None:
         return ways.get(constant.lower(), nothing)
@@ -142,7 +142,7 @@ def _substring(args: Sequence[str], types: Types) -> str:
     value, position = args[:2]
     if types[0] == BYTES:
         if not position.isdigit():
-            # Spark counts a length from before the start; here the start is moved to it first
+            # Spark counts the length from before the start; so the start is adjusted first
             position = f"if({position} < 0, greatest(octet_length({value}) + {position} + 1, 1), {position})"
         return f"substring({', '.join((value, position, *args[2:]))})"
     counts = (position, args[2] if len(args) == 3 else _MAX_LENGTH)
@@ -155,7 +155,7 @@ def _left(args: Sequence[str], _: Types) -> str:
 
 def _right(args: Sequence[str], _: Types) -> str:
     text, count = args
-    # position 0 is that of the first character
+    # position 0 means the first character
     return unless_null(
         [count], f"if({count} > 0, ksql.substring({text}, (- {count}), {_MAX_LENGTH}), left({text}, 0))"
     )
@@ -222,7 +222,7 @@ def _split(args: Sequence[str], types: Types) -> str:
     text, delimiter = args
     if types[0] == STRING:
         return f"ksql.split({text}, {delimiter})"
-    # one character for each byte, there and back
+    # one character per byte, both ways
     pieces = f"ksql.split(decode({text}, 'ISO-8859-1'), decode({delimiter}, 'ISO-8859-1'))"
     p = variable(pieces)
     return f"transform({pieces}, {p} -> encode({p}, 'ISO-8859-1'))"

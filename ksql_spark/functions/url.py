@@ -19,12 +19,12 @@ def _part(url: str, part: str) -> str:
 
 
 def _decoded(text: str) -> str:
-    # java.net.URI decodes %XX, and leaves + alone
+    # java.net.URI decodes %XX, and keeps +
     return f"try_url_decode(replace({text}, '+', '%2B'))"
 
 
 def _port(args: Sequence[str], _: Types) -> str:
-    # without a host that java.net.URI knows, such as with an underscore in it, there is no port either
+    # without a host that java.net.URI accepts, for example with an underscore in it, there is no port either
     authority = f"if({_part(args[0], 'HOST')} is null, NULL, {_part(args[0], 'AUTHORITY')})"
     return f"cast(nullif(regexp_extract({authority}, {string(':([0-9]+)$')}, 1), '') as int)"
 

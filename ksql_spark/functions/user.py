@@ -103,7 +103,7 @@ def spec_of(description: Mapping[str, Any], source: CodeSource, resolve: Resolve
         tuple(signatures),
         lowering,
         parameters={p["name"]: p["description"] for p in description["parameters"] if p["description"]},
-        # a result that cannot be None is NULL only if the call failed, or was not made because of a NULL
+        # a result that cannot be None is NULL only if the call failed, or was skipped because of a NULL
         on_null=OnNull.ERROR if kind is Kind.SCALAR and not description["returns_optional"] else OnNull.VALUE,
         is_deterministic=description["deterministic"],
         spark_table=lowering if can_undo else None,

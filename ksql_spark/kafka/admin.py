@@ -27,7 +27,7 @@ from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection, is_moving
 #: time within which brokers learn of a topic that another client has created
 NEW_TOPIC_WAIT_S = 1.0
 
-#: Kafka has nobody yet who knows a group
+#: Kafka has no coordinator for a group yet
 NO_COORDINATOR = frozenset(
     {
         KafkaError.COORDINATOR_NOT_AVAILABLE,
@@ -36,7 +36,7 @@ NO_COORDINATOR = frozenset(
     }
 )
 
-#: lets a topic take records of any time: event times may be years ago, or ahead
+#: lets a topic accept records of any time: event times may be years old, or in the future
 ANY_TIME = {f"message.timestamp.{side}.max.ms": str(2**63 - 1) for side in ("before", "after")}
 
 Partition = tuple[str, int]
@@ -58,11 +58,11 @@ class Topic:
 
 @dataclass(frozen=True)
 class TopicIdentity:
-    """What tells a topic from others of its name.
+    """What distinguishes a topic from others of the same name.
 
     Args:
-        id: Kafka's; a topic that is made again has another one.
-        partitions: how many it has now.
+        id: Kafka's id; a recreated topic has a new one.
+        partitions: the current number of partitions.
     """
 
     id: str
@@ -140,7 +140,7 @@ class KafkaAdmin:
             raise
 
     def topic_id(self, name: str) -> str | None:
-        """The id that the cluster gave the topic when it was created; None if brokers know no such ids.
+        """The id that the cluster gave the topic when it was created; None if brokers do not support ids.
 
         Raises:
             KsqlError: TOPIC_UNKNOWN.
@@ -150,7 +150,7 @@ class KafkaAdmin:
         return str(found) if found is not None else None
 
     def made_again(self, name: str) -> Callable[[], bool]:
-        """A function that returns whether a topic was deleted and made again since this call.
+        """A function that returns whether a topic has been deleted and recreated since this call.
 
         Both raise KsqlErrors: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
         """
@@ -158,7 +158,7 @@ class KafkaAdmin:
         return lambda: self.topic_id(name) != first
 
     def identities(self, names: Iterable[str]) -> dict[str, TopicIdentity]:
-        """Those of the topics that exist, by name."""
+        """The identities of existing topics, by name."""
         wanted = list(names)
         if not wanted:
             return {}
@@ -174,7 +174,8 @@ class KafkaAdmin:
         return identities
 
     def require_topic(self, name: str) -> Topic:
-        """The topic called exactly ``name``; asks for up to a second, because it may have just been created.
+        """The topic called exactly ``name``; retries for up to a second, because it may have just been
+        created.
 
         Raises:
             KsqlError: TOPIC_UNKNOWN.
@@ -298,7 +299,7 @@ class KafkaAdmin:
         return {topic: Consumers(consumers[topic], len(groups[topic])) for topic in sorted(groups)}
 
     def members(self, group: str) -> list[str]:
-        """The client ids of a consumer group's members; none if there is no such group."""
+        """The client ids of a consumer group's members; empty if the group does not exist."""
         return [client_id for client_id, _ in self.assignments(group)]
 
     def assignments(self, group: str) -> list[tuple[str, list[Partition]]]:
@@ -309,8 +310,8 @@ class KafkaAdmin:
             for member in found.members
         ]
 
-    # librdkafka's newer calls for groups, which ask a group's coordinator, end the process if that broker
-    # goes away meanwhile (librdkafka #4605), so these use the older ones.
+    # librdkafka's newer group calls, which ask a group's coordinator, end the process if that broker goes
+    # away meanwhile (librdkafka #4605), so these use the older calls.
 
     def _groups(self, group: str | None = None) -> list[Any]:
         """The client's GroupMetadata of all groups, or of ``group``, with their members."""
@@ -322,7 +323,7 @@ class KafkaAdmin:
                 errors = [each.error for each in found if each.error is not None]
             except KafkaException as error:
                 found, errors = [], [error.args[0]]
-            # a broker that was just started has no coordinator for a moment
+            # a broker that has just started has no coordinator for a moment
             if not any(error.code() in NO_COORDINATOR for error in errors) or time.monotonic() > deadline:
                 break
             time.sleep(0.05)
@@ -332,7 +333,7 @@ class KafkaAdmin:
         return found
 
     def _committed(self, group: str, partitions: Iterable[Partition]) -> list[TopicPartition]:
-        """What a group has committed; without an offset, where it has committed none."""
+        """What a group has committed; without an offset for partitions where it has committed none."""
         consumer = Consumer(self._connection.config(group_id=group, enable_auto_commit=False))
         wanted = [TopicPartition(*partition) for partition in partitions]
         try:
@@ -403,13 +404,13 @@ class KafkaAdmin:
 
 
 def _assigned(assignment: bytes) -> list[Partition]:
-    """The partitions in an assignment of Kafka's consumer protocol; empty: a member without any."""
+    """The partitions in an assignment of Kafka's consumer protocol; empty for a member without any."""
     data = io.BytesIO(assignment)
 
     def number(size: int) -> int:
         return int.from_bytes(data.read(size), "big", signed=True)
 
-    number(2)  # the version: what comes after the partitions differs
+    number(2)  # the version: the data after the partitions differs
     found = []
     for _ in range(number(4)):
         topic = data.read(number(2)).decode()
@@ -418,7 +419,7 @@ def _assigned(assignment: bytes) -> list[Partition]:
 
 
 def _is_unknown(error: BaseException) -> bool:
-    """Whether a broker does not have a partition; a new one is in its metadata before it has it."""
+    """Whether a broker does not have a partition; a new one is in its metadata before the broker has it."""
     return isinstance(error, KafkaException) and error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART
 
 

@@ -1,4 +1,4 @@
-"""What all our Kafka clients share: their settings, and the errors for their failures."""
+"""Common to all our Kafka clients: their settings, and the errors for their failures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _UNREACHABLE = frozenset(
 _UNKNOWN_TOPIC = frozenset(
     {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}
 )
-#: what the client may mend by asking for something else
+#: failures that the user may fix by changing the request
 _WRONG_REQUEST = frozenset(
     {
         KafkaError.TOPIC_EXCEPTION,
@@ -44,7 +44,7 @@ _WRONG_REQUEST = frozenset(
         KafkaError.INVALID_TIMESTAMP,
     }
 )
-#: what brokers do not say of why they refuse a record
+#: details that brokers omit when they reject a record
 _USUAL_REASONS = {
     KafkaError.INVALID_RECORD: "; a compacted topic rejects records without a key",
     KafkaError.INVALID_TIMESTAMP: "; its message.timestamp.before.max.ms and .after.max.ms limit times",
@@ -68,7 +68,7 @@ class Connection:
         """The complete configuration of a client; ``own`` settings have ``_`` instead of dots."""
         return {
             "bootstrap.servers": self.servers,
-            # librdkafka would log to the screen; what matters is reported as errors
+            # librdkafka would log to the screen; relevant problems are reported as errors
             "log_level": 0,
             "error_cb": self._on_error,
             "socket.connection.setup.timeout.ms": 5000,
@@ -105,7 +105,7 @@ class Connection:
 
 
 def is_moving(error: BaseException) -> bool:
-    """Whether a partition has no known leader now: its topic is new, or its broker was restarted."""
+    """Whether a partition currently has no known leader: its topic is new, or its broker was restarted."""
     return isinstance(error, KafkaException) and error.args[0].code() in (
         KafkaError.NOT_LEADER_FOR_PARTITION,
         KafkaError.LEADER_NOT_AVAILABLE,
@@ -115,7 +115,7 @@ def is_moving(error: BaseException) -> bool:
 
 
 def _plain(error: KafkaError) -> str:
-    """The error's text without the name of librdkafka's thread, the elapsed time and the full stop.
+    """The error's text without librdkafka's thread name, the elapsed time and the period.
 
     >>> _plain(KafkaError(KafkaError._TRANSPORT, "h:9/bootstrap: Connect to h:9 failed: no (after 1 s)"))
     'Connect to h:9 failed: no'

@@ -14,15 +14,15 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection, is_moving
 
-#: as a time: the end, see Kafka's ListOffsets
+#: as a time: the end of the topic, see Kafka's ListOffsets
 _LATEST = -1
-#: how much a reader prefetches if nothing else is said
+#: how much a reader prefetches by default
 PREFETCH_BYTES = 32 * 1024 * 1024
-#: the smallest limit that librdkafka takes for an answer of a broker
+#: the minimum of librdkafka's limit for a broker's response
 _MIN_FETCH_BYTES = 1_000_000
-#: the most that a broker gives of one partition at once, as by default
+#: the maximum that a broker returns of one partition at once, as by default
 _MAX_PARTITION_FETCH_BYTES = 1024 * 1024
-#: how often a reader looks for new partitions of its topic, and how long it waits for the answer, seconds
+#: how often a reader looks for new partitions of its topic, and how long it waits for the response, seconds
 PARTITIONS_EVERY_S, _PARTITIONS_TIMEOUT_S = 5.0, 1.0
 
 
@@ -41,18 +41,17 @@ class Record(NamedTuple):
 class TopicReader:
     """Reads all partitions of one topic from given offsets. Not thread-safe.
 
-    Partitions that the topic gets later are read from their beginning.
+    Partitions that the topic gains later are read from their beginning.
 
     Args:
         servers: ``host:port`` pairs, separated by commas.
         topic: an existing topic.
         offsets: where to start: ``earliest``, ``latest`` (as of now), or the next offset of each partition,
             where other partitions start at the earliest.
-        read_committed: skip records of transactions that are open or aborted.
-        settings: more settings, under librdkafka's names.
-        prefetch_bytes: how much may be fetched before it is asked for; a record may be larger.
-        is_made_again: returns whether the topic was deleted and made again, where offsets mean other
-            records; asked now and then. May raise KsqlErrors.
+        read_committed: skip records of transactions that are open or aborted. settings: more settings, under
+        librdkafka's names. prefetch_bytes: how much may be prefetched; a record may be larger. is_made_again:
+        returns whether the topic has been recreated, so that offsets refer to other records; called now and
+        then. May raise KsqlErrors.
 
     Raises:
         KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
@@ -89,11 +88,11 @@ class TopicReader:
                 queued_max_messages_kbytes=prefetch_bytes // 1024,
                 fetch_max_bytes=max(prefetch_bytes, _MIN_FETCH_BYTES),
                 max_partition_fetch_bytes=min(prefetch_bytes, _MAX_PARTITION_FETCH_BYTES),
-                # the broker answers a waiting fetch as soon as a record comes, so this adds no delay
+                # the broker answers a waiting fetch as soon as a record arrives, so this adds no delay
                 fetch_wait_max_ms=500,
             )
         )
-        #: when Kafka has last told which partitions there are, on the monotonic clock
+        #: when Kafka last listed the partitions, on the monotonic clock
         self.heard_at = self._looked_at = time.monotonic()
         self._asking: threading.Thread | None = None
         self._there: set[int] = set()
@@ -121,12 +120,12 @@ class TopicReader:
 
     @property
     def starts(self) -> dict[int, int]:
-        """The offset at which it began to read each partition."""
+        """The offset at which it started to read each partition."""
         return dict(self._starts)
 
     @property
     def known_ends(self) -> dict[int, int]:
-        """The ends of partitions as the last fetches told them; not of those that were never fetched."""
+        """The ends of partitions as of the last fetches, except partitions that were never fetched."""
         found: dict[int, int] = {}
         for partition in self._positions:
             place = TopicPartition(self.topic, partition)
@@ -137,16 +136,16 @@ class TopicReader:
 
     @property
     def at_end(self) -> bool:
-        """Whether all records that were there at the last fetch have been read."""
+        """Whether all records that existed at the last fetch have been read."""
         return len(self._at_end) == len(self._positions)
 
     def poll_batch(self, timeout_s: float, limit: int = 10_000, max_bytes: int | None = None) -> list[Record]:
-        """The next records, at most ``limit``; [] if none comes within ``timeout_s`` seconds.
+        """The next records, at most ``limit``; [] if none arrives within ``timeout_s`` seconds.
 
         Args:
             timeout_s: how long to wait for the first one.
             limit: how many records.
-            max_bytes: after so many bytes of keys and values no more records are taken.
+            max_bytes: stop after this many bytes of keys and values.
 
         Raises:
             KsqlError: TOPIC_UNKNOWN if the topic was deleted, TOPIC_MADE_AGAIN, BROKER_UNREACHABLE,
@@ -164,7 +163,7 @@ class TopicReader:
             else:
                 size = _bytes_of(messages)
                 while size < max_bytes and len(messages) < limit:
-                    fitting = (max_bytes - size) * len(messages) // max(size, 1)  # if all are as large
+                    fitting = (max_bytes - size) * len(messages) // max(size, 1)
                     more = self._consumer.consume(max(1, min(fitting, limit - len(messages))), 0)
                     if not more:
                         break
@@ -174,12 +173,12 @@ class TopicReader:
                 return records
 
     def read_to_end(self) -> Iterator[list[Record]]:
-        """All records that are in the topic now and were not read before, in batches.
+        """All records that are currently in the topic and were not read before, in batches.
 
         Raises:
-            KsqlError: as poll_batch(); BROKER_UNREACHABLE if nothing comes for REQUEST_TIMEOUT_S.
+            KsqlError: as poll_batch(); BROKER_UNREACHABLE if nothing arrives for REQUEST_TIMEOUT_S.
         """
-        # through another connection: on the reader's own, the answer would wait for the open fetch
+        # on another connection: on the reader's own, the response would wait for the open fetch
         admin = self._admin()
         found = (admin.committed_ends if self._read_committed else admin.end_offsets)(self.topic)
         ends = {partition: end for (_, partition), end in found.items()}
@@ -214,7 +213,7 @@ class TopicReader:
         return {p: self._watermarks(p)[side] for p in partitions}
 
     def _find_partitions(self) -> None:
-        """Read partitions that the topic has got, too; looks only now and then, and waits for nothing."""
+        """Also read partitions that the topic has gained; checks only now and then, without waiting."""
         now = time.monotonic()
         if now - self._looked_at >= PARTITIONS_EVERY_S and self._asking is None:
             self._looked_at = now
@@ -230,12 +229,12 @@ class TopicReader:
                 self._positions |= new
 
     def _ask_for_partitions(self) -> None:
-        """Ask for the topic's partitions; the answer may have to wait for the open fetch of another one."""
+        """Request the topic's partitions; the response may have to wait for another reader's open fetch."""
         try:
             found = self._consumer.list_topics(self.topic, timeout=_PARTITIONS_TIMEOUT_S).topics[self.topic]
             self._was_made_again = self._is_made_again()
         except (KafkaException, KsqlError):
-            return  # reading tells what is the matter
+            return  # reading reports the problem
         if not found.error:
             self._there = set(found.partitions)
             self.heard_at = time.monotonic()
@@ -292,23 +291,23 @@ def _bytes_of(messages: Iterable[Any]) -> int:
 
 
 class EndOffsets:
-    """Asks for the ends of topics: one request to each broker, answered in well under a millisecond.
+    """Fetches the ends of topics with one request per broker, answered in well under a millisecond.
 
-    An end is where a reader of committed records stops, so records of an open transaction are not before it.
-    For one thread at a time.
+    An end is where a reader of committed records stops, so it excludes records of open transactions. Only one
+    thread at a time may use it.
 
     Args:
         servers: ``host:port`` pairs, separated by commas.
         settings: more settings, under librdkafka's names.
     """
 
-    #: how long the partitions of a topic are taken for known, seconds
+    #: how long to cache the partitions of a topic, seconds
     KNOWN_S = 5.0
 
     def __init__(self, servers: str, settings: Mapping[str, Any] | None = None) -> None:
         self._connection = Connection(servers, settings)
         self._consumer: Consumer | None = None
-        #: topic -> its partitions, and when they were asked for
+        #: topic -> its partitions, and when they were fetched
         self._known: dict[str, tuple[list[int], float]] = {}
 
     def of(self, topics: Iterable[str]) -> dict[tuple[str, int], int]:

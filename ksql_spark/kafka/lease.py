@@ -1,12 +1,12 @@
-"""One server per service id: the lease that it holds on its command log, however many data folders there are.
+"""One server per service id: the lease on its command log, however many data folders exist.
 
-Servers of one service id are members of one consumer group that reads nothing. Whoever has the command
-topic's only partition holds the lease. Kafka watches the members, so the lease of a server that was killed
-ends by itself. The lock on a data folder says that nobody else uses that folder: a member with the folder's
-id is left from a run that was killed, and its successor does not wait until Kafka has noticed.
+Servers of one service id are members of one consumer group that reads nothing. The member with the command
+topic's only partition holds the lease. Kafka watches the members, so the lease of a killed server expires by
+itself. The lock on a data folder guarantees that nobody else uses the folder: a member with the folder's id
+is left over from a killed run, and its successor need not wait until Kafka has noticed.
 
 A server that was frozen for longer than Kafka waits is fenced when another has taken its place: before its
-next command it commits an offset to the group, which Kafka refuses from members of an earlier generation, and
+next command it commits an offset to the group, which Kafka rejects from members of an earlier generation, and
 it ends its queries once it learns that the lease is gone.
 """
 
@@ -30,19 +30,20 @@ from ksql_spark.kafka.client import Connection
 
 log = logging.getLogger(__name__)
 
-#: after this time Kafka takes a member for dead; its smallest default, milliseconds
+#: after this time Kafka considers a member dead; its smallest default, milliseconds
 SESSION_MS = 6000
-#: a server that answers for so long is alive, seconds
+#: a server that responds for this long is alive, seconds
 ALIVE_AFTER_S = SESSION_MS / 1000 + 3
-#: how long Kafka may take to give out the lease, seconds
+#: how long Kafka may take to grant the lease, seconds
 JOIN_TIMEOUT_S = 120.0
 #: how long Kafka may take to confirm the lease, seconds
 CONFIRM_TIMEOUT_S = 60.0
 #: how long joining the group waits for its coordinator, seconds
 COORDINATOR_TIMEOUT_S = 3.0
-#: a server that held the lease this long ago, and was awake since, holds it: Kafka waits longer, seconds
+#: a server that held the lease this recently, and has not been frozen since, still holds it: Kafka waits
+#: longer, seconds
 AWAKE_S = SESSION_MS / 2000
-#: how long a command may wait until its lease is asked for, seconds
+#: how long a command may wait before its lease is confirmed, seconds
 POLL_S = 0.05
 
 
@@ -64,27 +65,28 @@ class ServiceLease:
         self._folder = folder
         self._connection = Connection(admin.servers, admin.settings)
         self._held = threading.Event()
-        #: set with each answer of Kafka on who has the lease
+        #: set with each response from Kafka about the lease
         self._answered = threading.Event()
         self._closing = threading.Event()
         self._was_held = False
-        #: a killed run on our folder has it, until Kafka notices that
+        #: a killed run with our folder holds it, until Kafka notices
         self._is_inherited = False
-        #: another server has the lease that was ours; it stays so until this server is started again
+        #: another server has taken our lease; stays set until this server is restarted
         self.is_lost = False
         self._on_lost: Callable[[], None] = lambda: None
         self._thread: threading.Thread | None = None
-        #: of confirm(), which the thread of the consumer answers: calls from others would wait for poll()
+        #: requests of confirm(), which the consumer's thread handles: calls from other threads would wait for
+        #: poll()
         self._questions: queue.SimpleQueue[Future[None]] = queue.SimpleQueue()
-        #: Kafka has taken us for dead
+        #: Kafka considered us dead
         self._is_expired = False
-        #: since Kafka has given or confirmed the lease, this process has never been frozen until then
+        #: until when this process has not been frozen since Kafka granted or confirmed the lease
         self._awake_at = -math.inf
-        #: why Kafka does not let us into the group, most recently
+        #: why Kafka most recently refused us as a group member
         self._refusal: KafkaError | None = None
 
     def when_lost(self, call: Callable[[], None]) -> None:
-        """Let ``call`` be made, in another thread, once another server has taken the lease."""
+        """Call ``call``, in another thread, once another server has taken the lease."""
         self._on_lost = call
         if self.is_lost:
             call()
@@ -93,7 +95,8 @@ class ServiceLease:
         """Make sure that this server holds the lease; Kafka is asked if the server may have been frozen.
 
         Raises:
-            KsqlError: SERVICE_ID_TAKEN if another server has it; KAFKA_REFUSED if there is no answer in time;
+            KsqlError: SERVICE_ID_TAKEN if another server has it; KAFKA_REFUSED if there is no response in
+            time;
                 STOPPED.
         """
         if self.is_lost:
@@ -112,17 +115,17 @@ class ServiceLease:
         answer.result()
 
     def _answer(self, consumer: Consumer) -> None:
-        """Answer the questions of confirm(), if Kafka says for sure who has the lease."""
+        """Answer the requests of confirm(), if Kafka confirms who holds the lease."""
         while not self._questions.empty():
             if self.is_lost:
                 self._questions.get().set_exception(KsqlError("SERVICE_ID_TAKEN", id=self._service_id))
                 continue
-            # without the partition we would commit as somebody who is not a member
+            # without the partition we would commit as a non-member
             if not self._held.is_set():
                 return
             try:
                 consumer.commit(offsets=[TopicPartition(self._topic, 0, 0)], asynchronous=False)
-            except KafkaException as error:  # of an earlier generation, or no answer
+            except KafkaException as error:  # an earlier generation, or no response
                 log.warning("could not confirm the lease on the service id: %s", error)
                 return
             self._awake_at = time.monotonic()
@@ -132,14 +135,14 @@ class ServiceLease:
         """Take the lease.
 
         Raises:
-            KsqlError: SERVICE_ID_IN_USE if another server has it and is alive; KAFKA_REFUSED if it may not be
-                asked for; STOPPED; as KafkaAdmin.
+            KsqlError: SERVICE_ID_IN_USE if another server has it and is alive; KAFKA_REFUSED if Kafka does
+            not permit it; STOPPED; as KafkaAdmin.
         """
         is_ours = self._wait_for_others(report, is_stopping)
         self._was_held = self._is_inherited = is_ours
         self._thread = threading.Thread(target=self._hold, name="service-lease", daemon=True)
         self._thread.start()
-        if is_ours:  # Kafka gives it to us when it has noticed that our predecessor is dead
+        if is_ours:  # Kafka grants it once it has noticed that our predecessor is dead
             return
         deadline = time.monotonic() + JOIN_TIMEOUT_S
         while not self._answered.wait(0.1):
@@ -171,7 +174,7 @@ class ServiceLease:
         return f"ksql-spark {self._folder} "
 
     def _wait_for_others(self, report: Callable[[str], None], is_stopping: Callable[[], bool]) -> bool:
-        """Wait until no other server holds the lease; whether a killed run on our data folder does."""
+        """Wait until no other server holds the lease; returns whether a killed run on our folder does."""
         deadline = time.monotonic() + ALIVE_AFTER_S
         is_reported = False
         while True:
@@ -226,9 +229,9 @@ class ServiceLease:
             consumer.close()
 
     def _wait_for_coordinator(self, consumer: Consumer) -> None:
-        """Wait until the group can be joined: a broker that was just started refuses that for a moment.
+        """Wait until the group can be joined: a broker that has just started refuses that for a moment.
 
-        The client would ask again only after 3 s.
+        The client would retry only after 3 s.
         """
         deadline = time.monotonic() + COORDINATOR_TIMEOUT_S
         while time.monotonic() < deadline and not self._closing.is_set():
@@ -239,7 +242,7 @@ class ServiceLease:
                     self._closing.wait(0.02)
                     continue
                 log.debug("could not read the offsets of group %s: %s", self._group, error)
-            return  # what else is wrong is said by joining
+            return  # joining reports all other problems
 
     def _subscribe(self, consumer: Consumer) -> None:
         consumer.subscribe(
@@ -247,7 +250,7 @@ class ServiceLease:
         )
 
     def _rejoin(self, consumer: Consumer) -> None:
-        """Ask for the lease again after Kafka has taken us for dead, unless another server has it now."""
+        """Request the lease again after Kafka has considered us dead, unless another server now holds it."""
         consumer.unsubscribe()
         try:
             others = [m for m in self._admin.members(self._group) if not m.startswith(self._prefix)]
@@ -262,7 +265,7 @@ class ServiceLease:
             self._subscribe(consumer)
 
     def _lose(self) -> None:
-        """Another server has the lease."""
+        """Another server holds the lease."""
         if not self.is_lost:
             self.is_lost = True
             log.error("another server has taken over the service id %s", self._service_id)
@@ -287,11 +290,11 @@ class ServiceLease:
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         self._held.clear()
-        self._answered.clear()  # until Kafka says who has it
+        self._answered.clear()  # until Kafka says who holds it
 
 
 def _may_pass(error: KafkaError) -> bool:
-    """Whether Kafka may let us in later, without a change of its configuration or ours."""
+    """Whether Kafka may accept us later, without a configuration change on either side."""
     return error.code() not in (
         KafkaError.GROUP_AUTHORIZATION_FAILED,
         KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -306,7 +309,7 @@ def lease_group(service_id: str) -> str:
 
 
 def _shown(member: str) -> str:
-    """A member for people: the host and process of its server."""
+    """A member in readable form: the host and process of its server."""
     match member.rsplit(" ", 2):
         case [_, host, pid]:
             return f"process {pid} on {host}"

@@ -1,16 +1,17 @@
-"""Who of several servers has what: Kafka's group protocol, over a topic that nobody writes to.
+"""Assigns slots to servers with Kafka's group protocol, over a topic that nobody writes to.
 
-The topic's partitions are *slots*. Servers of one service id are members of one consumer group, and whoever
-has a partition has the slot: no two servers at a time. A server that joins gets its share: the slots that it
-takes are released by their owners first (cooperative rebalancing). A server that was killed is noticed after
-SESSION_MS; one that is back before that finds its slots as they were (static membership).
+The topic's partitions are *slots*. Servers of one service id are members of one consumer group, and the
+member with a partition has the slot, so no two servers have it at a time. A server that joins gets its share:
+the owners first release the slots that it takes (cooperative rebalancing). A killed server is noticed after
+SESSION_MS; one that is back before that still has its slots (static membership).
 
-A server that is *drained* stays a member, and has no slots: it subscribes to another topic. Whoever stops on
-purpose, or changes its mind about slots, lets Kafka forget the member, which would keep its slots otherwise.
+A *drained* server stays a member without slots: it subscribes to another topic. A server that stops on
+purpose, or wants a different set of slots, makes Kafka forget the member, which would otherwise keep its
+slots.
 
-A member commits an offset for its slots every second. Kafka refuses that from members of an earlier
-generation, so each success says that nobody else has the slots until SESSION_MS after the request. What is
-committed is only a note for the other servers: who the owner is, and whatever it has to say.
+A member commits an offset for its slots every second. Kafka rejects that from members of an earlier
+generation, so each success proves that nobody else has the slots until SESSION_MS after the request. The
+committed value is only a note for the other servers: the owner, and whatever it has to say.
 """
 
 from __future__ import annotations
@@ -34,49 +35,49 @@ from ksql_spark.kafka.client import Connection
 
 log = logging.getLogger(__name__)
 
-#: after this time Kafka takes a member for dead; its smallest default, milliseconds
+#: after this time Kafka considers a member dead; its smallest default, milliseconds
 SESSION_MS = 6000
-#: how often the client tells Kafka that it lives, milliseconds
+#: the interval of the client's heartbeats, milliseconds
 HEARTBEAT_MS = SESSION_MS // 4
 #: how often ownership is confirmed, seconds
 CONFIRM_EVERY_S = 1.0
-#: how long a confirmation holds, from the request on: less than Kafka waits, seconds
+#: how long a confirmation is valid, counted from the request: less than Kafka waits, seconds
 VALID_S = SESSION_MS / 1000 - 1.0
-#: how long Kafka keeps this much of a note, bytes
+#: the maximum size of a note that Kafka stores, bytes
 NOTE_BYTES = 4000
 POLL_S = 0.1
-#: how often a member reads what the owners of slots say, and how long Kafka may take to show it, seconds
+#: how often a member reads the notes of slot owners, and how long Kafka may take to show them, seconds
 LOOK_EVERY_S = 2.0
 NOTES_S = 2.0
-#: pause before a member that Kafka has refused joins again, seconds
+#: pause before a rejected member rejoins, seconds
 PAUSE_S = 1.0
-#: after how long a member that was given no slots asks again, seconds
+#: after how long a member without slots asks again, seconds
 ASK_AGAIN_S = 10.0
-#: after this time Kafka has forgotten a member for sure, seconds
+#: after this time Kafka has certainly forgotten a member, seconds
 FORGOTTEN_S = SESSION_MS / 1000 + 1.0
 CLIENT_ID = "ksql-spark"
 
 
 class Mode(enum.Enum):
-    """What a member is in the group for."""
+    """The role of a member in the group."""
 
     #: it has a share of the slots
     SERVING = enum.auto()
-    #: it has no slots, and gets none
+    #: it has no slots and gets none
     DRAINED = enum.auto()
 
 
 class Holder(Protocol):
-    """What has to happen when slots come and go. All calls come from the member's threads."""
+    """Reacts when slots come and go. All calls come from the member's threads."""
 
     def gained(self, slots: frozenset[int]) -> None:
-        """The slots are this server's now. Returns at once."""
+        """The slots now belong to this server. Returns at once."""
 
     def release(self, slots: frozenset[int]) -> None:
-        """Others will have the slots once this returns."""
+        """Other servers will have the slots once this returns."""
 
     def lost(self, slots: frozenset[int]) -> None:
-        """Others may have the slots already."""
+        """Other servers may already have the slots."""
 
     def stamp(self) -> Any:
         """Called before Kafka is asked; see confirmed."""
@@ -85,27 +86,27 @@ class Holder(Protocol):
         """Nobody else has the slots until ``seconds`` after ``stamp``."""
 
     def forget(self, group: str, instance: str) -> bool:
-        """Let Kafka forget a static member that has gone; False: it does so by itself, later."""
+        """Make Kafka forget a departed static member; False if Kafka does so by itself, later."""
 
     def note(self, slot: int) -> Mapping[str, Any]:
-        """What others may know of a slot, as JSON; with the names around it, no longer than NOTE_BYTES.
+        """The note for a slot, as JSON; with the names around it, no longer than NOTE_BYTES.
 
         Raises:
-            KafkaException: what it has to say is not known now.
+            KafkaException: the contents are currently unknown.
         """
 
     def noted(self, notes: Mapping[int, Mapping[str, Any]]) -> None:
-        """Kafka has the notes of these slots."""
+        """Kafka has stored the notes of these slots."""
 
 
 @dataclass(frozen=True)
 class Note:
-    """What the owner of a slot has said last.
+    """The latest note of a slot's owner.
 
     Args:
         host: the owner's address.
         server: its id.
-        told: what it had to say.
+        told: its contents.
     """
 
     host: str
@@ -115,11 +116,11 @@ class Note:
 
 @dataclass(frozen=True)
 class Member:
-    """A server that Kafka takes for alive.
+    """A server that Kafka considers alive.
 
     Args:
         host: its address.
-        slots: how many slots it has; 0: it is drained, has just joined, or has stopped.
+        slots: its number of slots; 0 if it is drained, has just joined, or has stopped.
     """
 
     host: str
@@ -133,11 +134,11 @@ class Membership:
         admin: of the cluster.
         group: the group's name.
         topic: the topic whose partitions are the slots; it exists.
-        idle_topic: another one that exists, to which members without slots subscribe.
+        idle_topic: another existing topic, to which members without slots subscribe.
         host: the address at which this server is reached.
         server: its id.
-        holder: is told what this server has.
-        count: how many slots there are.
+        holder: receives changes of this server's slots.
+        count: the number of slots.
     """
 
     def __init__(
@@ -158,25 +159,25 @@ class Membership:
         self._count = count
         self._connection = Connection(admin.servers, admin.settings)
         self._owned: frozenset[int] = frozenset()
-        #: what is being released
+        #: slots that are being released
         self._releasing: frozenset[int] = frozenset()
-        #: until when Kafka has confirmed that, on the monotonic clock
+        #: until when Kafka has confirmed the slots, on the monotonic clock
         self._valid_until = 0.0
-        #: whether the holder was told that the slots may be lost, as nothing was confirmed in time
+        #: whether the holder knows that the slots may be lost, because nothing was confirmed in time
         self._is_suspended = False
         self._confirm_at = 0.0
         self._lock = threading.RLock()
         self._closing = threading.Event()
         self._joined = threading.Event()
-        #: what this member is to be
+        #: the requested role of this member
         self._wanted = Mode.SERVING
-        #: when the group first answered to the latest subscription, on the monotonic clock; 0: it has not
+        #: when the group first responded to the latest subscription, on the monotonic clock; 0 if it has not
         self._answered_at = 0.0
-        #: set while it is a member that has no slots, and gets none
+        #: set while it is a member that has no slots and gets none
         self._drained = threading.Event()
-        #: the member's, for its thread
+        #: the consumer, used by the member's thread only
         self._consumer: Consumer | None = None
-        #: what Kafka had at the last look, and when to look again, on the monotonic clock
+        #: the notes as of the last read, and when to read them again, on the monotonic clock
         self._notes: Mapping[int, Note] = {}
         self._look_at = 0.0
         self._threads = [
@@ -185,14 +186,14 @@ class Membership:
         ]
 
     def join(self, timeout_s: float = 30.0) -> None:
-        """Become a member, unless it is one; return once Kafka has answered, or after ``timeout_s``."""
+        """Become a member, unless it is one; returns once Kafka has responded, or after ``timeout_s``."""
         if not self._threads[0].ident:
             for thread in self._threads:
                 thread.start()
         self._joined.wait(timeout_s)
 
     def drain(self, timeout_s: float) -> bool:
-        """Release all slots and get no more until serve(); False: it takes longer than ``timeout_s``."""
+        """Release all slots and get no more until serve(); False if it takes longer than ``timeout_s``."""
         self._wanted = Mode.DRAINED
         return self._drained.wait(timeout_s)
 
@@ -202,31 +203,31 @@ class Membership:
 
     @property
     def mode(self) -> Mode:
-        """What this member is, or is about to be."""
+        """The current or requested role of this member."""
         return self._wanted
 
     def owns(self, slot: int) -> bool:
-        """Whether the slot is this server's, as Kafka has confirmed."""
+        """Whether Kafka has confirmed that the slot is this server's."""
         with self._lock:
             is_valid = not self._is_suspended and time.monotonic() <= self._valid_until
             return slot in self._owned and is_valid
 
     @property
     def slots(self) -> frozenset[int]:
-        """Those that this server has, or is about to release."""
+        """The slots that this server has, or is about to release."""
         with self._lock:
             return self._owned | self._releasing
 
     @property
     def notes(self) -> Mapping[int, Note]:
-        """What the owners of slots have said, as it was read last: every LOOK_EVERY_S, for a member."""
+        """The notes of slot owners as of the last read, at most LOOK_EVERY_S old for a member."""
         return self._notes
 
     def read_notes(self) -> Mapping[int, Note]:
-        """What the owners of slots say now; only for Holder.note, in the member's thread.
+        """The current notes of slot owners; only for Holder.note, in the member's thread.
 
         Raises:
-            KafkaException: Kafka does not answer.
+            KafkaException: Kafka does not respond.
         """
         assert self._consumer is not None
         places = [TopicPartition(self._topic, slot) for slot in range(self._count)]
@@ -236,7 +237,7 @@ class Membership:
         return self._notes
 
     def is_first(self, slot: int) -> bool:
-        """Whether the slot is the first of those that this server has."""
+        """Whether the slot is the first of this server's."""
         return slot == min(self._owned, default=None)
 
     def close(self) -> None:
@@ -266,15 +267,15 @@ class Membership:
                 self._closing.wait(FORGOTTEN_S)
 
     def _be_member(self, mode: Mode, *, asks_again: bool) -> None:
-        """Be a member until close(), or until something else is wanted.
+        """Be a member until close(), or until another role is requested.
 
         Args:
-            mode: what for.
-            asks_again: also return where the group gives it no slots for a while. A drained server that is
-                back soon after a kill gets what it had, nothing: Kafka does not look at what it wants now.
+            mode: the role. asks_again: also return if the group assigns no slots for a while. A drained
+            server that is back soon after a kill gets its old assignment, nothing: Kafka ignores what it now
+            wants.
 
         Raises:
-            KafkaException: Kafka does not let this member go on.
+            KafkaException: Kafka rejects this member.
         """
         consumer = self._consumer = self._new_consumer()
         self._answered_at = 0.0
@@ -299,14 +300,14 @@ class Membership:
                     self._confirm(consumer)
                 if time.monotonic() >= self._look_at:
                     self._look_at = time.monotonic() + LOOK_EVERY_S
-                    with contextlib.suppress(KafkaException):  # the next time
+                    with contextlib.suppress(KafkaException):  # at the next attempt
                         self.read_notes()
         finally:
             self._drained.clear()
             consumer.close()  # calls _on_revoke
 
     def _waits_in_vain(self) -> bool:
-        """Whether the group has given this member nothing for longer than others need to release slots."""
+        """Whether the group has assigned nothing to this member for longer than others need to release."""
         is_answered = self._answered_at and time.monotonic() > self._answered_at + ASK_AGAIN_S
         return bool(is_answered) and not self._owned
 
@@ -347,7 +348,7 @@ class Membership:
                 if place.error is not None:
                     raise KafkaException(place.error)
         except KafkaException as error:
-            # the group is being rebalanced, and this server is a member of it; its client sends heartbeats
+            # the group is being rebalanced with this server as a member; its client sends heartbeats
             if error.args[0].code() != KafkaError.REBALANCE_IN_PROGRESS:
                 log.info("the group's slots are not confirmed: %s", error)
                 return
@@ -368,7 +369,7 @@ class Membership:
         return text if len(text.encode()) <= NOTE_BYTES else json.dumps(known)
 
     def _watch(self) -> None:
-        """Notice that nothing was confirmed in time: Kafka may have given the slots to others."""
+        """Detect that nothing was confirmed in time: Kafka may have assigned the slots to others."""
         while not self._closing.wait(POLL_S):
             with self._lock:
                 owned = self._owned | self._releasing
@@ -384,7 +385,7 @@ class Membership:
         consumer.incremental_assign(partitions)
         consumer.pause(partitions)  # there is nothing to read
         if gained:
-            # Kafka has just answered, so nobody else has them; the first commit follows at once
+            # Kafka has just responded, so nobody else has them; the first commit follows at once
             self._confirm_at = 0.0
             stamp = self._holder.stamp()
             with self._lock:
@@ -407,14 +408,14 @@ class Membership:
         consumer.incremental_unassign(partitions)
 
     def _release(self, slots: frozenset[int], consumer: Consumer) -> None:
-        """Let what goes on in slots come to its end."""
+        """Let work in the slots finish."""
         with self._lock:
             self._owned -= slots
             self._releasing = slots
         log.info("this server releases slots %s", sorted(slots))
         releasing = threading.Thread(target=self._holder.release, args=(slots,), name="release", daemon=True)
         releasing.start()
-        while releasing.is_alive():  # the others stay ours meanwhile
+        while releasing.is_alive():  # the other slots stay ours meanwhile
             releasing.join(CONFIRM_EVERY_S)
             if releasing.is_alive():
                 self._confirm(consumer)
@@ -435,7 +436,7 @@ class Membership:
 
 
 def notes(admin: KafkaAdmin, group: str, topic: str) -> dict[int, Note]:
-    """What the owners of slots have said last.
+    """The latest notes of slot owners.
 
     Raises:
         KsqlError: as KafkaAdmin.
@@ -455,7 +456,7 @@ def _parsed(texts: Mapping[int, str]) -> dict[int, Note]:
 
 
 def members(assigned: Iterable[tuple[str, Iterable[Partition]]], topic: str) -> dict[str, Member]:
-    """Server id -> the member, by the client ids and the partitions of a group's members."""
+    """Server id -> the member, from the client ids and partitions of a group's members."""
     found = {}
     for client_id, partitions in assigned:
         parts = client_id.split(" ")

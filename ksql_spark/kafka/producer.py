@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 Headers = Sequence[tuple[str, "bytes | None"]]
 """A record's headers in order; keys may repeat."""
 
-#: how many records may wait before nobody adds one without waiting; half of what librdkafka takes
+#: how many records may be queued before writers have to wait; half of librdkafka's limit
 MAX_QUEUED = 50_000
 #: what calls that serve callbacks raise, once, after a fatal error
 _FATAL = (KafkaException, SystemError)
@@ -30,8 +30,8 @@ _FAILED_CALLBACK = "a delivery callback failed"
 class RecordProducer:
     """Writes records to any topic; may be used from any thread.
 
-    A record goes to the partition that Kafka's Java clients would choose for its key (murmur2), one without a
-    key to any.
+    A record goes to the partition that Kafka's Java clients would choose for its key (murmur2); a record
+    without a key goes to any.
 
     Args:
         servers: ``host:port`` pairs, separated by commas.
@@ -42,10 +42,10 @@ class RecordProducer:
     def __init__(self, servers: str, settings: Mapping[str, Any] | None = None, linger_ms: float = 0) -> None:
         self._connection = Connection(servers, settings)
         self._linger_ms = linger_ms
-        #: whether librdkafka has met a fatal error, after which a producer of it takes nothing any more
+        #: whether librdkafka has met a fatal error, after which its producer accepts nothing
         self._is_broken = threading.Event()
         self._producer = self._make()
-        #: what was written: topic -> partition -> the offset after the last record
+        #: the written records: topic -> partition -> the offset after the last one
         self.written: dict[str, dict[int, int]] = {}
         self._closing = threading.Event()
         self._attention = Attention()
@@ -56,7 +56,7 @@ class RecordProducer:
         return Producer(
             self._connection.config(
                 enable_idempotence=True,
-                # with more, librdkafka may call a record written that is not: see ADR 44
+                # with more, librdkafka may report a record as written that is not: see ADR 44
                 max_in_flight_requests_per_connection=1,
                 linger_ms=self._linger_ms,
                 partitioner="murmur2_random",
@@ -74,7 +74,7 @@ class RecordProducer:
         headers: Headers = (),
         partition: int | None = None,
     ) -> tuple[int, int]:
-        """Write one record and wait until the cluster has it.
+        """Write one record and wait until the cluster has acknowledged it.
 
         Args:
             topic: an existing topic.
@@ -175,7 +175,7 @@ class RecordProducer:
         return self._connection.failure(error, f"write to topic '{topic}'", topic)
 
     def flush(self, timeout_s: float = REQUEST_TIMEOUT_S) -> int:
-        """Wait up to ``timeout_s`` seconds until all queued records are written; return how many are not."""
+        """Wait up to ``timeout_s`` seconds until all queued records are written; returns how many are not."""
         deadline = time.monotonic() + timeout_s
         while True:
             left = max(0.0, deadline - time.monotonic())
@@ -192,31 +192,32 @@ class RecordProducer:
         """Flush, stop, and free the connections; may be called more than once."""
         if not self._closing.is_set():
             if self.flush():
-                self._producer.purge()  # nobody takes it any more
+                self._producer.purge()  # nobody needs it any more
                 self._producer.flush(1)
             self._closing.set()
             self._served.join()
             self._producer.close()
 
     def _serve(self) -> None:
-        """Call delivery callbacks as soon as records are delivered, unless writers do that."""
+        """Call delivery callbacks as soon as records are delivered, unless writers do so."""
         while not self._closing.is_set():
             if not poll(self._producer, 0.2 if self._attention.is_free(0.2) else 0):
                 self._is_broken.set()
             if self._is_broken.is_set():
                 broken, self._producer = self._producer, self._make()
-                # what it has taken fails, and so do those that still write with it
+                # its pending records fail, and so do writers that still use it
                 broken.purge()
                 while len(broken):
                     poll(broken, 0.2)
-                self._is_broken.clear()  # what failed just now says nothing of the new one
+                self._is_broken.clear()  # the recent failure says nothing about the new producer
 
 
 class Attention:
-    """Who calls delivery callbacks: the producer's own thread, or threads that write many records.
+    """Coordinates who calls delivery callbacks: the producer's own thread, or threads that write many
+    records.
 
-    Two threads that take turns for each record, one writing and one in callbacks, spend most of their time on
-    waiting for the interpreter.
+    Two threads that alternate for each record, one writing and one in callbacks, spend most of their time
+    waiting for the interpreter lock.
     """
 
     def __init__(self) -> None:
@@ -242,15 +243,15 @@ class Attention:
 
 
 class Writer:
-    """Queues numbered records for one topic, with little work for each; see RecordProducer.
+    """Queues numbered records for one topic with little work per record; see RecordProducer.
 
     Args:
-        producer: of the client library.
-        attention: of the producer; the writer's thread enters it while it writes, and calls ``poll`` then.
+        producer: the client library's producer.
+        attention: the producer's; the writer's thread enters it while it writes, and then calls ``poll``.
         topic: an existing topic.
         on_delivered: as for RecordProducer.writer.
-        failure: makes an error of what the library reports.
-        written: takes the offsets of what was written.
+        failure: converts an error of the library.
+        written: receives the offsets of written records.
     """
 
     def __init__(
@@ -287,7 +288,7 @@ class Writer:
         )
 
     def poll(self, timeout_s: float = 0) -> None:
-        """Call the callbacks of what was delivered, of all writers; wait up to ``timeout_s`` for some."""
+        """Call the callbacks of delivered records, of all writers; wait up to ``timeout_s`` for some."""
         poll(self._producer, timeout_s)
 
     def _delivered(self, number: int, error: KafkaError | None, message: Message) -> None:
@@ -301,9 +302,9 @@ class Writer:
 
 
 def poll(producer: Producer, timeout_s: float) -> bool:
-    """Call the callbacks of what was delivered; False if the client has met an error that ends it.
+    """Call the callbacks of delivered records; False if the client has met a fatal error.
 
-    A callback that fails is logged: whoever polls has nothing to do with it, and others are still to come.
+    A callback that fails is logged: the polling thread is not involved, and other callbacks follow.
     """
     try:
         producer.poll(timeout_s)
@@ -322,14 +323,14 @@ def queue(
     failure: Callable[[BaseException | KafkaError], KsqlError],
     **optional: Any,
 ) -> None:
-    """Queue one record; waits while the queue is full, and for a topic that was made a moment ago.
+    """Queue one record; waits while the queue is full, and for a topic that was just created.
 
     Args:
-        producer: of the client library; ``optional`` are more arguments of its ``produce``.
+        producer: the client library's producer; ``optional`` are more arguments of its ``produce``.
         topic: an existing topic.
         key: the key's bytes, or None.
         value: the value's bytes, or None.
-        failure: makes an error of what the library reports.
+        failure: converts an error of the library.
 
     Raises:
         KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED, STOPPED.
@@ -340,7 +341,7 @@ def queue(
             producer.produce(topic, value, key, **optional)
             return
         except BufferError:
-            # the queue is full: wait until some of it is delivered
+            # the queue is full: wait until part of it has been delivered
             poll(producer, 0.01)
         except (KafkaException, ValueError, TypeError) as error:
             failed = failure(error)
@@ -352,29 +353,29 @@ def queue(
 
 
 def appears(producer: Producer, topic: str, deadline: float) -> bool:
-    """Whether a topic is there that librdkafka takes for missing; afterwards, librdkafka knows it.
+    """Whether a topic exists that librdkafka considers missing; afterwards, librdkafka knows it.
 
-    A topic that was deleted may be made again. librdkafka refuses records for it until it asks for the topic
-    the next time, which may be minutes later.
+    A deleted topic may be recreated. librdkafka rejects records for it until its next metadata request for
+    the topic, which may be minutes later.
 
     Args:
         producer: of the client library.
         topic: the topic.
-        deadline: until when brokers may not know it yet, on the monotonic clock.
+        deadline: until when to retry, on the monotonic clock.
     """
     while time.monotonic() < deadline:
         try:
             found = producer.list_topics(topic, REQUEST_TIMEOUT_S).topics.get(topic)
         except KafkaException:
             return False
-        time.sleep(0.02)  # librdkafka's own thread takes note of the answer, too
+        time.sleep(0.02)  # librdkafka's own thread also handles the response
         if found is not None and found.error is None:
             return True
     return False
 
 
 def note_written(written: dict[str, dict[int, int]], topic: str, partition: int, offset: int) -> None:
-    """Note that a record was written, before anybody is told of it."""
+    """Record that a record was written, before anybody is told."""
     ends = written.get(topic)
     if ends is None:
         ends = written.setdefault(topic, {})

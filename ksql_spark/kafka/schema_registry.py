@@ -21,7 +21,7 @@ NAME = "The schema registry"
 PROPERTY = "ksql.schema.registry.url"
 #: how long a request may take
 TIMEOUT_S = 5.0
-#: for how long one that did not answer is left alone where records are read
+#: how long an unresponsive registry is not asked again while reading records
 REST_S = 5.0
 
 #: ksqlDB's settings below ksql.schema.registry. -> the client's; certificate stores are PEM files here
@@ -37,7 +37,7 @@ _NOT_FOUND, _CONFLICT = 404, 409
 Answer = TypeVar("Answer")
 
 
-#: asked for to see whether the registry answers
+#: requested to see whether the registry responds
 NO_SUBJECT = "ksql-spark-health"
 
 
@@ -47,7 +47,7 @@ class ConfluentRegistry:
     Args:
         url: its address; several, separated by commas, are tried in turn.
         settings: the settings below ``ksql.schema.registry.`` without that prefix: authentication and TLS.
-        copies: a folder with copies of schemas, which are read while the registry does not answer; see
+        copies: a folder with copies of schemas, which are read while the registry does not respond; see
             RegistryClient.java, which writes them.
 
     Raises:
@@ -59,7 +59,7 @@ class ConfluentRegistry:
     ) -> None:
         self.url = url
         self._copies = copies
-        #: why it did not answer, and until when (on the monotonic clock) it is not asked for records again
+        #: why it did not respond, and until when (on the monotonic clock) it is not asked again for records
         self._away: tuple[KsqlError, float] | None = None
         #: schemas by id and by GUID, which never change
         self._known: dict[int | UUID, RegisteredSchema] = {}
@@ -86,7 +86,7 @@ class ConfluentRegistry:
         return self.url
 
     def require(self) -> None:
-        """See SchemaRegistry: somebody else runs it."""
+        """See SchemaRegistry: it runs elsewhere."""
 
     def has_schemas(self) -> bool:
         """See SchemaRegistry."""
@@ -138,7 +138,7 @@ class ConfluentRegistry:
             references = dict(zip(found["names"], found["references"], strict=True))
             number = schema_id if isinstance(schema_id, int) else 0
             return RegisteredSchema(number, found["kind"], found["text"], references)
-        except (OSError, ValueError, TypeError, KeyError):  # there is none, or it is damaged
+        except (OSError, ValueError, TypeError, KeyError):  # it does not exist, or is damaged
             raise away from None
 
     def _by_guid(self, guid: UUID) -> RegisteredSchema | None:
@@ -149,7 +149,7 @@ class ConfluentRegistry:
         """See SchemaRegistry."""
         path = f"compatibility/subjects/{quote(subject, safe='')}/versions/latest?verbose=true"
         body = _sent(schema).to_dict()
-        # test_compatibility leaves out the registry's words
+        # test_compatibility omits the registry's explanation
         found = self._ask(lambda: self._client._rest_client.post(path, body=body))
         if found is None or found["is_compatible"]:
             return None
@@ -188,13 +188,13 @@ class ConfluentRegistry:
                     name=NAME,
                     reason=f"version {version} of {subject}, which a schema refers to, does not exist",
                 )
-            found[name] = ""  # so that it is not looked for again on the way to what it refers to
+            found[name] = ""  # so that a reference back to it is not followed again
             self._add_references(registered.schema, found)
             del found[name]
             found[name] = registered.schema.schema_str or ""
 
     def _ask(self, call: Callable[[], Answer], passed_on: int | None = None) -> Answer | None:
-        """The result of ``call``, or None if the registry answers that it does not exist.
+        """The result of ``call``, or None if the registry responds that it does not exist.
 
         ``passed_on``: the HTTP status whose SchemaRegistryError the caller handles.
         """
@@ -209,7 +209,7 @@ class ConfluentRegistry:
                 raise
             reason = f"{error.error_message} (HTTP {error.http_status_code})"
             raise KsqlError("REMOTE_REFUSED", name=NAME, reason=reason) from None
-        except Exception as error:  # the client lets through whatever its HTTP library raises
+        except Exception as error:  # the client passes on whatever its HTTP library raises
             reason = str(error) or type(error).__name__
             raise KsqlError(
                 "REMOTE_UNREACHABLE", name=NAME, url=self.url, reason=reason, setting=PROPERTY
@@ -223,11 +223,11 @@ def _references(schema: Schema) -> Iterator[Reference]:
 
 
 def _sent(schema: RegisteredSchema) -> Schema:
-    """A schema as the client takes it."""
+    """A schema in the client's form."""
     refers = [SchemaReference(r.name, r.subject, r.version) for r in schema.refers]
     return Schema(schema.text, schema.kind, refers)
 
 
 def _sentence(reason: str) -> str:
-    """A registry's reason in one line, to end with a full stop of ours."""
+    """A registry's reason in one line, without its final period."""
     return " ".join(reason.split()).rstrip(".")

@@ -1,4 +1,4 @@
-"""Ends transactions that a producer which is gone has left open."""
+"""Ends transactions that vanished producers have left open."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection
 
 
 def fence(servers: str, transactional_id: str, settings: Mapping[str, Any] | None = None) -> None:
-    """Abort what producers with this transactional id have left open; they can commit nothing any more.
+    """Abort open transactions of producers with this transactional id, which can no longer commit anything.
 
-    Otherwise the broker aborts it after ``transaction.timeout.ms``, and readers of committed records wait so
-    long. A commit that has begun is ended instead.
+    Otherwise the broker aborts them after ``transaction.timeout.ms``, and readers of committed records wait
+    that long. A commit that has started is completed instead.
 
     Args:
         servers: ``host:port`` pairs, separated by commas.
-        transactional_id: theirs; nothing happens where Kafka does not know it.
+        transactional_id: the producers' id; nothing happens if Kafka does not know it.
         settings: more settings, under librdkafka's names.
 
     Raises:

@@ -25,7 +25,7 @@ from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, Windowing
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, WINDOW_BOUNDS, Column, Role, Schema
 from ksql_spark.types import SqlType
 
-#: prefixes of columns that exist only within a batch query's plan: groups, and what rows are sorted by
+#: prefixes of columns that only exist within a batch query's plan: groups, and sort keys
 GROUP, SORT = "KSQL_GROUP_", "KSQL_SORT_"
 
 
@@ -65,7 +65,7 @@ class AggregateCall:
 
 @dataclass(frozen=True)
 class _WrittenOut(ColumnRef):
-    """The reference to an internal column, shown as the expression that the column has the values of."""
+    """The reference to an internal column, shown as the expression whose values it has."""
 
     text: str
 
@@ -483,7 +483,7 @@ def relations(node: Node) -> tuple[Source, ...]:
 
 
 def keeps_places(node: Node) -> bool:
-    """Whether each row is made of one record of one stream alone, and still has its place.
+    """Whether each row comes from one record of one stream, and still has its position.
 
     These are its hidden columns ROWPARTITION and ROWOFFSET: no column of the query's own has their names.
     """

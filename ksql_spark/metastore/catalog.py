@@ -9,10 +9,10 @@ from ksql_spark.metastore.store import MetaStore
 
 
 class Catalog:
-    """The metastore, which statements change one after the other, and its published copy.
+    """A server's metastore, which statements change one by one, and its published copy.
 
-    Whoever reads or changes ``metastore`` holds the lock of statements. ``published`` is as the last
-    statement left it. It never changes, so queries read it without a lock.
+    Readers and writers of ``metastore`` hold the lock of statements. ``published`` is the state after the
+    last statement. It never changes, so queries read it without a lock.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class Catalog:
         self.published = MetaStore()
 
     def publish(self) -> None:
-        """Let queries see the metastore as it is now."""
+        """Make the current metastore visible to queries."""
         self.published = self.metastore.copy()
 
     def functions(self) -> Mapping[str, Spec]:

@@ -50,10 +50,10 @@ def _record_name(spec: SerdeSpec) -> str | None:
 
 
 def registered(records: RecordSpec, registry: SchemaRegistry | None) -> RecordSpec:
-    """``records`` with the schemas that are written and their ids, once the registry has them.
+    """``records`` with the schemas for writing and their ids, once the registry has them.
 
-    A side with KEY_SCHEMA_ID or VALUE_SCHEMA_ID is written by that schema, any other by a schema made from
-    its columns. Either is registered under the side's subject.
+    A side with KEY_SCHEMA_ID or VALUE_SCHEMA_ID is written with that schema, any other with a schema made
+    from its columns. Either is registered under the side's subject.
 
     Raises:
         KsqlError: SCHEMA_REGISTRY_MISSING, SCHEMA_INCOMPATIBLE, SCHEMA_UNKNOWN.
@@ -78,8 +78,8 @@ def registered(records: RecordSpec, registry: SchemaRegistry | None) -> RecordSp
 def writing_serdes(source: DataSource, registry: SchemaRegistry | None) -> tuple[Serde, Serde]:
     """Serdes that write single records to ``source``: of its keys, of its values.
 
-    A side whose subject has a schema of just these columns is written by that schema, any other as
-    ``registered`` says.
+    A side whose subject has a schema of exactly these columns is written with that schema, any other as
+    ``registered`` describes.
 
     Raises:
         KsqlError: as ``registered``.
@@ -124,7 +124,7 @@ def check_registrable(records: RecordSpec, registry: SchemaRegistry | None) -> N
 
 
 def check_registry(records: RecordSpec, registry: SchemaRegistry | None) -> None:
-    """Check that there is a registry if the formats of ``records`` need one; the embedded one is started.
+    """Check that a registry exists if the formats of ``records`` need one; starts the embedded one.
 
     Raises:
         KsqlError: SCHEMA_REGISTRY_MISSING; those of SchemaRegistry.require().
@@ -137,12 +137,12 @@ def check_registry(records: RecordSpec, registry: SchemaRegistry | None) -> None
 
 
 def _is_under(spec: SerdeSpec, registry: SchemaRegistry) -> bool:
-    """Whether the schema with the id of ``spec`` is one of its subject's."""
+    """Whether the schema with the id of ``spec`` belongs to its subject."""
     return spec.schema_id is not None and spec.subject in registry.subjects(spec.schema_id)
 
 
 def _to_write(spec: SerdeSpec, registry: SchemaRegistry | None) -> RegisteredSchema | None:
-    """The schema that is written, with the id 0 if it is a new one; None: the format has none."""
+    """The schema for writing, with the id 0 if it is new; None if the format has none."""
     serde = bind(spec, registry)
     kind = CAPABILITIES[spec.format].registry
     if kind is None or not spec.columns or not isinstance(serde, FramedSerde):

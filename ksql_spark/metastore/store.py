@@ -1,6 +1,6 @@
 """The metastore: an index of streams, tables, custom types and user functions by name.
 
-A copy is the sandbox in which a whole request is checked before any of it runs.
+A copy is the sandbox in which a whole request is validated before any of it runs.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ Value = TypeVar("Value")
 class MetaStore:
     """Streams, tables, custom types and user functions by name.
 
-    The engine serializes changes. Copies share what they hold: a change replaces a mapping as a whole.
+    The engine serializes changes. Copies share their contents: a change replaces a whole mapping.
     """
 
     def __init__(self, may_name: Callable[[str], bool] | None = None) -> None:
-        #: which sources errors may name as what could have been meant; None: all
+        #: the sources that errors may suggest; None: all
         self._may_name = may_name
         self._sources: Mapping[str, DataSource] = {}
         self._types: Mapping[str, SqlType] = {}
@@ -32,7 +32,7 @@ class MetaStore:
         self._functions: Mapping[str, Spec] = {}
 
     def copy(self, may_name: Callable[[str], bool] | None = None) -> MetaStore:
-        """An independent copy, made at no cost; ``may_name``: which sources its errors may name."""
+        """An independent copy, at no cost; ``may_name``: the sources that its errors may suggest."""
         other = MetaStore(may_name or self._may_name)
         other._sources = self._sources
         other._types = self._types

@@ -1,8 +1,8 @@
-"""Where the rows of a sub-topology are handled: which tasks there are, and how rows get to them.
+"""Distributes the rows of a sub-topology: which tasks exist, and how rows get to them.
 
 A task of Kafka Streams reads partition *p* of all its topics and has the state of the keys in them. Ours does
-the same where the keys that an operator groups by decide about the partition. Where they do not, rows are
-repartitioned, through Spark's exchange. Pure.
+the same if the keys that an operator groups by determine the partition. Otherwise rows are repartitioned with
+Spark's exchange. Pure.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from ksql_spark.schema import ROWPARTITION
 
 @dataclass(frozen=True)
 class Distribution:
-    """What the plan says, whatever the topics.
+    """What the plan determines, whatever the topics.
 
     Args:
-        is_co_partitioned: rows that meet are in partitions of equal numbers already, if their topics have
-            equally many.
-        is_ordered: the result depends on the order in which rows of different partitions are taken.
-        reason: why not co-partitioned, for users.
+        is_co_partitioned: matching rows are already in partitions with equal numbers, if their topics have
+        equally many partitions. is_ordered: the result depends on the order in which rows of different
+        partitions are processed. reason: why not co-partitioned, for users.
     """
 
     is_co_partitioned: bool
@@ -44,14 +43,13 @@ class Tasks:
         count: tasks with state; part p belongs to task p % count.
         by_partition: a row's part is the number of the partition it was read from; else Kafka's partitioner
             derives it from the key.
-        readers: tasks that read; partition p of each topic belongs to reader p % readers.
-        is_exchanged: rows go through an exchange from the readers to the tasks with state.
-        is_merged: rows of all inputs of the operator meet in the order of their times.
-        is_one_order: this order spans all partitions of a reader; else only those of equal number.
-        has_heartbeat: readers say now and then that time passes.
+        readers: tasks that read; partition p of each topic belongs to reader p % readers. is_exchanged: rows
+        go through an exchange from the readers to the tasks with state. is_merged: rows of all inputs of the
+        operator meet in the order of their times. is_one_order: this order spans all partitions of a reader;
+        else only those of equal number. has_heartbeat: readers emit heartbeats that show the passing of time.
         keeps_partition: what is written to an internal topic stays in the partition that it came from.
-        takes_left_first: of rows of equal times those of the left input are taken first; else those of the
-            right one, which may be a table.
+        takes_left_first: rows of the left input come first at equal times; otherwise rows of the right one,
+        which may be a table.
     """
 
     partitions: int
@@ -67,10 +65,10 @@ class Tasks:
 
     @property
     def ignored_have_turns(self) -> bool:
-        """Whether records that a join ignores reach it all the same.
+        """Whether records that a join ignores still wait their turn.
 
-        They have their turn, as in Kafka Streams: what is behind them in their partition comes after them.
-        Where Kafka Streams repartitions a side, it drops those without a key before.
+        If so, records behind them in the partition come after them, as in Kafka Streams. If Kafka Streams
+        repartitions a side, it drops records without a key beforehand.
         """
         return self.by_partition and self.is_merged
 
@@ -81,7 +79,7 @@ ONE_TASK = Tasks(1, 1, False, 1, False)
 
 @dataclass(frozen=True)
 class _Partitioning:
-    """By what rows are partitioned: expressions over their columns, and how these become bytes."""
+    """What determines the partition of rows: expressions over their columns, and how these become bytes."""
 
     keys: tuple[Expression, ...]
     encoding: object
@@ -97,7 +95,7 @@ def distribution(
     partitions: Mapping[str, int] | None = None,
     scattered: Collection[str] = (),
 ) -> Distribution | None:
-    """How the rows of a sub-topology get to its operator with state; None where it has none.
+    """How the rows of a sub-topology get to its stateful operator; None if it has none.
 
     Args:
         plan: the whole plan.
@@ -127,7 +125,7 @@ def assign(
         plan: the whole plan.
         number: of one of its sub-topologies.
         partitions: topic -> number of its partitions, for all topics.
-        most: how many tasks there may be: threads that the user allows, cores that there are.
+        most: the maximum number of tasks: the user's thread limit, the available cores.
         scattered: topics that have records of one key in several partitions.
     """
     stage = plan.stages[number]
@@ -146,12 +144,12 @@ def assign(
     left_first = isinstance(operator, steps.StreamStreamJoin) and rules.takes_left_first(operator)
     if how.is_co_partitioned:
         if is_batch and stage.has_idle_timeout:
-            count = 1  # heartbeats come from a topic of one partition
+            count = 1  # heartbeats come from a topic with one partition
         keeps = stage in plan.inner and rules.keeps_partitions(stage)
         return Tasks(widest, count, True, count, False, is_merged, False, beats, keeps, left_first)
     if how.is_ordered:
-        # rows of all partitions in one order: one task reads them; it also does the rest where the order of
-        # what comes out matters
+        # rows of all partitions in one order: one task reads them; it also does the rest if the output order
+        # matters
         feeds = any(waits_for(plan, later) == stage.sink.topic for later in range(len(plan.stages)))
         count = 1 if is_batch or feeds else count
         has_column = any(source.timestamp is not None for source in _sources(stage))
@@ -161,7 +159,7 @@ def assign(
 
 
 def waits_for(plan: PhysicalPlan, number: int) -> str | None:
-    """The internal topic that a sub-topology must not run ahead of in its other topics; None: none.
+    """The internal topic that a sub-topology must not overtake in its other topics; None if there is none.
 
     Args:
         plan: the whole plan.
@@ -202,7 +200,7 @@ def _sources(stage: PhysicalPlan) -> list[DataSource]:
 
 
 class _Rules:
-    """What is partitioned by what, in a plan.
+    """The partitioning of a plan's rows.
 
     Args:
         plan: the whole plan.
@@ -218,7 +216,7 @@ class _Rules:
         self._scattered = scattered
 
     def why_not(self, stage: PhysicalPlan) -> str | None:
-        """Why the rows of ``stage`` must be repartitioned for its operator; None where they need not be."""
+        """Why the rows of ``stage`` must be repartitioned for its operator; None if they need not."""
         operator = _operator(stage)
         assert operator is not None
         if stage.by_event_time:
@@ -245,9 +243,9 @@ class _Rules:
         return found is not None and found.keys == packed.key
 
     def takes_left_first(self, join: steps.StreamStreamJoin) -> bool:
-        """Which side comes first where times are equal: the left one, unless it alone has to be re-keyed.
+        """Which side comes first at equal times: the left one, unless it alone must be re-keyed.
 
-        Kafka Streams re-keys through a topic, so such a row comes after one that is where it belongs.
+        Kafka Streams re-keys through a topic, so such a row comes after one that is already in place.
         """
         left, right = self._partitioning(join.left), self._partitioning(join.right)
         is_in_place = left is not None and left.keys == (join.left_key,)
@@ -290,7 +288,7 @@ class _Rules:
         return None
 
     def _partitioning(self, step: Step) -> _Partitioning | None:
-        """What decides about the partition that a row of ``step`` came from; None where nothing is known."""
+        """What determines the partition of a row of ``step``; None if unknown."""
         match step:
             case steps.SourceStep(source=source):
                 keys = tuple(ColumnRef(c.name, c.type) for c in step.schema.key)
@@ -322,7 +320,7 @@ class _Rules:
 
 
 def _renamed(found: _Partitioning | None, keys: Sequence[NamedExpression]) -> _Partitioning | None:
-    """What a projection with these ``keys`` makes of it; None where it drops a column."""
+    """The partitioning after a projection with these ``keys``; None if the projection drops a column."""
     names = {key.expression: ColumnRef(key.name, key.expression.type) for key in keys}
     if found is None or not all(key in names for key in found.keys):
         return None
@@ -330,15 +328,15 @@ def _renamed(found: _Partitioning | None, keys: Sequence[NamedExpression]) -> _P
 
 
 def _unfiltered(operator: Step, child: Step) -> Step:
-    """A side without the filter that the operator itself does the work for."""
+    """A side without a filter whose work the operator does itself."""
     is_done_above = isinstance(operator, steps.TableKeepingStep) and isinstance(child, steps.TableFilter)
     return child.inputs[0] if is_done_above else child
 
 
 def _encoding(source: DataSource) -> object:
-    """How keys become bytes; equal where equal keys get equal bytes."""
+    """How keys become bytes; equal if equal keys have equal bytes."""
     types = tuple(column.type for column in source.schema.key)
     capability = CAPABILITIES[source.key_format.name]
-    # bytes name the schema's id, which may differ from topic to topic
+    # the bytes contain the schema's id, which may differ between topics
     topic = source.topic if capability.registry else None
     return (source.key_format, types, topic)

@@ -162,7 +162,7 @@ def _execution(stage: PhysicalPlan) -> str:
 
 
 def _order(stage: PhysicalPlan) -> str | None:
-    """In which order rows of different topics meet, where that matters: in joins."""
+    """The order in which rows of different topics meet, where it matters: in joins."""
     joins = [s for s in walk(stage.root) if isinstance(s, StatefulStep) and len(s.inputs) > 1]
     if not joins:
         return None
@@ -175,7 +175,7 @@ def _order(stage: PhysicalPlan) -> str | None:
 
 
 def explain_pull(query: nodes.PullQuery) -> str:
-    """What a pull query reads, and whether it looks rows up or scans them."""
+    """What a pull query reads, and whether it looks up rows or scans them."""
     details = [
         ("Where", query.predicate),
         ("Select", items_text(query.items)),

@@ -1,4 +1,4 @@
-"""lower: a logical plan to physical steps; chooses the mode, and refuses what cannot run yet.
+"""Lowers a logical plan to physical steps; chooses the mode, and refuses what cannot run yet.
 
 Only this module knows which logical node becomes which step. It is pure.
 """
@@ -100,7 +100,9 @@ def _lower(
 
 
 def _transactional(plan: PhysicalPlan, prefix: str) -> PhysicalPlan:
-    """``plan`` with transactional ids; they begin like the names of its topics, which ACLs may go by."""
+    """``plan`` with transactional ids, which start like the names of its topics, because ACLs may use
+    prefixes.
+    """
     inner = (replace(stage, transactional_id=f"{prefix}-{i}") for i, stage in enumerate(plan.inner))
     return replace(plan, inner=tuple(inner), transactional_id=f"{prefix}-{len(plan.inner)}")
 
@@ -228,7 +230,7 @@ class _Lowering:
     def _stateless(self, node: nodes.Node, key: tuple[Expression, ...] | None = None) -> Step:
         """The step of ``node``; a stateful one is cut off by an internal topic with the key ``key``."""
         step = self.lower(node)
-        # the stateful step above a table's filter deletes what it drops: the filter needs no state
+        # the stateful step above a table's filter deletes what the filter drops: so the filter needs no state
         filtered = step if isinstance(step, steps.TableFilter) and key is not None else None
         inner = filtered.child if filtered is not None else step
         if not any(isinstance(s, steps.StatefulStep) for s in steps.walk(inner)):
@@ -274,7 +276,7 @@ class _Lowering:
             return steps.StreamTableJoin(left, right, node.join, *on, node.schema, node.window)
         if node.type == nodes.TABLE_TABLE:
             return steps.TableTableJoin(left, right, node.join, *on, node.schema, node.window)
-        assert node.within is not None  # the analyzer asked for WITHIN
+        assert node.within is not None  # the analyzer has required WITHIN
         waits = node.join != "INNER" and node.within.grace_ms is not None
         idle_ms = self._idle_ms if waits else 0
         return steps.StreamStreamJoin(

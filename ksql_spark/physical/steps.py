@@ -49,10 +49,11 @@ EVENT_TIME = "__ROWTIME"
 STREAM_TIME = "__STREAM_TIME"
 
 REALTIME, MICROBATCH = "realtime", "microbatch"
-#: what a failure does to results: values of processing.guarantee
+#: the effect of a failure on results: values of processing.guarantee
 AT_LEAST_ONCE, EXACTLY_ONCE = "at_least_once", "exactly_once_v2"
 
-#: what EXPLAIN shows of a step or node: (title, value); the title may be "", a value of None is not shown
+#: the details that EXPLAIN shows of a step or node: (title, value); the title may be "", a value of None is
+#: hidden
 Details: TypeAlias = Sequence[tuple[str, Any]]
 
 
@@ -110,9 +111,9 @@ class StatefulStep(Step):
 
 
 class TableKeepingStep(StatefulStep):
-    """A step that keeps the rows of its tables itself, so it knows which deletions have an effect.
+    """A step that stores the rows of its tables itself, so it knows which deletions have an effect.
 
-    A filter right below it needs no state of its own: rows that do not match are deleted here.
+    A filter directly below it needs no state: this step deletes rows that do not match.
     """
 
 
@@ -686,7 +687,7 @@ class PhysicalPlan:
         inner: the sub-topologies upstream, each with an internal topic as its sink, furthest upstream first.
         by_event_time: ORDER = 'event-time': rows of a batch are processed in order of event time.
         records: serdes of the sink's records; None in plans of earlier releases.
-        transactional_id: where it is exactly once, the id of its producer for Kafka; None: at least once.
+        transactional_id: the Kafka producer's id if it is exactly once; None: at least once.
     """
 
     root: Step
@@ -706,7 +707,7 @@ class PhysicalPlan:
 
     @property
     def transactional_ids(self) -> tuple[str, ...]:
-        """Those of all sub-topologies that are exactly once."""
+        """The ids of all exactly-once sub-topologies."""
         return tuple(s.transactional_id for s in self.stages if s.transactional_id is not None)
 
     @property

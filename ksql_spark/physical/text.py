@@ -38,7 +38,7 @@ def groups_text(items: Iterable[NamedExpression]) -> str:
 
 
 def aggregates_text(calls: Iterable[AggregateCall]) -> str:
-    """Calls of aggregate functions; the names of their columns are nothing that users know."""
+    """Calls of aggregate functions; users do not know the names of their columns."""
     return ", ".join(call.call for call in calls)
 
 

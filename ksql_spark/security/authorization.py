@@ -1,7 +1,7 @@
-"""Roles, and what each may do: the one place that decides about requests and statements.
+"""Roles and their rights: the one place that decides about requests and statements.
 
-A role may do all that those before it may. It holds for everything, or for the streams, tables and topics
-that a pattern names. Without authentication everybody is an admin.
+Each role includes the rights of lower roles. It applies to everything, or to the streams, tables and topics
+that match a pattern. Without authentication everybody is an admin.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, C
 
 
 class Role(enum.IntEnum):
-    """Who somebody is to this server, the least first."""
+    """A user's role on this server, in ascending order."""
 
-    #: selects from streams and tables, and sees what there is
+    #: selects from streams and tables, and sees which exist
     READER = 1
-    #: creates, writes and drops, and prints topics, but not those of commands
+    #: creates, writes and drops, and prints topics, except command topics
     DEVELOPER = 2
-    #: changes the server: its properties, code that it runs, its end
+    #: changes the server: its properties, code that it runs, its shutdown
     ADMIN = 3
 
     @classmethod
     def named(cls, name: str) -> Role:
-        """The role called ``name``, in any case. Raises ValueError."""
+        """The role called ``name``, ignoring case. Raises ValueError."""
         try:
             return cls[name.upper()]
         except KeyError:
@@ -60,7 +60,7 @@ class Role(enum.IntEnum):
 
 
 class Kind(enum.Enum):
-    """What a name is the name of."""
+    """The kind of object that a name refers to."""
 
     SOURCE = "source"
     TOPIC = "topic"
@@ -68,10 +68,10 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True)
 class Grant:
-    """A role for what a pattern names: of a source in SQL, or of a topic in single quotes.
+    """A role for a pattern of names: of sources in SQL, or of topics in single quotes.
 
-    A pattern of sources is one of topics, too, as topics have the names of the sources that are written to
-    them unless a statement says otherwise. ``*`` is any text. Case matters in quotes only, as in SQL.
+    A pattern of sources also applies to topics, because topics have the names of their sources unless a
+    statement says otherwise. ``*`` matches any text. Case matters only in quotes, as in SQL.
 
     >>> grant = Grant.of("developer:sales_*")
     >>> grant.covers(Kind.SOURCE, "SALES_2"), grant.covers(Kind.TOPIC, "SALES_2")
@@ -99,7 +99,7 @@ class Grant:
         return cls(role, pattern if pattern[0] in "`'" else pattern.upper())
 
     def covers(self, kind: Kind, name: str) -> bool:
-        """Whether the pattern is one of ``name``."""
+        """Whether the pattern matches ``name``."""
         pattern = self.pattern
         if kind is Kind.SOURCE and pattern[0] == "'":
             return False
@@ -112,7 +112,7 @@ class Grant:
 
 @dataclass(frozen=True)
 class Rights:
-    """What somebody may do: a role for everything, if any, and roles for what patterns name."""
+    """A user's rights: a role for everything, if any, and roles for name patterns."""
 
     role: Role | None
     grants: tuple[Grant, ...] = ()
@@ -129,7 +129,7 @@ class Rights:
 
     @property
     def highest(self) -> Role | None:
-        """The highest role, whatever it is for."""
+        """The highest role, whatever it applies to."""
         return max([*(g.role for g in self.grants), *([self.role] if self.role else [])], default=None)
 
     def of_name(self, kind: Kind, name: str) -> Role | None:
@@ -149,7 +149,7 @@ class Rights:
         return ", ".join([*([self.role.name.lower()] if self.role else []), *map(str, self.grants)]) or "none"
 
 
-#: the rights of everybody, where there is no authentication
+#: everybody's rights, if there is no authentication
 ALL_RIGHTS = Rights(Role.ADMIN)
 
 
@@ -165,19 +165,19 @@ class Uses(NamedTuple):
 
 
 class Catalog(Protocol):
-    """What has to be known of a server to decide about statements."""
+    """What must be known about a server to decide about statements."""
 
     def has(self, source: str) -> bool:
-        """Whether there is this stream or table."""
+        """Whether this stream or table exists."""
 
     def topic_of(self, source: str) -> str | None:
-        """The topic of a stream or table; None: there is none."""
+        """The topic of a stream or table; None if it does not exist."""
 
     def chosen_sink_topic(self, name: str) -> str | None:
-        """The topic of a new sink without KAFKA_TOPIC, where the request and not the server chooses it."""
+        """The topic of a new sink without KAFKA_TOPIC, if the request and not the server chooses it."""
 
     def uses(self, query_id: str) -> list[Uses]:
-        """Those of the queries with this id, in any case."""
+        """The sources of the queries with this id, ignoring case."""
 
 
 _OF_STATEMENTS: dict[type[Statement], Role] = {
@@ -202,7 +202,7 @@ class Need(NamedTuple):
 
 
 def _reads(tree: Any, catalog: Catalog) -> Iterator[Need]:
-    """What the relations of a query need."""
+    """The needs of a query's relations."""
     named = {table.table_name for table in tree.find_all(CommonTable)}
     for relation in tree.find_all(AliasedSource):
         name = relation.source_name
@@ -269,7 +269,7 @@ def _control(statement: QueryControl, catalog: Catalog) -> Iterator[Need] | None
 
 
 def _explain(statement: Explain, catalog: Catalog) -> Iterator[Need] | None:
-    """To see a plan is to see the sources in it."""
+    """Showing a plan reveals its sources."""
     if statement.query_id is not None:
         found = catalog.uses(statement.query_id)
         names = (name for uses in found for name in [*uses.reads, *([uses.writes] if uses.writes else [])])
@@ -281,7 +281,7 @@ def _explain(statement: Explain, catalog: Catalog) -> Iterator[Need] | None:
 
 
 def _lists(statement: Show, catalog: Catalog) -> Iterator[Need] | None:
-    """Lists have what may be seen; connectors have no names of sources."""
+    """Lists contain only what may be seen; connectors have no source names."""
     return None if statement.what.startswith("CONNECTOR") else iter(())
 
 
@@ -289,8 +289,8 @@ def _nothing(statement: Statement, catalog: Catalog) -> Iterator[Need]:
     return iter(())
 
 
-#: statement class -> the roles that it needs for sources and topics; None, as for classes that are not here:
-#: a role for everything
+#: statement class -> the roles that it needs for sources and topics; None, as for missing classes: a role for
+#: everything
 _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] = {
     AlterSource: _write,
     AssertTopic: _topic,
@@ -317,16 +317,16 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
 
 
 def role_for_statement(kind: type[Statement]) -> Role:
-    """The least role that may run statements of this class: DEVELOPER if nothing else is said."""
+    """The least role that may run statements of this class: DEVELOPER by default."""
     return _OF_STATEMENTS.get(kind, Role.DEVELOPER)
 
 
-#: topics of commands, of all services
+#: the command topics of all services
 _COMMANDS = re.compile(r"_confluent-ksql-.+_command_topic", re.DOTALL)
 
 
 def _is_about_commands(statement: Statement) -> bool:
-    """Whether a statement reads a topic of commands, where secrets of all users are as they were sent."""
+    """Whether a statement reads a command topic, which contains secrets of all users unmasked."""
     match statement:
         case PrintTopic():
             topic = statement.topic
@@ -338,12 +338,12 @@ def _is_about_commands(statement: Statement) -> bool:
 
 
 def check_statement(rights: Rights, statement: Statement, catalog: Catalog) -> None:
-    """Refuse a statement that somebody may not run.
+    """Refuse a statement that a user may not run.
 
     Args:
-        rights: theirs.
-        statement: what they want to run.
-        catalog: what is there, after the statements before this one.
+        rights: the user's rights.
+        statement: the statement.
+        catalog: the objects that exist after the preceding statements.
 
     Raises:
         KsqlError: FORBIDDEN.
@@ -362,7 +362,7 @@ def check_statement(rights: Rights, statement: Statement, catalog: Catalog) -> N
 
 
 def check_source(rights: Rights, role: Role, source: str) -> None:
-    """Refuse what needs ``role`` for a stream or table.
+    """Refuse an operation that needs ``role`` for a stream or table.
 
     Raises:
         KsqlError: FORBIDDEN.
@@ -380,7 +380,7 @@ def _check(rights: Rights, need: Need) -> None:
 
 
 def check_role(rights: Rights, role: Role, takes_patterns: bool, what: str) -> None:
-    """Refuse what needs ``role`` for all sources or, with ``takes_patterns``, for any.
+    """Refuse an operation that needs ``role`` for all sources or, with ``takes_patterns``, for any.
 
     Raises:
         KsqlError: FORBIDDEN; it names ``what``.

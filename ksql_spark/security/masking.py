@@ -1,4 +1,4 @@
-"""What is never shown: secrets in properties, URLs and statements, told by names and forms."""
+"""Masks secrets in properties, URLs and statements, recognized by names and forms."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _WORDS = (
 )
 _NAME = re.compile(rf"{_WORDS}|\.key$", re.IGNORECASE)
 
-# Texts to be masked may be long, and of anybody's choice. So each form is found in a time that grows with the
-# text's length, and not with its square: it begins where the characters of its name begin, looks once for a
-# word among them, and takes them without trying fewer (``*+``). What is not closed ends with the text, which
-# may be the beginning of a longer one.
+# Users choose the texts to be masked, which may be long. So each pattern takes linear time: it starts where
+# the characters of a name start, looks once for a secret word among them, and consumes them without
+# backtracking (``*+``). An unclosed quote extends to the end of the text, which may be the beginning of a
+# longer one
 _IN_SINGLE = r"'(?:[^']|'')*+(?:'|\Z)"
 _IN_DOUBLE = r'"(?:[^"\\]|\\.?)*+(?:"|\Z)'
 
-#: (what is found, what takes its place), applied in turn
+#: (pattern, replacement), applied in turn
 _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
     # the user and password of a URL: they end at the last @ before its path
     (re.compile(r"://[^\s/?#'\"]*@"), f"://{HIDDEN}@"),
@@ -45,13 +45,13 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(rf"(-D(?=[\w.]*?(?:{_WORDS}))[\w.]++=)\S+", re.IGNORECASE), rf"\1{HIDDEN}"),
     (re.compile(r"(authorization:\s*+)[^'\",;]+", re.IGNORECASE), rf"\1{HIDDEN}"),
 )
-#: where names of properties, and of variables, need no quotes
+#: where names of properties and variables need no quotes
 _BARE_NAMES = re.compile(r"\b(?:CONNECTOR|DEFINE)\b", re.IGNORECASE)
 _UNQUOTED = re.compile(rf"(?<![\w.])((?=[\w.]*?(?:{_WORDS}))[\w.]++\s*+=\s*+){_IN_SINGLE}", re.IGNORECASE)
 
 
 def is_secret(name: str) -> bool:
-    """Whether the values of a property of that name are secrets.
+    """Whether the values of a property with that name are secrets.
 
     >>> is_secret("ssl.key.password"), is_secret("connection.url")
     (True, False)
@@ -64,7 +64,7 @@ def masked(text: str, known: Iterable[str] = ()) -> str:
 
     Args:
         text: a message, a statement, a value of a property.
-        known: secrets themselves, hidden wherever they are.
+        known: known secrets, hidden wherever they are.
 
     >>> masked("http://me:pass@there:8081 refused, SET 'sasl.jaas.config' = 'x'")
     "http://[hidden]@there:8081 refused, SET 'sasl.jaas.config' = '[hidden]'"
@@ -79,7 +79,7 @@ def masked(text: str, known: Iterable[str] = ()) -> str:
 
 
 def masked_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Properties without secrets: hidden by their names, or masked in their texts."""
+    """Properties without secrets: hidden because of their names, or masked in their texts."""
     return {
         name: HIDDEN if is_secret(name) else masked(value) if isinstance(value, str) else value
         for name, value in values.items()
@@ -89,7 +89,7 @@ def masked_values(values: Mapping[str, Any]) -> dict[str, Any]:
 def secrets(values: Mapping[str, Any]) -> frozenset[str]:
     """The secrets among the values of properties, to be hidden wherever they appear.
 
-    Short ones are left out: they would be found in any text.
+    Short ones are omitted: they would match in any text.
     """
     found: set[str] = set()
     for name, value in values.items():

@@ -1,7 +1,7 @@
 """JVM artifacts: the jars named in ``ivy.xml``, fetched once into the user cache, and our own classes.
 
-The Ivy inside PySpark's jars resolves them. A stamp file beside complete jars lists their names and sizes, so
-checking them takes milliseconds, and an interrupted download is never taken for complete.
+The Ivy in PySpark's jars resolves them. A stamp file beside complete jars lists their names and sizes, so
+checking them takes milliseconds, and an interrupted download is never considered complete.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from ksql_spark.services.trust_store import trust_store
 MANIFEST = Path(__file__).with_name("ivy.xml")
 SETTINGS = Path(__file__).with_name("ivysettings.xml")
 CONFS = ("spark", "broker", "build")
-#: what is fetched when it is first needed (services/registry.py)
+#: fetched on demand (services/registry.py)
 REGISTRY = "registry"
-#: the same (services/connect_worker.py)
+#: fetched on demand (services/connect_worker.py)
 CONNECT, CONNECT_AVRO = "connect", "connect-avro"
-#: the scheme of a file system -> what Spark needs to reach it; fetched for a server whose state is there
+#: the scheme of a file system -> Spark's jars for it; fetched for a server whose state is there
 FILE_SYSTEMS = {"s3a": "s3"}
-#: what only tests and linters of the JVM classes fetch (tests/jvm/tools.py)
+#: only fetched by tests and linters of the JVM classes (tests/jvm/tools.py)
 DEVELOPMENT = ("format", "junit")
 CENTRAL = "https://repo1.maven.org/maven2/"
 
@@ -81,7 +81,7 @@ def are_there(confs: Iterable[str]) -> bool:
 
 
 def unpacked(conf: str) -> Path:
-    """The folder with what is in a configuration's archive; ensure() must have run before."""
+    """The folder with the contents of a configuration's archive; ensure() must have run before."""
     return _folder(conf)
 
 
@@ -139,7 +139,7 @@ def _run_ivy(manifest: Path, confs: Sequence[str], into: Path, report: Report) -
         raise progress.error()
 
 
-#: a plug-in's archive, if there is one; else the artifact, with what it needs and Connect does not have
+#: a plug-in's archive, if it has one; otherwise the artifact with its dependencies that Connect lacks
 _PLUGIN = """
 <ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
   <info organisation="ksql-spark" module="plugin"/>
@@ -158,7 +158,7 @@ _COORDINATES = re.compile(r"([\w.-]+):([\w.-]+):([\w.-]+)")
 
 
 def install(coordinates: str, into: Path, report: Report = lambda text: None) -> Path:
-    """Fetch a plug-in of Kafka Connect into a folder of its own, in place of other versions of it.
+    """Fetch a Kafka Connect plug-in into its own folder, replacing other versions of it.
 
     Args:
         coordinates: ``group:artifact:version``.
@@ -366,7 +366,7 @@ def _network_properties(cache: Path) -> dict[str, str]:
 def compile_java(
     sources: Path, classpath: Iterable[Path] | None = None, report: Report = lambda text: None
 ) -> Path:
-    """A jar of all ``.java`` files below ``sources``, compiled again only if they change.
+    """A jar of all ``.java`` files below ``sources``, recompiled only if they change.
 
     Args:
         sources: the root folder of the packages.
@@ -403,7 +403,7 @@ def _compile(sources: Path, files: Sequence[Path], against: Sequence[Path], jar:
     _remove_left_behind("compile-")
     with tempfile.TemporaryDirectory(prefix="compile-", dir=cache_dir()) as scratch:
         classes = Path(scratch) / "classes"
-        # a file of arguments, because the class path may be too long for a command line
+        # an argument file, because the class path may be too long for a command line
         lines = ["-17", "-proc:none", "-nowarn", "-encoding", "UTF-8", "-d", str(classes), "-cp"]
         lines += [os.pathsep.join(map(str, against)), *map(str, files)]
         arguments = Path(scratch) / "arguments"

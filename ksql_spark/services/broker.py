@@ -24,7 +24,7 @@ from ksql_spark.services.java import java_binary
 from ksql_spark.services.ports import HOST, free_port
 
 PREFERRED_PORT = 9092
-#: with less free space the broker is not started: its log segments and indexes need some
+#: with less free space the broker does not start: its log segments and indexes need some
 _LEAST_FREE_BYTES = 64 * 1024 * 1024
 
 _PROPERTIES = {
@@ -41,13 +41,13 @@ _PROPERTIES = {
     "share.coordinator.state.topic.replication.factor": 1,
     "share.coordinator.state.topic.min.isr": 1,
     "group.initial.rebalance.delay.ms": 0,
-    # after a crash the controller waits so long for the broker that is no more; 9 s by default
+    # after a crash the controller waits this long for the vanished broker; 9 s by default
     "broker.session.timeout.ms": 4000,
     "broker.heartbeat.interval.ms": 1000,
     "auto.create.topics.enable": "false",
-    # Kafka deletes by record timestamp: replayed history would be deleted as it arrives
+    # Kafka deletes by record timestamp: replayed history would be deleted on arrival
     "log.retention.ms": -1,
-    # event times may be in the future, which Kafka refuses by default
+    # event times may be in the future, which Kafka rejects by default
     "log.message.timestamp.after.max.ms": 2**63 - 1,
     # small files and few threads, for many topics on one machine
     "log.segment.bytes": 256 * 1024 * 1024,
@@ -60,7 +60,8 @@ _PROPERTIES = {
 }
 
 
-#: ten times the defaults: half of the processor time of a start was compiling, while Spark starts beside it
+#: ten times the defaults: half of the CPU time of a start was spent on compilation, while Spark starts in
+#: parallel
 _LATE_C2 = (
     "-XX:Tier4InvocationThreshold=50000",
     "-XX:Tier4MinInvocationThreshold=6000",
@@ -70,7 +71,7 @@ _LATE_C2 = (
 
 
 class EmbeddedBroker(EmbeddedService):
-    """A Kafka broker of our own; a start that fails raises BROKER_FAILED. See EmbeddedService."""
+    """A Kafka broker of ours; a failed start raises BROKER_FAILED. See EmbeddedService."""
 
     title = "Kafka"
     process = "Kafka broker"

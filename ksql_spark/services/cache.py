@@ -39,7 +39,7 @@ def locked(path: Path, report: Report, waiting_for: str) -> Iterator[None]:
 
     Args:
         path: the lock file; created if missing.
-        report: called once if another process has the lock.
+        report: called once if another process holds the lock.
         waiting_for: what the other process is doing, for the report.
     """
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A child process that does not outlive us, and that the terminal's Ctrl-C does not reach."""
+"""A child process that does not outlive us, and that does not receive the terminal's Ctrl-C."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ exec "$@"
 
 
 class ChildProcess:
-    """A running command in a session of its own.
+    """A command running in its own session.
 
     Args:
         command: the program and its arguments.
@@ -60,12 +60,12 @@ class ChildProcess:
         return self._process.pid
 
     def is_running(self) -> bool:
-        """False once it has ended."""
+        """False once it has exited."""
         return self._process.poll() is None
 
     @property
     def exit_code(self) -> int | None:
-        """Its exit code once it has ended, -n if signal n ended it; else None."""
+        """Its exit code once it has exited, -n if signal n ended it; otherwise None."""
         return self._process.poll()
 
     def stop(self, timeout_s: float) -> None:
@@ -87,7 +87,7 @@ class ChildProcess:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process with this id runs; zombies do not count."""
+    """Whether a process with this id is running; zombies do not count."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,7 +1,8 @@
 """Archives of the classes that a JVM loads, so that the next JVM with the same jars starts faster.
 
-Up to Java 24 it is an archive of parsed classes (JEP 350). From Java 25 on, where its long writing is worth
-it, it is an AOT cache: linked classes, and profiles by which methods are compiled sooner (JEP 514, 515).
+Up to Java 24 this is an archive of parsed classes (JEP 350). From Java 25 on, if the long write is
+worthwhile, it is an AOT cache: linked classes, and profiles that let methods be compiled earlier (JEP 514,
+515).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ksql_spark.services.child import is_alive
 
 #: the first Java with profiles in its AOT cache
 PROFILES_SINCE = 25
-#: archives of one name that are kept: other worktrees and other Javas have their own
+#: how many archives of one name to keep: other worktrees and other Javas have their own
 KEPT = 3
 
 
@@ -26,10 +27,10 @@ class ClassArchive:
     """The archive for one class path and one Java, in the user's cache.
 
     Args:
-        name: what it is for.
+        name: its purpose.
         class_path: all jars, in the order of the class path.
-        has_profiles: whether profiles are worth it; then the JVM that writes takes half a minute to exit.
-        options: other Java options that it depends on, such as those about modules.
+        has_profiles: whether to include profiles; the writing JVM then takes half a minute to exit.
+        options: other Java options that it depends on, such as module options.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class ClassArchive:
         self._fresh: Path | None = None
 
     def options(self) -> list[str]:
-        """Java options that use the archive; none if there is none."""
+        """Java options that use the archive; empty if it does not exist."""
         if not self.file.is_file():
             return []
         if self._is_aot:
@@ -58,7 +59,7 @@ class ClassArchive:
         return [f"-XX:SharedArchiveFile={self.file}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
 
     def recording(self) -> list[str]:
-        """Java options of a JVM that writes the archive when it exits; then call keep()."""
+        """Java options for a JVM that writes the archive on exit; then call keep()."""
         folder = self.file.parent
         folder.mkdir(parents=True, exist_ok=True)
         for left_behind in folder.glob(f"*{self.file.suffix}.*"):
@@ -71,7 +72,7 @@ class ClassArchive:
         return [f"-XX:ArchiveClassesAtExit={self._fresh}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
 
     def keep(self) -> bool:
-        """Move what the JVM has written to its place, and remove old archives; whether it has."""
+        """Move the written archive to its place, and remove old archives; returns whether it was written."""
         fresh, self._fresh = self._fresh, None
         if fresh is None or not fresh.is_file():
             return False

@@ -1,4 +1,4 @@
-"""The command ``ksql-spark connect``: Connect workers alone, and connectors from Maven repositories."""
+"""The command ``ksql-spark connect``: standalone Connect workers, and connectors from Maven repositories."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def main(argv: Sequence[str]) -> int:
         argv: the words after ``ksql-spark connect``.
 
     Returns:
-        0 on success, 1 for an error (shown in one line), 2 for wrong options; a worker takes the place of
-        this process, with Connect's exit codes.
+        0 on success, 1 for an error (shown in one line), 2 for wrong options; a worker replaces this process,
+        with Connect's exit codes.
     """
     try:
         options = _parser().parse_args(list(argv))
@@ -45,7 +45,7 @@ def main(argv: Sequence[str]) -> int:
         print(f"ksql-spark connect: {error.message}", file=sys.stderr)
         return 1
     sys.stdout.flush()
-    # the worker takes our place: signals and the exit code are its own
+    # the worker replaces our process: signals and the exit code are its own
     os.execv(command[0], command)
 
 

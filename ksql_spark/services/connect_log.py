@@ -1,4 +1,4 @@
-"""What a Connect worker's log says of connectors that run, but cannot do their work."""
+"""Problems in a Connect worker's log of connectors that run but cannot do their work."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-#: how much of the log's end is read
+#: how much of the log's end to read
 _TAIL_BYTES = 256 * 1024
 #: the layout of connect-log4j2.properties: time, level, who, class and message
 _LINE = re.compile(
@@ -22,8 +22,8 @@ def complaints(
 
     Args:
         file: the log.
-        since: local time; what is older does not count.
-        made: connectors that were created later than that, and when: one before may have had the same name.
+        since: local time; older entries do not count.
+        made: connectors created after that, with the time: an earlier one may have had the same name.
     """
     found: dict[str, str] = {}
     for time, level, name, text in _entries(_tail(file)):

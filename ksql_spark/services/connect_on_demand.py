@@ -1,4 +1,4 @@
-"""The embedded Connect worker as a ConnectCluster: started when it is needed, and again when it has ended."""
+"""The embedded Connect worker as a ConnectCluster: started on demand, and restarted when it exits."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.services.cache import Report
 from ksql_spark.services.connect_log import complaints
 
-#: how often it is looked whether the worker still runs, and how often what it says of its connectors is kept
+#: how often to check whether the worker is running, and how often to save the state of its connectors
 _LOOK_S, _KEEP_S = 0.5, 5.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
-#: of what a source writes
+#: settings of the topics that a source writes
 _TOPIC_CREATION = {
     "topic.creation.default.partitions": "1",
     "topic.creation.default.replication.factor": "-1",
 }
 _CLASS = "connector.class"
-#: connectors repeat what fails; what is older may be over
+#: connectors repeat what fails; older complaints may be resolved
 _LATELY = datetime.timedelta(seconds=30)
 _AVRO_CONVERTER = "io.apicurio.registry.utils.converter.AvroConverter"
 #: so that records and subjects are those of Confluent's converter
@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 
 class Worker(Protocol):
-    """As much of EmbeddedConnect as is used here."""
+    """The part of EmbeddedConnect that is used here."""
 
     data_dir: Path
 
@@ -66,7 +66,7 @@ class Worker(Protocol):
         """Stop it."""
 
     def ended(self) -> KsqlError:
-        """Why it has ended by itself."""
+        """Why it exited unexpectedly."""
 
 
 _AGAIN = "It is restarting."
@@ -75,17 +75,15 @@ _AGAIN = "It is restarting."
 class ConnectOnDemand:
     """See ConnectCluster.
 
-    The first call that needs the worker starts it. From then on a thread watches it: a worker that ends by
-    itself is started again, with growing pauses, and meanwhile calls fail with the reason. What is known of
-    its connectors is kept in ``connectors.json``, so that a server whose worker has some starts it at once.
+    The first call that needs the worker starts it. From then on a thread watches it: if the worker exits, it
+    is restarted with growing pauses, and meanwhile calls fail with the reason. The known connectors are
+    stored in ``connectors.json``, so that a server whose worker has some starts it at once.
 
     Args:
-        worker: the worker; nothing else starts it.
-        report: called with a line when it has ended by itself.
-        registry_url: the address of a schema registry with Confluent's API, for converters of Avro; called
-            where one needs it.
-        own: the properties in the file that configures the worker.
-        pause_s: the first pause before it is started again, seconds.
+        worker: the worker; nothing else starts it. report: called with a line when it exits unexpectedly.
+        registry_url: returns the address of a schema registry with Confluent's API, for Avro converters;
+        called when one needs it. own: the properties in the file that configures the worker. pause_s: the
+        first pause before a restart, seconds.
     """
 
     def __init__(
@@ -96,7 +94,7 @@ class ConnectOnDemand:
         own: Mapping[str, str] | None = None,
         pause_s: float = _FIRST_PAUSE_S,
     ) -> None:
-        #: runs once a statement has needed it
+        #: set once a statement has needed it
         self.worker = worker
         self._report = report
         self._registry_url = registry_url
@@ -104,11 +102,11 @@ class ConnectOnDemand:
         self._pause_s = pause_s
         self._known_file = worker.data_dir / "connectors.json"
         self._known = self._read()
-        #: why the worker does not run although it should
+        #: why the worker is not running although it should be
         self._trouble: KsqlError | None = None
-        #: when connectors were created by this server, to the second, as in the worker's log
+        #: when this server created connectors, to the second, as in the worker's log
         self._made: dict[str, datetime.datetime] = {}
-        #: not set while the worker is started in the background for the first time
+        #: not set during the first background start of the worker
         self._settled = threading.Event()
         self._settled.set()
         self._closed = threading.Event()
@@ -122,7 +120,7 @@ class ConnectOnDemand:
             self._watch()
 
     def close(self) -> None:
-        """Stop the worker, also one that is being started; calls fail from now on."""
+        """Stop the worker, even during its start; calls fail from now on."""
         self._closed.set()
         watcher = self._watcher
         while watcher is not None and watcher.is_alive():
@@ -131,11 +129,11 @@ class ConnectOnDemand:
         self.worker.stop()
 
     def has_connectors(self) -> bool:
-        """Whether the worker had connectors when it was last heard of."""
+        """Whether the worker had connectors when it was last seen."""
         return bool(self._known)
 
     def problem(self) -> str | None:
-        """Why the worker does not run although it should; None: it runs, or nothing has needed it."""
+        """Why the worker is not running although it should be; None if it is running, or not needed yet."""
         trouble = self._trouble
         is_down = self._watcher is not None and self._settled.is_set() and not self.worker.is_running()
         if trouble is None and is_down and not self._closed.is_set():
@@ -191,8 +189,8 @@ class ConnectOnDemand:
     def completed(self, kind: str, config: Mapping[str, str]) -> dict[str, str]:
         """See ConnectCluster.
 
-        The broker creates no topics by itself, so a source has to. A converter of Avro, whosever it is in
-        the configuration, is the one that the worker has.
+        The broker does not create topics automatically, so a source must. An Avro converter, from whatever
+        vendor in the configuration, becomes the worker's own.
         """
         self._made[config["name"]] = datetime.datetime.now().replace(microsecond=0)
         self._keep({**self._known, config["name"]: _shown({"type": kind.lower(), "config": config})})
@@ -205,7 +203,7 @@ class ConnectOnDemand:
         return complete
 
     def _avro(self, converter: str, config: Mapping[str, str]) -> dict[str, str]:
-        """The settings of a converter of Avro; what ``config`` says wins."""
+        """The settings of an Avro converter; ``config`` overrides them."""
         given = {n: value for n, value in config.items() if n.startswith(f"{converter}.")}
         settings = {f"{converter}.{name}": value for name, value in _AVRO_SETTINGS.items()}
         url = config.get(f"{converter}.schema.registry.url") or self._registry_url()
@@ -217,7 +215,7 @@ class ConnectOnDemand:
     # ---- the watcher
 
     def _watch(self) -> None:
-        """Start the watcher, if it does not run; the caller has the mutex."""
+        """Start the watcher unless it is running; the caller holds the mutex."""
         if self._watcher is None and not self._closed.is_set():
             self._watcher = threading.Thread(target=self._follow, name="connect-watcher", daemon=True)
             self._watcher.start()
@@ -241,7 +239,7 @@ class ConnectOnDemand:
                     found = self.worker.client.connectors()
                     self._keep({name: _shown(facts.get("info") or {}) for name, facts in found.items()})
                 if seen_at:
-                    pause = self._pause_s  # it has run for a while
+                    pause = self._pause_s  # it has been running for a while
                 seen_at = time.monotonic()
 
     def _start(self) -> None:
@@ -254,7 +252,7 @@ class ConnectOnDemand:
                 self._fail(error)
 
     def _ended(self) -> KsqlError:
-        """Why the worker has ended by itself."""
+        """Why the worker exited unexpectedly."""
         error = self.worker.ended()
         error.hint = _AGAIN
         return error
@@ -273,7 +271,7 @@ class ConnectOnDemand:
             return {}
 
     def _keep(self, known: Mapping[str, Any]) -> None:
-        """Remember connectors, also for the next run of the server."""
+        """Store the connectors, also for the next run of the server."""
         if dict(known) == self._known:
             return
         self._known = dict(known)
@@ -285,7 +283,7 @@ class ConnectOnDemand:
 
 
 def _shown(info: Mapping[str, Any]) -> dict[str, Any]:
-    """What SHOW CONNECTORS shows of a connector, and no more: its configuration may have secrets."""
+    """The parts of a connector that SHOW CONNECTORS shows: its configuration may contain secrets."""
     config = info.get("config") or {}
     return {
         "type": info.get("type"),

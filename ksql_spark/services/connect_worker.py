@@ -1,4 +1,4 @@
-"""The embedded Connect worker: Kafka Connect in a JVM of its own, on the loopback address only."""
+"""The embedded Connect worker: Kafka Connect in its own JVM, on the loopback address only."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ PREFERRED_PORT = 8083
 #: main classes
 DISTRIBUTED = "org.apache.kafka.connect.cli.ConnectDistributed"
 STANDALONE = "org.apache.kafka.connect.cli.ConnectStandalone"
-#: of its log
+#: loggers of the worker
 _LISTENS = "REST server listening at"
 _STRINGS = "org.apache.kafka.connect.storage.StringConverter"
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 
-#: what a worker has unless its file of properties says otherwise
+#: the worker's defaults, which its properties file overrides
 _PROPERTIES = {
     "key.converter": _STRINGS,
     "value.converter": _JSON,
@@ -49,7 +49,7 @@ _PROPERTIES = {
 
 @dataclass(frozen=True)
 class WorkerSettings:
-    """What a worker is started with.
+    """How to start a worker.
 
     Args:
         bootstrap_servers: the brokers.
@@ -71,13 +71,13 @@ class WorkerSettings:
 
 
 class EmbeddedConnect(EmbeddedService):
-    """A Connect worker of our own, in distributed mode: connectors and their offsets are in topics.
+    """A Connect worker of ours in distributed mode: connectors and their offsets are stored in topics.
 
-    A start that fails raises CONNECT_FAILED. See EmbeddedService.
+    A failed start raises CONNECT_FAILED. See EmbeddedService.
 
     Args:
         data_dir: folder for its log, its port and its plug-ins; created if missing.
-        settings: what it is started with.
+        settings: its settings.
         client_settings: for the client, see ConnectClient.
         report: called with progress lines.
     """
@@ -113,12 +113,12 @@ class EmbeddedConnect(EmbeddedService):
 
     @property
     def client(self) -> ConnectClient:
-        """A client of it, while it runs."""
+        """A client of the running worker."""
         assert self._client is not None
         return self._client
 
     def ended(self) -> KsqlError:
-        """The error for a process that has ended by itself: with what it said last."""
+        """The error for a worker that exited unexpectedly, with its last output."""
         code = self._child.exit_code if self._child else None
         return self._error(reason_of(self._said(), code, self.start_timeout_s), "has ended")
 
@@ -144,7 +144,7 @@ class EmbeddedConnect(EmbeddedService):
         return java_command(DISTRIBUTED, [str(file)], options, "connect-log4j2.properties")
 
     def _answers(self) -> bool:
-        # an answer alone might be that of a worker which another server has started at this port
+        # a response alone could come from a worker of another server at this port
         return self._has_said(_LISTENS) and self.client.is_ready()
 
     def _ready_line(self) -> str:
@@ -154,7 +154,7 @@ class EmbeddedConnect(EmbeddedService):
         return KsqlError("CONNECT_FAILED", what=what, reason=reason, log=str(self.log_file))
 
     def _properties(self) -> tuple[dict[str, str], str]:
-        """The worker's properties, and the address at which it will answer."""
+        """The worker's properties, and its address."""
         settings, own = self._settings, self._settings.own
         topics = f"_confluent-ksql-{settings.service_id}connect-"
         if not self._may_move:
@@ -188,9 +188,9 @@ class EmbeddedConnect(EmbeddedService):
         return properties, url
 
 
-#: prefixes of the settings of a worker's clients: its own, and those of its connectors
+#: prefixes of client settings: the worker's own, and those of its connectors
 _CLIENTS = ("", "producer.", "consumer.", "admin.")
-#: what the worker keeps in topics, and the plurals in their usual names
+#: what the worker stores in topics, and the plurals in their usual names
 _TOPICS = {"config": "s", "offset": "s", "status": ""}
 
 
@@ -201,7 +201,7 @@ def java_command(main: str, arguments: Sequence[str], options: Sequence[str], lo
         main: DISTRIBUTED or STANDALONE.
         arguments: of the main class.
         options: of Java.
-        logging: the file beside this module that says where the log goes.
+        logging: the logging configuration beside this module.
     """
     jars = os.pathsep.join(map(str, artifacts.jars(artifacts.CONNECT)))
     settings = Path(__file__).with_name(logging)
@@ -210,6 +210,6 @@ def java_command(main: str, arguments: Sequence[str], options: Sequence[str], lo
 
 
 def _escaped(value: str) -> str:
-    """``value`` as a file of Java properties has it."""
+    """``value`` escaped for a Java properties file."""
     text = value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
     return f"\\{text}" if text[:1].isspace() else text

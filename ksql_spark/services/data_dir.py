@@ -1,4 +1,4 @@
-"""Locks on data folders: only the process that has the lock may write there."""
+"""Locks on data folders: only the process that holds the lock may write there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from ksql_spark.services.child import is_alive
 
 
 def make_data_dir(path: Path) -> None:
-    """Make the folder ``path`` where it is missing, for its owner alone: it holds all records and statements.
+    """Create the folder ``path`` if it is missing, accessible only to its owner, because it contains all
+    records and statements.
 
     Raises:
         OSError: it cannot be made.
@@ -30,8 +31,8 @@ def make_data_dir(path: Path) -> None:
 def locked_data_dir(path: Path) -> Iterator[None]:
     """Create the folder ``path`` if it is missing, and hold its lock for the block.
 
-    The lock is released when the process ends, however that happens. The file ``lock`` stays, with the id of
-    the process that took the lock last.
+    The lock is released when the process exits, in any case. The file ``lock`` stays, with the id of the
+    process that last held it.
 
     Raises:
         KsqlError: DATA_DIR_IN_USE, DATA_DIR_UNUSABLE, DISK_FULL; nothing in the folder has changed.
@@ -58,16 +59,16 @@ def locked_data_dir(path: Path) -> Iterator[None]:
 
 
 def lock_for_child(file: Path, what: str, timeout_s: float, report: Report) -> IO[str]:
-    """Take the lock ``file`` of a folder that a child process is to write.
+    """Lock the folder of ``file`` for a child process.
 
-    The child must inherit it (ChildProcess's pass_fds), so it is free only when both have ended. A child of a
-    killed process needs a moment for that.
+    The child must inherit the lock (ChildProcess's pass_fds), so it is free only when both processes have
+    exited. A child of a killed process needs a moment for that.
 
     Args:
-        file: the lock; it has the id of the process that took it last.
+        file: the lock file, which contains the id of the process that last held it.
         what: what the child is, for the report.
-        timeout_s: how long such a child is waited for.
-        report: called once if it is waited for.
+        timeout_s: how long to wait for such a child.
+        report: called once if it has to wait.
 
     Raises:
         KsqlError: DATA_DIR_IN_USE.
@@ -107,7 +108,7 @@ def release(lock: IO[str]) -> None:
 
 
 def folder_id(path: Path) -> str:
-    """An id of the data folder ``path``, which this process has locked; a copy has another one."""
+    """An id of the data folder ``path``, which this process has locked; a copy has another id."""
     file = path / "server.id"
     if not file.exists():
         written = file.with_suffix(".tmp")

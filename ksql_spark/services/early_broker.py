@@ -1,6 +1,6 @@
-"""A broker that starts while the server is imported.
+"""A broker that starts during the server's imports.
 
-Both take more than a second on a core of their own. So a server that starts again begins with its broker.
+Both take more than a second on a core of their own. So a restarting server first starts its broker.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from ksql_spark.services.data_dir import locked_data_dir
 
 
 class EarlyBroker:
-    """The lock of a data folder, and the broker in it, which starts in a thread of its own.
+    """The lock of a data folder, and the broker in it, which starts in its own thread.
 
-    As a context it stops the broker at its end, and releases the folder.
+    As a context manager, it stops the broker on exit and releases the folder.
 
     Args:
         data_dir: the data folder of a server.
@@ -36,7 +36,7 @@ class EarlyBroker:
         self._folder.enter_context(locked_data_dir(data_dir))
         self.broker = EmbeddedBroker(folder(data_dir), report=self._say)
         self._saying = threading.Lock()
-        #: progress lines before somebody takes them, and who does
+        #: progress lines until somebody takes them, and who does
         self._lines: list[str] = []
         self._report: Report | None = None
         self._failure: BaseException | None = None
@@ -51,14 +51,14 @@ class EarlyBroker:
     ) -> None:
         self.broker.stop()
         self._thread.join()
-        self.broker.stop()  # the thread may only have begun
+        self.broker.stop()  # the thread may have only just started
         self._folder.close()
 
     def wait(self, report: Report) -> None:
-        """Return once the broker answers.
+        """Return once the broker responds.
 
         Args:
-            report: gets its progress lines.
+            report: receives its progress lines.
 
         Raises:
             KsqlError: as EmbeddedBroker.start().
@@ -86,19 +86,19 @@ class EarlyBroker:
 
 
 def folder(data_dir: Path) -> Path:
-    """Where the broker of a server has its data."""
+    """The data folder of a server's broker."""
     return data_dir / "kafka"
 
 
 def begun(config: Config) -> EarlyBroker | None:
-    """The broker of a server that has run before, which starts from now on.
+    """The broker of a server that has run before, starting now.
 
     Args:
         config: the server's.
 
     Returns:
-        None where the server has no broker of its own, where there is more to do first than to start it
-        (download it, prepare its folder), and where its folder cannot be used: then the server says why.
+        None if the server has no broker of its own, if the broker must first be downloaded or its folder
+        prepared, or if the folder cannot be used; in that case the server reports why.
     """
     if config["bootstrap.servers"] and config.is_set("bootstrap.servers"):
         return None

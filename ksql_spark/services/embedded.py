@@ -1,4 +1,4 @@
-"""What the embedded services have in common: each is a JVM of our own, with its data in one folder."""
+"""Common to all embedded services: each is a JVM of ours, with its data in one folder."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from ksql_spark.services.class_archive import ClassArchive
 from ksql_spark.services.data_dir import lock_for_child, make_data_dir, release
 from ksql_spark.services.ports import kept_port, other_port
 
-#: how many ports are tried, if others take them first
+#: how many ports to try if other processes take them first
 _ATTEMPTS = 3
 _LOOK_S = 0.02
-#: where the reason for an end is looked for
+#: where to find the reason for an exit
 _LAST_LINES = 60
 
 
 class EmbeddedService(abc.ABC):
-    """A service that listens on the loopback address only, so other machines cannot connect.
+    """A service on the loopback address only, so other machines cannot connect.
 
-    It is started until it answers, stopped, and may be started again. Subclasses say what is particular.
+    start() returns once it responds; after stop() it may be started again. Subclasses define the details.
 
     Args:
         data_dir: folder for its data, its log and its port; created if missing.
@@ -39,16 +39,16 @@ class EmbeddedService(abc.ABC):
         report: called with progress lines.
     """
 
-    #: what it is called in progress lines, and what its process is
+    #: its name in progress lines, and what its process is
     title: ClassVar[str]
     process: ClassVar[str]
-    #: begins the names of the files with its lock and its port
+    #: the prefix of its lock and port files
     name: ClassVar[str]
-    #: what has to be fetched before it can start
+    #: what must be fetched before it can start
     needs: ClassVar[tuple[str, ...]]
     start_timeout_s: ClassVar[float]
     stop_timeout_s: ClassVar[float]
-    #: what it says when another process has its port
+    #: its message when another process has its port
     port_taken: ClassVar[str] = "Address already in use"
 
     def __init__(self, data_dir: Path, port: int, report: Report = lambda text: None) -> None:
@@ -57,7 +57,7 @@ class EmbeddedService(abc.ABC):
         self._report = report
         self._lock: IO[str] | None = None
         self._child: ChildProcess | None = None
-        #: makes the next start faster, where there is one
+        #: makes the next start faster, if there is one
         self._archive: ClassArchive | None = None
         self._log_start = 0
         self._fetching = False
@@ -86,20 +86,20 @@ class EmbeddedService(abc.ABC):
         return self._child.pid if self._child else None
 
     def is_running(self) -> bool:
-        """Whether it runs: from start() until it ends, by stop() or by itself."""
+        """Whether it is running: from start() until it stops or exits."""
         return self._child is not None and self._child.is_running()
 
     @property
     def why_ended(self) -> str:
-        """Why its process has ended, a clause without a full stop."""
+        """Why its process exited, a clause without a period."""
         child = self._child
         return reason_of(self._said(), child.exit_code if child is not None else None, self.start_timeout_s)
 
     def restart(self) -> None:
-        """Start it again after its process has ended by itself, at the port that its clients know.
+        """Restart it after its process has exited unexpectedly, at the port that its clients know.
 
         Raises:
-            KsqlError: as start(), also where another process has taken the port.
+            KsqlError: as start(), also if another process has taken the port.
         """
         self._keeps_port = True
         try:
@@ -108,7 +108,7 @@ class EmbeddedService(abc.ABC):
             self._keeps_port = False
 
     def start(self) -> None:
-        """Start it and return once it answers; if that fails, stop it.
+        """Start it and return once it responds; if that fails, stop it.
 
         Raises:
             KsqlError: DATA_DIR_IN_USE, DATA_DIR_UNUSABLE, DISK_FULL, JAVA_MISSING; those of
@@ -116,7 +116,7 @@ class EmbeddedService(abc.ABC):
         """
         if self.is_running():
             return
-        self.stop()  # what a process that ended by itself has left
+        self.stop()  # left over from a process that exited unexpectedly
         self._stopped = False
         try:
             self._fetching = True
@@ -136,9 +136,9 @@ class EmbeddedService(abc.ABC):
         self._report(self._ready_line())
 
     def stop(self) -> None:
-        """Stop it and wait until it has ended; may be called at any time, more than once.
+        """Stop it and wait until it has exited; may be called at any time, more than once.
 
-        A start() in progress in another thread then fails.
+        A start() that is running in another thread then fails.
         """
         with self._mutex:
             self._stopped = True
@@ -159,34 +159,34 @@ class EmbeddedService(abc.ABC):
 
     @abc.abstractmethod
     def _prepare(self) -> None:
-        """Make the folder ready, which is locked and has room for logs and temporary files."""
+        """Prepare the folder, which is locked and has room for logs and temporary files."""
 
     @abc.abstractmethod
     def _command(self) -> list[str]:
-        """The command line, with the port as it is now."""
+        """The command line, with the current port."""
 
     @abc.abstractmethod
     def _answers(self) -> bool:
-        """Whether it answers, and not another process at its port."""
+        """Whether it responds, and not another process at its port."""
 
     @abc.abstractmethod
     def _ready_line(self) -> str:
-        """The progress line of a service that has started."""
+        """The progress line after its start."""
 
     @abc.abstractmethod
     def _error(self, reason: str) -> KsqlError:
-        """The error of a start that failed for ``reason``."""
+        """The error for a start that failed for ``reason``."""
 
     @property
     def _may_move(self) -> bool:
-        """Whether it may listen at another port."""
+        """Whether it may move to another port."""
         return True
 
     # ---- the folder ---------------------------------------------------------------------------------------
 
     @property
     def _scratch(self) -> Path:
-        """Its temporary files: JVMs unpack libraries there, not into /tmp."""
+        """The folder for temporary files: JVMs unpack libraries there, not into /tmp."""
         return self.data_dir / "tmp"
 
     @property
@@ -195,7 +195,7 @@ class EmbeddedService(abc.ABC):
 
     @property
     def _printed(self) -> Path:
-        """What its process prints, of this run only."""
+        """The output of its process in this run."""
         return self.log_file.with_name(f"{self.name}.out")
 
     def _prepare_folder(self) -> None:
@@ -216,7 +216,7 @@ class EmbeddedService(abc.ABC):
     # ---- the process --------------------------------------------------------------------------------------
 
     def _launch_somewhere(self) -> None:
-        """Start the process, at another port where its own is taken meanwhile."""
+        """Start the process, at another port if its own is taken meanwhile."""
         for _ in range(_ATTEMPTS):
             if self._launch():
                 return
@@ -224,7 +224,7 @@ class EmbeddedService(abc.ABC):
         raise self._error("other processes took the free ports")
 
     def _launch(self) -> bool:
-        """Start the process and wait until it answers; False if another process has taken its port."""
+        """Start the process and wait until it responds; False if another process has taken its port."""
         self._printed.write_bytes(b"")
         has_log = self.log_file != self._printed and self.log_file.exists()
         self._log_start = self.log_file.stat().st_size if has_log else 0
@@ -248,11 +248,11 @@ class EmbeddedService(abc.ABC):
         raise self._failure(lines, code)
 
     def _has_said(self, what: str) -> bool:
-        """Whether a line of this run has the text ``what``."""
+        """Whether a line of this run contains ``what``."""
         return any(what in line for line in self._said())
 
     def _said(self) -> list[str]:
-        """What this run said in its log and printed."""
+        """The log and output of this run."""
         lines: list[str] = []
         for file, start in {self.log_file: self._log_start, self._printed: 0}.items():
             try:
@@ -267,11 +267,11 @@ class EmbeddedService(abc.ABC):
         return self._error("it was stopped during startup")
 
     def _failure(self, lines: Sequence[str], code: int | None) -> KsqlError:
-        """The error of a process that did not start, from what it said.
+        """The error for a process that did not start, from its output.
 
         Args:
-            lines: these.
-            code: its exit code; None: it did not answer in time.
+            lines: its output.
+            code: its exit code; None if it did not respond in time.
         """
         if any("No space left on device" in line for line in lines):
             return KsqlError("DISK_FULL", path=str(self.data_dir))
@@ -279,12 +279,12 @@ class EmbeddedService(abc.ABC):
 
 
 def reason_of(lines: Sequence[str], code: int | None, waited_s: float) -> str:
-    """Why a process has ended, or did not answer.
+    """Why a process exited or did not respond.
 
     Args:
-        lines: what it said; the last ones count.
-        code: its exit code; None: it has not ended.
-        waited_s: how long it was waited for, in seconds.
+        lines: its output; the last lines count.
+        code: its exit code; None if it has not exited.
+        waited_s: the time limit, seconds.
     """
     lines = lines[-_LAST_LINES:]
     if code is not None and code < 0:

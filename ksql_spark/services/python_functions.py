@@ -36,7 +36,7 @@ class PythonFunctions:
         extensions: the folder of files; it need not exist.
         modules: names of installed modules.
         created: the folder for the code of CREATE FUNCTION, created when needed.
-        archives: the folder for what executors get, created when needed; None: they are in our JVM.
+        archives: the folder for archives for executors, created when needed; None: they run in our JVM.
     """
 
     extensions: Path
@@ -54,7 +54,7 @@ class PythonFunctions:
         return found + [common | {"module": name} for name in self.modules]
 
     def write(self, name: str, code: str) -> Source:
-        """Write the code of CREATE FUNCTION to a file, whose name depends on name and code."""
+        """Write the code of CREATE FUNCTION to a file, named after the function and its code."""
         self.created.mkdir(parents=True, exist_ok=True)
         path = self.created / f"{name.lower()}_{hashlib.sha256(code.encode()).hexdigest()[:12]}.py"
         if not path.exists():
@@ -69,7 +69,7 @@ class PythonFunctions:
             shutil.rmtree(self.archives, ignore_errors=True)
 
     def _archive(self, *created: Path) -> Source:
-        """The archive of the folder and of files that were created, where executors need one."""
+        """The archive of the folder and of created files, if executors need one."""
         if self.archives is None:
             return {}
         beside = self.extensions.rglob("*.py") if self.extensions.is_dir() else ()

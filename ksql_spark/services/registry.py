@@ -1,4 +1,4 @@
-"""The embedded schema registry: Apicurio Registry in a process of its own, with its data in one folder.
+"""The embedded schema registry: Apicurio Registry in its own process, with its data in one folder.
 
 It offers Confluent's API below ``/apis/ccompat/v7``, on the loopback address only.
 """
@@ -24,22 +24,22 @@ from ksql_spark.services.java import java_binary
 from ksql_spark.services.ports import HOST, free_port
 
 PREFERRED_PORT = 8081
-#: what Apicurio's classes are compiled for
+#: the Java version that Apicurio's classes are compiled for
 JAVA_VERSION = 21
 _API = "/apis/ccompat/v7"
 _ANSWER_TIMEOUT_S = 10.0
-#: how often it is looked whether it still runs; the pauses before it is started again
+#: how often to check whether it is running; the pauses before restarts
 _LOOK_S = 0.5
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
-#: of its log
+#: messages in its log
 _LISTENS = "Listening on: http"
 _CONTENT = "application/vnd.schemaregistry.v1+json"
-#: straight to this machine, whatever proxies the environment names
+#: directly to this machine, whatever proxies the environment sets
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class EmbeddedRegistry(EmbeddedService):
-    """A schema registry of our own; a start that fails raises REGISTRY_FAILED. See EmbeddedService."""
+    """A schema registry of ours; a failed start raises REGISTRY_FAILED. See EmbeddedService."""
 
     title = "the schema registry"
     process = "schema registry"
@@ -62,7 +62,7 @@ class EmbeddedRegistry(EmbeddedService):
 
     @property
     def log_file(self) -> Path:
-        """Its log: of this run only."""
+        """The log of the current run."""
         return self.data_dir / "registry.log"
 
     def start(self) -> None:
@@ -71,7 +71,7 @@ class EmbeddedRegistry(EmbeddedService):
         super().start()
 
     def has_data(self) -> bool:
-        """Whether it was started before."""
+        """Whether it has been started before."""
         return any(self.data_dir.glob("registry.*.db"))
 
     @property
@@ -87,7 +87,7 @@ class EmbeddedRegistry(EmbeddedService):
             "quarkus.http.host": HOST,
             "quarkus.http.port": self.port,
             "quarkus.http.access-log.enabled": "false",
-            # health and metrics, which nothing here asks for
+            # health and metrics, which nothing here uses
             "quarkus.management.host": HOST,
             "quarkus.management.port": free_port(),
             "apicurio.datasource.url": f"jdbc:h2:file:{self.data_dir / 'registry'}",
@@ -105,12 +105,12 @@ class EmbeddedRegistry(EmbeddedService):
         ]
 
     def _answers(self) -> bool:
-        # an answer alone might be that of a registry which another server has started at this port
+        # a response alone could come from a registry of another server at this port
         if self._has_said(_LISTENS):
             with contextlib.suppress(OSError):
                 self._ask("/subjects")
                 if self._is_new:
-                    # as Confluent's registry does; Apicurio's own default is to accept everything
+                    # as in Confluent's registry; Apicurio's own default is to accept everything
                     self._ask("/config", {"compatibility": "BACKWARD"})
                 return True
         return False
@@ -122,7 +122,7 @@ class EmbeddedRegistry(EmbeddedService):
         return KsqlError("REGISTRY_FAILED", reason=reason, log=str(self.log_file))
 
     def _ask(self, path: str, body: object = None) -> None:
-        """GET, or PUT ``body``; an OSError if the answer is none or an error."""
+        """GET, or PUT ``body``; an OSError if there is no response or it is an error."""
         data = None if body is None else json.dumps(body).encode()
         method = "GET" if data is None else "PUT"
         request = urllib.request.Request(self.url + path, data, {"Content-Type": _CONTENT}, method=method)
@@ -131,16 +131,16 @@ class EmbeddedRegistry(EmbeddedService):
 
 
 class RegistryOnDemand:
-    """The embedded registry as a SchemaRegistry: started by the first call.
+    """The embedded registry as a SchemaRegistry, started by the first call.
 
-    From then on a thread watches it. One that ends by itself is started again, with growing pauses, because
-    running queries may meet schemas that they do not know yet; a call starts it at once.
+    From then on a thread watches it. If it exits, it is restarted with growing pauses, because running
+    queries may meet schemas that they do not know yet; a call restarts it at once.
 
     Args:
         embedded: the registry; nothing else starts it.
-        on_start: called with its address each time it was started.
-        report: called with a line when it has ended by itself.
-        pause_s: the first pause before it is started again, seconds.
+        on_start: called with its address after each start.
+        report: called with a line when it exits unexpectedly.
+        pause_s: the first pause before a restart, seconds.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class RegistryOnDemand:
         self._mutex = threading.Lock()
 
     def close(self) -> None:
-        """Stop the registry, also one that is being started; calls fail from now on."""
+        """Stop the registry, even during its start; calls fail from now on."""
         self._closed.set()
         watcher = self._watcher
         while watcher is not None and watcher.is_alive():
@@ -223,7 +223,7 @@ class RegistryOnDemand:
         pause = self._pause_s
         running_since = time.monotonic()
         while not self._closed.wait(min(_LOOK_S, pause)):
-            with self._mutex:  # not while a call starts it
+            with self._mutex:  # not while a call is starting it
                 is_running = self._embedded.is_running()
             if is_running:
                 if time.monotonic() - running_since > _LONGEST_PAUSE_S:

@@ -1,4 +1,4 @@
-"""The command ``ksql-spark registry``: the embedded schema registry alone."""
+"""The command ``ksql-spark registry``: only the embedded schema registry."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.services.registry import PREFERRED_PORT, EmbeddedRegistry
 
-#: how often it is looked whether the registry still runs
+#: how often to check whether the registry is running
 _LOOK_S = 1.0
 
 

@@ -1,4 +1,4 @@
-"""Starts an embedded service again when its process ends by itself."""
+"""Restarts an embedded service when its process exits unexpectedly."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from ksql_spark.services.embedded import EmbeddedService
 
 log = logging.getLogger(__name__)
 
-#: how often the process is looked at, seconds
+#: how often to check the process, seconds
 _LOOK_S = 0.2
-#: the pause before a start that follows one which failed or did not last, seconds: twice as long each time
+#: the pause before a start after a failed or short-lived one, seconds: doubled each time
 _FIRST_PAUSE_S, _MAX_PAUSE_S = 0.5, 30.0
-#: a process that has run for so long is well, seconds
+#: a process that has run for this long is healthy, seconds
 _WELL_S = 60.0
 
 
 class ServiceSupervisor:
-    """Watches a service that was started, until close().
+    """Watches a started service until close().
 
     Args:
-        service: it keeps its port when it is started again, since clients know it.
+        service: the service; it keeps its port on restarts, because clients know it.
     """
 
     def __init__(self, service: EmbeddedService) -> None:
         self._service = service
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"{service.name}-supervisor", daemon=True)
-        #: how often it was started again
+        #: the number of restarts
         self.restarts = 0
 
     def start(self) -> None:
-        """Watch from now on."""
+        """Start watching."""
         self._thread.start()
 
     def close(self) -> None:
-        """Watch no more; call it before the service is stopped. A start under way is broken off."""
+        """Stop watching; call it before the service is stopped. A running restart is interrupted."""
         self._closing.set()
         if self._thread.is_alive():
             if not self._service.is_running():

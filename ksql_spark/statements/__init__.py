@@ -1,6 +1,6 @@
 """Statements: one handler per statement class, in one table.
 
-A handler checks a statement in a sandbox and returns an action; see statements.context.
+A handler validates a statement in a sandbox and returns an action; see statements.context.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def handle(statement: Statement, context: StatementContext) -> Action:
     """The action of ``statement``; changes the sandbox as the action will change the engine.
 
     Raises:
-        KsqlError: the statement cannot be carried out.
+        KsqlError: the statement is invalid.
     """
     return HANDLERS[type(statement)](statement, context)
 

@@ -1,4 +1,4 @@
-"""The end of all servers of a service id (POST /ksql/terminate), as a command of the log."""
+"""Terminates all servers of a service id (POST /ksql/terminate), as a command of the log."""
 
 from __future__ import annotations
 

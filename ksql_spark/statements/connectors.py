@@ -36,7 +36,7 @@ SOON_S = 1.0
 
 
 def create_connector(statement: CreateConnector, context: StatementContext) -> Action:
-    """CREATE SOURCE|SINK CONNECTOR [IF NOT EXISTS]: Connect checks and runs it."""
+    """CREATE SOURCE|SINK CONNECTOR [IF NOT EXISTS]: Connect validates and runs it."""
     cluster, name, kind = context.services.connect, statement.name, statement.kind
     if empty := next((p.name for p in statement.properties if p.value is None), None):
         reason = f"Property {empty} of connector {name} is NULL."
@@ -88,13 +88,13 @@ def create_connector(statement: CreateConnector, context: StatementContext) -> A
     return Immediate(run, waits=True)
 
 
-#: what its REST API cannot have in a path, so that such a connector could not be dropped
+#: what its REST API does not allow in a path, so that such a connector could not be dropped
 _NOT_IN_NAMES = re.compile(r"[/\\%{}\x00-\x1f\x7f]")
 _LONGEST_NAME = 200
 
 
 def _check_name(name: str, config: Mapping[str, str]) -> None:
-    """Raise where Connect could not do anything with a connector of that name once it is there."""
+    """Refuse names that Connect accepts but cannot handle afterwards."""
     problem = None
     if not name.strip() or name in (".", ".."):
         problem = "It cannot be used as a name."
@@ -122,7 +122,7 @@ def _check_kind(kind: str, class_: str, plugins: Iterable[Mapping[str, Any]]) ->
 
 
 def _plugin(class_: str, plugins: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The plugin that Connect takes for ``class_``: it may be named without its package."""
+    """Connect's plugin for ``class_``, which may be named without its package."""
     return next((plugin for plugin in plugins if class_ in _names_of(plugin)), None)
 
 
@@ -134,7 +134,7 @@ def _names_of(plugin: Mapping[str, Any]) -> tuple[str, str, str]:
 
 @contextlib.contextmanager
 def _without(secrets: Collection[str]) -> Iterator[None]:
-    """Hide what was sent where Connect repeats it in an error."""
+    """Mask secrets of the request that Connect repeats in an error."""
     try:
         yield
     except KsqlError as error:
@@ -147,12 +147,12 @@ def _text(value: Any) -> str:
 
 
 def _names(cluster: ConnectCluster) -> list[str]:
-    """The names of all connectors; a worker that never had any is not started for that."""
+    """The names of all connectors; does not start a worker that never had any."""
     return cluster.client().names() if cluster.is_in_use() else []
 
 
 def _match(names: Collection[str], name: str) -> str | None:
-    """The one of ``names`` that is ``name`` in any case (§2.13), the same case first, or None."""
+    """The one of ``names`` that equals ``name`` ignoring case (§2.13), preferring the same case, or None."""
     return next((n for n in names if n == name), None) or next(
         (n for n in names if n.upper() == name.upper()), None
     )
@@ -211,7 +211,7 @@ def describe_connector(statement: DescribeConnector, context: StatementContext) 
 
 
 def show_connectors(statement: Show, context: StatementContext) -> Entity:
-    """SHOW [SOURCE|SINK] CONNECTORS; its warnings say why connectors, or the worker, have failed."""
+    """SHOW [SOURCE|SINK] CONNECTORS; warnings report why connectors, or the worker, have failed."""
     cluster = context.services.connect
     warnings: list[KsqlWarning] = []
     found: Mapping[str, Any] = {}
@@ -242,7 +242,7 @@ def show_connectors(statement: Show, context: StatementContext) -> Entity:
 
 
 def _without_secrets(status: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
-    """``status`` with traces that show no secret of the configuration."""
+    """``status`` with traces that reveal no secret of the configuration."""
     known = secrets(config)
 
     def hidden(part: Mapping[str, Any]) -> dict[str, Any]:
@@ -282,7 +282,7 @@ def _cause(trace: object) -> str:
 
 
 def _state(status: Mapping[str, Any]) -> str:
-    """For instance ``RUNNING (1/2 tasks RUNNING)``."""
+    """For example ``RUNNING (1/2 tasks RUNNING)``."""
     own = (status.get("connector") or {}).get("state", "UNKNOWN")
     tasks = [task.get("state") for task in status.get("tasks") or []]
     running = tasks.count("RUNNING")
@@ -314,7 +314,7 @@ def writers(cluster: ConnectCluster) -> dict[str, list[str]]:
 
 
 def writers_soon(cluster: ConnectCluster) -> dict[str, list[str]] | None:
-    """As writers(), for a list that must not wait for Connect; None: it has not answered within SOON_S."""
+    """Like writers(), but never waits for Connect; None if it has not responded within SOON_S."""
     answers: queue.Queue[dict[str, list[str]] | KsqlError] = queue.Queue()
 
     def ask() -> None:

@@ -1,8 +1,8 @@
 """The context of a statement's handler, and the actions that it returns.
 
-A handler is one function: it checks a statement against a sandbox (a copy of the metastore in which the
-statements before it have happened) and returns an action. Actions are carried out only after all statements
-of a request have passed (reference §7.2).
+A handler is one function: it validates a statement against a sandbox (a copy of the metastore in which the
+preceding statements have happened) and returns an action. Actions run only after all statements of a request
+have passed (reference §7.2).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.security.authorization import ALL_RIGHTS, Rights, Uses
 from ksql_spark.services.python_functions import PythonFunctions
 
-#: the property with which topics of sinks begin
+#: the property with the prefix of sink topics
 SINK_PREFIX = "ksql.output.topic.name.prefix"
 #: topic -> {partition: offset}
 Starts = Mapping[str, Mapping[str, int]]
@@ -100,12 +100,12 @@ class Services:
 
     @property
     def published(self) -> MetaStore:
-        """The metastore that queries read, without the lock."""
+        """The metastore that queries read without the lock."""
         return self.catalog.published
 
     @property
     def config(self) -> Config:
-        """The server's configuration of now."""
+        """The server's current configuration."""
         return self.current_config()
 
     def client_settings(self, client: Client, overrides: Mapping[str, Any]) -> Mapping[str, str]:
@@ -125,7 +125,7 @@ class KnownQuery:
 
     @classmethod
     def of(cls, query: ManagedQuery) -> KnownQuery:
-        """A running query as the sandbox sees it."""
+        """A running query as seen by the sandbox."""
         logical = query.logical if isinstance(query.logical, PersistentQuery) else None
         sources = frozenset(s.name for s in query.plan.sources)
         return cls(query.id, query.plan.sink.name, sources, query.creates_sink, logical)
@@ -148,7 +148,7 @@ class StoredQuery:
 
 @dataclass
 class StatementContext:
-    """The context in which one statement is checked.
+    """The context in which one statement is validated.
 
     Args:
         services: the engine's parts; handlers only read them.
@@ -157,11 +157,11 @@ class StatementContext:
         variables: session variables, including those of DEFINEs before this statement.
         new_topics: topics that statements before this one will create -> number of partitions.
         queries: the persistent queries that will exist after the statements before this one.
-        is_replay: the statement comes from the command log, and was checked before it was written there.
+        is_replay: the statement comes from the command log, and was validated before it was written there.
         first_sequence: the number of the request's first command in the log; None: not determined yet.
         commands: how many of the statements before this one are commands.
         stored: on replay, the query that the statement started.
-        known: takes the offsets of records that the statement writes.
+        known: receives the offsets of records that the statement writes.
         rights: those of the client.
     """
 
@@ -171,7 +171,7 @@ class StatementContext:
     variables: dict[str, str]
     new_topics: dict[str, int] = field(default_factory=dict)
     queries: list[KnownQuery] = field(init=False)
-    #: the token of the last command that the sandbox knows
+    #: the token of the last command that the sandbox includes
     follows: str | None = field(init=False)
     is_replay: bool = False
     stored: StoredQuery | None = None
@@ -191,7 +191,7 @@ class StatementContext:
     # ---- authorization.Catalog -----------------------------------------------------------------------
 
     def has(self, source: str) -> bool:
-        """Whether there is this stream or table."""
+        """Whether this stream or table exists."""
         return self.metastore.find(source) is not None
 
     def topic_of(self, source: str) -> str | None:
@@ -200,11 +200,11 @@ class StatementContext:
         return None if found is None else found.topic
 
     def chosen_sink_topic(self, name: str) -> str | None:
-        """The topic of a new sink without KAFKA_TOPIC, if the request has set what it begins with."""
+        """The topic of a new sink without KAFKA_TOPIC, if the request has set the prefix."""
         return f"{self.config[SINK_PREFIX] or ''}{name}" if SINK_PREFIX in self.properties else None
 
     def uses(self, query_id: str) -> list[Uses]:
-        """The sources of the queries with this id, in any case."""
+        """The sources of the queries with this id, ignoring case."""
         wanted = query_id.upper()
         return [uses_of(q) for q in self.services.queries.all() if q.id.upper() == wanted]
 
@@ -221,7 +221,7 @@ class StatementContext:
     def config(self) -> Config:
         """Effective properties: the server's, overridden by the request's.
 
-        On replay nothing is refused: what the statement was carried out with is its own.
+        On replay nothing is refused: the statement keeps the properties with which it was executed.
         """
         if self.is_replay:
             return self.services.config.with_values(self.properties)
@@ -243,7 +243,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What the command log keeps of a statement: where its query starts, the query's id and its plans.
+    """What the command log stores of a statement: where its query starts, the query's id and its plans.
 
     ``plan`` is a document of physical.codec.
     """
@@ -266,7 +266,7 @@ class Immediate:
 
 @dataclass(frozen=True)
 class Logged:
-    """An action that goes into the command log, and is carried out once it is there.
+    """An action that goes into the command log, and runs once it is there.
 
     Args:
         command_id: ``type/entity/action`` (reference §7.3).
@@ -274,10 +274,10 @@ class Logged:
         prepare: side effects that must come before it is written (topics).
         apply: the change itself, when the command is read from the log; takes the offsets where a new query
             starts.
-        after: what only the server that wrote the command does then (topics to delete); not on replay.
+        after: what only the server that wrote the command does afterwards (topics to delete); not on replay.
         undo: undoes ``prepare`` if it fails, or the command cannot be written.
         cleanup: the cleanup record, in case the server is killed meanwhile; called first.
-        plan: the document of the query that it will start, which the command log will hold.
+        plan: the document of the query that it will start, which the command log stores.
     """
 
     command_id: str

@@ -43,7 +43,7 @@ from ksql_spark.spark.traffic import Times, Traffic, Volume
 from ksql_spark.statements.context import Action, Immediate, Services, StatementContext, uses_of
 from ksql_spark.statements.listing import field_info, running_queries, time_warnings
 
-#: a query that follows its topics has no results later than that, seconds
+#: a query that keeps up with its topics has no greater latency, seconds
 OLD_S = 1.0
 
 
@@ -87,9 +87,9 @@ def seen_sources(context: StatementContext, kind: str) -> list[DataSource]:
 
 
 def seen_queries(context: StatementContext) -> list[ManagedQuery]:
-    """The queries that the client may see: those whose sources it may read, all of them."""
+    """The queries that the client may see: those all of whose sources it may read."""
     queries, rights = context.services.queries.all(), context.rights
-    if rights.role is not None:  # which is for all sources; there may be thousands of queries
+    if rights.role is not None:  # a role for all sources; there may be thousands of queries
         return list(queries)
     return [query for query in queries if uses_of(query).may_be_seen(rights)]
 
@@ -130,7 +130,8 @@ def source_description(source: DataSource, context: StatementContext, *, extende
 def _offset_summaries(
     source: DataSource, queries: Sequence[ManagedQuery], services: Services
 ) -> tuple[tuple[QueryOffsetSummary, ...], list[str]]:
-    """Committed offsets of the queries that read a source (in its topic) or write it (in all that they read).
+    """Committed offsets of the queries that read a source (in its topic) or write it (in all topics that they
+    read).
 
     Also one line for each query whose checkpoint is damaged.
 
@@ -178,7 +179,7 @@ def _offsets(
 
 
 def _statistics(writers: Sequence[ManagedQuery], services: Services) -> Iterator[str]:
-    """What the queries that write a source read and write, the size of their state; the state cache."""
+    """Traffic of the queries that write a source, the size of their state, and the state cache."""
     has_state = False
     traffic = services.queries.traffic() if writers else {}
     for query in writers:
@@ -196,7 +197,7 @@ def _statistics(writers: Sequence[ManagedQuery], services: Services) -> Iterator
 
 
 def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -> Iterator[tuple[str, str]]:
-    """What GET /metrics counts for a query, as names and texts; nothing of what has not happened."""
+    """A query's metrics of GET /metrics, as names and texts; events that never happened are omitted."""
     if traffic is not None:
         yield "Traffic", _traffic(traffic)
         for topic, times in traffic.latencies.items():
@@ -222,14 +223,14 @@ def _within(times: Times, share: float) -> str:
 
 
 def _old(times: Times) -> str:
-    """What to think of latencies that no query that follows its topics has."""
+    """How to read latencies that no query has that keeps up with its topics."""
     bound = times.within_s(0.99)
     is_old = bound is None or bound > OLD_S
     return " (for records that were already old when they were read, this is their age)" if is_old else ""
 
 
 def _traffic(traffic: Traffic) -> str:
-    """What a query has read and written, as one line."""
+    """A query's traffic as one line."""
 
     def total(volumes: Mapping[str, Volume]) -> str:
         records, size = sum(v.records for v in volumes.values()), sum(v.bytes for v in volumes.values())
@@ -239,7 +240,7 @@ def _traffic(traffic: Traffic) -> str:
 
 
 def _view(source: DataSource, services: Services) -> Iterator[str]:
-    """The room that the source's view needs, if it has one."""
+    """The size of the source's view, if it has one."""
     view = services.views.following(source)
     if view is not None:
         most = services.config["ksql.pull.views.max.bytes"]
@@ -396,7 +397,7 @@ def query_description(query: ManagedQuery, services: Services) -> QueryDescripti
 
 
 def _description(root: Node | None, plan: PhysicalPlan, query_id: str, text: str) -> QueryDescription:
-    """A query that does not run."""
+    """A query that is not running."""
     return QueryDescription(
         id=query_id,
         statement_text=masked(text),

@@ -79,7 +79,7 @@ def _check_free(name: str, metastore: MetaStore) -> None:
 
 def create_function(statement: CreateFunction, context: StatementContext) -> Action:
     """CREATE [OR REPLACE] FUNCTION [IF NOT EXISTS] name [(parameters) RETURNS type] LANGUAGE PYTHON AS …"""
-    _check_allowed(context)  # on replay too: whoever can write to the log's topic must not run code here
+    _check_allowed(context)  # also on replay: whoever can write to the log's topic must not run code here
     name = statement.name.upper()
     known = context.metastore.functions().get(name)
     if known is not None and statement.if_not_exists:
@@ -184,7 +184,7 @@ def _called(value: Any) -> Iterator[str]:
 
 
 def _wrapped(statement: CreateFunction, context: StatementContext) -> str:
-    """A module for a function body: parameters have their names in lower case, and may be None.
+    """A module for a function body: parameters have lower-case names and may be None.
 
     Raises:
         KsqlError: FUNCTION_CODE if a parameter is a Python keyword, or the body never returns a value.

@@ -60,7 +60,7 @@ def _values(row: BoundRow, context: StatementContext) -> list[Any]:
     """The values of ``row``.
 
     Raises:
-        ValueError: one of them, or of its members, has no value; in a query it would be NULL.
+        ValueError: a value, or a member of one, cannot be computed; in a query it would be NULL.
     """
     expressions = [e for _, e in row.values]
     found = [_plain(e) for e in expressions]
@@ -85,7 +85,7 @@ def _values(row: BoundRow, context: StatementContext) -> list[Any]:
 
 
 def _plain(expression: Expression) -> tuple[Any, Callable[[Any], Any]] | None:
-    """The value of a literal, and what widens it to its column's type; None: Spark has to evaluate it."""
+    """The value of a literal, and its widening to its column's type; None if Spark must evaluate it."""
     match expression:
         case Literal(None, _) | Cast(Literal(None, _), _):
             return None, _same

@@ -33,7 +33,7 @@ def _targets(statement: QueryControl, context: StatementContext) -> list[Managed
 def _targets_now(
     targets: list[ManagedQuery], statement: QueryControl, context: StatementContext
 ) -> list[ManagedQuery]:
-    """The targets when the action runs: ALL includes queries that statements before this one have started."""
+    """The targets when the action runs: ALL includes queries that earlier statements have started."""
     if statement.query_id is not None:
         return targets
     return [query for query in context.services.queries.all() if not query.is_transient]
@@ -88,7 +88,7 @@ def pause(statement: Pause, context: StatementContext) -> Action:
 
 
 def resume(statement: Resume, context: StatementContext) -> Action:
-    """Continue where PAUSE has stopped."""
+    """Continue where PAUSE stopped."""
     targets = _targets(statement, context)
     _refuse_transient(targets, "resumed")
     return _logged(targets, statement, context, "resume", "Query resumed.", context.services.queries.resume)

@@ -1,4 +1,4 @@
-"""Columns, sources, queries and commands as the answers to statements show them."""
+"""Columns, sources, queries and commands as responses show them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def source_info(source: DataSource) -> SourceInfo:
 
 
 def running_query(query: ManagedQuery, host: str | None = None, state: str | None = None) -> RunningQuery:
-    """A row of SHOW QUERIES; ``host`` and ``state`` of a query that one of several servers runs."""
+    """A row of SHOW QUERIES; ``host`` and ``state`` apply if several servers share queries."""
     is_push = query.is_transient
     shown = query.runner.state if state is None else state
     return RunningQuery(
@@ -82,7 +82,7 @@ def running_queries(queries: Iterable[ManagedQuery], services: Services) -> tupl
 #: 1980, epoch ms
 _YEAR_1980 = 315_532_800_000
 _MS_PER_YEAR = 31_556_952_000
-#: units that are taken for milliseconds: how many ms one has
+#: units that are often mistaken for milliseconds -> how many ms one has
 _UNITS = {"nanoseconds": 1e-6, "microseconds": 1e-3, "seconds": 1e3}
 
 

@@ -29,7 +29,7 @@ from ksql_spark.statements.topics import check_topic, create_sink_topic, sink_pa
 
 
 class QueryStart:
-    """The start of one persistent query. The constructor checks it and changes the sandbox.
+    """The start of one persistent query. The constructor validates it and changes the sandbox.
 
     Args:
         statement: the statement that starts the query.
@@ -64,7 +64,7 @@ class QueryStart:
             self._plan = lower(
                 bound.root, bound.sink, context.config, self._id, by_event_time=bound.by_event_time
             )
-        #: what the command log will keep of it, more or less: prepare() adds ids of schemas
+        #: roughly what the command log will store: prepare() adds schema ids
         self._document = None if context.is_replay else codec.encode((bound, self._plan))
         self._sources = frozenset(source.name for source in self._plan.sources)
         self._made_topics: list[str] = []
@@ -122,13 +122,13 @@ class QueryStart:
         return Prepared(starts, self._id, codec.encode((self._bound, self._plan)))
 
     def _undo(self) -> None:
-        """Delete the topic that was created."""
+        """Delete the created topic."""
         self._services.admin.delete_topics(self._made_topics)
 
     def _apply(self, starts: Starts) -> Outcome:
         """Add the sink to the metastore, and start the query.
 
-        If Spark refuses it, it is there all the same, in ERROR, and is tried again like one that failed.
+        If Spark refuses the query, it exists in ERROR, and is retried like a failed one.
         """
         bound, sink = self._bound, self._plan.sink
         old, queries = self._old(), self._services.queries
@@ -148,7 +148,7 @@ class QueryStart:
         if bound.creates_sink:
             self._services.metastore.add(replace(sink, partitions=partitions), self._sources)
             self._services.views.renew(sink)
-        # those of other queries of its sources: it has no results yet
+        # only of its sources: it has no results yet
         known = [] if self._context.is_replay else queries_of(self._sources, self._context)
         warnings = time_warnings(known, self._services)
         try:

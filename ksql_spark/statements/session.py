@@ -20,7 +20,7 @@ def _nothing() -> None:
 
 
 def set_property(statement: SetProperty, context: StatementContext) -> Action:
-    """SET 'name' = 'value'; answers with a warning if the property has no effect."""
+    """SET 'name' = 'value'; returns a warning if the property has no effect."""
     name = statement.property_name
     context.services.config.validate_override(name, statement.value)
     context.properties[canonical(name) or name] = statement.value
@@ -44,7 +44,7 @@ def define(statement: DefineVariable, context: StatementContext) -> Action:
 
 
 def undefine(statement: UndefineVariable, context: StatementContext) -> Action:
-    """UNDEFINE name; answers with a warning if it is not defined."""
+    """UNDEFINE name; returns a warning if it is not defined."""
     if context.variables.pop(statement.name, None) is not None:
         return Immediate(_nothing)
     message = f"Cannot undefine variable '{statement.name}' which was never defined"
@@ -52,7 +52,7 @@ def undefine(statement: UndefineVariable, context: StatementContext) -> Action:
 
 
 def alter_system(statement: AlterSystem, context: StatementContext) -> Action:
-    """ALTER SYSTEM 'name' = 'value': for the whole server, from now on; running queries are restarted.
+    """ALTER SYSTEM 'name' = 'value': for the whole server, from now on; running queries restart.
 
     It needs ksql.runtime.feature.shared.enabled, and a property that SET may change (reference §2.13).
     """

@@ -87,7 +87,7 @@ def _topics(statement: Show, context: StatementContext) -> Entity:
     if connect.is_in_use():
         try:
             written = writers(connect) if statement.extended else writers_soon(connect)
-        except KsqlError as error:  # the topics are there all the same
+        except KsqlError as error:  # the topics exist anyway
             warnings = (KsqlWarning(error.message),)
         else:
             if written is None:
@@ -113,7 +113,7 @@ def _queries(statement: Show, context: StatementContext) -> Entity:
 
 def _properties(statement: Show, context: StatementContext) -> Entity:
     config, services = context.config, context.services
-    # what this server has started itself, since nobody could find it
+    # services that this server has started itself, because users could not find them
     started = {
         "ksql.schema.registry.url": services.registry.address if services.registry is not None else None,
         "ksql.connect.url": services.connect.address(),
@@ -194,12 +194,12 @@ def show(statement: Show, context: StatementContext) -> Action:
     return Immediate(run, waits=asks_connect)
 
 
-#: what a command log that was not carried out as a whole leaves incomplete
+#: the objects that are incomplete if the command log was not fully executed
 _FROM_THE_LOG = frozenset({"FUNCTIONS", "QUERIES", "STREAMS", "TABLES", "TYPES"})
 
 
 def _skipped(context: StatementContext) -> list[str]:
-    """A warning where records of the command log were skipped."""
+    """A warning if records of the command log were skipped."""
     skipped = context.services.commands.skipped
     if not skipped:
         return []

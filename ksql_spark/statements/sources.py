@@ -218,7 +218,7 @@ def alter_source(statement: AlterSource, context: StatementContext) -> Action:
     """ALTER STREAM|TABLE … ADD COLUMN: value columns appended (reference §2.3)."""
     old = context.metastore.require(statement.name)
     new = analyzer.bind_alter_source(statement, context.metastore)
-    # as in ksqlDB, so that all its statements together make the same source somewhere else
+    # as in ksqlDB, so that all its statements together recreate the source elsewhere
     new = replace(new, statement=f"{old.statement}\n{statement.source_text};")
     context.metastore.add(new)
     services = context.services

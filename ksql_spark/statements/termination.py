@@ -1,7 +1,6 @@
 """Termination: TERMINATE and DROP end queries for good, with their state.
 
-That is done once the command is in the log. If the server is killed meanwhile, its next start removes what is
-left.
+This happens once the command is in the log. If the server is killed meanwhile, its next start cleans up.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ class Termination:
         self._which = which
 
     def apply(self) -> None:
-        """Drop the queries, with their state and internal topics; on replay, nobody knows them any more."""
+        """Drop the queries, with their state and internal topics; on replay, they no longer exist."""
         for query in self._which():
             if self._queries.is_replaying:
                 self._queries.kill(query.id)
                 continue
             try:
                 self._queries.drop(query)
-            except KsqlError as error:  # it has ended all the same
+            except KsqlError as error:  # it has ended anyway
                 log.warning("could not clean up query %s: %s", query.id, error.message)
 
     def orphans(self) -> Orphans:

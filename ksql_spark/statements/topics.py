@@ -17,7 +17,7 @@ DEFAULT_RETENTION_MS = 7 * 24 * 3600 * 1000
 def topic_config(sink: DataSource, retention_ms: int | None) -> dict[str, str]:
     """The configuration of a new topic for ``sink`` (reference §6.8).
 
-    ``retention_ms``: if ``sink`` has none of its own; None: the broker's default.
+    ``retention_ms``: used if ``sink`` has none of its own; None means the broker's default.
     """
     retention = sink.retention_ms if sink.retention_ms is not None else retention_ms
     if sink.is_table and sink.window is None:
@@ -29,10 +29,10 @@ def topic_config(sink: DataSource, retention_ms: int | None) -> dict[str, str]:
 
 
 def check_topic(source: DataSource, topic: Topic, context: StatementContext) -> None:
-    """Check a topic that is there already against what the statement says of it (reference §2.1).
+    """Check an existing topic against the statement's properties (reference §2.1).
 
     Args:
-        source: the stream or table over ``topic``; None of its properties is what the statement does not say.
+        source: the stream or table over ``topic``; a property that the statement does not set is None.
         topic: the topic.
         context: the statement's context.
 
@@ -54,7 +54,7 @@ def _mismatch(topic: Topic, wanted: str, there: int | str) -> NoReturn:
 
 
 def create_sink_topic(plan: PhysicalPlan, context: StatementContext) -> bool:
-    """Create the topic that ``plan`` writes, if it is missing; return whether it was."""
+    """Create the topic that ``plan`` writes, if it is missing; returns whether it was."""
     admin, sink = context.services.admin, plan.sink
     if admin.topic(sink.topic) is not None:
         return False
@@ -68,7 +68,7 @@ def create_sink_topic(plan: PhysicalPlan, context: StatementContext) -> bool:
 
 
 def sink_partitions(plan: PhysicalPlan, context: StatementContext) -> int:
-    """The number of partitions of the sink's topic: PARTITIONS, else that of the leftmost source's topic."""
+    """The number of partitions of the sink's topic: PARTITIONS, or that of the leftmost source's topic."""
     if plan.sink.partitions is not None:
         return plan.sink.partitions
     first = plan.sources[0].topic
@@ -77,7 +77,7 @@ def sink_partitions(plan: PhysicalPlan, context: StatementContext) -> int:
 
 
 def _sink_replicas(plan: PhysicalPlan, context: StatementContext) -> int:
-    """REPLICAS of the sink, else those of the leftmost source's topic; -1: the broker's default."""
+    """REPLICAS of the sink, or those of the leftmost source's topic; -1 means the broker's default."""
     if plan.sink.replicas is not None:
         return plan.sink.replicas
     if not context.config["ksql.create.topic.inherit.source.replicas.enabled"]:

@@ -49,7 +49,7 @@ def kept(function: str, row: str, *constants: str, sign: str | None = None) -> s
 def value_row(text: str, type_: SqlType) -> str:
     """Text of the STRUCT of a value, for ``kept``; equal values give equal rows."""
     if isinstance(type_, Map) and not contains_map(type_.value):
-        # entries have an order in Spark, but none that counts
+        # entries have an order in Spark, but it is irrelevant
         text = f"map_from_entries(sort_array(map_entries({text})))"
     return f"struct({text})"
 
