@@ -58,12 +58,12 @@ SERVER_PACKAGES = (
     "use a remote server: ksql-spark URL"
 )
 #: the rules for scripts, for the help
-SCRIPTS = """\ -e, -f, run, a pipe and RUN SCRIPT run statements and commands one by one, in order. They stop
-at the first error and do not undo earlier statements. The error goes to standard error as FILE:LINE:COLUMN:
-message. The exit code is 0 on success, 1 after an error, 2 for wrong options or an unreadable file. Ctrl-C
-stops them, even during a query, with exit code 130; at the prompt, it stops only the current statement of a
-RUN SCRIPT. If standard output is not a terminal, it gets only results.
-"""
+SCRIPTS = """\
+-e, -f, run, a pipe and RUN SCRIPT run statements and commands one by one, in order. They stop at the first
+error and do not undo earlier statements. The error goes to standard error as FILE:LINE:COLUMN: message. The
+exit code is 0 on success, 1 after an error, 2 for wrong options or an unreadable file. Ctrl-C stops them,
+even during a query, with exit code 130; a RUN SCRIPT typed at the prompt continues after it. If standard
+output is not a terminal, it gets only results."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -247,6 +247,6 @@ def test_a_topic_that_is_made_again_ends_who_reads_it(
         while not some.is_live:
             some.read(0.1)
         admin.ids["made_again"] = "another"
-        with pytest.raises(KsqlError, match="made again"):
+        with pytest.raises(KsqlError, match="deleted and recreated"):
             while True:
                 some.read(0.1)

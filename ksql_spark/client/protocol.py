@@ -314,7 +314,7 @@ def sending(url: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def reading(url: str) -> Iterator[None]:
-    """Converts httpx's and json's errors within a response of the server at ``url`` to this client's errors."""
+    """Converts errors of httpx and json within a response of the server at ``url`` to our own."""
     try:
         yield
     except (httpx.RequestError, httpx.StreamError, OSError) as error:

@@ -92,8 +92,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="ksql-spark datagen",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description=f"Write generated events to a Kafka topic.\n\nschemas:\n{schemas}",
-        epilog="The same seed gives the same events. Their times are the current time. With --start, times\n"
-        "begin there and advance by the rate, so that every run writes exactly the same.",
+        epilog="The same seed produces the same events, with the current time as their time. With --start, times\n"
+        "begin there and advance with the rate, so that every run writes exactly the same records.",
     )
     parser.add_argument("schema", choices=SCHEMAS, metavar="SCHEMA", help="one of the above")
     parser.add_argument("--topic", help="the topic, created if missing (default: the schema's name)")

@@ -217,10 +217,10 @@ def test_a_stream_that_was_left_goes_on(url: str) -> None:
     ("sql", "token", "why"),
     [
         ("SELECT v FROM events EMIT CHANGES;", "x", "not from this service"),
-        ("SELECT v FROM events EMIT CHANGES;", encode({"items": {0: 0}}), "of another query"),
-        ("SELECT v FROM events EMIT CHANGES;", encode({"events": {0: 1_000_000}}), "made anew"),
-        ("SELECT v FROM events EMIT CHANGES;", encode({"events": {0: -1}}), "made anew"),
-        ("SELECT v FROM events EMIT CHANGES;", encode({"events": {99: 0}}), "made anew"),
+        ("SELECT v FROM events EMIT CHANGES;", encode({"items": {0: 0}}), "to another query"),
+        ("SELECT v FROM events EMIT CHANGES;", encode({"events": {0: 1_000_000}}), "was recreated"),
+        ("SELECT v FROM events EMIT CHANGES;", encode({"events": {0: -1}}), "was recreated"),
+        ("SELECT v FROM events EMIT CHANGES;", encode({"events": {99: 0}}), "was recreated"),
         ("SELECT v, COUNT(*) FROM events GROUP BY v EMIT CHANGES;", encode({"events": {0: 0}}), "one record"),
     ],
 )

@@ -94,15 +94,15 @@ def test_parameters_are_found_where_they_are(text: str, values: Any, expected: s
     [
         ("SELECT ? FROM t;", [], "1 parameters, but got 0 values"),
         ("SELECT 1 FROM t;", [1], "0 parameters, but got 1 values"),
-        ("SELECT ? FROM t;", {"a": 1}, "either"),
-        ("SELECT :a FROM t;", [1], "either"),
+        ("SELECT ? FROM t;", {"a": 1}, "one or the other"),
+        ("SELECT :a FROM t;", [1], "one or the other"),
         ("SELECT :a FROM t;", {}, ":a has no value"),
         ("SELECT :a FROM t;", {"a": 1, "b": 2}, "no parameter :b"),
-        ("SELECT ? FROM t;", [[1]], "has to be null"),
-        ("SELECT ? FROM t;", [[1] * 1000], r"cannot be \[1, 1, 1, 1, 1, 1, \.\.\.\]: it has"),
-        ("SELECT ? FROM t;", [float("nan")], "has to be null"),
-        ("SELECT ? FROM t;", [2**63], "has to be null"),
-        ("SELECT ? FROM t;", [b"x"], "has to be null"),
+        ("SELECT ? FROM t;", [[1]], "must be null"),
+        ("SELECT ? FROM t;", [[1] * 1000], r"cannot be \[1, 1, 1, 1, 1, 1, \.\.\.\]: it must"),
+        ("SELECT ? FROM t;", [float("nan")], "must be null"),
+        ("SELECT ? FROM t;", [2**63], "must be null"),
+        ("SELECT ? FROM t;", [b"x"], "must be null"),
     ],
 )
 def test_values_that_do_not_fit_are_refused(text: str, values: Any, reason: str) -> None:

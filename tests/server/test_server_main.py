@@ -96,7 +96,7 @@ def test_its_log_names_properties_that_change_nothing(run, tmp_path: Path) -> No
     process.process.send_signal(signal.SIGTERM)
     assert process.end()[0] == 0
     log = (tmp_path / "data" / "logs" / "server.log").read_text()
-    assert "Property 'ksql.metastore.backup.location' changes nothing" in log
+    assert "Property 'ksql.metastore.backup.location' has no effect" in log
     assert "ksql.service.id" not in log
 
 

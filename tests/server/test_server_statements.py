@@ -64,7 +64,7 @@ def test_missing_member_is_named(client: AppClient) -> None:
 def test_wrong_member_is_named(client: AppClient) -> None:
     response = client.post("/ksql", json={"ksql": "x", "commandSequenceNumber": "soon"})
     assert response.status_code == 400
-    assert 'Member "commandSequenceNumber" of the request body is wrong' in response.json()["message"]
+    assert 'Member "commandSequenceNumber" of the request body is invalid' in response.json()["message"]
 
 
 def test_body_must_be_an_object(client: AppClient) -> None:
@@ -108,8 +108,8 @@ def test_properties_that_change_nothing_are_warned_of(client: AppClient) -> None
     first, second = client.post("/ksql", json=body).json()
     assert first["warnings"] == [
         {
-            "message": "Property 'ksql.streams.num.standby.replicas' changes nothing: "
-            "ksqlDB has it, but nothing reads it here."
+            "message": "Property 'ksql.streams.num.standby.replicas' has no effect: "
+            "ksql-spark accepts it for compatibility with ksqlDB."
         }
     ]
     assert second["warnings"] == []

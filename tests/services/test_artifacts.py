@@ -117,7 +117,7 @@ def test_progress_counts_only_what_is_not_in_ivys_cache(tmp_path):
             "certificate is not trusted",
         ),
         ("problem while downloading: invalid sha1: checksum", "wrong checksum"),
-        ("Server access error at url http://h/a.pom (Connect timed out)", "answer in time"),
+        ("Server access error at url http://h/a.pom (Connect timed out)", "respond in time"),
         ("nothing said", "it does not have them"),
     ],
 )

@@ -37,7 +37,7 @@ def test_files_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[
     worker = tmp_path / "worker.properties"
     worker.touch()
     assert connect_command.main(["standalone", str(worker), str(tmp_path / "none")]) == 1
-    assert f"connect: The file {tmp_path / 'none'} cannot be read." in capsys.readouterr().err
+    assert f"connect: Cannot read the file {tmp_path / 'none'}." in capsys.readouterr().err
 
 
 def test_where_connectors_are_installed(

@@ -103,7 +103,7 @@ def test_a_start_that_fails_fails_its_statement_and_no_other(
     cluster = make()
     worker.fails = True
     for _ in range(2):
-        with pytest.raises(KsqlError, match="did not start: signal 9"):
+        with pytest.raises(KsqlError, match="did not start: it was ended by signal 9"):
             cluster.client()
     worker.fails = False
     assert cluster.client() is worker.client and worker.starts == 3
@@ -119,10 +119,12 @@ def test_it_is_started_again_and_says_why_meanwhile(
     until(cluster.last_seen)
     worker.may_start.clear()
     worker.running = False
-    assert "has ended: signal 9" in str(cluster.problem())  # at once, whoever notices first
+    assert "has ended: it was ended by signal 9" in str(cluster.problem())  # at once, whoever notices first
     with pytest.raises(KsqlError) as caught:
         cluster.client()
-    assert "has ended: signal 9" in caught.value.message and "there.log" in caught.value.message
+    assert (
+        "has ended: it was ended by signal 9" in caught.value.message and "there.log" in caught.value.message
+    )
     assert "It is restarting." in str(cluster.problem())
     assert cluster.last_seen()["c"]["status"]["tasks"] == [{"id": 0, "state": "UNASSIGNED"}]
     worker.fails = True

@@ -158,5 +158,5 @@ def test_an_unknown_story(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_properties_of_the_server(server) -> None:
     assert demo._property(Client(server.url), "bootstrap.servers") == "127.0.0.1:9092"
-    with pytest.raises(demo.DemoProblem, match=r"has no no\.such"):
+    with pytest.raises(demo.DemoProblem, match=r"needs no\.such"):
         demo._property(Client(server.url), "no.such")

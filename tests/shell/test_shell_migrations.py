@@ -51,7 +51,7 @@ def test_new_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     config = folder / "ksql-migrations.properties"
     assert config.read_text() == "ksql.server.url=http://localhost:8088\n"
     assert (folder / "migrations").is_dir()
-    assert f"Made {config}" in capsys.readouterr().out
+    assert f"Created {config}" in capsys.readouterr().out
     assert main(["new-project", str(folder), "http://localhost:8088"]) == 2
     assert "is there already" in capsys.readouterr().err
 
@@ -221,7 +221,7 @@ def test_a_claim_is_taken_over_once() -> None:
     ("text", "message"),
     [
         ("SET 'a' 'b';", r":1:1: Syntax: SET 'property' = 'value';"),
-        ("\n DEFINE x = 5;", r":2:2: DEFINE is written"),
+        ("\n DEFINE x = 5;", r":2:2: Syntax: DEFINE"),
         ("CREATE TYPE a AS INT;\n  SELECT 1;", r"V000001__x.sql:2:3: A migration cannot contain SELECT"),
         ("run script 'x.sql';", r":1:1: A migration cannot contain RUN"),
         ("help", r":1:1: A migration cannot contain HELP"),

@@ -106,7 +106,7 @@ def test_a_script_without_errors(way: Way, server: LiveServer, tmp_path: Path) -
     ("text", "message"),
     [
         ("SHOW TOPICS;\nSET 'nonsense' = '1';", "2:1: Not recognizable as ksql, streams"),
-        ("SHOW TOPICS;\n  DEFINE v = 1;", "2:3: DEFINE is written: "),
+        ("SHOW TOPICS;\n  DEFINE v = 1;", "2:3: Syntax: DEFINE "),
         ("SHOW TOPICS;\noutput nonsense;", "2:1: Unknown output format 'nonsense'"),
         ("SHOW TOPICS;\nRUN SCRIPT '/no/such';", "2:1: Cannot read /no/such: "),
         ("SHOW TOPICS;\nPRINT NOWHERE;", "2:7: Source does not exist: NOWHERE."),

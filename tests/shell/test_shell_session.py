@@ -68,7 +68,7 @@ def test_unknown_property_is_not_set(session: Session) -> None:
 def test_set_shows_what_the_server_warns_of_once(session: Session, err: io.StringIO) -> None:
     run(session, "SET 'num.standby.replicas' = '8';")
     told = err.getvalue()
-    assert told.startswith("WARNING: Property 'num.standby.replicas' changes nothing")
+    assert told.startswith("WARNING: Property 'num.standby.replicas' has no effect")
     run(session, "SHOW TOPICS; SHOW STREAMS;")
     assert err.getvalue() == told
 
@@ -90,7 +90,7 @@ def test_variables_are_shown_and_forgotten(
 
 
 def test_a_wrong_define_has_a_place(session: Session, engine: FakeEngine) -> None:
-    with pytest.raises(Failure, match="DEFINE is written") as caught:
+    with pytest.raises(Failure, match="Syntax: DEFINE") as caught:
         run(session, "SHOW TOPICS;\nDEFINE v = 1;")
     assert caught.value.place == (2, 1)
     assert texts(engine) == ["SHOW TOPICS;"]

@@ -73,7 +73,7 @@ def test_parts() -> None:
     ],
 )
 def test_wrong_form_says_the_right_one(parts, text: str) -> None:
-    with pytest.raises(StatementProblem, match="is written: "):
+    with pytest.raises(StatementProblem, match="Syntax: "):
         parts(text)
 
 

@@ -52,8 +52,8 @@ def test_a_file_of_tests(path: Path) -> None:
     [
         ("CREATE STREAM a;\n", "no --@test precedes this statement"),
         ("\n--@expected.error: x\n", ":2: no --@test precedes this line"),
-        ("--@test: a\n--@expect.error: x\n", ":2: --@expect.error is not known"),
-        ("-- nothing\n", "there is no test"),
+        ("--@test: a\n--@expect.error: x\n", ":2: unknown directive --@expect.error"),
+        ("-- nothing\n", "no tests found"),
         ("DROP STREAM a;\n--@test: a\n", ":1: no --@test precedes this statement"),
     ],
 )
