@@ -256,20 +256,20 @@ def jvm_frozen(run: Run) -> None:
 
 
 def server_killed(run: Run) -> None:
-    """kill -9 of the server and all its processes; it is started again."""
+    """kill -9 of the server and all its processes, then a restart."""
     run.server.crash()
     run.start_server()
 
 
 def server_alone_killed(run: Run) -> None:
-    """kill -9 of the server's Python alone; it is started again."""
+    """kill -9 of only the server's Python process, then a restart."""
     run.server.process.kill()
     run.server.process.wait()
     run.start_server()
 
 
 def server_stopped(run: Run) -> None:
-    """A planned stop of the server; it is started again."""
+    """A planned stop of the server, then a restart."""
     _stop(run)
     run.start_server()
 
@@ -280,7 +280,7 @@ def server_frozen(run: Run) -> None:
 
 
 def broker_killed(run: Run) -> None:
-    """kill -9 of the broker; it is started again after 2 s."""
+    """kill -9 of the broker; it restarts after 2 s."""
     pid = run.broker.pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
@@ -309,21 +309,21 @@ def queries_paused(run: Run) -> None:
 
 
 def worker_killed(run: Run) -> None:
-    """kill -9 of the processes that run functions in Python."""
+    """kill -9 of the processes that run Python functions."""
     with contextlib.suppress(LookupError):  # there is none where no record came yet
         for pid in run.processes("udf_worker"):
             os.kill(pid, signal.SIGKILL)
 
 
 def registry_killed(run: Run) -> None:
-    """kill -9 of the embedded schema registry, then of Spark's JVM, which has the schemas."""
+    """kill -9 of the embedded schema registry, then of Spark's JVM, which caches the schemas."""
     for pid in run.processes("quarkus-run.jar"):
         os.kill(pid, signal.SIGKILL)
     jvm_killed(run)
 
 
 def network_cut(run: Run) -> None:
-    """Nothing passes between the server and the broker for 20 s."""
+    """No network traffic between the server and the broker for 20 s."""
     with run.broker.proxy.cut():
         time.sleep(FROZEN_S)
 
@@ -346,7 +346,7 @@ def clock_jumped(run: Run) -> None:
 
 
 def garbage(run: Run) -> None:
-    """Records on the inputs that cannot be read: no JSON, cut off, wrong types, deep, binary."""
+    """Unreadable input records: not JSON, truncated, wrong types, deeply nested, binary."""
     for value in (
         b"garbage{", b"", b"\xff\xfe\x00", b'{"ID": 1, "V"', b'{"ID": "x", "V": 1}', b"[" * 5000,
         b'{"ID": 1, "V": 1e999999999}', b'{"ID": 99999999999999999999, "V": 1}',
@@ -361,7 +361,7 @@ def tombstones(run: Run) -> None:
 
 
 def big_statement(run: Run) -> None:
-    """A statement of 50 MB, which is refused."""
+    """A statement of 50 MB, which is rejected."""
     body = b'{"ksql": "SELECT ' + b"1, " * 17_000_000 + b'1;"}'
     try:
         answer = httpx.post(f"{run.server.url}/ksql", content=body, timeout=TIMEOUT_S)
@@ -376,7 +376,7 @@ def _address(run: Run) -> tuple[str, int]:
 
 
 def connections(run: Run) -> None:
-    """10,000 connections that say nothing, for 3 s."""
+    """10,000 silent connections for 3 s."""
     opened = []
     try:
         for _ in range(10_000):
@@ -391,7 +391,7 @@ def connections(run: Run) -> None:
 
 
 def slow_loris(run: Run) -> None:
-    """200 requests that send a byte of their head every 0.5 s, and one whose body does not end, for 5 s."""
+    """200 requests that send a header byte every 0.5 s, and one with an endless body, for 5 s."""
     slow = [socket.create_connection(_address(run), timeout=5) for _ in range(200)]
     endless = socket.create_connection(_address(run), timeout=5)
     try:
@@ -410,7 +410,7 @@ def slow_loris(run: Run) -> None:
 
 
 def command_log_garbage(run: Run) -> None:
-    """Records in the command topic that are not commands; the server is stopped and started again."""
+    """Invalid records in the command topic, then a restart of the server."""
     producer = RecordProducer(run.servers)
     (topic,) = (t for t in _topics(run) if t.endswith("_command_topic"))
     for value in (b"garbage{", None, b'{"version": 1}', run.numbers.randbytes(200)):
@@ -480,7 +480,7 @@ def offsets_flipped(run: Run) -> None:
 
 
 def views_damaged(run: Run) -> None:
-    """kill -9 of the server, its views overwritten, and a start."""
+    """kill -9 of the server, its views overwritten, then a restart."""
     run.server.crash()
     folder = run.data_dir / "views"
     shutil.rmtree(folder, ignore_errors=True)
@@ -490,7 +490,7 @@ def views_damaged(run: Run) -> None:
 
 
 def partitions_added(run: Run) -> None:
-    """Partitions are added to all topics that are sent to; queries that stop for that are rebuilt."""
+    """Partitions are added to all input topics; queries that stop are rebuilt."""
     run.scene.flush()
     admin = AdminClient({"bootstrap.servers": run.servers, "log_level": 0})
     there = admin.list_topics(timeout=TIMEOUT_S).topics
@@ -505,7 +505,7 @@ def partitions_added(run: Run) -> None:
 
 
 def slow_clients(run: Run) -> None:
-    """50 clients of push queries from the beginning that read nothing, for 5 s."""
+    """50 push clients that start from the beginning and read nothing, for 5 s."""
     process = psutil.Process(run.server.process.pid)
     before = process.memory_info().rss
     with contextlib.ExitStack() as clients:
@@ -519,7 +519,7 @@ def slow_clients(run: Run) -> None:
 
 
 def own_broker_killed(run: Run) -> None:
-    """kill -9 of the server's own broker, which the server starts again."""
+    """kill -9 of the embedded broker, which the server restarts."""
     (pid,) = (pid for pid in run.processes("kafka.Kafka") if not _is_shell(pid))
     os.kill(pid, signal.SIGKILL)
     began = time.monotonic()
@@ -560,7 +560,7 @@ def memory_exceeded(run: Run) -> None:
 
 
 def negative_times(run: Run) -> None:
-    """Records whose event time is negative among the others; then kill -9 of Spark's JVM, or nothing."""
+    """Records with negative event times among the others; then kill -9 of Spark's JVM, or nothing."""
     for number in (-1, -run.numbers.randrange(1, 1 << 62), -(1 << 63)):
         for key in KEYS:
             run.scene.spoil(b'{"ID": %d, "V": 1}' % number, key.encode(), "timed")
@@ -570,7 +570,7 @@ def negative_times(run: Run) -> None:
 
 
 def compacted(run: Run) -> None:
-    """Tables' topics are compacted while queries read them, are paused, or the server is away."""
+    """Tables' topics are compacted while queries read them or are paused, or while the server is down."""
     admin = AdminClient({"bootstrap.servers": run.servers, "log_level": 0})
     topics = [f"{name}{n}" for n in run.scene.partitions for name in ("names", "SUMS", "DIGITS")]
     at_once = {
@@ -628,7 +628,7 @@ _OTHER = {
 
 
 def schemas_changed(run: Run) -> None:
-    """An incompatible schema on the subject that a query writes, and records with it; a restart, or none."""
+    """An incompatible schema, and records with it, on the subject that a query writes; a restart, or none."""
     port = (run.data_dir / "registry" / "registry.port").read_text().strip()
     url = f"http://127.0.0.1:{port}/apis/ccompat/v7"
     body = {"schema": json.dumps(_OTHER)}
@@ -662,7 +662,7 @@ def _put(url: str, compatibility: str) -> None:
 
 
 def registry_away(run: Run) -> None:
-    """The registry refuses connections, or is silent, while the server starts and for 20 s more."""
+    """The registry refuses connections or does not respond while the server starts and for 20 s more."""
     assert run.registry is not None
     how = run.numbers.choice(("refuses", "is silent"))
     run.server.crash()
@@ -676,7 +676,7 @@ def registry_away(run: Run) -> None:
 
 
 def terminated(run: Run) -> None:
-    """TERMINATE of queries, at once a crash, a stop or nothing, and the same queries once more."""
+    """TERMINATE of queries, directly followed by a crash, a stop or nothing, then the same queries again."""
     names = ("BRIEF", "AGAIN")
     ended = [query for name in names for query in _queries(run, name)]
     run.server.execute("".join(f"TERMINATE {query};" for query in ended))
@@ -697,14 +697,14 @@ def terminated(run: Run) -> None:
 
 
 def connect_killed(run: Run) -> None:
-    """kill -9 of the Connect worker, which reads a file into a query, and writes the results into another."""
+    """kill -9 of the Connect worker, which reads a file for a query and writes the results into another."""
     for pid in run.processes("org.apache.kafka.connect.cli"):
         os.kill(pid, signal.SIGKILL)
     run.scene.send(50)
 
 
 def clients_come_and_go(run: Run) -> None:
-    """20 clients at a time of push queries, which read a little, or nothing, and go, for 15 s."""
+    """20 push clients at a time that read a little or nothing and disconnect, for 15 s."""
     process = psutil.Process(run.server.process.pid)
     before = process.memory_info().rss
     end = time.monotonic() + 15
