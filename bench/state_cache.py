@@ -25,7 +25,7 @@ from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
 from ksql_spark.entities.commands import CommandStatusEntity
 from ksql_spark.kafka.producer import RecordProducer
-from ksql_spark.spark.state_cache import bound_cache
+from ksql_spark.spark.jvm import bound_cache
 
 STREAM = (
     "CREATE STREAM events (k STRING KEY, n BIGINT)"

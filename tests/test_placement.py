@@ -18,6 +18,7 @@ from ksql_spark.kafka.membership import Note
 from ksql_spark.runtime.cluster import placement
 from ksql_spark.runtime.cluster import rebalancing as moves
 from ksql_spark.runtime.cluster.placement import SLOTS, Placement, Slots
+from ksql_spark.spark import jvm
 
 TIMEOUT_S = 60.0
 
@@ -180,7 +181,7 @@ def test_a_fault_in_leaving_the_group_is_told(
         raise TypeError("'JavaObject' object is not callable")
 
     monkeypatch.setattr(one, "_session", lambda: None)
-    monkeypatch.setattr(placement, "remove_member", faulty)
+    monkeypatch.setattr(jvm, "remove_member", faulty)
     assert not one.forget("group", "a")
     (record,) = caplog.records
     assert record.levelname == "ERROR" and "not callable" in caplog.text

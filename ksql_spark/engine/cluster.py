@@ -29,7 +29,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.cluster.placement import Placement
 from ksql_spark.runtime.inserts import column_name, encode_key
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.spark.partitions import partition_of
+from ksql_spark.spark import jvm
 from ksql_spark.statements import Services
 
 log = logging.getLogger(__name__)
@@ -203,7 +203,7 @@ class Cluster:
             raise KsqlError("SOURCE_UNKNOWN", kind="Table", name=table)
         encoded = encode_key(source, services.registry, key)
         partitions = services.admin.require_topic(source.topic).partitions
-        of_key = partition_of(services.spark.session(), encoded or b"", partitions)
+        of_key = jvm.partition_of(services.session(), encoded or b"", partitions)
         writers = [
             q for q in services.queries.all() if not q.is_transient and q.plan.sink.name == source.name
         ]

@@ -47,7 +47,6 @@ from ksql_spark.logical.nodes import (
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.planner import check_runnable, lower_transient
-from ksql_spark.runtime.errors import is_jvm_gone
 from ksql_spark.runtime.inserts import RowInserter, column_name
 from ksql_spark.runtime.queries.definition import QueryDefinition
 from ksql_spark.runtime.queries.managed import ManagedQuery
@@ -63,6 +62,7 @@ from ksql_spark.runtime.reading.shared_queries import TOKENS, SharedQueries, Sha
 from ksql_spark.runtime.reading.topic_feeds import Feeds
 from ksql_spark.runtime.reading.view import View
 from ksql_spark.security.authorization import ALL_RIGHTS, Rights, Role, check_source, check_statement
+from ksql_spark.spark import jvm
 from ksql_spark.statements import Services, StatementContext
 from ksql_spark.statements.query_start import start_offsets
 
@@ -109,7 +109,7 @@ def _restarting_said() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if is_jvm_gone(error):
+        if jvm.is_gone(error):
             raise KsqlError("SPARK_RESTARTING") from None
         raise
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-
-from py4j.protocol import Py4JError, Py4JJavaError
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.security.masking import masked
+from ksql_spark.spark import jvm
 
 USER, SYSTEM, UNKNOWN = "USER", "SYSTEM", "UNKNOWN"
 
@@ -61,8 +58,8 @@ class QueryError:
 
 def classify(error: BaseException | None) -> str:
     """The type of a failure, by its innermost cause that matches: USER, SYSTEM or UNKNOWN."""
-    for cause in reversed(list(_causes(error))):
-        text = f"{getattr(cause, 'condition', '')} {type(cause).__name__} {_text(cause)}"
+    for cause in reversed(list(jvm.causes(error))):
+        text = f"{getattr(cause, 'condition', '')} {type(cause).__name__} {jvm.text_of(cause)}"
         if _OF_USERS.search(text):
             return USER
         if _OF_SYSTEMS.search(text):
@@ -93,49 +90,25 @@ def reason(error: BaseException) -> str:
 
 
 def job_failure(error: BaseException) -> KsqlError:
-    """INTERNAL with the cause of a failed job in the JVM: its innermost exception that is not Java's own."""
-    if isinstance(error, Py4JJavaError):
-        with contextlib.suppress(Exception):  # the JVM may be gone
-            said = cause = error.java_exception
-            while (cause := cause.getCause()) is not None:
-                if not cause.getClass().getName().startswith("java."):
-                    said = cause
-            error = RuntimeError(said.getMessage() or said.toString())
+    """INTERNAL with what ended a job in the JVM: its innermost exception that is not Java's own."""
+    if (said := jvm.innermost_message(error)) is not None:
+        error = RuntimeError(said)
     return KsqlError("INTERNAL", reason=reason(error).removesuffix("."))
 
 
-def is_jvm_gone(error: BaseException) -> bool:
-    """Whether a call to the JVM failed because the JVM has exited, rather than raised an exception."""
-    return isinstance(error, (Py4JError, ConnectionError)) and not isinstance(error, Py4JJavaError)
-
-
 def data_loss(error: BaseException | None) -> str | None:
-    """The loss that a reader must not ignore (Losses.java); None if the failure has another cause."""
-    for cause in _causes(error):
-        if found := _DATA_LOST.search(_text(cause)):
+    """What a reader has lost that must not go on without it (Losses.java); None: the failure is another."""
+    for cause in jvm.causes(error):
+        if found := _DATA_LOST.search(jvm.text_of(cause)):
             return found.group(1)
     return None
 
 
 def is_partitions_changed(error: BaseException | None) -> bool:
-    """Whether a query failed because a topic has gained partitions since the query was planned."""
-    return any(_PARTITIONS_CHANGED.search(_text(cause)) for cause in _causes(error))
+    """Whether a query has failed because a topic has got more partitions than it was planned for."""
+    return any(_PARTITIONS_CHANGED.search(jvm.text_of(cause)) for cause in jvm.causes(error))
 
 
 def is_state_unreadable(error: BaseException) -> bool:
-    """Whether a query failed because Spark cannot read its checkpoint."""
-    return any(_STATE_UNREADABLE.search(_text(cause)) for cause in _causes(error))
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and its causes, including those that PySpark passes on from the JVM."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        error = getattr(error, "_cause", None) or error.__cause__
-
-
-def _text(error: BaseException) -> str:
-    # the stack trace names the exceptions that Spark has merged into one message
-    return f"{getattr(error, '_desc', error)} {getattr(error, '_stackTrace', '')}"
+    """Whether a query has failed because Spark cannot read what its checkpoint has."""
+    return any(_STATE_UNREADABLE.search(jvm.text_of(cause)) for cause in jvm.causes(error))

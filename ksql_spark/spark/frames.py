@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +13,7 @@ from ksql_spark.functions import lowering
 from ksql_spark.physical.distribution import ONE_TASK, Tasks
 from ksql_spark.physical.steps import EVENT_TIME
 from ksql_spark.schema import ROWPARTITION, ROWTIME
-from ksql_spark.spark.java_classes import java_class
+from ksql_spark.spark import jvm
 from ksql_spark.spark.processing_log import QueryLog
 from ksql_spark.types import quote_identifier
 
@@ -150,9 +149,7 @@ class Transformations:
             AnalysisException: as DataFrame's methods.
             IllegalArgumentException: a text is not Spark SQL.
         """
-        session = self._below.sparkSession
-        transformations = java_class(session._jvm, "org.ksqlspark.task.Transformations")
-        return DataFrame(transformations.apply(self._below._jdf, json.dumps(self._texts)), session)
+        return jvm.transformed(self._below, self._texts)
 
 
 def configure(

@@ -6,11 +6,10 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.spark.java_classes import java_class
+from ksql_spark.spark import jvm
 from ksql_spark.storage import Folder
 
 log = logging.getLogger(__name__)
@@ -77,16 +76,7 @@ class HadoopFolder:
             OSError: the store does not do it, or Spark's JVM is gone.
             KsqlError: NOT_READY, SPARK_RESTARTING.
         """
-        session = self._session()
-        jvm: Any = session._jvm
-        try:
-            settings = session.sparkContext._jsc.hadoopConfiguration()
-            folder = java_class(jvm, "org.ksqlspark.state.StateFolder")(self._uri, settings)
-            return getattr(folder, method)(*arguments)
-        except Py4JJavaError as error:
-            raise OSError(str(error.java_exception.getMessage() or error.java_exception)) from error
-        except Py4JError as error:
-            raise OSError("Spark's JVM does not answer") from error
+        return jvm.call_folder(self._session(), self._uri, method, *arguments)
 
 
 __all__ = ["HadoopFolder"]

@@ -18,9 +18,8 @@ from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, STREAM_TIME
 from ksql_spark.schema import ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Schema
-from ksql_spark.spark import sources
+from ksql_spark.spark import jvm, sources
 from ksql_spark.spark.frames import Context, Transformations, event_time_column, named, quoted
-from ksql_spark.spark.java_classes import java_class
 from ksql_spark.types import BIGINT, BOOLEAN, INTEGER, SqlType
 
 #: a record's headers as bytes; most have none
@@ -109,11 +108,6 @@ def _key_ddl(types: Sequence[SqlType]) -> str:
     return ", ".join(f"c{i} {spark_type(t)}" for i, t in enumerate(types))
 
 
-def _operators(context: Context) -> Any:
-    """The JVM's KeyedOperators."""
-    return java_class(context.session._jvm, "org.ksqlspark.state.KeyedOperators")
-
-
 def _operator(
     context: Context, name: str, inputs: Sequence[DataFrame], *arguments: Any, state: Mapping[str, str]
 ) -> Transformations:
@@ -125,7 +119,7 @@ def _operator(
     both = inputs[0]
     for other in inputs[1:]:
         both = both.unionAll(other)
-    done = DataFrame(getattr(_operators(context), name)(both._jdf, *arguments), context.session)
+    done = jvm.keyed_operator(name, both, *arguments)
     headers = f"{_unpacked('h', _HEADERS_DDL)}.h"
     columns = ["k", "l", "r", "ws", "we", named("ts", ROWTIME), named(headers, FORWARDED_HEADERS)]
     return Transformations(done).select(*columns, named("task", ROWPARTITION), named("st", STREAM_TIME))
@@ -366,11 +360,8 @@ def aggregate(
     side = _Side(_grouped(step, rows, context).frame(), types)
     window = step.window_spec if isinstance(step, steps.StreamWindowedAggregate) else None
     idle_ms = step.idle_ms if isinstance(step, steps.StreamWindowedAggregate) else 0
-    template = _empty(context, side.ddl).selectExpr(*output)
-    aggregator = _operators(context).aggregator(template._jdf, step.having is not None)
-    layout = aggregator.layout()
-    # by index: the end of a Java iterator is an exception, which takes dozens of calls to the JVM
-    buffers = [layout[i] for i in range(len(layout))]
+    template = jvm.empty_frame(context.session, side.ddl).selectExpr(*output)
+    aggregator, buffers = jvm.aggregator(template, step.having is not None)
     for part, buffer in zip([*map(str, step.aggregates), "HAVING"], buffers, strict=False):
         if buffer:  # HAVING rarely has a buffer of its own
             state[f"buffer of {part}"] = buffer
@@ -573,13 +564,3 @@ def foreign_key_latest(
         side = "__l" if column.name in left else "__r"
         columns.append(named(names.get(column.name, f"{side}.{quoted(column.name)}"), column.name))
     return done.select(*columns, *_PASSED_THROUGH, NULL_VALUE).frame()
-
-
-def _empty(context: Context, ddl: str) -> DataFrame:
-    """An empty frame with these columns, which the optimizer cannot see to be empty."""
-    session = context.session
-    jvm = session._jvm
-    assert jvm is not None
-    rows = session._jsparkSession.emptyDataFrame().javaRDD()
-    schema = java_class(jvm, "org.apache.spark.sql.types.StructType").fromDDL(ddl)
-    return DataFrame(session._jsparkSession.createDataFrame(rows, schema), session)

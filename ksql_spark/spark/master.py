@@ -12,11 +12,11 @@ import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import SparkSession
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.spark import jvm
 
 #: task slots of a local master that says nothing about them: a slot is a thread, and idle ones cost nothing
 LOCAL_SLOTS = 512
@@ -108,8 +108,7 @@ def _bytes(memory: str) -> int:
 
 def most_results(session: SparkSession) -> int:
     """The most bytes that all tasks of a batch may hand back to the driver; 0: any number."""
-    context: Any = session.sparkContext._jsc.sc()
-    return int(context.conf().getSizeAsBytes(MAX_RESULTS))
+    return jvm.bytes_setting(session, MAX_RESULTS)
 
 
 def environment(master: str, spark_jars: Path, java_home: Path, home: Path) -> dict[str, str]:
@@ -145,12 +144,6 @@ def environment(master: str, spark_jars: Path, java_home: Path, home: Path) -> d
     return found
 
 
-def slots(session: SparkSession) -> int:
-    """How many tasks the executors that are there now can run at once."""
-    context: Any = session.sparkContext._jsc.sc()
-    return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
-
-
 def await_executors(
     session: SparkSession, report: Callable[[str], None], timeout_s: float = EXECUTORS_S
 ) -> None:
@@ -160,7 +153,7 @@ def await_executors(
         KsqlError: SPARK_NO_EXECUTORS.
     """
     deadline = time.monotonic() + timeout_s
-    while (found := slots(session)) == 0:
+    while (found := jvm.task_slots(session)) == 0:
         if time.monotonic() >= deadline:
             raise KsqlError("SPARK_NO_EXECUTORS", master=session.sparkContext.master, seconds=int(timeout_s))
         time.sleep(_POLL_S)

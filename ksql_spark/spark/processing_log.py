@@ -10,9 +10,8 @@ import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from ksql_spark.errors import KsqlError
@@ -20,15 +19,15 @@ from ksql_spark.expressions import Expression
 from ksql_spark.functions.lowering import lower_reporting
 from ksql_spark.functions.spark_text import string
 from ksql_spark.physical.steps import NULL_VALUE
-from ksql_spark.spark.java_classes import java_class
-from ksql_spark.spark.traffic import Traffic, forget, jvm_figures, traffic
+from ksql_spark.spark import jvm
+from ksql_spark.spark.traffic import Traffic, traffic
 from ksql_spark.types import quote_identifier
 
 #: settings of a query's session that operators read (KeyedOperator.java)
 LOG_SETTING, QUERY_SETTING = "spark.ksql.log", "spark.ksql.query"
 
 #: how calls fail whose JVM has ended, or has not started yet
-JVM_ERRORS = (Py4JError, OSError, KsqlError)
+JVM_ERRORS = (jvm.JvmError, OSError, KsqlError)
 #: columns of the stream over the log: JSON of ProcessingLog.java
 STREAM_COLUMNS = """
   logger VARCHAR, level VARCHAR, time BIGINT,
@@ -151,26 +150,23 @@ class ProcessingLog:
         self._topic = topic
         self._client = client
         self._shows_rows = shows_rows
-        self._opened: Any = None
+        self._opened: SparkSession | None = None
 
     def open(self, session: SparkSession) -> None:
         """Use the JVM of ``session`` from now on, as when it was restarted; counts start anew."""
-        self._opened = session._jvm
+        self._opened = session
         if self._topic is not None:
-            settings = java_class(self._jvm, "java.util.HashMap")()
-            for key, value in self._client.items():
-                settings.put(key, value)
-            self._log.open(self._name, self._topic, settings)
+            jvm.open_log(session, self._name, self._topic, self._client)
 
     @property
-    def _jvm(self) -> Any:
+    def _session(self) -> SparkSession:
         if self._opened is None:
             raise KsqlError("NOT_READY")
         return self._opened
 
     @property
-    def _log(self) -> Any:
-        return java_class(self._jvm, "org.ksqlspark.log.ProcessingLog")
+    def _log(self) -> jvm.JavaLog:
+        return jvm.processing_logs(self._session)
 
     @property
     def has_topic(self) -> bool:
@@ -206,21 +202,21 @@ class ProcessingLog:
     def traffic(self) -> dict[str, Traffic]:
         """What each query reads and writes, by its id; nothing while the JVM is started again."""
         try:
-            return traffic(self._jvm, self._name)
+            return traffic(self._session, self._name)
         except JVM_ERRORS:
             return {}
 
     def jvm_figures(self) -> dict[str, float]:
         """Figures about the JVM; none while it is started again."""
         try:
-            return jvm_figures(self._jvm)
+            return jvm.figures(self._session)
         except JVM_ERRORS:
             return {}
 
     def forget(self, query: str) -> None:
         """A query is no more."""
         with contextlib.suppress(*JVM_ERRORS):
-            forget(self._jvm, self._name, query)
+            jvm.forget_traffic(self._session, self._name, query)
 
     def close(self) -> None:
         """Write the entries that are still queued, then close the log."""

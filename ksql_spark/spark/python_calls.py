@@ -19,8 +19,8 @@ from ksql_spark.functions import user
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.physical.steps import Step
+from ksql_spark.spark import jvm
 from ksql_spark.spark.frames import named, quoted
-from ksql_spark.spark.java_classes import java_class
 from ksql_spark.spark.processing_log import QueryLog
 
 #: functions whose later arguments may not be evaluated at all
@@ -66,13 +66,13 @@ def compute(step: Step, inputs: Sequence[DataFrame], log: QueryLog | None = None
 def end_workers(session: Callable[[], SparkSession], folder: str) -> None:
     """End the idle worker processes of a server; ``folder``: its folder of user functions."""
     with contextlib.suppress(Exception):  # the JVM may be gone, and the workers with it
-        java_class(session()._jvm, "org.ksqlspark.python.PythonWorker").end(folder)
+        jvm.end_python_workers(session(), folder)
 
 
 def _add(done: Computed, calls: Sequence[Call], log: QueryLog | None) -> None:
     given = done.texts
     frame = done.frame
-    ddl = frame._jdf.schema().toDDL()
+    ddl = jvm.ddl_of(frame)
     packed = [named(f"ksql.pack(struct({', '.join(map(quoted, frame.columns))}))", "v")]
     functions, arguments = [], []
     for i, call in enumerate(calls):
@@ -80,9 +80,7 @@ def _add(done: Computed, calls: Sequence[Call], log: QueryLog | None) -> None:
         packed.append(named(f"ksql.pack(named_struct({members}))", f"c{i}"))
         functions.append(user.code_of(call.function))
         arguments.append(", ".join(f"c{n} {spark_type(a.type)}" for n, a in enumerate(call.arguments)))
-    session = frame.sparkSession
-    batches = java_class(session._jvm, "org.ksqlspark.python.PythonBatches")
-    made = DataFrame(batches.apply(frame.selectExpr(*packed)._jdf, functions, arguments), session)
+    made = jvm.python_batches(frame.selectExpr(*packed), functions, arguments)
     parts = [named(f"ksql.{quoted(f'unpack:{ddl}')}(v)", "__v")]
     columns = [named(f"__v.{quoted(c)}", c) for c in frame.columns]
     for i, call in enumerate(calls):

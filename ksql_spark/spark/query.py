@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from ksql_spark.physical.steps import REALTIME
-from ksql_spark.spark.java_classes import java_class
+from ksql_spark.spark import jvm
 from ksql_spark.storage import Folder
 
 #: pause between two checks whether a batch is committed
@@ -49,7 +49,7 @@ class SparkQuery:
         feeds: str | None = None,
         slots: int = 1,
     ) -> None:
-        self._source: Any = java_class(session._jvm, "org.ksqlspark.kafka.DrainableSource")
+        self._runs = jvm.runs(session)
         self._query = query
         self.slots = slots
         self._run_id = run_id
@@ -78,7 +78,7 @@ class SparkQuery:
     def drain(self) -> None:
         """Stop reading; stop() then waits until what was read is committed."""
         if self._last is None:
-            self._last = int(self._source.drain(self._run_id))
+            self._last = int(self._runs.drain(self._run_id))
 
     def stop(self, timeout_s: float = 0.0) -> bool:
         """Stop it; after drain(), once what was read is committed. Callable from any thread, more than once.
@@ -97,7 +97,7 @@ class SparkQuery:
                     self._was_done = self._wait(timeout_s)
                 finally:
                     self._query.stop()
-                    self._source.release(self._run_id, self._feeds)
+                    self._runs.release(self._run_id, self._feeds)
             return self._was_done
 
     def _wait(self, timeout_s: float) -> bool:
@@ -113,6 +113,6 @@ class SparkQuery:
 
     def _is_done(self, last: int) -> bool:
         if not self._is_realtime:
-            return bool(self._source.isDrained(self._run_id))
+            return bool(self._runs.isDrained(self._run_id))
         # Spark commits stateless queries in another thread, after the next batch has begun
         return max((int(name) for name in self._commits.names() if name.isdecimal()), default=-1) >= last

@@ -10,7 +10,6 @@ import contextlib
 import logging
 import os
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
@@ -20,19 +19,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
-from pyspark import SparkConf, SparkContext
-from pyspark.sql import SparkSession, SQLContext
+from pyspark import SparkConf
+from pyspark.sql import SparkSession
 
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions.spark_text import SESSION_SETTINGS
 from ksql_spark.services import artifacts, java
 from ksql_spark.services.class_archive import ClassArchive
-from ksql_spark.spark import master
-from ksql_spark.spark.heap import HeapUse
-from ksql_spark.spark.java_classes import java_class
+from ksql_spark.spark import jvm, master
 
 log = logging.getLogger(__name__)
 
@@ -244,17 +241,13 @@ class SparkProcess:
         self.work_dir.mkdir(parents=True, exist_ok=True)
         self._clean()  # what a killed run left
         (self.work_dir / "tmp").mkdir()
-        # a failed call is reported where it is made; Py4J also logs each with a stack trace, by both loggers
-        logging.getLogger("py4j").setLevel(logging.CRITICAL)
-        logging.getLogger().addFilter(_is_not_from_py4j)  # once, however often it is added
+        jvm.silence()
         more = self._file_system_jars()
         class_path = _class_path(jars)
         archive = self._archive = _archive(class_path)
         port, secret = self._launch(class_path, more, archive)
-        os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
-        os.environ["PYSPARK_GATEWAY_SECRET"] = secret
         os.environ["PYSPARK_PYTHON"] = sys.executable
-        try:
+        with jvm.joined(port, secret):
             conf = SparkConf().setMaster(master.url(self.master)).setAppName("ksql-spark")
             warehouse = (self.work_dir / "warehouse").as_uri()
             for name, value in {
@@ -283,8 +276,6 @@ class SparkProcess:
                 raise KsqlError("SPARK_FAILED", reason=reason, log=self.work_dir / "spark.log") from error
             if not master.is_local(self.master):
                 master.await_executors(self.session, report)
-        finally:
-            del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
         return self.session
 
     def class_archive(self, report: Callable[[str], None] = lambda text: None) -> ClassArchive:
@@ -346,8 +337,7 @@ class SparkProcess:
         session = self.session
         if session is None or not self.is_alive:
             return False
-        jvm: Any = session._jvm
-        return int(java_class(jvm, "java.lang.System").currentTimeMillis()) > 0
+        return jvm.now_ms(session) > 0
 
     def kill_if_frozen(self) -> None:
         """Kill a JVM that runs but does not answer within ANSWER_S, so that calls of it fail at once."""
@@ -355,25 +345,19 @@ class SparkProcess:
             log.error("Spark's process does not answer; it is killed")
             self.kill()
 
-    def heap(self) -> HeapUse | None:
+    def heap(self) -> jvm.HeapUse | None:
         """How the heap of the JVM is used; nothing while there is no JVM."""
-        spare = self._spare_heap()
-        return None if spare is None else HeapUse(*spare.use())
+        session = self.session
+        return None if session is None or not self.is_alive else jvm.heap_use(session)
 
     def collect_garbage(self) -> None:
         """Let the JVM look through its whole heap while everything goes on, and give back what is not needed.
 
         Returns when it has. Does nothing while there is no JVM.
         """
-        spare = self._spare_heap()
-        if spare is not None:
-            spare.giveBack()
-
-    def _spare_heap(self) -> Any:
         session = self.session
-        if session is None or not self.is_alive:
-            return None
-        return java_class(session._jvm, "org.ksqlspark.memory.SpareHeap")
+        if session is not None and self.is_alive:
+            jvm.give_back_heap(session)
 
     def kill(self) -> None:
         """End the JVM at once, if there is one."""
@@ -417,7 +401,7 @@ class SparkProcess:
                 "pyspark-shell",
             ]
             environment = os.environ | {
-                "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address),
+                jvm.ADDRESS_FILE: str(address),
                 "SPARK_CONNECT_MODE": "0",
                 # without it, RocksDB's allocations get a heap for each of the many threads
                 "MALLOC_ARENA_MAX": "2",
@@ -444,10 +428,7 @@ class SparkProcess:
                     keeper.join(5)  # it has the reason
                     raise KsqlError("SPARK_FAILED", reason=reason, log=printed)
                 time.sleep(0.01)
-            with address.open("rb") as info:
-                (port,) = struct.unpack("!i", info.read(4))
-                (length,) = struct.unpack("!i", info.read(4))
-                return port, info.read(length).decode()
+            return jvm.address_in(address)
 
     def stop(self) -> None:
         """Stop the session and the JVM; safe to call at any time, more than once.
@@ -456,13 +437,9 @@ class SparkProcess:
         """
         session, self.session = self.session, None
         if session is not None:
-            if not self.is_alive:
-                session.sparkContext._jsc = None  # so PySpark does not try to stop it, and warn
-            gateway = SparkContext._gateway
-            calls = [session.stop] if gateway is None else [session.stop, gateway.shutdown]
-            if not _ends_within(STOP_S, *calls):
+            if not _ends_within(STOP_S, *jvm.endings(session, is_alive=self.is_alive)):
                 self.kill()
-            _forget_jvm()
+            jvm.forget()
         if self._process is not None:
             if self._process.stdin:
                 self._process.stdin.close()
@@ -496,10 +473,6 @@ def _class_path(jars: list[Path]) -> list[Path]:
     return [*jars, *sorted(of_pyspark, key=lambda jar: (not jar.name.startswith("spark-"), jar.name))]
 
 
-def _is_not_from_py4j(record: logging.LogRecord) -> bool:
-    return Path(record.pathname).parent.name != "py4j"
-
-
 def _keep(stream: IO[bytes], file: Path) -> None:
     """Write what comes to a file, of which the latest part is kept, until the stream ends."""
     handler = RotatingFileHandler(file, maxBytes=PRINTED_BYTES, backupCount=1, encoding="utf-8")
@@ -521,11 +494,3 @@ def _ends_within(timeout_s: float, *calls: Callable[[], object]) -> bool:
     thread.start()
     thread.join(timeout_s)
     return not thread.is_alive()
-
-
-def _forget_jvm() -> None:
-    """Let PySpark, which keeps its JVM in class variables, forget a JVM that is gone or is to go."""
-    SparkContext._gateway = SparkContext._jvm = None
-    SparkContext._active_spark_context = None
-    SparkSession._instantiatedSession = SparkSession._activeSession = None
-    SQLContext._instantiatedContext = None

@@ -13,8 +13,8 @@ from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, REALTIME, STREAM_TIME
 from ksql_spark.schema import ROWPARTITION, WINDOWEND, WINDOWSTART
+from ksql_spark.spark import jvm
 from ksql_spark.spark.frames import event_time_column, quoted
-from ksql_spark.spark.java_classes import java_class
 from ksql_spark.spark.processing_log import LOG_SETTING, QUERY_SETTING, QueryLog
 from ksql_spark.spark.query import SparkQuery, new_run_id
 from ksql_spark.spark.sources import (
@@ -226,8 +226,7 @@ def start(
         if interval_ms:
             session.conf.set("spark.sql.streaming.pollingDelay", f"{interval_ms}ms")
     query = writer.start()
-    # the next batches take over the first one's optimized plan (KeptPlan.java)
-    java_class(session._jvm, "org.ksqlspark.task.KeptPlan").keep(query._jsq)
+    jvm.keep_plan(session, query)
     return SparkQuery(session, query, run, mode, checkpoint, feeds, slots)
 
 

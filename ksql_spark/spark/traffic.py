@@ -1,12 +1,14 @@
-"""What queries read and write, and how Spark's JVM does: figures of Traffic.java and JvmFigures.java."""
+"""What queries read and write: the figures of Traffic.java."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ksql_spark.spark.java_classes import java_class
+from pyspark.sql import SparkSession
+
+from ksql_spark.spark import jvm
 
 #: Traffic.java says so where no record waits
 _NONE = 2**63 - 1
@@ -68,9 +70,9 @@ class Traffic(NamedTuple):
     odd_ms: int | None = None
 
 
-def traffic(jvm: Any, server: str) -> dict[str, Traffic]:
+def traffic(session: SparkSession, server: str) -> dict[str, Traffic]:
     """The figures of all queries of a server by their ids; ``server``: the name of its processing log."""
-    found = json.loads(str(java_class(jvm, "org.ksqlspark.kafka.Traffic").report(server)))
+    found = json.loads(jvm.traffic_report(session, server))
     bounds = tuple(bound / 1000 for bound in found["bounds"])
 
     def times(sums: list[int]) -> Times:
@@ -87,14 +89,3 @@ def traffic(jvm: Any, server: str) -> dict[str, Traffic]:
         )
         for query, one in found["queries"].items()
     }
-
-
-def forget(jvm: Any, server: str, query: str) -> None:
-    """Forget the figures of a query that is no more."""
-    java_class(jvm, "org.ksqlspark.kafka.Traffic").forget(server, query)
-
-
-def jvm_figures(jvm: Any) -> dict[str, float]:
-    """Figures about the JVM by their names in JvmFigures.java."""
-    found: dict[str, float] = json.loads(str(java_class(jvm, "org.ksqlspark.cluster.JvmFigures").report()))
-    return found

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from pyspark.sql import SparkSession
 
-from ksql_spark.spark.java_classes import java_class
+from ksql_spark.spark import jvm
 from ksql_spark.spark.processing_log import LOG_SETTING, QUERY_SETTING
 from ksql_spark.spark.sinks import BATCH_BYTES, BATCH_LINGER_MS, ONE_REQUEST
 
@@ -41,7 +40,7 @@ def open_transactions(
         most_bytes: the size of the largest record that the sink's topic takes; None: not known.
 
     Raises:
-        PySparkException, Py4JJavaError: Kafka refuses it, or does not answer.
+        PySparkException, JvmError: Kafka refuses it, or does not answer.
     """
     given = int(producer.get("max.request.size", _MAX_BYTES))
     limit = given if most_bytes is None else min(given, most_bytes)
@@ -56,15 +55,8 @@ def open_transactions(
         "max.request.size": str(max(given, _MAX_BYTES)),
         "transactional.id": transactional_id,
     }
-    jvm: Any = session._jvm
-    java_class(jvm, "org.ksqlspark.transaction.TransactionalProducer").open(
-        run,
-        commits,
-        settings,
-        limit,
-        session.conf.get(LOG_SETTING, ""),
-        session.conf.get(QUERY_SETTING, ""),
-    )
+    log, query = (session.conf.get(name, "") or "" for name in (LOG_SETTING, QUERY_SETTING))
+    jvm.open_transactions(session, run, commits, settings, limit, log, query)
     for name, value in {
         "spark.ksql.run": run,
         "spark.sql.streaming.checkpointFileManagerClass": "org.ksqlspark.transaction.TransactionalFiles",
@@ -74,5 +66,4 @@ def open_transactions(
 
 def release(session: SparkSession, run: str) -> None:
     """Abort the transaction of a run that did not start, and close its producer."""
-    jvm: Any = session._jvm
-    java_class(jvm, "org.ksqlspark.kafka.DrainableSource").release(run, "")
+    jvm.runs(session).release(run, "")

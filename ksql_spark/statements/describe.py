@@ -38,7 +38,7 @@ from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.reading.results import schema_info
 from ksql_spark.security.masking import masked, masked_values
-from ksql_spark.spark.state_cache import cache_use
+from ksql_spark.spark import jvm
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 from ksql_spark.statements.context import Action, Immediate, Services, StatementContext, uses_of
 from ksql_spark.statements.listing import field_info, running_queries, time_warnings
@@ -192,7 +192,7 @@ def _statistics(writers: Sequence[ManagedQuery], services: Services) -> Iterator
             yield f"State of {query.id}: {entries} entries, {kept} bytes at {sizes[-1].at}"
     if has_state:
         with contextlib.suppress(KsqlError):  # Spark is being started
-            used, bound = cache_use(services.spark.process.running_session)
+            used, bound = jvm.cache_use(services.spark.running_session)
             yield f"State cache, shared by all queries: {used} of {bound} bytes"
 
 

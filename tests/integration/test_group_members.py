@@ -12,7 +12,7 @@ from confluent_kafka import Consumer
 from py4j.protocol import Py4JJavaError
 
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.spark.groups import remove_member
+from ksql_spark.spark.jvm import remove_member
 from ksql_spark.spark.session import SparkProcess
 
 pytestmark = pytest.mark.kafka

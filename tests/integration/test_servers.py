@@ -20,7 +20,6 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.runtime.cluster.state_owner import OWNER_FILE
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.spark.java_classes import java_class
 from ksql_spark.spark.session import SparkProcess
 from tests.integration import fake_spark
 
@@ -89,7 +88,7 @@ def start_with_spark(
         engine.stop()
     # queries of other tests write without being a member's
     session: Any = spark_process.session
-    java_class(session._jvm, "org.ksqlspark.ownership.Ownership").release()
+    session._jvm.org.ksqlspark.ownership.Ownership.release()
 
 
 Start = Callable[[str], Engine]

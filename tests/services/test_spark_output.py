@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ksql_spark.spark import session
+from ksql_spark.spark import jvm, session
 from ksql_spark.spark.session import LOG_SETTINGS
 
 
@@ -57,4 +57,4 @@ def test_what_is_printed_is_kept_up_to_a_size(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize("folder, is_kept", [("py4j", False), ("runtime", True)])
 def test_what_py4j_logs_of_failed_calls_is_left_out(folder: str, is_kept: bool) -> None:
     record = logging.LogRecord("root", logging.ERROR, f"/{folder}/java_gateway.py", 1, "failed", (), None)
-    assert session._is_not_from_py4j(record) == is_kept
+    assert jvm._is_not_from_py4j(record) == is_kept

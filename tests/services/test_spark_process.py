@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.spark import session
+from ksql_spark.spark import jvm, session
 from ksql_spark.spark.session import SparkProcess
 
 
@@ -43,8 +43,8 @@ def spark(process: subprocess.Popen[bytes], tmp_path: Path, monkeypatch: pytest.
     frozen: Any = Frozen(process)
     monkeypatch.setattr(session, "STOP_S", 0.01)
     monkeypatch.setattr(session, "ANSWER_S", 0.01)
-    monkeypatch.setattr(session, "_forget_jvm", lambda: None)  # of other tests
-    monkeypatch.setattr(session.SparkContext, "_gateway", None)
+    monkeypatch.setattr(jvm, "forget", lambda: None)  # of other tests
+    monkeypatch.setattr(jvm.SparkContext, "_gateway", None)
     return SparkProcess(tmp_path, session=frozen, _process=process)
 
 

@@ -228,9 +228,7 @@ def test_there_is_an_answer_of_each_kind() -> None:
 def test_bodies_are_as_they_were(
     make_world: Callable[..., World], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "ksql_spark.engine.cluster.partition_of", lambda session, key, partitions: partitions - 1
-    )
+    monkeypatch.setattr("ksql_spark.spark.jvm.partition_of", lambda session, key, partitions: partitions - 1)
     found = "".join(settled(line) + "\n" for line in answers(make_world, tmp_path))
     if os.environ.get("ANSWERS") == "write":
         FILE.write_text(found, encoding="utf-8")

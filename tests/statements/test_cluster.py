@@ -69,7 +69,7 @@ def test_which_partition_has_a_key_and_who_writes_it(
         encoded.append(key)
         return partitions - 1
 
-    monkeypatch.setattr("ksql_spark.engine.cluster.partition_of", partition_of)
+    monkeypatch.setattr("ksql_spark.spark.jvm.partition_of", partition_of)
     world = make_world()
     world.run(STATEMENTS)
     cluster = Cluster(world.services)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from ksql_spark.runtime.driver.heap_monitor import LONGEST_S, QUIET_LOOKS, QUIET_S, HeapMonitor
-from ksql_spark.spark.heap import HeapUse
+from ksql_spark.spark.jvm import HeapUse
 
 MB = 2**20
 

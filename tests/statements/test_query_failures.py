@@ -12,9 +12,10 @@ import pytest
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime.errors import classify, is_jvm_gone, reason
+from ksql_spark.runtime.errors import classify, reason
 from ksql_spark.runtime.queries import watcher as query_watcher
 from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.spark import jvm
 from tests.statements.world import FakeSparkQuery, World
 
 TIMEOUT_S = 20.0
@@ -40,7 +41,7 @@ class FromJava(Exception):
     ],
 )
 def test_the_end_of_the_jvm_is_no_failure_of_a_query(error: Exception, is_gone: bool) -> None:
-    assert is_jvm_gone(error) == is_gone
+    assert jvm.is_gone(error) == is_gone
 
 
 @pytest.mark.parametrize(

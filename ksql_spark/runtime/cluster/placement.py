@@ -25,8 +25,7 @@ from ksql_spark.kafka.membership import Member, Membership, Mode, Note, members,
 from ksql_spark.runtime.cluster.rebalancing import SMOOTHING_S, Costs, Whereabouts, next_move, parse_register
 from ksql_spark.runtime.command_log import command_topic
 from ksql_spark.runtime.errors import reason
-from ksql_spark.spark import ownership
-from ksql_spark.spark.groups import remove_member
+from ksql_spark.spark import jvm
 from ksql_spark.spark.processing_log import JVM_ERRORS
 
 log = logging.getLogger(__name__)
@@ -274,8 +273,8 @@ class Placement:
     def stamp(self) -> Any:
         """As Holder.stamp: on the JVM's clock."""
         try:
-            return ownership.stamp(self._session())
-        except JVM_ERRORS:  # it is restarting
+            return jvm.ownership_stamp(self._session())
+        except JVM_ERRORS:  # it is being started again
             return None
         except Exception:  # the member stays, and its queries end
             log.exception("could not read the JVM's clock")
@@ -286,8 +285,8 @@ class Placement:
         if stamp is None:
             return
         try:
-            ownership.confirm(self._session(), stamp, seconds)
-        except JVM_ERRORS:  # it is restarting
+            jvm.confirm_ownership(self._session(), stamp, seconds)
+        except JVM_ERRORS:  # it is being started again
             pass
         except Exception:  # as above
             log.exception("could not tell the JVM which queries it may write for")
@@ -295,7 +294,7 @@ class Placement:
     def forget(self, group: str, instance: str) -> bool:
         """As Holder.forget: with the JVM's client."""
         try:
-            remove_member(self._session(), self._jvm_settings(), group, instance)
+            jvm.remove_member(self._session(), self._jvm_settings(), group, instance)
             return True
         except JVM_ERRORS as error:  # the JVM is gone, or Kafka refuses
             log.warning(

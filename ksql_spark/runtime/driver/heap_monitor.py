@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable
 
-from ksql_spark.spark.heap import HeapUse
+from ksql_spark.spark.jvm import HeapUse
 
 #: how long after the last change of the runs to collect, seconds: the first collection finds what Spark can
 #: remove, the second one frees it

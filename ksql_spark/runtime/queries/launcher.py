@@ -24,7 +24,7 @@ from ksql_spark.runtime.queries import exactly_once
 from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
 from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
-from ksql_spark.spark import master, sinks
+from ksql_spark.spark import jvm, master, sinks
 from ksql_spark.spark.build import build
 from ksql_spark.spark.frames import Context, configure, task_numbers
 from ksql_spark.spark.processing_log import ProcessingLog, QueryLog
@@ -213,7 +213,7 @@ class Launcher:
         session = self._session()
         if master.is_local(str(session.sparkContext.master)):
             return
-        total = master.slots(session)
+        total = jvm.task_slots(session)
         free = total - sum(run.slots for run in self._runs() if run.is_active)
         if needed > free:
             what = f"Query {query.id}"

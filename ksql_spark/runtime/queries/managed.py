@@ -10,12 +10,13 @@ from typing import Any
 
 from ksql_spark.logical.nodes import PersistentQuery, PushQuery
 from ksql_spark.physical.steps import PhysicalPlan
-from ksql_spark.runtime.errors import QueryError, is_jvm_gone
+from ksql_spark.runtime.errors import QueryError
 from ksql_spark.runtime.queries import exactly_once
 from ksql_spark.runtime.queries.backoff import Retries
 from ksql_spark.runtime.queries.definition import QueryDefinition
 from ksql_spark.runtime.queries.states import Lifecycle, State
 from ksql_spark.runtime.queries.topics import QueryTopics
+from ksql_spark.spark import jvm
 from ksql_spark.spark.query import SparkQuery
 
 
@@ -141,7 +142,7 @@ def log_failure(logger: logging.Logger, text: str, query: ManagedQuery, error: E
         query: the query.
         error: its cause.
     """
-    if is_jvm_gone(error):
+    if jvm.is_gone(error):
         logger.error(f"{text}: Spark does not answer", query.id, extra={"query": query.id})
     else:
         logger.error(text, query.id, exc_info=error, extra={"query": query.id})

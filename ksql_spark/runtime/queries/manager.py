@@ -17,7 +17,7 @@ from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.transactions import fence
 from ksql_spark.runtime.cluster.placement import Placement
-from ksql_spark.runtime.errors import SYSTEM, classify, is_jvm_gone, reason
+from ksql_spark.runtime.errors import SYSTEM, classify, reason
 from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
 from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
@@ -25,6 +25,7 @@ from ksql_spark.runtime.queries.removals import PendingRemovals
 from ksql_spark.runtime.queries.runs import QueryRuns
 from ksql_spark.runtime.queries.states import Event, State, TransitionRefused
 from ksql_spark.runtime.queries.watcher import QueryWatcher
+from ksql_spark.spark import jvm
 from ksql_spark.spark.processing_log import Counts, ProcessingLog
 from ksql_spark.spark.traffic import Traffic
 from ksql_spark.storage import Folder
@@ -139,8 +140,8 @@ class QueryManager:
             self._runs.start_rest(query)
 
     def _did_not_go_on(self, query: ManagedQuery, cause: Exception) -> None:
-        """As QueryRuns needs it: also ends the running parts of the query."""
-        if not is_jvm_gone(cause):  # otherwise the supervisor will notice it
+        """As QueryRuns needs it: what runs of the query ends, too."""
+        if not jvm.is_gone(cause):  # else the supervisor will notice it
             self._runs.drain_and_end(query)
         self.failed(query, cause)
 

@@ -18,7 +18,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import EndOffsets
 from ksql_spark.physical.distribution import waits_for
 from ksql_spark.physical.steps import EXACTLY_ONCE
-from ksql_spark.runtime.errors import USER, QueryError, is_jvm_gone
+from ksql_spark.runtime.errors import USER, QueryError
 from ksql_spark.runtime.queries import exactly_once
 from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
 from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
@@ -27,6 +27,7 @@ from ksql_spark.runtime.queries.managed import ManagedQuery, internal_topics, lo
 from ksql_spark.runtime.queries.session_rows import delete_session_rows
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.queries.topics import Loss, QueryTopics
+from ksql_spark.spark import jvm
 from ksql_spark.spark.processing_log import ProcessingLog
 
 log = logging.getLogger(__name__)
@@ -331,9 +332,9 @@ class QueryRuns:
                 self._not_stopped(query, error)
 
     def _not_stopped(self, query: ManagedQuery, error: Exception) -> None:
-        """Report that a Spark query could not be stopped; if the JVM is gone, nothing runs any more."""
-        if not is_jvm_gone(error) and not self._closing.is_set():
-            log_failure(log, "query %s was not stopped properly", query, error)
+        """Tell that a Spark query could not be stopped; where the JVM has gone, nothing runs any more."""
+        if not jvm.is_gone(error) and not self._closing.is_set():
+            log_failure(log, "query %s was not stopped as it should be", query, error)
 
     def stop_timeout_s(self) -> float:
         """How long queries may take to finish what they have read."""

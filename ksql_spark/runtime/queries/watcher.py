@@ -12,7 +12,6 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin, TopicIdentity
 from ksql_spark.runtime.errors import (
     data_loss,
-    is_jvm_gone,
     is_partitions_changed,
     is_state_unreadable,
     reason,
@@ -24,6 +23,7 @@ from ksql_spark.runtime.queries.removals import PendingRemovals
 from ksql_spark.runtime.queries.runs import QueryRuns
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.queries.topics import QueryTopics, all_names
+from ksql_spark.spark import jvm
 
 log = logging.getLogger(__name__)
 
@@ -134,9 +134,9 @@ class QueryWatcher:
             self._check(query)
         except Exception as error:
             if self._closing.is_set() or self._manager.is_spark_gone:
-                return  # Spark is stopping as well, or is restarting with all queries
-            log_failure(log, "could not watch query %s", query, error)
-            if not is_jvm_gone(error):  # otherwise the supervisor will notice it
+                return  # Spark is stopping as well, or is started again with all queries
+            log_failure(log, "query %s cannot be watched", query, error)
+            if not jvm.is_gone(error):  # else the supervisor will notice it
                 self._runs.drain_and_end(query)
             self._manager.failed(query, error)
         finally:

@@ -28,7 +28,7 @@ from ksql_spark.runtime.reading.results import QueryStream, Row, Rows, api_value
 from ksql_spark.runtime.reading.view import StoredRow
 from ksql_spark.runtime.reading.views import Views
 from ksql_spark.schema import Column
-from ksql_spark.spark import batch
+from ksql_spark.spark import batch, jvm
 
 log = logging.getLogger(__name__)
 
@@ -99,8 +99,7 @@ class BatchResult(QueryStream):
         self._closed.set()
         if self._worker.is_alive():
             with contextlib.suppress(Exception):  # the JVM may be gone
-                # including jobs that have not started yet
-                self._session.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(self.query_id)
+                jvm.cancel_jobs(self._session, self.query_id)
         with contextlib.suppress(queue.Empty):
             while True:
                 self._pieces.get_nowait()

@@ -10,7 +10,6 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from ksql_spark.expressions import Literal
@@ -36,6 +35,7 @@ from ksql_spark.runtime.reading.row_decoding import READERS, is_plain, rows_of
 from ksql_spark.runtime.reading.view import PAGE_ROWS, StoredRow, View
 from ksql_spark.schema import Column
 from ksql_spark.schema_registry import SchemaRegistry
+from ksql_spark.spark import jvm
 from ksql_spark.spark.build import build
 from ksql_spark.spark.evaluate import evaluate, evaluate_rows
 from ksql_spark.spark.frames import Context, quoted
@@ -161,7 +161,7 @@ def run_on_stream(
             values = serde.decode(bytes(record[0]))
             if values is not None:
                 rows.append(Row([api_value(v, c.type) for v, c in zip(values[1:], columns, strict=True)]))
-    except Py4JError as error:
+    except jvm.JvmError as error:
         raise job_failure(error) from error
     del rows[:offset]
     done = "Limit Reached" if limit is not None and len(rows) >= limit else "Query Completed"

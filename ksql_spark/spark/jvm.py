@@ -1,0 +1,446 @@
+"""The bridge to Spark's JVM: what the engine calls there beyond PySpark's own methods, with types.
+
+Only this module knows Py4J and the members that PySpark keeps to itself; tests/test_borrowed.py lists them.
+Other modules import it by its name: ``jvm.partition_of(session, key, 12)``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+from weakref import WeakKeyDictionary
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark import SparkContext
+from pyspark.sql import DataFrame, SparkSession, SQLContext
+from pyspark.sql.streaming.query import StreamingQuery
+
+#: the environment's variable with the file to which the JVM writes the address of its gateway
+ADDRESS_FILE = "_PYSPARK_DRIVER_CONN_INFO_PATH"
+_ADDRESS = ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET")
+
+#: how long Kafka may take to forget a member of a group
+_GROUP_TIMEOUT_MS = 5000
+
+#: classes of the JVM that were looked up, by the view of the JVM that Py4J gives
+_KNOWN: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+
+
+def _class(session: SparkSession, name: str) -> Any:
+    """A class of the JVM; ``name``: with its package, as ``org.example.Name``.
+
+    ``jvm.org.example.Name`` asks the JVM about each part of the name, which looks for a class ``org`` in all
+    of its jars; this asks once, for the whole name.
+
+    Raises:
+        JvmError: there is no such class, or no such JVM any more.
+    """
+    known = _KNOWN.setdefault(session._jvm, {})
+    found = known.get(name)
+    if found is None:
+        found = known[name] = getattr(session._jvm, name)
+    return found
+
+
+def _map(session: SparkSession, entries: Mapping[str, str]) -> Any:
+    """A HashMap."""
+    made = _class(session, "java.util.HashMap")()
+    for key, value in entries.items():
+        made.put(key, value)
+    return made
+
+
+def _context(session: SparkSession) -> Any:
+    """Spark's context, as Scala has it."""
+    return session.sparkContext._jsc.sc()
+
+
+# -- errors ------------------------------------------------------------------------------------------------
+
+#: a call of the JVM has failed: Java has raised something, or there is no JVM any more
+JvmError = Py4JError
+
+
+def is_gone(error: BaseException) -> bool:
+    """Whether a call of the JVM has failed because the JVM ended: Java itself has raised nothing."""
+    return isinstance(error, (Py4JError, ConnectionError)) and not isinstance(error, Py4JJavaError)
+
+
+def innermost_message(error: BaseException) -> str | None:
+    """What the innermost exception says that Java raised and that is not Java's own; None: there is none."""
+    if not isinstance(error, Py4JJavaError):
+        return None
+    with contextlib.suppress(Exception):  # the JVM may be gone
+        said = cause = error.java_exception
+        while (cause := cause.getCause()) is not None:
+            if not cause.getClass().getName().startswith("java."):
+                said = cause
+        return str(said.getMessage() or said.toString())
+    return None
+
+
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and its causes, including those that PySpark brings from the JVM."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = getattr(error, "_cause", None) or error.__cause__
+
+
+def text_of(error: BaseException) -> str:
+    """What an error says, with its stack trace in the JVM: that names what Spark has put into one message."""
+    return f"{getattr(error, '_desc', error)} {getattr(error, '_stackTrace', '')}"
+
+
+def silence() -> None:
+    """Let Py4J log nothing: failed calls are reported where they are made.
+
+    Py4J logs each with a stack trace, by its own logger and by the root's.
+    """
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_not_from_py4j)  # once, however often it is added
+
+
+def _is_not_from_py4j(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
+
+
+# -- the JVM and its sessions ------------------------------------------------------------------------------
+
+
+class HeapUse(NamedTuple):
+    """The heap at one moment."""
+
+    #: how often new objects were collected since the JVM started
+    collections: int
+    #: bytes that the JVM has taken from the operating system
+    taken: int
+    #: bytes that the last of these collections left; 0 before the first one
+    needed: int
+
+
+def address_in(file: Path) -> tuple[int, str]:
+    """The port and the secret of the gateway of a JVM that was started with ``ADDRESS_FILE``."""
+    with file.open("rb") as info:
+        port, length = struct.unpack("!ii", info.read(8))
+        return port, info.read(length).decode()
+
+
+@contextlib.contextmanager
+def joined(port: int, secret: str) -> Iterator[None]:
+    """Let sessions that are created in this context be those of a JVM that runs already."""
+    os.environ.update(zip(_ADDRESS, (str(port), secret), strict=True))
+    try:
+        yield
+    finally:
+        for name in _ADDRESS:
+            del os.environ[name]
+
+
+def endings(session: SparkSession, *, is_alive: bool) -> Sequence[Callable[[], object]]:
+    """What ends a session, then its JVM; ``is_alive``: whether the JVM runs. ``forget`` is to follow."""
+    if not is_alive:
+        session.sparkContext._jsc = None  # or PySpark tries to stop it, and warns
+    gateway = SparkContext._gateway
+    return [session.stop] if gateway is None else [session.stop, gateway.shutdown]
+
+
+def forget() -> None:
+    """Let PySpark, which keeps its JVM in class variables, forget a JVM that is gone or is to go."""
+    SparkContext._gateway = SparkContext._jvm = None
+    SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+    SQLContext._instantiatedContext = None
+
+
+def now_ms(session: SparkSession) -> int:
+    """The JVM's clock, epoch ms."""
+    return int(_class(session, "java.lang.System").currentTimeMillis())
+
+
+def heap_use(session: SparkSession) -> HeapUse:
+    """How the heap is used."""
+    return HeapUse(*_class(session, "org.ksqlspark.memory.SpareHeap").use())
+
+
+def give_back_heap(session: SparkSession) -> None:
+    """Look through the whole heap while everything goes on, and give back what is not needed."""
+    _class(session, "org.ksqlspark.memory.SpareHeap").giveBack()
+
+
+def figures(session: SparkSession) -> dict[str, float]:
+    """Figures about the JVM by their names in JvmFigures.java."""
+    found: dict[str, float] = json.loads(str(_class(session, "org.ksqlspark.cluster.JvmFigures").report()))
+    return found
+
+
+def bytes_setting(session: SparkSession, name: str) -> int:
+    """A setting of Spark's context that is a size."""
+    return int(_context(session).conf().getSizeAsBytes(name))
+
+
+def task_slots(session: SparkSession) -> int:
+    """How many tasks the executors that are there now can run at once."""
+    context = _context(session)
+    return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
+
+
+def cancel_jobs(session: SparkSession, group: str) -> None:
+    """Cancel the jobs of a group, and those that it has not started yet."""
+    _context(session).cancelJobGroupAndFutureJobs(group)
+
+
+# -- frames ------------------------------------------------------------------------------------------------
+
+
+def transformed(frame: DataFrame, transformations: Sequence[Sequence[str]]) -> DataFrame:
+    """``frame`` with projections and filters that are analysed together (Transformations.java).
+
+    Raises:
+        AnalysisException: as DataFrame's methods.
+        IllegalArgumentException: a text is not Spark SQL.
+    """
+    session = frame.sparkSession
+    made = _class(session, "org.ksqlspark.task.Transformations").apply(
+        frame._jdf, json.dumps(transformations)
+    )
+    return DataFrame(made, session)
+
+
+def ddl_of(frame: DataFrame) -> str:
+    """The columns of a frame, as Spark's DDL."""
+    return str(frame._jdf.schema().toDDL())
+
+
+def empty_frame(session: SparkSession, ddl: str) -> DataFrame:
+    """An empty frame with these columns, which the optimizer cannot see to be empty."""
+    rows = session._jsparkSession.emptyDataFrame().javaRDD()
+    schema = _class(session, "org.apache.spark.sql.types.StructType").fromDDL(ddl)
+    return DataFrame(session._jsparkSession.createDataFrame(rows, schema), session)
+
+
+def keyed_operator(name: str, frame: DataFrame, *arguments: Any) -> DataFrame:
+    """A keyed operator over ``frame``: the method ``name`` of KeyedOperators.java."""
+    session = frame.sparkSession
+    operators = _class(session, "org.ksqlspark.state.KeyedOperators")
+    return DataFrame(getattr(operators, name)(frame._jdf, *arguments), session)
+
+
+def aggregator(template: DataFrame, has_condition: bool) -> tuple[Any, list[str]]:
+    """What computes the aggregates of ``template``'s columns, and the layout of the buffer of each.
+
+    Args:
+        template: an empty frame.
+        has_condition: whether its last column is HAVING's condition.
+
+    Returns:
+        an argument of ``keyed_operator``, and for each aggregate the layout of its buffer.
+    """
+    operators = _class(template.sparkSession, "org.ksqlspark.state.KeyedOperators")
+    made = operators.aggregator(template._jdf, has_condition)
+    layout = made.layout()
+    # by index: the end of a Java iterator is an exception, which takes dozens of calls to the JVM
+    return made, [layout[i] for i in range(len(layout))]
+
+
+def python_batches(frame: DataFrame, functions: Sequence[str], arguments: Sequence[str]) -> DataFrame:
+    """``frame`` with the results of user functions (PythonBatches.java).
+
+    Args:
+        frame: packed rows, then the packed arguments of each function.
+        functions: the code of each.
+        arguments: the columns of each one's arguments, as Spark's DDL.
+    """
+    session = frame.sparkSession
+    batches = _class(session, "org.ksqlspark.python.PythonBatches")
+    return DataFrame(batches.apply(frame._jdf, functions, arguments), session)
+
+
+def end_python_workers(session: SparkSession, folder: str) -> None:
+    """End the idle processes that run the user functions of ``folder``."""
+    _class(session, "org.ksqlspark.python.PythonWorker").end(folder)
+
+
+# -- runs of queries ---------------------------------------------------------------------------------------
+
+
+class Runs(Protocol):
+    """DrainableSource.java: runs by their ids."""
+
+    def drain(self, run: str) -> int:
+        """Read nothing more; the last batch that may have read something."""
+        ...
+
+    def isDrained(self, run: str) -> bool:
+        """Whether a run in micro-batches has ended the batch that ran when it was drained."""
+        ...
+
+    def release(self, run: str, feeds: str) -> None:
+        """Forget a run that was stopped; ``feeds``: the internal topic that it wrote, or nothing."""
+        ...
+
+
+def runs(session: SparkSession) -> Runs:
+    """The runs of all queries of the JVM."""
+    found: Runs = _class(session, "org.ksqlspark.kafka.DrainableSource")
+    return found
+
+
+def keep_plan(session: SparkSession, query: StreamingQuery) -> None:
+    """Let the next batches of a query take over the first one's optimized plan (KeptPlan.java)."""
+    _class(session, "org.ksqlspark.task.KeptPlan").keep(query._jsq)
+
+
+def open_transactions(
+    session: SparkSession,
+    run: str,
+    commits: str,
+    settings: Mapping[str, str],
+    limit: int,
+    log: str,
+    query: str,
+) -> None:
+    """Give a run a producer with transactions (TransactionalProducer.java).
+
+    Args:
+        session: any of the JVM.
+        run: id of the run.
+        commits: the topic of the query's commits.
+        settings: of the producer.
+        limit: the largest record that the sink takes, bytes.
+        log: the processing log's name, or nothing.
+        query: the query's id in that log.
+
+    Raises:
+        PySparkException, JvmError: Kafka refuses it, or does not answer.
+    """
+    producer = _class(session, "org.ksqlspark.transaction.TransactionalProducer")
+    producer.open(run, commits, settings, limit, log, query)
+
+
+class CacheUse(NamedTuple):
+    """Bytes that the caches of all keyed operators hold, and may hold at most (CacheBudget.java)."""
+
+    used: int
+    bound: int
+
+
+def bound_cache(session: SparkSession, most: int) -> None:
+    """Let all caches together hold so many bytes; 0: every access goes to the state store."""
+    _class(session, "org.ksqlspark.state.CacheBudget").shared().bound(most)
+
+
+def cache_use(session: SparkSession) -> CacheUse:
+    """What the caches hold now; each is empty when a batch begins."""
+    budget = _class(session, "org.ksqlspark.state.CacheBudget").shared()
+    return CacheUse(int(budget.used()), int(budget.bound()))
+
+
+class JavaLog(Protocol):
+    """ProcessingLog.java: the processing logs of all servers by their names."""
+
+    def open(self, name: str, topic: str, settings: Any) -> None:
+        """Write entries to a topic; ``settings``: of a producer, as a HashMap."""
+        ...
+
+    def mute(self, name: str, query: str) -> None:
+        """Only count a query's errors."""
+        ...
+
+    def queryFailed(self, name: str, query: str, reason: str) -> None:
+        """Write that a query stopped with an error."""
+        ...
+
+    def of(self, name: str) -> Any:
+        """One log."""
+        ...
+
+    def counts(self, name: str, query: str) -> Sequence[int]:
+        """Unreadable, failed, late and lost records of a query; epoch ms of the last error, or 0."""
+        ...
+
+    def close(self, name: str) -> None:
+        """Write what is queued, then close."""
+        ...
+
+
+def processing_logs(session: SparkSession) -> JavaLog:
+    """The processing logs of the JVM."""
+    found: JavaLog = _class(session, "org.ksqlspark.log.ProcessingLog")
+    return found
+
+
+def open_log(session: SparkSession, name: str, topic: str, settings: Mapping[str, str]) -> None:
+    """Let a processing log write to a topic; ``settings``: of a client of Kafka's."""
+    processing_logs(session).open(name, topic, _map(session, settings))
+
+
+def traffic_report(session: SparkSession, server: str) -> str:
+    """JSON about all queries of a server (Traffic.java); ``server``: the name of its processing log."""
+    return str(_class(session, "org.ksqlspark.kafka.Traffic").report(server))
+
+
+def forget_traffic(session: SparkSession, server: str, query: str) -> None:
+    """Forget the figures of a query that is no more."""
+    _class(session, "org.ksqlspark.kafka.Traffic").forget(server, query)
+
+
+# -- Kafka, other servers and file systems -----------------------------------------------------------------
+
+
+def partition_of(session: SparkSession, key: bytes, partitions: int) -> int:
+    """The partition that Kafka's Java producers choose for a key, of so many."""
+    partitioner = _class(session, "org.apache.kafka.clients.producer.internals.BuiltInPartitioner")
+    return int(partitioner.partitionForKey(bytearray(key), partitions))
+
+
+def remove_member(session: SparkSession, settings: Mapping[str, str], group: str, instance: str) -> None:
+    """Remove a static member of a group, by its ``group.instance.id``: only a client on the JVM can.
+
+    Raises:
+        Exception: of the JVM; Kafka forgets the member after its session.
+    """
+    limit = str(_GROUP_TIMEOUT_MS)
+    limits = {"request.timeout.ms": limit, "default.api.timeout.ms": limit}
+    package = "org.apache.kafka.clients.admin"
+    admin = _class(session, f"{package}.Admin").create(_map(session, {**settings, **limits}))
+    try:
+        members = _class(session, "java.util.HashSet")()
+        members.add(_class(session, f"{package}.MemberToRemove")(instance))
+        options = _class(session, f"{package}.RemoveMembersFromConsumerGroupOptions")
+        admin.removeMembersFromConsumerGroup(group, options(members)).all().get()
+    finally:
+        admin.close()
+
+
+def ownership_stamp(session: SparkSession) -> int:
+    """Now, on the clock by which the JVM knows until when queries may write (Ownership.java)."""
+    return int(_class(session, "org.ksqlspark.ownership.Ownership").now())
+
+
+def confirm_ownership(session: SparkSession, stamp: int, seconds: float) -> None:
+    """Nobody else runs this server's queries until ``seconds`` after ``stamp``."""
+    _class(session, "org.ksqlspark.ownership.Ownership").confirm(stamp, seconds)
+
+
+def call_folder(session: SparkSession, uri: str, method: str, *arguments: str) -> Any:
+    """Call a method of StateFolder.java, for the folder ``uri`` of one of Hadoop's file systems.
+
+    Raises:
+        OSError: the store does not do it, or Spark's JVM is gone.
+    """
+    try:
+        settings = session.sparkContext._jsc.hadoopConfiguration()
+        folder = _class(session, "org.ksqlspark.state.StateFolder")(uri, settings)
+        return getattr(folder, method)(*arguments)
+    except Py4JJavaError as error:
+        raise OSError(str(error.java_exception.getMessage() or error.java_exception)) from error
+    except Py4JError as error:
+        raise OSError("Spark's JVM does not answer") from error
