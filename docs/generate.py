@@ -536,15 +536,15 @@ def _package_doc(package: Path) -> str:
 
 def java() -> str:
     """The packages of the JVM classes with their lines, up to the next hundred; Java's share of all."""
-    packages = sorted(path for path in JAVA.iterdir() if path.is_dir())
+    packages = sorted(info.parent for info in JAVA.rglob("package-info.java"))
     lines = {package: _lines(package.glob("*.java")) for package in packages}
     python = _lines(
         path for name in ("grammar", "ksql_spark", "server", "shell") for path in (ROOT / name).rglob("*.py")
     )
     share = sum(lines.values()) / (sum(lines.values()) + python)
     rows = [
-        (f"`{package.name}`", _package_doc(package), f"{math.ceil(lines[package] / 100) * 100}")
-        for package in packages
+        (f"`{'.'.join(at.relative_to(JAVA).parts)}`", _package_doc(at), f"{math.ceil(lines[at] / 100) * 100}")
+        for at in packages
     ]
     text = f"About {share:.0%} of the product's lines are Java, the rest is Python."
     return f"{text}\n\n{table(('package', 'what it contains', 'lines, up to'), rows)}"

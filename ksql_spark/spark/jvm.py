@@ -208,7 +208,7 @@ def transformed(frame: DataFrame, transformations: Sequence[Sequence[str]]) -> D
         IllegalArgumentException: a text is not Spark SQL.
     """
     session = frame.sparkSession
-    made = _class(session, "org.ksqlspark.task.Transformations").apply(
+    made = _class(session, "org.ksqlspark.internals.task.Transformations").apply(
         frame._jdf, json.dumps(transformations)
     )
     return DataFrame(made, session)
@@ -295,7 +295,7 @@ def runs(session: SparkSession) -> Runs:
 
 def keep_plan(session: SparkSession, query: StreamingQuery) -> None:
     """Let the next batches of a query take over the first one's optimized plan (KeptPlan.java)."""
-    _class(session, "org.ksqlspark.task.KeptPlan").keep(query._jsq)
+    _class(session, "org.ksqlspark.internals.task.KeptPlan").keep(query._jsq)
 
 
 def open_transactions(

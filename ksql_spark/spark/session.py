@@ -91,7 +91,7 @@ SETTINGS: Mapping[str, str] = {
     # the JVM's properties and its own settings in the place of ${env:…}, ${system:…} and ${…}
     "spark.sql.variable.substitute": "false",
     "spark.sql.catalog.ksql": "org.ksqlspark.catalog.KsqlCatalog",
-    "spark.sql.extensions": "org.ksqlspark.task.TaskExtension",
+    "spark.sql.extensions": "org.ksqlspark.internals.task.TaskExtension",
     "spark.sql.shuffle.partitions": "1",
     # Spark's list lacks coalesce, which runs in real time like a projection
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
@@ -107,7 +107,7 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.ui.retainedExecutions": "50",
     # rows of a shuffle are sent by the task that wrote them, when it is about to wait for records. So the
     # threads that would send them only look now and then: every 2 ms cost an idle query 10 mcore
-    "spark.shuffle.manager.incremental": "org.ksqlspark.shuffle.QuietShuffleManager",
+    "spark.shuffle.manager.incremental": "org.ksqlspark.internals.shuffle.QuietShuffleManager",
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "500",
     # Spark makes a buffer of a block for each broadcast variable, a few for each batch; most have some 30 KB.
     # The default of 4 MiB made the heap grow at each checkpoint of many queries

@@ -21,7 +21,7 @@ def numbers(local_spark: Any, tmp_path: Path) -> Iterator[Any]:
     writer = rows.where("value % 2 = 0").select("value").writeStream.format("noop")
     query = writer.option("checkpointLocation", (tmp_path / "checkpoint").as_uri()).start()
     try:
-        assert local_spark._jvm.org.ksqlspark.task.KeptPlan.keep(query._jsq)
+        assert local_spark._jvm.org.ksqlspark.internals.task.KeptPlan.keep(query._jsq)
         yield query
     finally:
         query.stop()

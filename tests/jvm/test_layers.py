@@ -11,16 +11,16 @@ from tests.jvm.tools import PRODUCT
 #: a package may use those of later rows; packages of one row do not use each other
 LAYERS = (
     {"catalog"},
-    {"cluster", "task", "transaction"},
+    {"cluster", "internals.task", "transaction"},
     {"kafka"},
     {"ownership", "python"},
     {"state"},
     {"formats"},
     {"log"},
-    {"functions", "memory", "registry", "shuffle"},
+    {"functions", "internals.kafka", "internals.shuffle", "internals.state", "memory", "registry"},
 )
 OURS = PRODUCT / "org" / "ksqlspark"
-PACKAGES = sorted(folder.name for folder in OURS.iterdir())
+PACKAGES = sorted(".".join(file.parent.relative_to(OURS).parts) for file in OURS.rglob("package-info.java"))
 
 
 def test_each_package_has_a_layer() -> None:
@@ -31,6 +31,6 @@ def test_each_package_has_a_layer() -> None:
 def test_a_package_uses_only_those_below(package: str) -> None:
     number = next(n for n, layer in enumerate(LAYERS) if package in layer)
     below = {name for layer in LAYERS[number + 1 :] for name in layer} | {package}
-    for file in sorted((OURS / package).glob("*.java")):
-        used = set(re.findall(r"org\.ksqlspark\.([a-z]+)", file.read_text(encoding="utf-8")))
+    for file in sorted(OURS.joinpath(*package.split(".")).glob("*.java")):
+        used = set(re.findall(r"org\.ksqlspark\.((?:internals\.)?[a-z]+)", file.read_text(encoding="utf-8")))
         assert used <= below, f"{file.name} uses {', '.join(sorted(used - below))}"

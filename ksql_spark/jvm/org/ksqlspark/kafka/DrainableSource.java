@@ -21,12 +21,10 @@ import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
 import org.apache.spark.sql.connector.read.streaming.ReadLimit;
 import org.apache.spark.sql.connector.read.streaming.SupportsAdmissionControl;
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode;
-import org.apache.spark.sql.kafka010.KafkaSourceOffset;
-import org.apache.spark.sql.kafka010.KafkaSourceProvider;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
-
-import scala.jdk.javaapi.CollectionConverters;
+import org.ksqlspark.internals.kafka.KafkaSource;
+import org.ksqlspark.internals.kafka.SharedAdmin;
 
 import java.util.List;
 import java.util.Map;
@@ -52,7 +50,7 @@ public final class DrainableSource implements TableProvider {
     /** Spark's local property with the number of the batch. */
     static final String BATCH_ID = "streaming.sql.batchId";
 
-    private final KafkaSourceProvider kafka = new KafkaSourceProvider();
+    private final TableProvider kafka = KafkaSource.provider();
 
     /**
      * Drains a run: its readers read nothing from now on.
@@ -197,11 +195,8 @@ public final class DrainableSource implements TableProvider {
             }
             hasLatest = true;
             Offset latest = stream.latestOffset(start, limit);
-            if (latest instanceof KafkaSourceOffset offset) { // further partitions, empty ones too
-                CollectionConverters.asJava(offset.partitionToOffsets())
-                        .keySet()
-                        .forEach(options::check);
-            }
+            // further partitions, empty ones too
+            KafkaSource.partitions(latest).forEach(options::check);
             return latest;
         }
 

@@ -7,8 +7,7 @@ import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
-import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
-import org.apache.spark.sql.kafka010.KafkaOffsetRange;
+import org.ksqlspark.internals.kafka.TopicRange;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -49,19 +48,17 @@ final class TaskConsumers {
         boolean ends = false;
         for (Share share : shares(inputs)) {
             open(share, needsEnds, options.maxIdleMs());
-            ends |=
-                    share.ranges.values().stream()
-                            .anyMatch(r -> r.offsetRange().untilOffset() < Long.MAX_VALUE);
+            ends |= share.ranges.values().stream().anyMatch(r -> r.until() < Long.MAX_VALUE);
         }
         hasEnd = ends;
     }
 
     private void open(Share share, boolean needsEnds, long maxIdleMs) {
-        KafkaBatchInputPartition any = share.ranges.values().iterator().next();
+        TopicRange any = share.ranges.values().iterator().next();
         KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings(any));
         consumers.add(consumer);
         consumer.assign(share.ranges.keySet());
-        share.ranges.forEach((at, range) -> consumer.seek(at, range.offsetRange().fromOffset()));
+        share.ranges.forEach((at, range) -> consumer.seek(at, range.from()));
         Map<TopicPartition, Long> ends =
                 needsEnds ? consumer.endOffsets(share.ranges.keySet()) : Map.of();
         Map<TopicPartition, PartitionBuffer> own = new HashMap<>();
@@ -72,7 +69,7 @@ final class TaskConsumers {
                                     share.inputs.get(at),
                                     at,
                                     consumer,
-                                    until(range.offsetRange()),
+                                    until(range),
                                     ends.getOrDefault(at, 0L),
                                     new IdleWait(maxIdleMs));
                     own.put(at, buffer);
@@ -83,14 +80,13 @@ final class TaskConsumers {
 
     /** What one consumer fetches: a partition that two inputs read needs two. */
     private record Share(
-            Map<TopicPartition, KafkaBatchInputPartition> ranges,
-            Map<TopicPartition, Integer> inputs) {}
+            Map<TopicPartition, TopicRange> ranges, Map<TopicPartition, Integer> inputs) {}
 
     private static List<Share> shares(List<TaskPartition> inputs) {
         List<Share> shares = new ArrayList<>();
         for (int input = 0; input < inputs.size(); input++) {
-            for (KafkaBatchInputPartition range : inputs.get(input).ranges()) {
-                TopicPartition at = range.offsetRange().topicPartition();
+            for (TopicRange range : inputs.get(input).ranges()) {
+                TopicPartition at = range.partition();
                 Share free =
                         shares.stream()
                                 .filter(share -> !share.ranges.containsKey(at))
@@ -107,8 +103,8 @@ final class TaskConsumers {
         return shares;
     }
 
-    private static Map<String, Object> settings(KafkaBatchInputPartition range) {
-        Map<String, Object> settings = new HashMap<>(range.executorKafkaParams());
+    private static Map<String, Object> settings(TopicRange range) {
+        Map<String, Object> settings = new HashMap<>(range.settings());
         settings.put("auto.offset.reset", "none"); // records that are gone are counted
         settings.putIfAbsent("max.poll.records", "2000");
         // what is on its way can arrive while records are handled: a fetch has up to 1 MiB, and
@@ -120,8 +116,8 @@ final class TaskConsumers {
     }
 
     /** Where a batch ends; Long.MAX_VALUE: nowhere, it is in real time. */
-    static long until(KafkaOffsetRange range) {
-        return range.untilOffset() < 0 ? Long.MAX_VALUE : range.untilOffset();
+    static long until(TopicRange range) {
+        return range.until() < 0 ? Long.MAX_VALUE : range.until();
     }
 
     /** The buffers of all partitions. */

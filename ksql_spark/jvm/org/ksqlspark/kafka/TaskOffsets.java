@@ -2,7 +2,7 @@ package org.ksqlspark.kafka;
 
 import org.apache.kafka.common.TopicPartition;
 import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
-import org.apache.spark.sql.kafka010.KafkaSourcePartitionOffset;
+import org.ksqlspark.internals.kafka.KafkaSource;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -19,7 +19,7 @@ public record TaskOffsets(TopicPartition[] partitions, long[] next) implements P
         for (PartitionOffset task : tasks) {
             TaskOffsets offsets = (TaskOffsets) task;
             for (int i = 0; i < offsets.partitions.length; i++) {
-                all.add(new KafkaSourcePartitionOffset(offsets.partitions[i], offsets.next[i]));
+                all.add(KafkaSource.offset(offsets.partitions[i], offsets.next[i]));
             }
         }
         return all.toArray(new PartitionOffset[0]);

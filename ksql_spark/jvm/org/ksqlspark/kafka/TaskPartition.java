@@ -2,7 +2,7 @@ package org.ksqlspark.kafka;
 
 import org.apache.kafka.common.TopicPartition;
 import org.apache.spark.sql.connector.read.InputPartition;
-import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
+import org.ksqlspark.internals.kafka.TopicRange;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -14,7 +14,7 @@ import java.util.List;
  * @param options the source's
  * @param ranges offsets of each of its partitions
  */
-public record TaskPartition(int index, TaskOptions options, List<KafkaBatchInputPartition> ranges)
+public record TaskPartition(int index, TaskOptions options, List<TopicRange> ranges)
         implements InputPartition {
     /** All that was planned, as one for each task, in the order of their numbers. */
     static InputPartition[] regroup(InputPartition[] planned, TaskOptions options) {
@@ -23,8 +23,8 @@ public record TaskPartition(int index, TaskOptions options, List<KafkaBatchInput
             tasks[i] = new TaskPartition(i, options, new ArrayList<>());
         }
         for (InputPartition one : planned) {
-            KafkaBatchInputPartition range = (KafkaBatchInputPartition) one;
-            TopicPartition at = range.offsetRange().topicPartition();
+            TopicRange range = TopicRange.of(one);
+            TopicPartition at = range.partition();
             options.check(at);
             tasks[at.partition() % tasks.length].ranges.add(range);
         }

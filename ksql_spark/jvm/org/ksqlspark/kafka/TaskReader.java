@@ -6,8 +6,8 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead;
-import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
-import org.ksqlspark.shuffle.PendingRows;
+import org.ksqlspark.internals.kafka.TopicRange;
+import org.ksqlspark.internals.shuffle.PendingRows;
 
 import java.util.HashSet;
 import java.util.List;
@@ -100,7 +100,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         StringBuilder name = new StringBuilder().append(inputs.get(0).index());
         for (TaskPartition input : inputs) {
             input.ranges().stream()
-                    .map(range -> range.offsetRange().topic())
+                    .map(range -> range.partition().topic())
                     .distinct()
                     .forEach(topic -> name.append(' ').append(topic));
         }
@@ -144,12 +144,12 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
     private boolean goesOnWith(List<TaskPartition> inputs) {
         Set<PartitionBuffer> idle = new HashSet<>(buffers);
         for (int input = 0; input < inputs.size(); input++) {
-            for (KafkaBatchInputPartition range : inputs.get(input).ranges()) {
-                PartitionBuffer buffer = find(input, range.offsetRange().topicPartition());
-                if (buffer == null || !buffer.continuesAt(range.offsetRange().fromOffset())) {
+            for (TopicRange range : inputs.get(input).ranges()) {
+                PartitionBuffer buffer = find(input, range.partition());
+                if (buffer == null || !buffer.continuesAt(range.from())) {
                     return false;
                 }
-                buffer.setUntil(TaskConsumers.until(range.offsetRange()));
+                buffer.setUntil(TaskConsumers.until(range));
                 idle.remove(buffer);
             }
         }

@@ -6,7 +6,7 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.PathFilter;
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager;
-import org.ksqlspark.state.CheckpointFiles;
+import org.ksqlspark.internals.state.CheckpointFiles;
 
 import java.io.IOException;
 

@@ -13,6 +13,8 @@ import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
+import org.ksqlspark.internals.state.BeforeCommit;
+import org.ksqlspark.internals.state.CheckpointMetadata;
 import org.ksqlspark.log.ProcessingLog;
 
 import java.util.ArrayDeque;

@@ -7,6 +7,8 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager;
+import org.ksqlspark.internals.state.CheckpointFiles;
+import org.ksqlspark.internals.state.UploadedFiles;
 
 import java.io.FileNotFoundException;
 import java.io.IOException;

@@ -9,6 +9,7 @@ import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.util.SystemClock;
 import org.junit.jupiter.api.Test;
+import org.ksqlspark.internals.state.BeforeCommit;
 
 import java.util.List;
 

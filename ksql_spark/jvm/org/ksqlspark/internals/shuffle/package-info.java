@@ -1,0 +1,2 @@
+/** Spark's streaming shuffle, so that it costs next to nothing while no rows come. */
+package org.ksqlspark.internals.shuffle;
