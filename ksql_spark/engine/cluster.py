@@ -203,7 +203,7 @@ class Cluster:
             raise KsqlError("SOURCE_UNKNOWN", kind="Table", name=table)
         encoded = encode_key(source, services.registry, key)
         partitions = services.admin.require_topic(source.topic).partitions
-        of_key = jvm.partition_of(services.session(), encoded or b"", partitions)
+        of_key = jvm.partition_of(services.spark.session(), encoded or b"", partitions)
         writers = [
             q for q in services.queries.all() if not q.is_transient and q.plan.sink.name == source.name
         ]

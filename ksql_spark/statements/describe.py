@@ -192,7 +192,7 @@ def _statistics(writers: Sequence[ManagedQuery], services: Services) -> Iterator
             yield f"State of {query.id}: {entries} entries, {kept} bytes at {sizes[-1].at}"
     if has_state:
         with contextlib.suppress(KsqlError):  # Spark is being started
-            used, bound = jvm.cache_use(services.spark.running_session)
+            used, bound = jvm.cache_use(services.spark.process.running_session)
             yield f"State cache, shared by all queries: {used} of {bound} bytes"
 
 
