@@ -124,7 +124,7 @@ class QueryLog:
         return self.record({name: quote_identifier(name) for name in row})
 
     def _function(self, name: str, *constants: str) -> str:
-        """The name of a function of ProcessingLog.java, which includes its constant arguments as JSON."""
+        """The name of a function of Report.java, which includes its constant arguments as JSON."""
         return f"ksql.{quote_identifier(f'{name}:{json.dumps([self.log, self.query, *constants])}')}"
 
 

@@ -8,13 +8,13 @@ public final class LogFunctions {
 
     /** Adds them to a table. */
     public static void addTo(FunctionTable table) {
-        table.add("log_caused", call -> new ProcessingLog.Caused(call.argument()));
+        table.add("log_caused", call -> new Report.Caused(call.argument()));
         table.add(
                 "log_failed",
                 call ->
                         call.types().isEmpty()
-                                ? new ProcessingLog.Failed(call.argument())
-                                : new ProcessingLog.FailedRow(call.argument()));
-        table.add("log_unreadable", call -> new ProcessingLog.Unreadable(call.argument()));
+                                ? new Report.Failed(call.argument())
+                                : new Report.FailedRow(call.argument()));
+        table.add("log_unreadable", call -> new Report.Unreadable(call.argument()));
     }
 }
