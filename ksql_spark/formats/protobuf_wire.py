@@ -1,4 +1,9 @@
-"""The wire format of Protobuf messages: numbers and fields."""
+"""The bytes of Protobuf messages: numbers and fields.
+
+Own code, because the library ``protobuf`` does not fit: it reads descriptors but no .proto files, it refuses a
+whole file if one type is missing from it, where we read the other fields, and it takes other damaged records
+for good than ProtobufDecoder.java (10 of 10,000 in ``make fuzz``). It could only replace this module.
+"""
 
 from __future__ import annotations
 
