@@ -22,11 +22,8 @@ final class DecimalField {
         if (wholeDigits(shortest) > type.precision() - type.scale()
                 || shortest.scale() > type.scale()) {
             throw new IllegalArgumentException(
-                    "A number does not fit DECIMAL("
-                            + type.precision()
-                            + ", "
-                            + type.scale()
-                            + ").");
+                    "A number does not fit DECIMAL(%s, %s)."
+                            .formatted(type.precision(), type.scale()));
         }
         return Decimal.apply(shortest.setScale(type.scale()), type.precision(), type.scale());
     }

@@ -11,9 +11,9 @@ public final class FormatFunctions {
     public static void addTo(FunctionTable table) {
         addTexts(table);
         addSchemas(table);
-        table.add("kafka_int_decode", call -> new KafkaCodec.DecodeInt());
-        table.add("kafka_bigint_decode", call -> new KafkaCodec.DecodeLong());
-        table.add("kafka_double_decode", call -> new KafkaCodec.DecodeDouble());
+        table.add("kafka_int_decode", call -> KafkaCodec.Decode.toInt());
+        table.add("kafka_bigint_decode", call -> KafkaCodec.Decode.toLong());
+        table.add("kafka_double_decode", call -> KafkaCodec.Decode.toDouble());
         table.add("kafka_double_encode", call -> new KafkaCodec.EncodeDouble());
         table.add("kafka_partition", call -> new KafkaCodec.Partition());
     }
@@ -21,7 +21,7 @@ public final class FormatFunctions {
     private static void addTexts(FunctionTable table) {
         table.add("decode_json", call -> new JsonDecoder(call.argument()));
         table.add("decode_json_sr", call -> new JsonDecoder(call.argument(), true));
-        table.add("explain_json", call -> new JsonDecoder.Explain(call.argument()));
+        table.add("explain_json", call -> new BytesToRow.Explain(new JsonDecoder(call.argument())));
         table.add("is_json_null", call -> new JsonDecoder.IsNull());
         table.add("encode_json", call -> new JsonEncoder(call.row(), false));
         table.add("encode_json_bare", call -> new JsonEncoder(call.row(), true));
@@ -30,21 +30,20 @@ public final class FormatFunctions {
                 "encode_json_sr_bare", call -> new JsonEncoder(call.row(), true, call.argument()));
         table.add("json_text", call -> new JsonEncoder.Text(call.row()));
         table.add("decode_delimited", call -> new DelimitedDecoder(call.argument()));
-        table.add("explain_delimited", call -> new DelimitedDecoder.Explain(call.argument()));
-        table.add("quote_delimited", call -> new DelimitedDecoder.Quote(call.argument(), false));
         table.add(
-                "quote_delimited_first", call -> new DelimitedDecoder.Quote(call.argument(), true));
+                "explain_delimited",
+                call -> new BytesToRow.Explain(new DelimitedDecoder(call.argument())));
+        table.add("quote_delimited", call -> new DelimitedQuote(call.argument(), false));
+        table.add("quote_delimited_first", call -> new DelimitedQuote(call.argument(), true));
     }
 
     private static void addSchemas(FunctionTable table) {
         table.add("decode_avro", call -> avro(call));
-        table.add(
-                "explain_avro",
-                call -> new AvroDecoder.Explain(call.argument(), RegistryClient.ofSession()));
+        table.add("explain_avro", call -> new BytesToRow.Explain(avro(call)));
         table.add("encode_avro", call -> new AvroEncoder(call.row(), false, call.argument()));
         table.add("encode_avro_bare", call -> new AvroEncoder(call.row(), true, call.argument()));
         table.add("decode_protobuf", call -> protobuf(call));
-        table.add("explain_protobuf", call -> new ProtobufDecoder.Explain(protobuf(call)));
+        table.add("explain_protobuf", call -> new BytesToRow.Explain(protobuf(call)));
         table.add("encode_protobuf", call -> new ProtobufEncoder(call.row(), call.argument()));
         table.add("frame_body", call -> new Frame.Body());
         table.add("framed", call -> new Frame.FromHeader(call.argument(), call.types()));

@@ -2,15 +2,12 @@ package org.ksqlspark.formats;
 
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
-import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
-import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 import java.nio.ByteBuffer;
 import java.util.Arrays;
-import java.util.List;
 import java.util.UUID;
 
 /**
@@ -42,9 +39,14 @@ public final class Frame {
         return size;
     }
 
+    /** The frame of a schema's id. */
+    static byte[] of(int id) {
+        return ByteBuffer.allocate(BY_ID).putInt(1, id).array();
+    }
+
     /** The id in a frame of BY_ID bytes. */
     static int id(byte[] data) {
-        return data[1] << 24 | (data[2] & 0xff) << 16 | (data[3] & 0xff) << 8 | data[4] & 0xff;
+        return ByteBuffer.wrap(data).getInt(1);
     }
 
     /** What a frame says of the schema: an Integer or a UUID, see RegistryClient.schema. */
@@ -56,8 +58,18 @@ public final class Frame {
         return new UUID(bytes.getLong(), bytes.getLong());
     }
 
+    private static byte[] joined(byte[] first, byte[] second) {
+        byte[] whole = Arrays.copyOf(first, first.length + second.length);
+        System.arraycopy(second, 0, whole, first.length, second.length);
+        return whole;
+    }
+
     /** What follows the frame; NULL where there is none. */
-    public static final class Body implements ScalarFunction<byte[]> {
+    public static final class Body extends FormatFunction<byte[]> {
+        public Body() {
+            super("frame_body", DataTypes.BinaryType, DataTypes.BinaryType);
+        }
+
         /** Spark's generated code calls this overload. */
         public byte[] invoke(byte[] data) {
             int size = data == null ? 0 : sizeOrZero(data);
@@ -68,34 +80,22 @@ public final class Frame {
         public byte[] produceResult(InternalRow input) {
             return input.isNullAt(0) ? null : invoke(input.getBinary(0));
         }
-
-        @Override
-        public DataType[] inputTypes() {
-            return new DataType[] {DataTypes.BinaryType};
-        }
-
-        @Override
-        public DataType resultType() {
-            return DataTypes.BinaryType;
-        }
-
-        @Override
-        public String name() {
-            return "frame_body";
-        }
     }
 
     /**
      * A record behind the frame that newer serializers write into a header of the record instead,
      * the last one of the given name; the record as it is where there is no such header.
      */
-    public static final class FromHeader implements ScalarFunction<byte[]> {
+    public static final class FromHeader extends FormatFunction<byte[]> {
         private final UTF8String header;
-        private final List<DataType> types;
 
         public FromHeader(String header, StructType types) {
+            super(
+                    "framed",
+                    DataTypes.BinaryType,
+                    types.fields()[0].dataType(),
+                    types.fields()[1].dataType());
             this.header = UTF8String.fromString(header);
-            this.types = List.of(types.fields()[0].dataType(), types.fields()[1].dataType());
         }
 
         /** Spark's generated code calls this overload. */
@@ -106,10 +106,7 @@ public final class Frame {
             for (int i = headers.numElements() - 1; i >= 0; i--) {
                 InternalRow one = headers.getStruct(i, 2);
                 if (header.equals(one.getUTF8String(0))) {
-                    byte[] frame = one.isNullAt(1) ? new byte[0] : one.getBinary(1);
-                    byte[] whole = Arrays.copyOf(frame, frame.length + data.length);
-                    System.arraycopy(data, 0, whole, frame.length, data.length);
-                    return whole;
+                    return one.isNullAt(1) ? data : joined(one.getBinary(1), data);
                 }
             }
             return data;
@@ -120,21 +117,6 @@ public final class Frame {
             return invoke(
                     input.isNullAt(0) ? null : input.getBinary(0),
                     input.isNullAt(1) ? null : input.getArray(1));
-        }
-
-        @Override
-        public DataType[] inputTypes() {
-            return types.toArray(DataType[]::new);
-        }
-
-        @Override
-        public DataType resultType() {
-            return DataTypes.BinaryType;
-        }
-
-        @Override
-        public String name() {
-            return "framed";
         }
     }
 }

@@ -18,6 +18,7 @@ import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
+import org.ksqlspark.formats.ColumnValues.ToWhole;
 import org.ksqlspark.functions.InvokeFunction;
 import org.ksqlspark.functions.TemporalFunctions;
 import org.ksqlspark.functions.TextOrder;
@@ -183,11 +184,11 @@ public final class JsonEncoder extends RowToBytes {
      * @param isText whether DATE and TIMESTAMP are text instead of numbers, and names are sorted
      */
     private static Writer writer(DataType type, boolean isText) {
-        if (type instanceof StructType) {
-            return new StructWriter((StructType) type, isText);
+        if (type instanceof StructType struct) {
+            return new StructWriter(struct, isText);
         }
-        if (type instanceof ArrayType) {
-            Writer element = writer(((ArrayType) type).elementType(), isText);
+        if (type instanceof ArrayType array) {
+            Writer element = writer(array.elementType(), isText);
             return (json, from, at) -> {
                 ArrayData values = from.getArray(at);
                 json.writeStartArray();
@@ -197,25 +198,12 @@ public final class JsonEncoder extends RowToBytes {
                 json.writeEndArray();
             };
         }
-        if (type instanceof MapType) {
-            Writer item = writer(((MapType) type).valueType(), isText);
-            return (json, from, at) -> {
-                MapData map = from.getMap(at);
-                ArrayData keys = map.keyArray();
-                ArrayData values = map.valueArray();
-                Integer[] order = isText ? inOrder(keys) : null;
-                json.writeStartObject();
-                for (int n = 0; n < map.numElements(); n++) {
-                    int i = isText ? order[n] : n;
-                    json.writeFieldName(keys.getUTF8String(i).toString());
-                    value(json, item, values, i);
-                }
-                json.writeEndObject();
-            };
+        if (type instanceof MapType map) {
+            return map(writer(map.valueType(), isText), isText);
         }
-        if (type instanceof DecimalType) {
-            int precision = ((DecimalType) type).precision();
-            int scale = ((DecimalType) type).scale();
+        if (type instanceof DecimalType decimal) {
+            int precision = decimal.precision();
+            int scale = decimal.scale();
             return (json, from, at) ->
                     json.writeNumber(from.getDecimal(at, precision, scale).toJavaBigDecimal());
         }
@@ -226,31 +214,44 @@ public final class JsonEncoder extends RowToBytes {
         if (isText && type.typeName().equals("timestamp")) {
             return (json, from, at) -> json.writeString(TemporalFunctions.text(from.getLong(at)));
         }
-        switch (type.typeName()) {
-            case "integer":
-            case "date":
-                return (json, from, at) -> json.writeNumber(from.getInt(at));
-            case "long":
-                return (json, from, at) -> json.writeNumber(from.getLong(at));
-            case "double":
-                return (json, from, at) -> json.writeNumber(from.getDouble(at));
-            case "boolean":
-                return (json, from, at) -> json.writeBoolean(from.getBoolean(at));
-            case "timestamp":
-                return (json, from, at) -> json.writeNumber(Math.floorDiv(from.getLong(at), 1000L));
-            case "binary":
-                return (json, from, at) -> json.writeBinary(from.getBinary(at));
-            case "string":
-                return (json, from, at) -> {
-                    UTF8String text = from.getUTF8String(at);
-                    byte[] bytes = text.getBytes();
-                    json.writeUTF8String(bytes, 0, bytes.length);
-                };
-            case "void":
-                return (json, from, at) -> json.writeNull();
-            default:
-                throw new IllegalArgumentException("JSON cannot carry " + type.catalogString());
-        }
+        return plain(type);
+    }
+
+    private static Writer map(Writer item, boolean isText) {
+        return (json, from, at) -> {
+            MapData map = from.getMap(at);
+            ArrayData keys = map.keyArray();
+            ArrayData values = map.valueArray();
+            Integer[] order = isText ? inOrder(keys) : null;
+            json.writeStartObject();
+            for (int n = 0; n < map.numElements(); n++) {
+                int i = isText ? order[n] : n;
+                json.writeFieldName(keys.getUTF8String(i).toString());
+                value(json, item, values, i);
+            }
+            json.writeEndObject();
+        };
+    }
+
+    private static Writer plain(DataType type) {
+        return switch (type.typeName()) {
+            case "double" -> (json, from, at) -> json.writeNumber(from.getDouble(at));
+            case "boolean" -> (json, from, at) -> json.writeBoolean(from.getBoolean(at));
+            case "binary" -> (json, from, at) -> json.writeBinary(from.getBinary(at));
+            case "string" ->
+                    (json, from, at) -> {
+                        byte[] bytes = from.getUTF8String(at).getBytes();
+                        json.writeUTF8String(bytes, 0, bytes.length);
+                    };
+            case "void" -> (json, from, at) -> json.writeNull();
+            default -> {
+                ToWhole whole = ColumnValues.toWhole(type);
+                if (whole == null) {
+                    throw new IllegalArgumentException("JSON cannot carry " + type.catalogString());
+                }
+                yield (json, from, at) -> json.writeNumber(whole.of(from, at));
+            }
+        };
     }
 
     private static Integer[] inOrder(ArrayData keys) {

@@ -1,5 +1,6 @@
 package org.ksqlspark.formats;
 
+import com.google.protobuf.WireFormat;
 import com.squareup.wire.Syntax;
 import com.squareup.wire.schema.Field.Label;
 import com.squareup.wire.schema.Location;
@@ -16,6 +17,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 
@@ -29,36 +31,30 @@ final class ProtobufSchema {
     static final String TIME = "google.type.TimeOfDay";
     static final String TIMESTAMP = "google.protobuf.Timestamp";
 
-    static final Set<String> SCALARS =
-            Set.of(
-                    "double",
-                    "float",
-                    "int32",
-                    "sint32",
-                    "sfixed32",
-                    "uint32",
-                    "fixed32",
-                    "int64",
-                    "sint64",
-                    "sfixed64",
-                    "uint64",
-                    "fixed64",
-                    "bool",
-                    "string",
-                    "bytes");
+    /** Wire types of all scalars. */
+    private static final Map<String, Integer> SCALARS = new HashMap<>();
 
     /** Messages with one field, 1, which stand for a value that may be NULL. */
-    static final Map<String, String> WRAPPERS =
-            Map.of(
-                    "google.protobuf.DoubleValue", "double",
-                    "google.protobuf.FloatValue", "float",
-                    "google.protobuf.Int64Value", "int64",
-                    "google.protobuf.UInt64Value", "uint64",
-                    "google.protobuf.Int32Value", "int32",
-                    "google.protobuf.UInt32Value", "uint32",
-                    "google.protobuf.BoolValue", "bool",
-                    "google.protobuf.StringValue", "string",
-                    "google.protobuf.BytesValue", "bytes");
+    private static final Map<String, Type> WRAPPERS = new HashMap<>();
+
+    static {
+        for (String name : "int32 int64 uint32 uint64 sint32 sint64 bool".split(" ")) {
+            SCALARS.put(name, WireFormat.WIRETYPE_VARINT);
+        }
+        for (String name : "fixed64 sfixed64 double".split(" ")) {
+            SCALARS.put(name, WireFormat.WIRETYPE_FIXED64);
+        }
+        for (String name : "fixed32 sfixed32 float".split(" ")) {
+            SCALARS.put(name, WireFormat.WIRETYPE_FIXED32);
+        }
+        for (String name : "string bytes".split(" ")) {
+            SCALARS.put(name, WireFormat.WIRETYPE_LENGTH_DELIMITED);
+        }
+        for (String name : "Double Float Int64 UInt64 Int32 UInt32 Bool String Bytes".split(" ")) {
+            Type value = new Type(name.toLowerCase(Locale.ROOT), null, null);
+            WRAPPERS.put("google.protobuf." + name + "Value", value);
+        }
+    }
 
     private static final Set<String> SPECIAL = Set.of(DECIMAL, DATE, TIME, TIMESTAMP);
 
@@ -77,7 +73,7 @@ final class ProtobufSchema {
                     + " Struct struct_value = 5; ListValue list_value = 6; } }";
 
     /**
-     * A type: one of SCALARS, WRAPPERS' keys or the names above; or else a message or an enum.
+     * A type: a scalar, a wrapper or one of the names above; or else a message or an enum.
      *
      * @param name its full name
      * @param message what it is if it is a message
@@ -85,7 +81,28 @@ final class ProtobufSchema {
      */
     record Type(String name, Message message, Map<Integer, String> symbols) {
         boolean isScalar() {
-            return SCALARS.contains(name);
+            return SCALARS.containsKey(name);
+        }
+
+        /** What it stands for if it is a wrapper; else null. */
+        Type wrapped() {
+            return WRAPPERS.get(name);
+        }
+
+        int wireType() {
+            return symbols != null
+                    ? WireFormat.WIRETYPE_VARINT
+                    : SCALARS.getOrDefault(name, WireFormat.WIRETYPE_LENGTH_DELIMITED);
+        }
+
+        /** A field of this type that is its default where it is left out. */
+        Field field(String field, int number) {
+            return new Field(field, number, false, false, null, this, null);
+        }
+
+        /** The tag of a field of this type. */
+        int tag(int number) {
+            return number << 3 | wireType();
         }
     }
 
@@ -106,7 +123,12 @@ final class ProtobufSchema {
             String standard) {}
 
     /** Alternatives, of which one at most is there. */
-    record OneOf(String name, List<Field> fields) {}
+    record OneOf(String name, List<Field> fields) {
+        /** The name of the column that they are; {@code index}: their place in the message. */
+        String column(int index) {
+            return name + "_" + index;
+        }
+    }
 
     /** A message; its members are read when they are first asked for. */
     final class Message {
@@ -256,7 +278,7 @@ final class ProtobufSchema {
     }
 
     private Type type(String name, String scope) {
-        if (SCALARS.contains(name)) {
+        if (SCALARS.containsKey(name)) {
             return new Type(name, null, null);
         }
         // in the innermost message first, then in those around it, then in the package

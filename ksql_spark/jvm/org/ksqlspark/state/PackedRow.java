@@ -47,12 +47,17 @@ public final class PackedRow {
     /** BINARY to a STRUCT of the schema in the function's name. */
     public static final class Unpack extends BytesToRow {
         public Unpack(String ddl) {
-            super("unpack", StructType.fromDDL(ddl));
+            super("unpack", ddl);
         }
 
         @Override
         public InternalRow invoke(byte[] bytes) {
-            return bytes == null ? null : view(bytes, schema.size());
+            return bytes == null ? null : decode(bytes);
+        }
+
+        @Override
+        protected InternalRow decode(byte[] bytes) {
+            return view(bytes, schema.size());
         }
     }
 }

@@ -95,7 +95,7 @@ class AvroTest {
     }
 
     private String reason(String ddl, byte[] data) {
-        return new AvroDecoder.Explain(ddl, settings()).invoke(data).toString();
+        return new BytesToRow.Explain(decoder(ddl)).invoke(data).toString();
     }
 
     private static byte[] framed(int id, Schema schema, Object value) {

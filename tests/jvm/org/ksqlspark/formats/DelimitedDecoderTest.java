@@ -25,11 +25,13 @@ class DelimitedDecoderTest {
     }
 
     private static String explained(String argument, String line) {
-        return new DelimitedDecoder.Explain(argument).invoke(bytes(line)).toString();
+        return new BytesToRow.Explain(new DelimitedDecoder(argument))
+                .invoke(bytes(line))
+                .toString();
     }
 
     private static String quoted(String text, String delimiter, boolean isFirst) {
-        return new DelimitedDecoder.Quote(delimiter, isFirst)
+        return new DelimitedQuote(delimiter, isFirst)
                 .invoke(UTF8String.fromString(text))
                 .toString();
     }

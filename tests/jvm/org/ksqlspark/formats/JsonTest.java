@@ -36,7 +36,7 @@ class JsonTest {
     }
 
     private static String explained(String ddl, String json) {
-        return new JsonDecoder.Explain(ddl).invoke(bytes(json)).toString();
+        return new BytesToRow.Explain(new JsonDecoder(ddl)).invoke(bytes(json)).toString();
     }
 
     private static String written(String ddl, boolean bare, Object... values) {

@@ -20,15 +20,15 @@ class KafkaCodecTest {
     void readsWhatKafkasSerializersWrite() {
         assertEquals(
                 -5,
-                new KafkaCodec.DecodeInt()
+                KafkaCodec.Decode.toInt()
                         .produceResult(row(new IntegerSerializer().serialize("t", -5))));
         assertEquals(
                 1L << 40,
-                new KafkaCodec.DecodeLong()
+                KafkaCodec.Decode.toLong()
                         .produceResult(row(new LongSerializer().serialize("t", 1L << 40))));
         assertEquals(
                 2.5,
-                new KafkaCodec.DecodeDouble()
+                KafkaCodec.Decode.toDouble()
                         .produceResult(row(new DoubleSerializer().serialize("t", 2.5))));
         assertArrayEquals(
                 new DoubleSerializer().serialize("t", 2.5),
@@ -37,10 +37,10 @@ class KafkaCodecTest {
 
     @Test
     void anotherLengthIsNull() {
-        assertNull(new KafkaCodec.DecodeInt().produceResult(row(new byte[8])));
-        assertNull(new KafkaCodec.DecodeLong().produceResult(row(new byte[4])));
-        assertNull(new KafkaCodec.DecodeDouble().produceResult(row(new byte[0])));
-        assertNull(new KafkaCodec.DecodeInt().produceResult(row(new Object[] {null})));
+        assertNull(KafkaCodec.Decode.toInt().produceResult(row(new byte[8])));
+        assertNull(KafkaCodec.Decode.toLong().produceResult(row(new byte[4])));
+        assertNull(KafkaCodec.Decode.toDouble().produceResult(row(new byte[0])));
+        assertNull(KafkaCodec.Decode.toInt().produceResult(row(new Object[] {null})));
     }
 
     @Test

@@ -230,7 +230,7 @@ class ProtobufTest {
     void badRecordsAreNullAndSayWhy() {
         String schema = PROTO3 + "message M { string a = 1; int64 b = 2; google.type.Date c = 3; }";
         ProtobufDecoder decoder = decoder("A string, B int, C date", schema);
-        ProtobufDecoder.Explain explain = new ProtobufDecoder.Explain(decoder);
+        BytesToRow.Explain explain = new BytesToRow.Explain(decoder);
         for (Map.Entry<String, String> bad :
                 Map.of(
                                 "0a05616263", "It is not a Protobuf message",
@@ -248,7 +248,7 @@ class ProtobufTest {
         assertNull(other.invoke(new byte[0]));
         assertEquals(
                 "A is of the Protobuf type string, which does not fit INT.",
-                new ProtobufDecoder.Explain(other).invoke(new byte[0]).toString());
+                new BytesToRow.Explain(other).invoke(new byte[0]).toString());
     }
 
     /** CodedInputStream would take these lengths for 0, and the number for -1. */

@@ -1,0 +1,62 @@
+package org.ksqlspark.formats;
+
+import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
+import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+import java.io.Serializable;
+import java.util.Collection;
+import java.util.Map;
+
+/**
+ * The values of our SQL types in Spark's rows, for all formats: what a whole number is in a column
+ * of each type, and back; lists and maps.
+ */
+final class ColumnValues {
+    private static final long MICROS = 1000;
+
+    private ColumnValues() {}
+
+    /** A column's value of a whole number; throws if it does not fit. */
+    interface FromWhole extends Serializable {
+        Object of(long number);
+    }
+
+    /** The whole number of a column's value. */
+    interface ToWhole extends Serializable {
+        long of(SpecializedGetters from, int at);
+    }
+
+    /** Null: a column of this type has no whole numbers. */
+    static FromWhole fromWhole(DataType type) {
+        return switch (type.typeName()) {
+            case "integer", "date" -> Math::toIntExact;
+            case TimeField.TYPE -> TimeField::fit;
+            case "long" -> number -> number;
+            case "double" -> number -> (double) number;
+            case "timestamp" -> millis -> Math.multiplyExact(millis, MICROS);
+            case "string" -> number -> UTF8String.fromString(String.valueOf(number));
+            default -> null;
+        };
+    }
+
+    /** Null: a column of this type has no whole numbers. A TIME is an INT here. */
+    static ToWhole toWhole(DataType type) {
+        return switch (type.typeName()) {
+            case "integer", "date" -> SpecializedGetters::getInt;
+            case "long" -> SpecializedGetters::getLong;
+            case "timestamp" -> (from, at) -> Math.floorDiv(from.getLong(at), MICROS);
+            default -> null;
+        };
+    }
+
+    static GenericArrayData list(Collection<?> items) {
+        return new GenericArrayData(items.toArray());
+    }
+
+    static ArrayBasedMapData map(Map<?, ?> entries) {
+        return new ArrayBasedMapData(list(entries.keySet()), list(entries.values()));
+    }
+}
