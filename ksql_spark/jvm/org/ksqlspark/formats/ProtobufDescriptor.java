@@ -10,7 +10,6 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import java.math.BigInteger;
 import java.util.Base64;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Matcher;
@@ -99,15 +98,15 @@ final class ProtobufDescriptor {
             }
         }
         for (int i = 0; i < message.getOneofDeclCount(); i++) {
-            int index = i;
-            List<FieldDescriptorProto> fields =
-                    message.getFieldList().stream()
-                            .filter(f -> isAlternative(f) && f.getOneofIndex() == index)
-                            .toList();
-            if (!fields.isEmpty()) {
-                made.append("oneof ").append(message.getOneofDecl(i).getName()).append(" {\n");
-                fields.forEach(field -> made.append(member(field, type(field, entries))));
-                made.append("}\n");
+            StringBuilder alternatives = new StringBuilder();
+            for (FieldDescriptorProto field : message.getFieldList()) {
+                if (isAlternative(field) && field.getOneofIndex() == i) {
+                    alternatives.append(member(field, type(field, entries)));
+                }
+            }
+            if (!alternatives.isEmpty()) {
+                String name = message.getOneofDecl(i).getName();
+                made.append("oneof " + name + " {\n").append(alternatives).append("}\n");
             }
         }
         made.append("}\n");

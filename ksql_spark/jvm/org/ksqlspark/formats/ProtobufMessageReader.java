@@ -94,8 +94,11 @@ final class ProtobufMessageReader implements ProtobufReader {
         return number < SMALL_NUMBERS ? small[number] : large.get(number);
     }
 
-    private void put(ProtobufSchema.Field field, int wireType, FieldReader reader) {
-        Slot slot = new Slot(wireType, reader);
+    private void put(ProtobufSchema.Field field, FieldReader reader) {
+        put(field, new Slot(field.type().wireType(), reader));
+    }
+
+    private void put(ProtobufSchema.Field field, Slot slot) {
         if (field.number() < SMALL_NUMBERS) {
             small[field.number()] = slot;
         } else {
@@ -122,7 +125,6 @@ final class ProtobufMessageReader implements ProtobufReader {
             int place = i;
             put(
                     field,
-                    field.type().wireType(),
                     (in, tag, values) -> {
                         Object[] own = new Object[struct.size()];
                         own[place] = read.read(in);
@@ -143,7 +145,6 @@ final class ProtobufMessageReader implements ProtobufReader {
                     own == null ? (in, tag, v) -> ProtobufWire.skip(in, tag) : own.reader;
             put(
                     field,
-                    field.type().wireType(),
                     (in, tag, values) -> {
                         values[at] = new GenericInternalRow(struct.size());
                         read.read(in, tag, values);
@@ -165,7 +166,7 @@ final class ProtobufMessageReader implements ProtobufReader {
             } else if (field.standard() != null) {
                 defaults[at] = ProtobufDefault.declared(field, read);
             }
-            put(field, field.type().wireType(), (in, tag, values) -> values[at] = read.read(in));
+            put(field, (in, tag, values) -> values[at] = read.read(in));
         } else if (type instanceof MapType map && message != null && message.isEntry()) {
             List<ProtobufSchema.Field> pair = message.fields();
             addEntries(field, pair.get(0).type(), pair.get(1).type(), map, path, at);
@@ -180,9 +181,7 @@ final class ProtobufMessageReader implements ProtobufReader {
         int wireType = field.type().wireType();
         gathers = true;
         finishes[at] = list -> ColumnValues.list(list == null ? List.of() : (List<?>) list);
-        put(
-                field,
-                ANY_WIRE_TYPE,
+        FieldReader reader =
                 (in, tag, values) -> {
                     @SuppressWarnings("unchecked")
                     List<Object> list = (List<Object>) values[at];
@@ -203,7 +202,8 @@ final class ProtobufMessageReader implements ProtobufReader {
                     } else {
                         ProtobufWire.skip(in, tag);
                     }
-                });
+                };
+        put(field, new Slot(ANY_WIRE_TYPE, reader));
     }
 
     /** Entries are messages, in which key and value may be left out. */
@@ -224,9 +224,7 @@ final class ProtobufMessageReader implements ProtobufReader {
                                 path));
         gathers = true;
         finishes[at] = found -> ColumnValues.map(found == null ? Map.of() : (Map<?, ?>) found);
-        put(
-                field,
-                WireFormat.WIRETYPE_LENGTH_DELIMITED,
+        FieldReader reader =
                 (in, tag, values) -> {
                     @SuppressWarnings("unchecked")
                     Map<Object, Object> entries = (Map<Object, Object>) values[at];
@@ -236,7 +234,8 @@ final class ProtobufMessageReader implements ProtobufReader {
                     }
                     InternalRow entry = (InternalRow) read.read(in);
                     entries.put(entry.get(0, map.keyType()), entry.get(1, map.valueType()));
-                });
+                };
+        put(field, new Slot(WireFormat.WIRETYPE_LENGTH_DELIMITED, reader));
     }
 
     @Override

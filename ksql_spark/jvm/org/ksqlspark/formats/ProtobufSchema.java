@@ -13,7 +13,6 @@ import com.squareup.wire.schema.internal.parser.ProtoFileElement;
 import com.squareup.wire.schema.internal.parser.ProtoParser;
 import com.squareup.wire.schema.internal.parser.TypeElement;
 
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -38,18 +37,10 @@ final class ProtobufSchema {
     private static final Map<String, Type> WRAPPERS = new HashMap<>();
 
     static {
-        for (String name : "int32 int64 uint32 uint64 sint32 sint64 bool".split(" ")) {
-            SCALARS.put(name, WireFormat.WIRETYPE_VARINT);
-        }
-        for (String name : "fixed64 sfixed64 double".split(" ")) {
-            SCALARS.put(name, WireFormat.WIRETYPE_FIXED64);
-        }
-        for (String name : "fixed32 sfixed32 float".split(" ")) {
-            SCALARS.put(name, WireFormat.WIRETYPE_FIXED32);
-        }
-        for (String name : "string bytes".split(" ")) {
-            SCALARS.put(name, WireFormat.WIRETYPE_LENGTH_DELIMITED);
-        }
+        addScalars(WireFormat.WIRETYPE_VARINT, "int32 int64 uint32 uint64 sint32 sint64 bool");
+        addScalars(WireFormat.WIRETYPE_FIXED64, "fixed64 sfixed64 double");
+        addScalars(WireFormat.WIRETYPE_FIXED32, "fixed32 sfixed32 float");
+        addScalars(WireFormat.WIRETYPE_LENGTH_DELIMITED, "string bytes");
         for (String name : "Double Float Int64 UInt64 Int32 UInt32 Bool String Bytes".split(" ")) {
             Type value = new Type(name.toLowerCase(Locale.ROOT), null, null);
             WRAPPERS.put("google.protobuf." + name + "Value", value);
@@ -71,6 +62,12 @@ final class ProtobufSchema {
                     + " message Value { oneof kind { NullValue null_value = 1;"
                     + " double number_value = 2; string string_value = 3; bool bool_value = 4;"
                     + " Struct struct_value = 5; ListValue list_value = 6; } }";
+
+    private static void addScalars(int wireType, String names) {
+        for (String name : names.split(" ")) {
+            SCALARS.put(name, wireType);
+        }
+    }
 
     /**
      * A type: a scalar, a wrapper or one of the names above; or else a message or an enum.
@@ -158,16 +155,14 @@ final class ProtobufSchema {
 
         List<OneOf> oneOfs() {
             if (oneOfs == null) {
-                List<OneOf> found = new ArrayList<>();
-                for (OneOfElement one : element.getOneOfs()) {
-                    found.add(
-                            new OneOf(
-                                    one.getName(),
-                                    one.getFields().stream().map(f -> field(f, true)).toList()));
-                }
-                oneOfs = found;
+                oneOfs = element.getOneOfs().stream().map(this::oneOf).toList();
             }
             return oneOfs;
+        }
+
+        private OneOf oneOf(OneOfElement one) {
+            List<Field> alternatives = one.getFields().stream().map(f -> field(f, true)).toList();
+            return new OneOf(one.getName(), alternatives);
         }
 
         /** Whether it has nothing but a key and a value: maps are also written as lists of such. */
@@ -185,21 +180,17 @@ final class ProtobufSchema {
                     isAlternative
                             || element.getLabel() == Label.OPTIONAL
                             || isExplicit && !repeated;
-            if (type.startsWith("map<")) {
-                int comma = type.indexOf(',');
-                Type key = type(type.substring(4, comma).strip(), name);
-                Type value = type(type.substring(comma + 1, type.length() - 1).strip(), name);
-                return new Field(
-                        element.getName(), element.getTag(), true, hasPresence, key, value, null);
-            }
+            boolean isMap = type.startsWith("map<");
+            int comma = type.indexOf(',');
+            String value = isMap ? type.substring(comma + 1, type.length() - 1).strip() : type;
             return new Field(
                     element.getName(),
                     element.getTag(),
-                    repeated,
+                    repeated || isMap,
                     hasPresence,
-                    null,
-                    type(type, name),
-                    element.getDefaultValue());
+                    isMap ? type(type.substring(4, comma).strip(), name) : null,
+                    type(value, name),
+                    isMap ? null : element.getDefaultValue());
         }
     }
 
@@ -241,7 +232,7 @@ final class ProtobufSchema {
 
     private void add(List<? extends TypeElement> types, String scope, boolean isExplicit) {
         for (TypeElement type : types) {
-            String name = scope.isEmpty() ? type.getName() : scope + "." + type.getName();
+            String name = inside(scope, type.getName());
             if (type instanceof MessageElement message) {
                 messages.put(name, new Message(name, message, isExplicit));
                 add(message.getNestedTypes(), name, isExplicit);
@@ -268,10 +259,7 @@ final class ProtobufSchema {
             if (index < 0 || index >= here.size()) {
                 throw new IllegalArgumentException("The schema has no message at " + path + ".");
             }
-            name =
-                    name.isEmpty()
-                            ? here.get(index).getName()
-                            : name + "." + here.get(index).getName();
+            name = inside(name, here.get(index).getName());
             types = here.get(index).getNestedTypes();
         }
         return messages.get(name);
@@ -283,7 +271,7 @@ final class ProtobufSchema {
         }
         // in the innermost message first, then in those around it, then in the package
         for (String place = name.startsWith(".") ? "" : scope; ; place = outer(place)) {
-            String full = place.isEmpty() ? name.replaceFirst("^\\.", "") : place + "." + name;
+            String full = inside(place, place.isEmpty() ? name.replaceFirst("^\\.", "") : name);
             if (SPECIAL.contains(full) || WRAPPERS.containsKey(full)) {
                 return new Type(full, null, null);
             }
@@ -297,6 +285,10 @@ final class ProtobufSchema {
                 return new Type(name + ", which is not in the schema", null, null);
             }
         }
+    }
+
+    private static String inside(String scope, String name) {
+        return scope.isEmpty() ? name : scope + "." + name;
     }
 
     private static String outer(String place) {
