@@ -92,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="ksql-spark datagen",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description=f"Write generated events to a Kafka topic.\n\nschemas:\n{schemas}",
-        epilog="The same seed produces the same events, with the current time as their time. With --start, times\n"
+        epilog="The same seed produces the same events, at the current time. With --start, times\n"
         "begin there and advance with the rate, so that every run writes exactly the same records.",
     )
     parser.add_argument("schema", choices=SCHEMAS, metavar="SCHEMA", help="one of the above")

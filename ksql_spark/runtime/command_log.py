@@ -173,7 +173,7 @@ def command_topic(service_id: str) -> str:
 
 
 def create_command_topic(admin: KafkaAdmin, service_id: str, replicas: int) -> None:
-    """Create the topic if it is missing: one partition, records kept forever; replicas -1 means the default."""
+    """Create the topic if it is missing, with one partition, forever; replicas -1: the default."""
     topic = command_topic(service_id)
     if admin.topic(topic) is None:
         config = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}

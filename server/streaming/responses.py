@@ -396,7 +396,7 @@ def complete_body(stream: QueryStream, format: Format) -> bytes:
 
 
 def complete_response(stream: QueryStream, format: Format) -> Response:
-    """The response to a query whose rows are complete: its body has a length, and nothing remains to be done."""
+    """The response to a query whose rows are complete, with the length of its body."""
     return Response(complete_body(stream, format), media_type=format.media_type)
 
 

@@ -271,7 +271,7 @@ class QueryManager:
             self._queries[query.id] = query
 
     def share(self, query: ManagedQuery, runner: ManagedQuery) -> bool:
-        """Add a push query that shares the Spark query of ``runner``; False if that has failed or is ending."""
+        """Let a push query share the Spark query of ``runner``; False if that one fails or ends."""
         with self._lock:
             if not self.has(runner) or not runner.clients or runner.errors:
                 return False

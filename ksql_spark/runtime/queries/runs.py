@@ -206,7 +206,7 @@ class QueryRuns:
         return not self._checkpoints.is_loaded(query)
 
     def _start_rest(self, query: ManagedQuery, token: object) -> None:
-        """Start each further stage once the one before it has committed everything currently in its topics."""
+        """Start each further stage once the one before it has committed all that is in its topics now."""
         try:
             for i in range(1, len(query.plan.stages)):
                 there = self._ends(query, i - 1)

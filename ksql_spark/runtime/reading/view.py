@@ -323,7 +323,7 @@ class View:
         on_reached(None if is_there or failure is None else failure.again())
 
     def ends_within(self, lag: int) -> Ends:
-        """The offsets that it must have read to lag at most ``lag`` offsets behind, as of its last fetches."""
+        """The offsets that it must have read to lag at most ``lag`` behind, as of its last fetches."""
         return {partition: max(0, end - lag) for partition, end in self._known_ends.items()}
 
     # ---- reading -------------------------------------------------------------------------------------

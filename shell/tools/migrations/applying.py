@@ -1,4 +1,4 @@
-"""Applies migrations: chooses versions, checks that applied files are unchanged, and runs files one by one."""
+"""Applies migrations: chooses versions, checks that applied files are unchanged, runs files in order."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class History:
         )
 
     def destroy(self) -> list[str]:
-        """Drop table, stream and their topics; returns the names of those that existed. Raises ClientError."""
+        """Drop table, stream and their topics; the names of those that existed. Raises ClientError."""
         dropped = []
         for kind, name in (("TABLE", self._project.table), ("STREAM", self._project.stream)):
             if self._exists(f"{kind}S", name):

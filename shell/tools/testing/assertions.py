@@ -1,4 +1,4 @@
-"""ASSERT VALUES, ASSERT NULL VALUES, ASSERT STREAM and ASSERT TABLE, checked against the server's responses."""
+"""ASSERT VALUES, NULL VALUES, STREAM and TABLE, checked against the server's responses."""
 
 from __future__ import annotations
 
