@@ -27,9 +27,12 @@ class RegisteredSchema:
     """A schema in a registry.
 
     Args:
-        id: its id in the registry. kind: AVRO, JSON or PROTOBUF. text: the schema itself. references: the
-        schemas it refers to, also indirectly: name (of an import, a $ref, a type) -> text, in dependency
-        order. refers: the registry's places of its direct references.
+        id: its id in the registry.
+        kind: AVRO, JSON or PROTOBUF.
+        text: the schema itself.
+        references: the schemas it refers to, also indirectly: name (of an import, a $ref, a type) -> text, in
+            dependency order.
+        refers: the registry's places of its direct references.
     """
 
     id: int

@@ -49,9 +49,10 @@ class Client:
 
     Args:
         url: its address, with or without ``http://``; or several addresses, separated by commas, of servers
-        that share queries: if one cannot be reached, the next one is tried. auth: user and password, or None.
-        token: a bearer token, or None. tls: CA file and client certificate, as httpx takes them (``verify``,
-        ``cert``).
+            that share queries: if one cannot be reached, the next one is tried.
+        auth: user and password, or None.
+        token: a bearer token, or None.
+        tls: CA file and client certificate, as httpx takes them (``verify``, ``cert``).
     """
 
     def __init__(

@@ -42,9 +42,12 @@ def connect(
 
     Args:
         url: its address, or those of several servers that share queries, separated by commas: if one cannot
-        be reached, the next one is tried. auth: user and password. token: a bearer token. verify: a file of
-        certificate authorities, or an ssl.SSLContext; False checks nothing. cert: a client certificate in
-        httpx's form. properties: properties for all statements, such as ``auto.offset.reset``.
+            be reached, the next one is tried.
+        auth: user and password.
+        token: a bearer token.
+        verify: a file of certificate authorities, or an ssl.SSLContext; False checks nothing.
+        cert: a client certificate in httpx's form.
+        properties: properties for all statements, such as ``auto.offset.reset``.
         reads_own_writes: whether queries on any server see this connection's earlier inserts.
         trust_env: whether to use proxies from the environment.
     """
@@ -242,8 +245,9 @@ class Connection:
         """Write rows, given by column names; returns their number once the brokers have acknowledged them.
 
         Raises:
-            ProgrammingError: a row is rejected; earlier rows are written. OperationalError: no server
-            responds, or the connection was interrupted: any of the rows may be written.
+            ProgrammingError: a row is rejected; earlier rows are written.
+            OperationalError: no server responds, or the connection was interrupted: any of the rows may be
+                written.
         """
         count = 0
         lines = protocol.insert_lines(target, rows)

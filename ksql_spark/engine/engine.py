@@ -31,9 +31,9 @@ class Engine:
 
     Args:
         config: the server's configuration; without ``bootstrap.servers`` the engine starts a broker below the
-        data folder. spark: a running Spark process to use, which stays running; None: start one, and stop it
-        in stop(). early: the data folder's lock and broker, if they already exist; the caller releases the
-        folder.
+            data folder.
+        spark: a running Spark process to use, which stays running; None: start one, and stop it in stop().
+        early: the data folder's lock and broker, if they already exist; the caller releases the folder.
     """
 
     def __init__(
@@ -53,8 +53,9 @@ class Engine:
         """Start everything, and return once it is running.
 
         Args:
-            report: gets progress lines. serving: called once requests can be served, which may be much
-            earlier: requests that need Spark wait for it (ADR 40).
+            report: gets progress lines.
+            serving: called once requests can be served, which may be much earlier: requests that need Spark
+                wait for it (ADR 40).
 
         Raises:
             KsqlError: a part did not start; everything has been stopped again.

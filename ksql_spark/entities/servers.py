@@ -215,8 +215,9 @@ class KeyQueryMetadata(Body):
     """Of POST /metadata/key.
 
     Args:
-        table, topic, partition: the location of the key. active_host: the server that runs the query that
-        writes the table; the asked server if there is no such query; None while no server runs it.
+        table, topic, partition: the location of the key.
+        active_host: the server that runs the query that writes the table; the asked server if there is no
+            such query; None while no server runs it.
         standby_hosts: the other servers, which can also serve the key.
     """
 

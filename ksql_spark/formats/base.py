@@ -26,8 +26,9 @@ class Serde(ABC):
     """Encodes and decodes the keys or values of one topic.
 
     Args:
-        spec: what it is bound to. registry: has the schemas that records name, for encoding and decoding in
-        Python; not needed for formats without schemas.
+        spec: what it is bound to.
+        registry: has the schemas that records name, for encoding and decoding in Python; not needed for
+            formats without schemas.
     """
 
     name: ClassVar[str]

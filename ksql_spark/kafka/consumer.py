@@ -48,10 +48,11 @@ class TopicReader:
         topic: an existing topic.
         offsets: where to start: ``earliest``, ``latest`` (as of now), or the next offset of each partition,
             where other partitions start at the earliest.
-        read_committed: skip records of transactions that are open or aborted. settings: more settings, under
-        librdkafka's names. prefetch_bytes: how much may be prefetched; a record may be larger. is_made_again:
-        returns whether the topic has been recreated, so that offsets refer to other records; called now and
-        then. May raise KsqlErrors.
+        read_committed: skip records of transactions that are open or aborted.
+        settings: more settings, under librdkafka's names.
+        prefetch_bytes: how much may be prefetched; a record may be larger.
+        is_made_again: returns whether the topic has been recreated, so that offsets refer to other records;
+            called now and then. May raise KsqlErrors.
 
     Raises:
         KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.

@@ -270,9 +270,9 @@ class Membership:
         """Be a member until close(), or until another role is requested.
 
         Args:
-            mode: the role. asks_again: also return if the group assigns no slots for a while. A drained
-            server that is back soon after a kill gets its old assignment, nothing: Kafka ignores what it now
-            wants.
+            mode: the role.
+            asks_again: also return if the group assigns no slots for a while. A drained server that is back
+                soon after a kill gets its old assignment, nothing: Kafka ignores what it now wants.
 
         Raises:
             KafkaException: Kafka rejects this member.

@@ -25,8 +25,9 @@ class Distribution:
 
     Args:
         is_co_partitioned: matching rows are already in partitions with equal numbers, if their topics have
-        equally many partitions. is_ordered: the result depends on the order in which rows of different
-        partitions are processed. reason: why not co-partitioned, for users.
+            equally many partitions.
+        is_ordered: the result depends on the order in which rows of different partitions are processed.
+        reason: why not co-partitioned, for users.
     """
 
     is_co_partitioned: bool
@@ -43,13 +44,14 @@ class Tasks:
         count: tasks with state; part p belongs to task p % count.
         by_partition: a row's part is the number of the partition it was read from; else Kafka's partitioner
             derives it from the key.
-        readers: tasks that read; partition p of each topic belongs to reader p % readers. is_exchanged: rows
-        go through an exchange from the readers to the tasks with state. is_merged: rows of all inputs of the
-        operator meet in the order of their times. is_one_order: this order spans all partitions of a reader;
-        else only those of equal number. has_heartbeat: readers emit heartbeats that show the passing of time.
+        readers: tasks that read; partition p of each topic belongs to reader p % readers.
+        is_exchanged: rows go through an exchange from the readers to the tasks with state.
+        is_merged: rows of all inputs of the operator meet in the order of their times.
+        is_one_order: this order spans all partitions of a reader; else only those of equal number.
+        has_heartbeat: readers emit heartbeats that show the passing of time.
         keeps_partition: what is written to an internal topic stays in the partition that it came from.
         takes_left_first: rows of the left input come first at equal times; otherwise rows of the right one,
-        which may be a table.
+            which may be a table.
     """
 
     partitions: int

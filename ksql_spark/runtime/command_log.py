@@ -188,8 +188,11 @@ class CommandLog:
     """Append and read commands.
 
     Args:
-        admin: of the cluster. producer: to the same cluster. service_id: the server's service id. confirm:
-        called before each command is written or executed; raises if another server has taken the service id.
+        admin: of the cluster.
+        producer: to the same cluster.
+        service_id: the server's service id.
+        confirm: called before each command is written or executed; raises if another server has taken the
+            service id.
     """
 
     def __init__(

@@ -80,10 +80,12 @@ class ConnectOnDemand:
     stored in ``connectors.json``, so that a server whose worker has some starts it at once.
 
     Args:
-        worker: the worker; nothing else starts it. report: called with a line when it exits unexpectedly.
+        worker: the worker; nothing else starts it.
+        report: called with a line when it exits unexpectedly.
         registry_url: returns the address of a schema registry with Confluent's API, for Avro converters;
-        called when one needs it. own: the properties in the file that configures the worker. pause_s: the
-        first pause before a restart, seconds.
+            called when one needs it.
+        own: the properties in the file that configures the worker.
+        pause_s: the first pause before a restart, seconds.
     """
 
     def __init__(

@@ -73,10 +73,10 @@ class Bootstrap:
 
     Args:
         config: the server's configuration; without ``bootstrap.servers`` the engine starts a broker below the
-        data folder. spark: a running Spark process to use, which stays running; None: start one, and stop it
-        in stop(). end: stops the whole server; called when another server terminates all servers of the
-        service id. early: the data folder's lock and broker, if they already exist; the caller releases the
-        folder.
+            data folder.
+        spark: a running Spark process to use, which stays running; None: start one, and stop it in stop().
+        end: stops the whole server; called when another server terminates all servers of the service id.
+        early: the data folder's lock and broker, if they already exist; the caller releases the folder.
     """
 
     def __init__(

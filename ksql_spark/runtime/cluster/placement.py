@@ -95,9 +95,14 @@ class Placement:
     """The placement of queries on servers.
 
     Args:
-        admin: of the cluster. service_id: the servers'. host: this server's address. server: this server's
-        id. session: Spark's session. jvm_settings: of Kafka clients on the JVM. balance_every_s: how long
-        this server's set of queries must be unchanged before it moves a query away; 0 disables moves.
+        admin: of the cluster.
+        service_id: the servers'.
+        host: this server's address.
+        server: this server's id.
+        session: Spark's session.
+        jvm_settings: of Kafka clients on the JVM.
+        balance_every_s: how long this server's set of queries must be unchanged before it moves a query away;
+            0 disables moves.
     """
 
     def __init__(

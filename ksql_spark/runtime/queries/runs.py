@@ -248,8 +248,9 @@ class QueryRuns:
         """End queries once everything that they have read is committed, so that no work is repeated.
 
         Args:
-            queries: which ones. within_s: the time limit in seconds, because Spark cannot end queries while
-            it waits for Kafka; None: wait.
+            queries: which ones.
+            within_s: the time limit in seconds, because Spark cannot end queries while it waits for Kafka;
+                None: wait.
 
         Returns:
             whether all have ended.

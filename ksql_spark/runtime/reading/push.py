@@ -170,12 +170,17 @@ class PushResult(QueryStream):
     """A QueryStream over a push query. Others share what it reads (topic_feeds.py).
 
     Args:
-        query: the query manager's query. queries: the manager; the result ends once it no longer has the
-        query. columns: the result's columns. subscription: to the stream's topic, or to that of a query of
-        Spark. rows: converts its records to rows. same: equal for queries whose rows are the same. limit: the
-        query's LIMIT; None: no limit. on_close: called once. places: positions of a Spark query's rows; None
-        if the client wants everything that the subscription reads. gives_tokens: whether to return
-        continuation tokens.
+        query: the query manager's query.
+        queries: the manager; the result ends once it no longer has the query.
+        columns: the result's columns.
+        subscription: to the stream's topic, or to that of a query of Spark.
+        rows: converts its records to rows.
+        same: equal for queries whose rows are the same.
+        limit: the query's LIMIT; None: no limit.
+        on_close: called once.
+        places: positions of a Spark query's rows; None if the client wants everything that the subscription
+            reads.
+        gives_tokens: whether to return continuation tokens.
     """
 
     def __init__(

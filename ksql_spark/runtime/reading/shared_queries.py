@@ -124,9 +124,11 @@ class SharedQueries:
         """Let a query join a running one; returns that query, and the offset of its topic at which to start.
 
         Args:
-            same: its sameness. query: a new push query. ends: where results ended just before the query's
-            start was set to the ends of its topics, so that earlier rows are of earlier records. Empty if it
-            starts elsewhere. has_places: whether rows say which records they were made of.
+            same: its sameness.
+            query: a new push query.
+            ends: where results ended just before the query's start was set to the ends of its topics, so that
+                earlier rows are of earlier records. Empty if it starts elsewhere.
+            has_places: whether rows say which records they were made of.
 
         Raises:
             KsqlError: BROKER_UNREACHABLE.

@@ -161,9 +161,10 @@ class Standing:
     """The state of a project according to its events.
 
     Attributes:
-        versions: the last event of each version. current: the last event; None if nothing was applied.
+        versions: the last event of each version.
+        current: the last event; None if nothing was applied.
         holder: the claim, or another tool's event, of the process that is applying a version; None if there
-        is none.
+            is none.
     """
 
     versions: Mapping[str, Event] = field(default_factory=dict)
