@@ -220,19 +220,19 @@ class _Opened:
             c.view(pa.time32("ms")) if h.type == types.TIME else c
             for c, h in zip(batch.columns, hints, strict=True)
         ]
-        made = self._function.target(*columns)
+        result = self._function.target(*columns)
         wanted = self._results.field(0).type
-        if isinstance(made, pa.ChunkedArray):
-            made = made.combine_chunks()
-        if not isinstance(made, pa.Array):
-            made = pa.array(made)
+        if isinstance(result, pa.ChunkedArray):
+            result = result.combine_chunks()
+        if not isinstance(result, pa.Array):
+            result = pa.array(result)
         if self._function.result.type == types.TIME:
-            made = made.cast(pa.time32("ms")).view(pa.int32())
-        if made.type != wanted:
-            made = made.cast(wanted)
-        if len(made) != batch.num_rows:
-            raise ValueError(f"{len(made)} results for {batch.num_rows} rows")
-        return made
+            result = result.cast(pa.time32("ms")).view(pa.int32())
+        if result.type != wanted:
+            result = result.cast(wanted)
+        if len(result) != batch.num_rows:
+            raise ValueError(f"{len(result)} results for {batch.num_rows} rows")
+        return result
 
     def _batch(self, values: Any, errors: list[str | None]) -> Any:
         pa = self._arrow.pa

@@ -126,9 +126,9 @@ class PlanCache:
                 self._plans.popitem(last=False)
 
 
-def is_cacheable(text: str, most_characters: int = MAX_CHARACTERS) -> bool:
+def is_cacheable(text: str, max_characters: int = MAX_CHARACTERS) -> bool:
     """Whether the template of ``text`` cannot be another text's: NUL begins the placeholders of templates."""
-    return len(text) <= most_characters and "\0" not in text
+    return len(text) <= max_characters and "\0" not in text
 
 
 def _for_all_values(template: Template, plan: PullQuery, bind: Callable[[str], object]) -> Known | None:

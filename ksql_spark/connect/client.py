@@ -98,10 +98,10 @@ class ConnectClient:
     def create(self, name: str, config: Mapping[str, str]) -> dict[str, Any]:
         """Create a connector; Connect validates its configuration first. Returns the same as ``info``."""
         body = {"name": name, "config": dict(config)}
-        made = dict(self._ask("POST", "connectors", body=body, timeout_s=_CREATE_TIMEOUT_S) or {})
+        created = dict(self._ask("POST", "connectors", body=body, timeout_s=_CREATE_TIMEOUT_S) or {})
         path = f"connectors/{_quoted(name)}/status"
         self._wait_until(lambda: self._ask("GET", path, absent=(404,)) is not None)
-        return made
+        return created
 
     def delete(self, name: str) -> bool:
         """Delete a connector; False if it does not exist."""

@@ -187,7 +187,7 @@ class _Schema:
         match type_, schema["type"]:
             case Struct(fields), "record":
                 own = {f.name: f.type for f in fields}
-                made = {}
+                record = {}
                 for field in schema["fields"]:
                     name = _column(own, field["name"])
                     if name is not None and value.get(name) is None and "default" in field:
@@ -195,8 +195,8 @@ class _Schema:
                         name = name if self._is_nullable(field["type"]) else None
                     if name is not None or "default" not in field:
                         of = own[name] if name is not None else type_
-                        made[field["name"]] = self._field(field, name and value.get(name), of)
-                return made
+                        record[field["name"]] = self._field(field, name and value.get(name), of)
+                return record
             case Array(element), "array":
                 return [self.to_avro(v, schema["items"], element) for v in value]
             case Map(_, item), "map":

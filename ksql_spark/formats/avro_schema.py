@@ -153,33 +153,33 @@ def _resolved(schema: Any, space: str, types: dict[str, Any]) -> Any:
     kind = schema["type"]
     if not isinstance(kind, str):
         raise ValueError(f"{kind} is not a type")
-    made = {k: v for k, v in schema.items() if k not in ("name", "namespace")}
+    resolved = {k: v for k, v in schema.items() if k not in ("name", "namespace")}
     if kind in _NAMED:
         name = schema["name"]
         inner, _, _ = name.rpartition(".")
         if not inner:
             given = schema.get("namespace")
             inner = space if given is None else given
-        made["name"] = name if "." in name or not inner else f"{inner}.{name}"
-        if made["name"] in types:
-            raise NotConvertible(f"it defines the type {made['name']} twice")
-        types[made["name"]] = made
+        resolved["name"] = name if "." in name or not inner else f"{inner}.{name}"
+        if resolved["name"] in types:
+            raise NotConvertible(f"it defines the type {resolved['name']} twice")
+        types[resolved["name"]] = resolved
         if kind == "enum":
-            made["symbols"] = [str(symbol) for symbol in schema["symbols"]]
+            resolved["symbols"] = [str(symbol) for symbol in schema["symbols"]]
         elif kind == "fixed":
-            made["size"] = int(schema["size"])
+            resolved["size"] = int(schema["size"])
         else:
-            made["fields"] = [
+            resolved["fields"] = [
                 {**field, "name": field["name"], "type": _resolved(field["type"], inner, types)}
                 for field in schema["fields"]
             ]
     elif kind == "array":
-        made["items"] = _resolved(schema["items"], space, types)
+        resolved["items"] = _resolved(schema["items"], space, types)
     elif kind == "map":
-        made["values"] = _resolved(schema["values"], space, types)
+        resolved["values"] = _resolved(schema["values"], space, types)
     elif kind not in _PLAIN:
         return _resolved(kind, space, types)
-    return made
+    return resolved
 
 
 class _Reader:
@@ -300,14 +300,14 @@ def _written(type_: SqlType, name: str) -> Any:
     match type_:
         case Struct(fields):
             space, _, simple = name.rpartition(".")
-            made: dict[str, Any] = {"type": "record", "name": simple}
+            record: dict[str, Any] = {"type": "record", "name": simple}
             if space:
-                made["namespace"] = space
-            made["fields"] = [
+                record["namespace"] = space
+            record["fields"] = [
                 {"name": f.name, "type": ["null", _written(f.type, f"{simple}_{f.name}")], "default": None}
                 for f in fields
             ]
-            return made
+            return record
         case Array(element):
             return {"type": "array", "items": ["null", _written(element, name)]}
         case Map(_, value):

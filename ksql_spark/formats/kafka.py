@@ -65,8 +65,8 @@ class KafkaSerde(Serde):
             return f"if({data} is null, NULL, named_struct({name}, {data}))"
         if type_ == STRING:
             return f"if({data} is null, NULL, named_struct({name}, make_valid_utf8(cast({data} as string))))"
-        made = f"named_struct({name}, {_DECODERS[type_]}({data}))"
-        return f"if(octet_length({data}) = {_PACKED[type_].size}, {made}, NULL)"  # type: ignore[index]
+        unpacked = f"named_struct({name}, {_DECODERS[type_]}({data}))"
+        return f"if(octet_length({data}) = {_PACKED[type_].size}, {unpacked}, NULL)"  # type: ignore[index]
 
     def explain_sql(self, data: str) -> str:
         """Only a number's size can be wrong."""

@@ -204,8 +204,8 @@ class ProtobufNoSrSerde(Serde):
         """A call of ProtobufEncoder.java, with the schema in the function's name."""
         if not self.columns:
             return "cast(NULL as binary)"
-        made = _call("encode_protobuf", {"path": [0], "schema": self.schema}, _struct(self.columns, texts))
-        return made if self.wrapped else f"if({texts[0]} IS NULL, NULL, {made})"
+        encoded = _call("encode_protobuf", {"path": [0], "schema": self.schema}, _struct(self.columns, texts))
+        return encoded if self.wrapped else f"if({texts[0]} IS NULL, NULL, {encoded})"
 
 
 def _call(function: str, given: object, argument: str) -> str:

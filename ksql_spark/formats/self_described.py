@@ -63,9 +63,9 @@ class SelfDescribed:
         wrapped = isinstance(read.type, Struct)
         fields = columns(read.type, None if wrapped else "VALUE", keep_case=True)
         own = tuple(Column(f.name, f.type) for f in fields)
-        made = (
+        serdes = (
             bind(SerdeSpec(format_, own, wrapped), self._registry),
             bind(SerdeSpec(JsonSerde.name, own, wrapped)),
         )
-        self._serdes[schema_id, name] = made
-        return made
+        self._serdes[schema_id, name] = serdes
+        return serdes

@@ -94,8 +94,8 @@ def writing_serdes(source: DataSource, registry: SchemaRegistry | None) -> tuple
         return replace(spec, schema_id=latest.id, schema=latest.text, references=references)
 
     known = RecordSpec(of(records.key), of(records.value))
-    made = registered(known, registry)
-    return bind(made.key, registry), bind(made.value, registry)
+    specs = registered(known, registry)
+    return bind(specs.key, registry), bind(specs.value, registry)
 
 
 def _is_of(schema: RegisteredSchema, spec: SerdeSpec) -> bool:

@@ -53,8 +53,8 @@ def _install(options: argparse.Namespace) -> int:
     """Fetch connectors into a folder."""
     folder = options.into or _plugins(options.data_dir)
     for coordinates in options.coordinates:
-        made = artifacts.install(coordinates, folder, _say)
-        _say(f"{coordinates} is in {made}")
+        installed = artifacts.install(coordinates, folder, _say)
+        _say(f"{coordinates} is in {installed}")
     _say("A running worker finds it after a restart.")
     return 0
 

@@ -212,8 +212,8 @@ class QueryTopics:
         for number, topic, offsets in moves:
             Checkpoint(self._folder, number).move(topic, offsets)
         if sink not in there and sink in known.ids:
-            made = known.sink or {"partitions": sink_partitions, "replicas": -1, "config": {}}
-            self._admin.create_topic(sink, made["partitions"], made["replicas"], made["config"])
+            recorded = known.sink or {"partitions": sink_partitions, "replicas": -1, "config": {}}
+            self._admin.create_topic(sink, recorded["partitions"], recorded["replicas"], recorded["config"])
             there = self._admin.identities(self.names)
         ids = {name: topic.id for name, topic in there.items()}
         if ids != dict(known.ids):

@@ -54,7 +54,7 @@ class PrintResult(QueryStream):
         self._lock = threading.Lock()
         self._closed = False
         self._every = max(every, 1)
-        self._left = limit
+        self._remaining = limit
         self._count = 0
         shown = None if registry is None else SelfDescribed(registry)
         self._guesses = {
@@ -65,20 +65,20 @@ class PrintResult(QueryStream):
 
     def read(self, timeout_s: float) -> Rows | None:
         """The lines of the records that have arrived, see QueryStream."""
-        if self._closed or (self._left is not None and self._left <= 0):
+        if self._closed or (self._remaining is not None and self._remaining <= 0):
             self.close()
             return None
         with self._lock:
             records = [] if self._closed else self._reader.poll_batch(timeout_s, max_bytes=_PREFETCH_BYTES)
         rows = Rows()
         for record in records:
-            if self._left is not None and self._left <= 0:
+            if self._remaining is not None and self._remaining <= 0:
                 break
             self._count += 1
             if (self._count - 1) % self._every == 0:
                 rows += [Row([line]) for line in self._lines(record)]
-                if self._left is not None:
-                    self._left -= 1
+                if self._remaining is not None:
+                    self._remaining -= 1
         return rows
 
     def _lines(self, record: Record) -> list[str]:

@@ -26,21 +26,21 @@ class PullLimits:
         self._lock = threading.Lock()
         self._running = 0
         #: how many pull queries may start, and when that was computed
-        self._left, self._at = 0.0, 0.0
+        self._remaining, self._at = 0.0, 0.0
 
-    def take(self, most: int) -> None:
-        """Count one pull query against the limit of ``most`` per second.
+    def take(self, maximum: int) -> None:
+        """Count one pull query against the limit of ``maximum`` per second.
 
         Raises:
             KsqlError: PULL_LIMIT.
         """
         with self._lock:
             now = time.monotonic()
-            self._left = min(float(most), self._left + (now - self._at) * most)
+            self._remaining = min(float(maximum), self._remaining + (now - self._at) * maximum)
             self._at = now
-            if self._left < 1:
-                raise KsqlError("PULL_LIMIT", limit=f"{most} pull queries a second", property=QPS)
-            self._left -= 1
+            if self._remaining < 1:
+                raise KsqlError("PULL_LIMIT", limit=f"{maximum} pull queries a second", property=QPS)
+            self._remaining -= 1
 
     @contextlib.contextmanager
     def one(self) -> Iterator[None]:
@@ -49,10 +49,10 @@ class PullLimits:
         Raises:
             KsqlError: PULL_LIMIT.
         """
-        most = int(self._setting(AT_ONCE))
+        maximum = int(self._setting(AT_ONCE))
         with self._lock:
-            if self._running >= most:
-                raise KsqlError("PULL_LIMIT", limit=f"{most} pull queries run", property=AT_ONCE)
+            if self._running >= maximum:
+                raise KsqlError("PULL_LIMIT", limit=f"{maximum} pull queries run", property=AT_ONCE)
             self._running += 1
         try:
             yield

@@ -208,13 +208,13 @@ class PushResult(QueryStream):
         self._subscription = subscription
         self._rows = rows
         self._same = same
-        self._left = limit
+        self._remaining = limit
         self._on_close = on_close
         self._places = places
         self._lock = threading.Lock()
         self._closed = False
         #: whether TERMINATE has removed the query, and whether the result has ended
-        self._is_removed = self._is_over = False
+        self._is_removed = self._has_ended = False
 
     @property
     def is_live(self) -> bool:
@@ -232,7 +232,7 @@ class PushResult(QueryStream):
 
     def when_arrived(self, on_arrival: Callable[[], None]) -> None:
         """Call ``on_arrival`` once, in any thread, when there may be something to read."""
-        if self._closed or self._is_over or self._left == 0:
+        if self._closed or self._has_ended or self._remaining == 0:
             on_arrival()
         else:
             self._subscription.when_arrived(on_arrival)
@@ -243,10 +243,10 @@ class PushResult(QueryStream):
         Raises:
             KsqlError: of the broker; QUERY_FAILED if the query of Spark failed.
         """
-        if self._closed or self._is_over:
+        if self._closed or self._has_ended:
             self.final_message = self.final_message or "Query Completed"
             return None
-        if self._left is not None and self._left <= 0:
+        if self._remaining is not None and self._remaining <= 0:
             self._end("Limit Reached", timeout_s)
             return None
         was_removed = self._is_removed
@@ -271,7 +271,7 @@ class PushResult(QueryStream):
 
     def _end(self, message: str | None, timeout_s: float) -> None:
         """Return no more rows."""
-        self._is_over, self.final_message = True, message
+        self._has_ended, self.final_message = True, message
         if timeout_s > 0:
             self.close()
 
