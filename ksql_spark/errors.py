@@ -145,7 +145,7 @@ CONDITIONS: dict[str, Condition] = {
     "FUNCTION_EXISTS": Condition(40001, "The function {name} already exists: {where}."),
     "FUNCTION_FIXED": Condition(40001, "The function {name} cannot be changed by statements: {reason}."),
     "FUNCTION_IN_USE": Condition(
-        40001, "The function {name} cannot be {what}: {queries} uses it. Terminate it first."
+        40001, "The function {name} cannot be {what}: it is used by {queries}. Terminate those queries first."
     ),
     "FUNCTION_STATEMENTS_OFF": Condition(
         40001, "CREATE FUNCTION and DROP FUNCTION are disabled (ksql.create.function.enabled=false)."

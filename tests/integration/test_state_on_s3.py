@@ -80,4 +80,4 @@ def test_nothing_is_lost_and_nothing_is_counted_twice(s3: S3Server, tmp_path: Pa
 def test_a_bucket_that_is_not_there(s3: S3Server, tmp_path: Path) -> None:
     with server(tmp_path, s3, "s3a://no-such-bucket/orders") as process:
         code, _, errors = process.end()
-        assert code == 1 and "s3a://no-such-bucket/orders (ksql.state.dir), cannot be used" in errors, errors
+        assert code == 1 and "s3a://no-such-bucket/orders (ksql.state.dir) cannot be used" in errors, errors

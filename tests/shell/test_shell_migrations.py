@@ -53,7 +53,7 @@ def test_new_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert (folder / "migrations").is_dir()
     assert f"Created {config}" in capsys.readouterr().out
     assert main(["new-project", str(folder), "http://localhost:8088"]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
 
 
 def test_create(project: Project, capsys: pytest.CaptureFixture[str]) -> None:

@@ -167,7 +167,7 @@ def test_what_the_watcher_does_not_expect_is_an_error_of_the_query(
     a.spark[0] = Broken()  # type: ignore[call-overload]
     wait_for(lambda: bool(a.errors))
     assert (a.errors[0].message, a.errors[0].type) == ("nobody thought of this", "UNKNOWN")
-    assert "cannot be watched" in caplog.text
+    assert "could not watch query" in caplog.text
     wait_for(lambda: a.state == "RUNNING")  # the watcher goes on
 
 

@@ -84,7 +84,7 @@ def test_a_rebuild_reads_from_where_the_query_began(world: World) -> None:
     offsets = world.checkpoint(query.id) / "0" / "offsets" / "3"
     offsets.write_text("v1\n{", encoding="utf-8")
     answer = world.statements.rebuild_state(query.id.lower())
-    assert answer.query_id == query.id and "again" in answer.message
+    assert answer.query_id == query.id and "rereads" in answer.message
     assert not first.is_active and query.spark[0].is_active and query.state == "RUNNING"
     assert not offsets.exists()
     assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 5, 1: 0, 2: 0}}

@@ -328,7 +328,7 @@ def test_tokens_say_which_records_were_read(serving: Serving) -> None:
     assert len(serving.spark()) == 1
     serving.feeds.write(topic, ("C", 0, 1), ("D", 1, 1))
     assert values(again) == ["D"]
-    with pytest.raises(KsqlError, match="each row of one record"):
+    with pytest.raises(KsqlError, match="rows each come from one record"):
         serving.query(COUNT, token)
 
 

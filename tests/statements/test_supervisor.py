@@ -143,7 +143,7 @@ def test_queries_are_watched_again_in_a_new_jvm(supervised: Callable[[float], Su
     there.end(OUT_OF_MEMORY)
     until(lambda: there.states() == ALL)
     there.query("B").spark[0].is_active = False  # type: ignore[misc]
-    until(lambda: any("ended by itself" in error.message for error in there.query("B").errors))
+    until(lambda: any("ended unexpectedly" in error.message for error in there.query("B").errors))
     until(lambda: there.states() == ALL)
 
 
@@ -178,7 +178,7 @@ def test_the_only_query_that_ends_the_jvm_again_and_again(
     there.end(code)
     until(lambda: there.states() == {"A": "ERROR"})
     query = there.query("A")
-    assert f"RESUME {query.id} tries it again" in query.errors[-1].message
+    assert f"RESUME {query.id} retries it" in query.errors[-1].message
     there.world.run(f"RESUME {query.id};")
     assert there.states() == {"A": "RUNNING"}
 
