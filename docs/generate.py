@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import json
 import math
 import re
 import string
@@ -24,6 +25,7 @@ from typing import Any
 
 from fastapi.routing import APIRoute
 
+from ksql_spark.grammar import KEYWORDS
 from ksql_spark.grammar.rules import StatementSet
 from ksql_spark.grammar.statements import RULES
 from ksql_spark.grammar.statements.print_topic import PrintTopic
@@ -58,10 +60,13 @@ from ksql_spark.types import (
 from ksql_spark.server.app import MODULES
 from ksql_spark.server.routes import websocket
 from ksql_spark.shell.commands import COMMANDS
+from ksql_spark.shell.prompt import completion
 from ksql_spark.shell.main import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "reference"
+#: what the console completes; a change of it needs `make console`
+CONSOLE_WORDS = ROOT / "console" / "src" / "sql" / "words.json"
 DOCS = ROOT / "docs"
 JAVA = ROOT / "ksql_spark" / "jvm" / "org" / "ksqlspark"
 
@@ -579,10 +584,26 @@ PAGES: dict[str, Callable[[], str]] = {
 }
 
 
+def console_words() -> str:
+    """The words that the console's editor completes and colours: the shell's."""
+    words = {
+        "keywords": sorted(KEYWORDS),
+        "starts": completion.STARTS,
+        "shown": completion.SHOWN,
+        "types": completion.DATA_TYPES,
+        "properties": completion.WITH_PROPERTIES,
+        "clauses": completion.CLAUSES,
+        "formats": completion.FORMATS,
+        "skeletons": completion.SKELETONS,
+    }
+    return json.dumps(words, indent=1) + "\n"
+
+
 def differing() -> dict[Path, str]:
     """The pages that are not as the code would have them, with what they should be."""
     made = {REFERENCE / name: build() for name, build in PAGES.items()}
     made |= {path: with_part(path) for path in PARTS}
+    made[CONSOLE_WORDS] = console_words()
     return {p: t for p, t in made.items() if not p.exists() or p.read_text(encoding="utf-8") != t}
 
 

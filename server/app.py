@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ksql_spark.config import Config
 from ksql_spark.entities.wire import schemas
 from ksql_spark.server import errors
+from ksql_spark.server.console import Console, prefers_page
 from ksql_spark.server.endpoints import Endpoints
 from ksql_spark.server.host import Host
 from ksql_spark.server.logs import RequestIds
@@ -25,6 +26,8 @@ from ksql_spark.server.protocol.http import trusted_proxies
 from ksql_spark.server.routes import (
     api_page,
     cluster,
+    console,
+    graph,
     information,
     inserts,
     metrics,
@@ -39,7 +42,19 @@ from ksql_spark.server.security.middleware import BODY, BodyGuard, HostGuard, Me
 from ksql_spark.server.streaming.lookups import LookUps
 
 #: the modules of all endpoints
-MODULES = (statements, queries, inserts, websocket, information, cluster, state, api_page, metrics)
+MODULES = (
+    statements,
+    queries,
+    inserts,
+    websocket,
+    information,
+    cluster,
+    state,
+    api_page,
+    metrics,
+    graph,
+    console,
+)
 
 
 def create_app(
@@ -62,6 +77,7 @@ def create_app(
         api.include_router(module.router)
     authenticator = authenticator or Authenticator(properties)
     api.state.metrics = _metrics(host) if has_metrics() else None
+    api.state.console = Console() if properties["ksql.console.enabled"] else None
     look_ups = LookUps(host)
     endpoints = Endpoints(module.router for module in MODULES)
     # each handles a request or passes it to the one before; the last one sees it first, and must be a
@@ -198,7 +214,7 @@ class PathMiddleware:
 
 
 class ReadinessMiddleware:
-    """Returns 503 for everything except /chc/* until the engine runs, and again once it stops.
+    """Answers 503 to everything that needs the engine until the engine runs, and again once it stops.
 
     For a headless server it also rejects all statements.
     """
@@ -209,8 +225,8 @@ class ReadinessMiddleware:
         self._endpoints = endpoints
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Pass one request on, or reject it (ASGI)."""
-        if scope["type"] in ("http", "websocket") and not scope["path"].startswith("/chc/"):
+        """Pass one request on, or refuse it (ASGI)."""
+        if scope["type"] in ("http", "websocket") and not _needs_no_engine(scope):
             state = self._host.state
             if state != "RUNNING":
                 return errors.refuse(errors.unavailable(state), scope, receive, send)
@@ -218,3 +234,8 @@ class ReadinessMiddleware:
                 problem = errors.headless(self._host.queries_file)
                 return errors.refuse(errors.response(problem), scope, receive, send)
         return self._app(scope, receive, send)
+
+
+def _needs_no_engine(scope: Scope) -> bool:
+    path = scope["path"]
+    return path.startswith(("/chc/", "/console/")) or (path == "/" and prefers_page(scope))

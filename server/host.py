@@ -18,6 +18,7 @@ from starlette.requests import Request as HttpRequest
 
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt
+from ksql_spark.entities.graph import Graph, MetricsHistory
 from ksql_spark.entities.servers import HealthCheckResponse, ServerInfo
 from ksql_spark.security.authorization import ALL_RIGHTS, Rights
 from ksql_spark.server.callbacks import until_called
@@ -113,6 +114,16 @@ class Engine(Protocol):
 
     def figures(self) -> list[Figure]:
         """Metrics for GET /metrics."""
+        ...
+
+    def graph(self, rights: Rights = ALL_RIGHTS) -> Graph:
+        """What runs, as a graph."""
+        ...
+
+    def history(
+        self, minutes: int, query_id: str | None = None, rights: Rights = ALL_RIGHTS
+    ) -> MetricsHistory:
+        """The figures of the last ``minutes``."""
         ...
 
     def statuses(self) -> dict[str, str]:

@@ -14,6 +14,7 @@ from ksql_spark.engine.metrics import Figure
 from ksql_spark.engine.request import Request
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt
+from ksql_spark.entities.graph import Graph, MetricsHistory
 from ksql_spark.entities.servers import HealthCheckResponse, ServerInfo
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.inserts import RowInserter
@@ -224,6 +225,24 @@ class Engine:
     def figures(self) -> list[Figure]:
         """Metrics of queries and views (GET /metrics); none before the engine runs."""
         return self._running.measures.figures() if self._running is not None else []
+
+    def graph(self, rights: Rights = ALL_RIGHTS) -> Graph:
+        """What runs, as a graph (GET /graph), as far as a client with these rights may see it.
+
+        Raises:
+            KsqlError: NOT_READY; as KafkaAdmin.
+        """
+        return self._parts.graphs.now(rights)
+
+    def history(
+        self, minutes: int, query_id: str | None = None, rights: Rights = ALL_RIGHTS
+    ) -> MetricsHistory:
+        """The figures of the last ``minutes`` (GET /metrics/history), of one query or of all.
+
+        Raises:
+            KsqlError: NOT_READY.
+        """
+        return self._parts.graphs.history(minutes, query_id, rights)
 
     def statuses(self) -> dict[str, str]:
         """Command id -> status."""

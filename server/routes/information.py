@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 
 from ksql_spark.entities import Body
 from ksql_spark.entities.commands import CommandStatus, CommandStatuses
@@ -30,12 +30,6 @@ router = Router()
 
 def _described(answer: type[Body] | dict[str, Any]) -> dict[str, Any]:
     return described(answers={"application/json": answer})
-
-
-@router.endpoint("GET", "/", Rules(Role.READER, takes_patterns=True), status_code=307)
-async def root() -> Response:
-    """Redirect to /info."""
-    return RedirectResponse("/info", status_code=307)
 
 
 @router.endpoint(

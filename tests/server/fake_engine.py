@@ -20,6 +20,15 @@ from ksql_spark.engine.metrics import LAG, LATENCY, Figure
 from ksql_spark.entities import Entity
 from ksql_spark.entities.catalog import FunctionNameList, PropertiesList, Property, SimpleFunctionInfo
 from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt, WarningEntity
+from ksql_spark.entities.graph import (
+    Culprit,
+    Graph,
+    GraphEdge,
+    GraphNode,
+    MetricsHistory,
+    QueryFigures,
+    QuerySeries,
+)
 from ksql_spark.entities.queries import Queries, RunningQuery
 from ksql_spark.entities.schemas import DecimalParameters, FieldInfo, SchemaInfo
 from ksql_spark.entities.servers import (
@@ -433,6 +442,32 @@ class FakeEngine:
         """As Engine.figures."""
         times = Times((0.001, 0.01), (3, 2, 1), 1.5)
         return [Figure(LAG, ("CTAS_T_1", "rides"), 3), Figure(LATENCY, ("CTAS_T_1", "T"), times)]
+
+    def graph(self, rights: Rights = ALL_RIGHTS) -> Graph:
+        """As Engine.graph: RIDES, and a query that falls behind."""
+        self.graph_rights = rights
+        figures = QueryFigures(read_per_s=10.5, lag_records=3, errors={"late": 1})
+        nodes = (
+            GraphNode(id="topic:rides", kind="TOPIC", name="rides"),
+            GraphNode(
+                id="stream:RIDES", kind="STREAM", name="RIDES", topic="rides", formats=("KAFKA", "JSON")
+            ),
+            GraphNode(id="query:BIG_1", kind="QUERY", name="BIG_1", state="RUNNING", figures=figures),
+        )
+        edges = (GraphEdge("topic:rides", "stream:RIDES"), GraphEdge("stream:RIDES", "query:BIG_1"))
+        culprits = (Culprit("BIG_1", "It falls behind."),)
+        return Graph(time_ms=1, nodes=nodes, edges=edges, culprits=culprits)
+
+    def history(
+        self, minutes: int, query_id: str | None = None, rights: Rights = ALL_RIGHTS
+    ) -> MetricsHistory:
+        """As Engine.history."""
+        self.history_asked = minutes, query_id, rights
+        one = (1.5, None)
+        series = QuerySeries(
+            arriving_per_s=one, read_per_s=one, written_per_s=one, lag_records=one, latency_seconds=one
+        )
+        return MetricsHistory(every_s=5, times_ms=(1000, 6000), queries={"BIG_1": series})
 
     def statuses(self) -> dict[str, str]:
         """As Engine.statuses."""

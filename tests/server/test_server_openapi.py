@@ -88,6 +88,8 @@ def test_what_is_referred_to_is_there(client: AppClient) -> None:
         ("/v1/metadata/id", None),
         ("/is_valid_property/{name}", None),
         ("/chc/ready", None),
+        ("/graph", None),
+        ("/metrics/history", None),
     ],
 )
 def test_answers_hold_what_is_described(

@@ -30,7 +30,9 @@ from ksql_spark.engine.bootstrap.spark import (
 from ksql_spark.engine.cluster import Cluster
 from ksql_spark.engine.command_runner import CommandRunner
 from ksql_spark.engine.execution import StatementExecutor
+from ksql_spark.engine.graph import Graphs
 from ksql_spark.engine.health import DEADLINE_S, Health
+from ksql_spark.engine.history import EVERY_S, History
 from ksql_spark.engine.metrics import Measures
 from ksql_spark.engine.query_service import QueryService, transient_topic_prefix
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -44,6 +46,10 @@ from ksql_spark.runtime.driver.access import SparkAccess
 from ksql_spark.runtime.driver.startup import SparkStart
 from ksql_spark.runtime.driver.warm_up import WarmUp
 from ksql_spark.runtime.queries.definition import TRANSIENT_PREFIX
+from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
+from ksql_spark.runtime.queries.manager import QueryManager
+from ksql_spark.runtime.queries.periodic import PeriodicTask
+from ksql_spark.runtime.reading.views import Views
 from ksql_spark.services import artifacts
 from ksql_spark.services.data_dir import locked_data_dir
 from ksql_spark.services.early_broker import EarlyBroker
@@ -66,6 +72,7 @@ class Parts:
     health: Health
     cluster: Cluster
     measures: Measures
+    graphs: Graphs
 
 
 class Bootstrap:
@@ -160,7 +167,10 @@ class Bootstrap:
         lifecycle.on_stop(health.close)
         cluster, measures = Cluster(services), Measures(services, queries)
         lifecycle.on_stop(cluster.close)
-        parts = Parts(services, runner, statements, queries, health, cluster, measures)
+        history = History(measures.figures)
+        parts = Parts(
+            services, runner, statements, queries, health, cluster, measures, Graphs(services, history)
+        )
         before = runner.carried_out + queries.started
         if serves_first:
             serve(parts)
@@ -174,6 +184,10 @@ class Bootstrap:
         create_log_stream(config, services, statements, lifecycle)
         _require_registry(services)
         services.queries.start_registered(lifecycle.report)
+        if config["ksql.console.enabled"]:
+            sampler = PeriodicTask("metrics-history", EVERY_S, history.sample)
+            lifecycle.on_stop(sampler.close)
+            sampler.start()
         if services.placement is not None:
             lifecycle.report("requesting a share of the queries")
             services.placement.join(services.queries)

@@ -1,0 +1,86 @@
+// Requests to the server's REST API, with the credentials of this browser tab.
+import { signal } from "@preact/signals";
+import type { Entity, ErrorBody } from "./types.ts";
+
+const KEY = "ksql-spark.authorization";
+
+/** The header Authorization; null: none is needed, or nobody has logged in yet. */
+export const authorization = signal<string | null>(sessionStorage.getItem(KEY));
+/** The server wants credentials; with why those that were sent are not enough. */
+export const loginWanted = signal<string | null>(null);
+/** Why the server does not answer; null: it does. */
+export const serverGone = signal<string | null>(null);
+
+export function logIn(header: string): void {
+  sessionStorage.setItem(KEY, header);
+  authorization.value = header;
+  loginWanted.value = null;
+}
+
+export function logOut(): void {
+  sessionStorage.removeItem(KEY);
+  authorization.value = null;
+  loginWanted.value = "You have logged out.";
+}
+
+/** An answer of the server that is an error. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly body: ErrorBody,
+  ) {
+    super(body.message);
+  }
+}
+
+/** Send a request; raise an ApiError for an error of the server, and another one if there is no answer. */
+export async function send(path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  if (authorization.value && !headers.has("Authorization")) headers.set("Authorization", authorization.value);
+  let response: Response;
+  try {
+    // without the browser's own credentials: else it would ask for a password itself
+    response = await fetch(path, { ...init, headers, credentials: "omit", cache: "no-store" });
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    serverGone.value = "The server does not answer.";
+    throw error;
+  }
+  if (response.ok) {
+    serverGone.value = null;
+    return response;
+  }
+  const body = await errorBody(response);
+  if (response.status === 401) loginWanted.value = body.message;
+  else if (response.status === 503) serverGone.value = body.message;
+  else serverGone.value = null;
+  throw new ApiError(response.status, body);
+}
+
+async function errorBody(response: Response): Promise<ErrorBody> {
+  const text = await response.text();
+  try {
+    return JSON.parse(text) as ErrorBody;
+  } catch {
+    return { error_code: response.status * 100, message: text || response.statusText };
+  }
+}
+
+export async function get<T>(path: string): Promise<T> {
+  return (await (await send(path)).json()) as T;
+}
+
+/** Run statements; one entity for each that answers. */
+export async function run(
+  ksql: string,
+  streamsProperties: Record<string, string> = {},
+  signal?: AbortSignal,
+): Promise<Entity[]> {
+  const response = await send("ksql", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ ksql, streamsProperties }),
+    signal: signal ?? null,
+  });
+  return (await response.json()) as Entity[];
+}

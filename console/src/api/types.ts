@@ -1,0 +1,187 @@
+// The answers of the REST API that the console reads; /openapi.json describes all of them.
+
+export type NodeKind = "TOPIC" | "STREAM" | "TABLE" | "QUERY" | "CONNECTOR";
+
+export interface QueryFigures {
+  arrivingPerS: number | null;
+  readPerS: number | null;
+  writtenPerS: number | null;
+  lagRecords: number | null;
+  lagSeconds: number | null;
+  latencySeconds: number | null;
+  errors: Record<string, number>;
+  failures: number;
+  stateRows: number | null;
+  stateBytes: number | null;
+}
+
+export interface GraphNode {
+  id: string;
+  kind: NodeKind;
+  name: string;
+  state?: string;
+  statement?: string;
+  error?: string;
+  host?: string;
+  topic?: string;
+  formats?: [string, string];
+  windowed?: boolean;
+  figures?: QueryFigures;
+}
+
+export interface GraphEdge {
+  source: string;
+  target: string;
+}
+
+export interface Culprit {
+  queryId: string;
+  reason: string;
+}
+
+export interface Graph {
+  timeMs: number | null;
+  nodes: GraphNode[];
+  edges: GraphEdge[];
+  culprits: Culprit[];
+  warnings: string[];
+}
+
+export interface QuerySeries {
+  arrivingPerS: (number | null)[];
+  readPerS: (number | null)[];
+  writtenPerS: (number | null)[];
+  lagRecords: (number | null)[];
+  latencySeconds: (number | null)[];
+}
+
+export interface MetricsHistory {
+  everyS: number;
+  timesMs: number[];
+  queries: Record<string, QuerySeries>;
+}
+
+export interface SchemaInfo {
+  type: string;
+  fields?: Field[] | null;
+  memberSchema?: SchemaInfo | null;
+  parameters?: Record<string, number>;
+}
+
+export interface Field {
+  name: string;
+  schema: SchemaInfo;
+  type?: string;
+}
+
+export interface RunningQuery {
+  id: string;
+  queryString: string;
+  sinks: string[];
+  state: string;
+  queryType: string;
+}
+
+export interface SourceDescription {
+  name: string;
+  type: string;
+  windowType: string | null;
+  readQueries: RunningQuery[];
+  writeQueries: RunningQuery[];
+  fields: Field[];
+  timestamp: string;
+  statistics: string;
+  errorStats: string;
+  keyFormat: string;
+  valueFormat: string;
+  topic: string;
+  partitions: number;
+  replication: number;
+  statement: string;
+  sourceConstraints: string[];
+}
+
+export interface QueryDescription {
+  id: string;
+  statementText: string;
+  windowType: string | null;
+  fields: Field[];
+  sources: string[];
+  sinks: string[];
+  topology: string;
+  executionPlan: string;
+  state: string | null;
+  queryErrors: { timestamp: number; errorMessage: string; type: string }[];
+}
+
+export interface Property {
+  name: string;
+  scope: string;
+  value: string | null;
+  editable: boolean;
+  level: string;
+}
+
+export interface FunctionName {
+  name: string;
+  type: string;
+  category: string;
+}
+
+export interface FunctionDescription {
+  name: string;
+  description: string;
+  author: string;
+  version: string;
+  type: string;
+  functions: {
+    arguments: { name: string; type: string; description: string }[];
+    returnType: string;
+    description: string;
+  }[];
+}
+
+/** One object of the answer to POST /ksql. */
+export interface Entity {
+  "@type": string;
+  statementText: string;
+  warnings: { message: string }[];
+  commandStatus?: { status: string; message: string; queryId: string | null };
+  message?: string;
+  sourceDescription?: SourceDescription;
+  queryDescription?: QueryDescription;
+  streams?: { name: string; topic: string; keyFormat: string; valueFormat: string; isWindowed: boolean }[];
+  tables?: { name: string; topic: string; keyFormat: string; valueFormat: string; isWindowed: boolean }[];
+  sourceDescriptions?: SourceDescription[];
+  topics?: { name: string; replicaInfo: number[] }[];
+  queries?: RunningQuery[];
+  properties?: Property[];
+  functions?: unknown[];
+}
+
+export interface ErrorBody {
+  error_code: number;
+  message: string;
+  statementText?: string;
+  entities?: Entity[];
+}
+
+export interface ServerInfo {
+  version: string;
+  kafkaClusterId: string;
+  ksqlServiceId: string;
+  serverStatus: string;
+}
+
+export interface Health {
+  isHealthy: boolean;
+  serverState: string;
+  details: Record<string, { isHealthy: boolean; problem?: string | null; reasons?: Record<string, string>; starting?: string[] }>;
+}
+
+export interface HostStatus {
+  hostAlive: boolean;
+  lastStatusUpdateMs: number;
+  activeStandbyPerQuery: Record<string, unknown>;
+  drained?: boolean;
+}

@@ -1,0 +1,41 @@
+// Cells of results as text, and results as CSV and JSON.
+import type { Column } from "../api/frames.ts";
+
+/** A cell as it is shown. */
+export function cellText(cell: unknown): string {
+  if (cell === null || cell === undefined) return "NULL";
+  if (typeof cell === "object" && !("text" in cell)) return JSON.stringify(cell);
+  return String(cell);
+}
+
+/** Compare two cells: NULL first, numbers by value, everything else as text. */
+export function compareCells(one: unknown, other: unknown): number {
+  if (one === other) return 0;
+  if (one === null || one === undefined) return -1;
+  if (other === null || other === undefined) return 1;
+  const a = Number(one);
+  const b = Number(other);
+  if (typeof one !== "string" && typeof other !== "string" && !Number.isNaN(a) && !Number.isNaN(b)) return a - b;
+  return cellText(one).localeCompare(cellText(other), undefined, { numeric: true });
+}
+
+/** CSV as RFC 4180 has it; NULL is empty. A text that a spreadsheet would take for a formula begins with '. */
+export function toCsv(columns: Column[], rows: unknown[][]): string {
+  const lines = [columns.map((column) => column.name), ...rows.map((row) => row.map(csvText))];
+  return lines.map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
+}
+
+function csvText(cell: unknown): string {
+  if (cell === null || cell === undefined) return "";
+  const text = cellText(cell);
+  return typeof cell === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+}
+
+function quoted(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** JSON: an array with an object for each row. */
+export function toJson(columns: Column[], rows: unknown[][]): string {
+  return JSON.stringify(rows.map((row) => Object.fromEntries(columns.map((c, i) => [c.name, row[i]]))), null, 2);
+}

@@ -1,0 +1,81 @@
+// The drawn graph: boxes over lines, which can be scrolled and made larger.
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Card } from "./card.tsx";
+import { layout } from "./layout.ts";
+import { connected, type Shape } from "./shape.ts";
+
+interface Props {
+  shape: Shape;
+  culprits: Set<string>;
+  search: string;
+}
+
+const STEP = 1.25;
+
+export function Canvas({ shape, culprits, search }: Props) {
+  // only a changed shape is laid out anew, not each change of a figure
+  const placed = useMemo(() => layout(shape), [shape.key]);
+  const frame = useRef<HTMLDivElement>(null);
+  const [zoom, setZoom] = useState<number | null>(null);
+  const [fitting, setFitting] = useState(1);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const related = useMemo(() => (chosen === null ? null : connected(chosen, shape.lines)), [chosen, shape.key]);
+
+  useLayoutEffect(() => {
+    const fit = () => {
+      const { clientWidth = 1, clientHeight = 1 } = frame.current ?? {};
+      // smaller than a third, nobody can read it
+      setFitting(Math.max(0.34, Math.min(1, clientWidth / placed.width, clientHeight / placed.height)));
+    };
+    fit();
+    const observer = new ResizeObserver(fit);
+    observer.observe(frame.current!);
+    return () => observer.disconnect();
+  }, [placed]);
+
+  const scale = zoom ?? fitting;
+  const needle = search.trim().toLowerCase();
+  const isFound = (box: Shape["boxes"][number]) =>
+    (related === null || related.has(box.id)) &&
+    (needle === "" || box.nodes.some((node) => node.name.toLowerCase().includes(needle)));
+  return (
+    <div class="canvas">
+      <div class="scroll" ref={frame} onClick={() => setChosen(null)}>
+        <div style={{ width: `${placed.width * scale}px`, height: `${placed.height * scale}px` }}>
+          <div class="sheet" style={{ width: `${placed.width}px`, height: `${placed.height}px`, transform: `scale(${scale})` }}>
+            <svg width={placed.width} height={placed.height} aria-hidden="true">
+              <defs>
+                <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+                  <path d="M0,0L8,4L0,8z" />
+                </marker>
+              </defs>
+              {placed.lines.map((line) => (
+                <path
+                  key={`${line.source} ${line.target}`}
+                  d={line.path}
+                  marker-end="url(#tip)"
+                  class={related !== null && related.has(line.source) && related.has(line.target) ? "line near" : "line"}
+                />
+              ))}
+            </svg>
+            {shape.boxes.map((box) => (
+              <Card
+                key={box.id}
+                box={box}
+                at={placed.boxes.get(box.id)!}
+                isCulprit={culprits.has(box.id)}
+                isFound={isFound(box)}
+                onFocus={() => setChosen(box.id)}
+              />
+            ))}
+          </div>
+        </div>
+      </div>
+      <div class="zoom" role="group" aria-label="Size of the graph">
+        <button onClick={() => setZoom(Math.min(2, scale * STEP))} aria-label="Larger">+</button>
+        <button onClick={() => setZoom(Math.max(0.2, scale / STEP))} aria-label="Smaller">−</button>
+        <button onClick={() => setZoom(null)}>Fit</button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+// A box of the graph: what it is, how it does, and a link to its page.
+import type { GraphNode } from "../api/types.ts";
+import { count, rate, short, span } from "../format/numbers.ts";
+import { looksOf, State } from "../parts/state.tsx";
+import { formatRoute } from "../state/route.ts";
+import type { Box } from "./shape.ts";
+
+const KINDS: Record<Box["kind"], string> = {
+  TOPIC: "topic", STREAM: "stream", TABLE: "table", QUERY: "query", CONNECTOR: "connector", GROUP: "group",
+};
+
+interface Props {
+  box: Box;
+  at: { x: number; y: number; width: number; height: number };
+  isCulprit: boolean;
+  isFound: boolean;
+  onFocus: () => void;
+}
+
+export function Card({ box, at, isCulprit, isFound, onFocus }: Props) {
+  const node = box.nodes.find((one) => one.id === box.id) ?? box.nodes[0]!;
+  const looks = box.kind === "QUERY" || box.kind === "CONNECTOR" ? looksOf(node.state) : "plain";
+  const style = { left: `${at.x}px`, top: `${at.y}px`, width: `${at.width}px`, height: `${at.height}px` };
+  return (
+    <div class={`node ${box.kind.toLowerCase()} ${looks}${isCulprit ? " culprit" : ""}${isFound ? "" : " faded"}`} style={style}>
+      <a href={linkOf(box)} title={box.name} onFocus={onFocus}>
+        <small>{KINDS[box.kind]}{isCulprit ? " · the slowest part" : ""}</small>
+        <b>{box.name}</b>
+      </a>
+      {box.kind === "QUERY" && <Figures node={node} />}
+      {box.kind === "CONNECTOR" && <State state={node.state} />}
+      {box.kind === "GROUP" && <span class="figures">{count(box.nodes.length)} parts</span>}
+    </div>
+  );
+}
+
+/** Where a box leads. */
+function linkOf(box: Box): string {
+  if (box.kind === "QUERY") return formatRoute("query", box.name);
+  if (box.kind === "STREAM" || box.kind === "TABLE") return formatRoute("source", box.name);
+  return formatRoute("flow", "", { focus: box.id });
+}
+
+function Figures({ node }: { node: GraphNode }) {
+  const figures = node.figures;
+  const errors = Object.values(figures?.errors ?? {}).reduce((sum, one) => sum + one, 0);
+  return (
+    <>
+      <State state={node.state} />
+      {figures !== undefined && (
+        <span class="figures">
+          <span title={`in ${count(figures.readPerS)}, out ${count(figures.writtenPerS)} records/s`}>
+            {rate(figures.readPerS)} → {rate(figures.writtenPerS)}
+          </span>
+          <span class={(figures.lagSeconds ?? 0) > 10 ? "warn" : ""} title={`the oldest record that waits; ${count(figures.lagRecords)} records are not read, or not yet at the last checkpoint`}>
+            lag {figures.lagSeconds === null ? short(figures.lagRecords) : span(figures.lagSeconds)}
+          </span>
+          <span title="95 % of the latest results could be read within this time">latency {span(figures.latencySeconds)}</span>
+          {errors > 0 && <span class="bad">{short(errors)} bad</span>}
+        </span>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,170 @@
+// Statements in several tabs, and what comes of them.
+import { signal } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ApiError } from "../api/client.ts";
+import { OutcomeView } from "../parts/outcome.tsx";
+import { SqlEditorView, type SqlEditor } from "../parts/sql-editor.tsx";
+import { refreshMetadata } from "../sql/metadata.ts";
+import { Runner, type Outcome } from "../sql/runner.ts";
+import { positionOf, split, statementAt, type Statement } from "../sql/split.ts";
+import { route, setOptions } from "../state/route.ts";
+import { recall, remember } from "../state/stored.ts";
+
+interface Tab {
+  id: number;
+  name: string;
+  text: string;
+}
+
+const FIRST: Tab = { id: 1, name: "Statements 1", text: "" };
+const MOST_HISTORY = 100;
+
+const tabs = signal<Tab[]>(recall("tabs", [FIRST]));
+const history = signal<string[]>(recall("history", []));
+const runners = new Map<number, Runner>();
+
+function keep(changed: Tab[]): void {
+  tabs.value = changed;
+  remember("tabs", changed);
+}
+
+function runnerOf(id: number): Runner {
+  let found = runners.get(id);
+  if (found === undefined) runners.set(id, (found = new Runner()));
+  return found;
+}
+
+export function EditorPage() {
+  const [open, setOpen] = useState(() => recall("tab", tabs.value[0]?.id ?? 1));
+  useEffect(() => void refreshMetadata(), []);
+  const add = (text = "", name?: string) => {
+    const id = Math.max(0, ...tabs.value.map((tab) => tab.id)) + 1;
+    keep([...tabs.value, { id, name: name ?? `Statements ${id}`, text }]);
+    choose(id);
+  };
+  const choose = (id: number) => (setOpen(id), remember("tab", id));
+  const close = (id: number) => {
+    runnerOf(id).stop();
+    runners.delete(id);
+    const left = tabs.value.filter((tab) => tab.id !== id);
+    keep(left.length > 0 ? left : [{ ...FIRST }]);
+    if (id === open) choose(tabs.value[0]!.id);
+  };
+  // a link may bring a statement with it
+  const given = route.value.options.sql;
+  useEffect(() => {
+    if (given === undefined) return;
+    add(given);
+    setOptions({ sql: undefined });
+  }, [given]);
+  const tab = tabs.value.find((one) => one.id === open) ?? tabs.value[0]!;
+  return (
+    <section class="editor">
+      <h1 class="hidden">Editor</h1>
+      <div class="tabs" role="tablist" aria-label="Statements">
+        {tabs.value.map((one) => (
+          <span key={one.id} class={one.id === tab.id ? "tab open" : "tab"}>
+            <button role="tab" aria-selected={one.id === tab.id} onClick={() => choose(one.id)} onDblClick={() => rename(one)}>{one.name}</button>
+            <button class="close" aria-label={`Close ${one.name}`} onClick={() => close(one.id)}>×</button>
+          </span>
+        ))}
+        <button class="quiet" onClick={() => add()} aria-label="New tab">+</button>
+      </div>
+      <TabView key={tab.id} tab={tab} />
+    </section>
+  );
+}
+
+function rename(tab: Tab): void {
+  const name = prompt("Name of the tab", tab.name);
+  if (name) keep(tabs.value.map((one) => (one.id === tab.id ? { ...one, name } : one)));
+}
+
+function TabView({ tab }: { tab: Tab }) {
+  const editor = useRef<SqlEditor | null>(null);
+  const runner = runnerOf(tab.id);
+  const [hasHistory, showHistory] = useState(false);
+  const start = async (all: boolean) => {
+    const { text, cursor, from, to } = editor.current!.read();
+    const chosen = all ? split(text) : from < to ? shifted(split(text.slice(from, to)), from) : [statementAt(text, cursor)].filter((one) => one !== null);
+    if (chosen.length === 0) return;
+    editor.current!.mark([]);
+    note(chosen);
+    const failed = await runner.run(chosen.map(closed));
+    if (failed !== null) mark(editor.current, failed);
+  };
+  const settings = Object.entries(runner.settings.value);
+  const tick = runner.tick.value;
+  return (
+    <>
+      <div class="write">
+        <SqlEditorView
+          text={tab.text}
+          onChange={(text) => keep(tabs.value.map((one) => (one.id === tab.id ? { ...one, text } : one)))}
+          onRun={start}
+          onReady={(ready) => (editor.current = ready)}
+        />
+      </div>
+      <div class="bar">
+        <button class="main" onClick={() => start(false)} title="Ctrl-Enter: the selection, or the statement at the cursor">Run</button>
+        <button onClick={() => start(true)} title="Ctrl-Shift-Enter">Run all</button>
+        <button onClick={() => runner.stop()} disabled={!runner.isRunning.value}>Stop</button>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={runner.settings.value["auto.offset.reset"] === "earliest"}
+            onChange={(event) => {
+              const { "auto.offset.reset": _, ...others } = runner.settings.value;
+              runner.settings.value = event.currentTarget.checked ? { ...others, "auto.offset.reset": "earliest" } : others;
+            }}
+          /> From the beginning
+        </label>
+        <span class="space" />
+        {settings.map(([name, value]) => <span class="chip" key={name}>{name} = {value}</span>)}
+        <button class="quiet" aria-expanded={hasHistory} onClick={() => showHistory(!hasHistory)}>History</button>
+        <button class="quiet" onClick={() => runner.clear()}>Clear</button>
+      </div>
+      {hasHistory && (
+        <ol class="history" aria-label="History">
+          {history.value.length === 0 && <li class="hint">No statement was run in this browser yet.</li>}
+          {history.value.map((text) => (
+            <li key={text}><button onClick={() => editor.current?.append(text)}><code>{text}</code></button></li>
+          ))}
+        </ol>
+      )}
+      <div class="outcomes">
+        {runner.outcomes.value.map((outcome) => <OutcomeView key={outcome.id} outcome={outcome} tick={tick} />)}
+        {runner.outcomes.value.length === 0 && (
+          <p class="hint pad">Ctrl-Enter runs the selection, or the statement at the cursor. Ctrl-Space completes.</p>
+        )}
+      </div>
+    </>
+  );
+}
+
+function shifted(statements: Statement[], by: number): Statement[] {
+  return statements.map((one) => ({ ...one, from: one.from + by, to: one.to + by }));
+}
+
+/** The statement with its `;`, which the server wants. */
+function closed(statement: Statement): Statement {
+  return statement.isComplete ? statement : { ...statement, text: `${statement.text}\n;`, isComplete: true };
+}
+
+function note(statements: Statement[]): void {
+  const texts = statements.map((one) => one.text).reverse();
+  history.value = [...texts, ...history.value.filter((text) => !texts.includes(text))].slice(0, MOST_HISTORY);
+  remember("history", history.value);
+}
+
+/** Mark where the server says that a statement is wrong. */
+function mark(editor: SqlEditor | null, { statement, error }: Outcome): void {
+  if (!(error instanceof ApiError) || editor === null) return;
+  const { text } = editor.read();
+  const at = positionOf(error.body.message);
+  const lines = statement.text.split("\n");
+  const before = at === null ? 0 : lines.slice(0, at.line - 1).reduce((sum, line) => sum + line.length + 1, 0) + at.column - 1;
+  const from = Math.min(statement.from + before, text.length);
+  const word = at === null ? statement.text.length : (/^\w+/.exec(text.slice(from))?.[0].length ?? 1);
+  editor.mark([{ from, to: Math.min(from + word, text.length), severity: "error", message: error.body.message }]);
+}

@@ -1,0 +1,61 @@
+// Home: what flows where, how fast, and what is in the way.
+import { Canvas } from "../graph/canvas.tsx";
+import { prefixes, shapeOf } from "../graph/shape.ts";
+import { graph, graphProblem } from "../state/graph.ts";
+import { formatRoute, route, setOptions } from "../state/route.ts";
+import { serverGone } from "../api/client.ts";
+import { Welcome } from "./welcome.tsx";
+
+export function FlowPage() {
+  const now = graph.value;
+  if (now === null) {
+    return serverGone.value !== null ? null : <p class="hint pad" role="status">{graphProblem.value ?? "Asking the server …"}</p>;
+  }
+  if (now.nodes.every((node) => node.kind === "TOPIC" || isLog(node.name))) return <Welcome />;
+  const { focus, search = "", topics, collapse } = route.value.options;
+  const collapsed = collapse ? collapse.split(",") : [];
+  const without = { ...now, nodes: now.nodes.filter((node) => !isHidden(node, now.edges)) };
+  const shape = shapeOf(without, { topics: topics === "all", collapsed, ...(focus ? { focus } : {}) });
+  const toggle = (prefix: string) =>
+    setOptions({ collapse: (collapsed.includes(prefix) ? collapsed.filter((one) => one !== prefix) : [...collapsed, prefix]).join(",") || undefined });
+  return (
+    <section class="flow">
+      <h1 class="hidden">Flow</h1>
+      <div class="bar">
+        <label class="hidden" for="search">Search</label>
+        <input id="search" type="search" placeholder="Search" value={search} onInput={(event) => setOptions({ search: event.currentTarget.value })} />
+        <label class="check">
+          <input type="checkbox" checked={topics === "all"} onChange={(event) => setOptions({ topics: event.currentTarget.checked ? "all" : undefined })} /> All topics
+        </label>
+        {prefixes(without).slice(0, 6).map(({ prefix, count }) => (
+          <button key={prefix} class="chip" aria-pressed={collapsed.includes(prefix)} onClick={() => toggle(prefix)} title={`Draw all of ${prefix}… as one`}>
+            {prefix}… {count}
+          </button>
+        ))}
+        {focus && <button class="chip" onClick={() => setOptions({ focus: undefined })}>only {focus} ✕</button>}
+      </div>
+      {now.culprits.map((culprit) => (
+        <p class="banner warn" key={culprit.queryId} role="status">
+          <a href={formatRoute("query", culprit.queryId)}>{culprit.queryId}</a> {sentence(culprit.reason)}
+        </p>
+      ))}
+      {now.warnings.map((text) => <p class="banner warn" key={text}>{text}</p>)}
+      <Canvas shape={shape} search={search} culprits={new Set(now.culprits.map((one) => `query:${one.queryId}`))} />
+    </section>
+  );
+}
+
+/** The server's own stream of errors is there from the start. */
+function isLog(name: string): boolean {
+  return name.toUpperCase().includes("PROCESSING_LOG");
+}
+
+/** The processing log is drawn only where a query reads it. */
+function isHidden(node: { id: string; name: string; topic?: string }, edges: { source: string; target: string }[]): boolean {
+  const isRead = (id: string): boolean => edges.some((edge) => edge.source === id && (edge.target.startsWith("query:") || isRead(edge.target)));
+  return isLog(node.name) && !isRead(node.id);
+}
+
+function sentence(reason: string): string {
+  return reason.replace(/^It /, "");
+}

@@ -1,0 +1,1 @@
+export function QueryPage() { return <p class="pad">Soon.</p>; }

@@ -1,0 +1,1 @@
+export function ServerPage() { return <p class="pad">Soon.</p>; }

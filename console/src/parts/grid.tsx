@@ -1,0 +1,103 @@
+// A table of any length, of which only the rows in sight are in the page: sort, filter, copy, CSV and JSON.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Column } from "../api/frames.ts";
+import { cellText, compareCells, toCsv, toJson } from "../format/cells.ts";
+import { count } from "../format/numbers.ts";
+
+const ROW_PX = 28;
+const AROUND = 12;
+
+interface Props {
+  columns: Column[];
+  rows: unknown[][];
+  /** Names of the key's columns. */
+  keys?: string[];
+  /** What is said beside the number of rows. */
+  note?: string;
+  /** The newest row is wanted first. */
+  newestFirst?: boolean;
+}
+
+export function Grid({ columns, rows, keys = [], note = "", newestFirst = false }: Props) {
+  const [sort, setSort] = useState<{ column: number; down: boolean } | null>(null);
+  const [filter, setFilter] = useState("");
+  const [top, setTop] = useState(0);
+  const [copied, setCopied] = useState("");
+  const frame = useRef<HTMLDivElement>(null);
+  const shown = useMemo(() => {
+    const needle = filter.toLowerCase();
+    const found = needle === "" ? rows.slice() : rows.filter((row) => row.some((cell) => cellText(cell).toLowerCase().includes(needle)));
+    if (sort !== null) found.sort((a, b) => compareCells(a[sort.column], b[sort.column]) * (sort.down ? -1 : 1));
+    else if (newestFirst) found.reverse();
+    return found;
+  }, [rows, filter, sort, newestFirst]);
+  const height = frame.current?.clientHeight ?? 600;
+  const first = Math.max(0, Math.floor(top / ROW_PX) - AROUND);
+  const last = Math.min(shown.length, Math.ceil((top + height) / ROW_PX) + AROUND);
+  useEffect(() => {
+    if (copied === "") return;
+    const timer = setTimeout(() => setCopied(""), 2000);
+    return () => clearTimeout(timer);
+  }, [copied]);
+
+  const order = (column: number) => setSort(sort?.column !== column ? { column, down: false } : sort.down ? null : { column, down: true });
+  const copy = async (text: string, what: string) => {
+    await navigator.clipboard.writeText(text);
+    setCopied(`Copied ${what}.`);
+  };
+  return (
+    <div class="grid">
+      <div class="bar">
+        <span>{count(shown.length)} {shown.length === 1 ? "row" : "rows"}{note && ` · ${note}`}</span>
+        <input type="search" placeholder="Filter" aria-label="Filter rows" value={filter} onInput={(event) => setFilter(event.currentTarget.value)} />
+        <span class="space" />
+        <span role="status" class="hint">{copied}</span>
+        <button class="quiet" onClick={() => copy(toCsv(columns, shown), "CSV")}>Copy</button>
+        <button class="quiet" onClick={() => save("result.csv", "text/csv", toCsv(columns, shown))}>CSV</button>
+        <button class="quiet" onClick={() => save("result.json", "application/json", toJson(columns, shown))}>JSON</button>
+      </div>
+      <div class="scroll" ref={frame} tabIndex={0} role="region" aria-label="Rows" onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
+        <table aria-rowcount={shown.length}>
+          <thead>
+            <tr>
+              {columns.map((column, index) => (
+                <th key={column.name} scope="col" aria-sort={sort?.column !== index ? "none" : sort.down ? "descending" : "ascending"}>
+                  <button onClick={() => order(index)} title={`Sort by ${column.name}`}>
+                    {column.name}{keys.includes(column.name) && <small> key</small>} {sort?.column === index && (sort.down ? "▾" : "▴")}
+                  </button>
+                  {column.type && <small>{column.type}</small>}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {first > 0 && <tr class="gap"><td colSpan={columns.length} style={{ height: `${first * ROW_PX}px` }} /></tr>}
+            {shown.slice(first, last).map((row, index) => (
+              <tr key={first + index} class={(first + index) % 2 ? "odd" : ""}>
+                {columns.map((column, at) => (
+                  <td key={column.name} class={looks(row[at])} title={cellText(row[at])} onDblClick={() => copy(cellText(row[at]), "the cell")}>
+                    {cellText(row[at])}
+                  </td>
+                ))}
+              </tr>
+            ))}
+            {last < shown.length && <tr class="gap"><td colSpan={columns.length} style={{ height: `${(shown.length - last) * ROW_PX}px` }} /></tr>}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  );
+}
+
+function looks(cell: unknown): string {
+  if (cell === null || cell === undefined) return "null";
+  return typeof cell === "string" || typeof cell === "boolean" || (typeof cell === "object" && !("text" in cell)) ? "" : "number";
+}
+
+/** Offer a text as a file. */
+function save(name: string, type: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const link = Object.assign(document.createElement("a"), { href: url, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}

@@ -1,0 +1,75 @@
+// What came of a statement: rows, lines, tables of answers, or an error.
+import type { Entity } from "../api/types.ts";
+import { count, span } from "../format/numbers.ts";
+import { timeOfDay } from "../format/times.ts";
+import { MOST_ROWS } from "../sql/live.ts";
+import type { Outcome } from "../sql/runner.ts";
+import { formatRoute } from "../state/route.ts";
+import { Grid } from "./grid.tsx";
+import { Problem } from "./problem.tsx";
+
+interface Props {
+  outcome: Outcome;
+  /** Changes when the outcome does. */
+  tick: number;
+}
+
+export function OutcomeView({ outcome }: Props) {
+  const { live, columns, lines, entities, message, error, startedMs, endedMs, statement } = outcome;
+  const rows = live?.rows() ?? [];
+  const note = live === null ? "" : live.isByKey
+    ? `the latest of each key; ${count(live.came)} changes came`
+    : live.came > rows.length ? `the latest ${count(MOST_ROWS)} of ${count(live.came)}` : "";
+  return (
+    <article class="outcome" aria-label="Result">
+      <header>
+        <code title={statement.text}>{statement.text.replace(/\s+/g, " ").slice(0, 120)}</code>
+        <span class="space" />
+        <span class="hint">{timeOfDay(startedMs)}{endedMs !== null && `, ${span((endedMs - startedMs) / 1000)}`}</span>
+        {endedMs === null && <span class="state good">running</span>}
+      </header>
+      {error !== null && <Problem error={error} />}
+      {live !== null && <Grid columns={columns} rows={rows} keys={outcome.keys} note={note} newestFirst={!live.isByKey} />}
+      {lines.length > 0 && <pre class="lines" tabIndex={0}>{lines.join("\n")}</pre>}
+      {entities.map((entity, index) => <EntityView key={index} entity={entity} />)}
+      {message !== "" && <p class="message">{message}</p>}
+    </article>
+  );
+}
+
+function EntityView({ entity }: { entity: Entity }) {
+  const list = listOf(entity);
+  const said = entity.commandStatus?.message ?? entity.message;
+  const queryId = entity.commandStatus?.queryId;
+  return (
+    <>
+      {entity.warnings.map((warning) => <p class="banner warn" key={warning.message}>{warning.message}</p>)}
+      {said !== undefined && (
+        <p class="message">
+          {entity.commandStatus && <span class={`state ${entity.commandStatus.status === "ERROR" ? "bad" : "good"}`}>{entity.commandStatus.status.toLowerCase()}</span>}
+          {" "}{said} {queryId && <a href={formatRoute("query", queryId)}>{queryId}</a>}
+        </p>
+      )}
+      {list !== null && <Grid columns={list.names.map((name) => ({ name, type: "" }))} rows={list.rows} />}
+      {entity.queryDescription !== undefined && <pre class="lines" tabIndex={0}>{entity.queryDescription.executionPlan}</pre>}
+      {entity.sourceDescription !== undefined && (
+        <p class="message">
+          Topic {entity.sourceDescription.topic}, {entity.sourceDescription.keyFormat} and {entity.sourceDescription.valueFormat}.{" "}
+          <a href={formatRoute("source", entity.sourceDescription.name)}>All about {entity.sourceDescription.name}</a>
+        </p>
+      )}
+      {said === undefined && list === null && !entity.queryDescription && !entity.sourceDescription && (
+        <pre class="lines" tabIndex={0}>{JSON.stringify({ ...entity, statementText: undefined }, null, 2)}</pre>
+      )}
+    </>
+  );
+}
+
+/** An answer that is a list, as a table: the members of its objects that are texts and numbers. */
+function listOf(entity: Entity): { names: string[]; rows: unknown[][] } | null {
+  const found = entity.sourceDescription?.fields.map((field) => ({ column: field.name, type: field.schema.type, key: field.type ?? "" }))
+    ?? Object.entries(entity).find(([name, value]) => name !== "warnings" && Array.isArray(value) && value.every((one) => typeof one === "object"))?.[1] as object[] | undefined;
+  if (found === undefined) return null;
+  const names = [...new Set(found.flatMap((one) => Object.keys(one)))];
+  return { names, rows: found.map((one) => names.map((name) => (one as Record<string, unknown>)[name] ?? null)) };
+}

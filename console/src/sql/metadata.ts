@@ -1,0 +1,30 @@
+// What the server has, for completion: asked for when the editor opens, and after statements that change it.
+import { signal } from "@preact/signals";
+import { run } from "../api/client.ts";
+import type { Metadata } from "./complete.ts";
+
+export const metadata = signal<Metadata>({ sources: {}, tables: [], functions: [], queries: [], topics: [], properties: [] });
+
+/** Ask for it; what cannot be asked for stays as it was. */
+export async function refreshMetadata(): Promise<void> {
+  const ask = async (statement: string) => (await run(statement).catch(() => []))[0];
+  const [streams, tables, queries, topics] = await Promise.all(
+    ["SHOW STREAMS EXTENDED;", "SHOW TABLES EXTENDED;", "SHOW QUERIES;", "SHOW TOPICS;"].map(ask),
+  );
+  const described = [...(streams?.sourceDescriptions ?? []), ...(tables?.sourceDescriptions ?? [])];
+  metadata.value = {
+    ...metadata.value,
+    sources: Object.fromEntries(described.map((one) => [one.name, one.fields.map((field) => field.name)])),
+    tables: (tables?.sourceDescriptions ?? []).map((one) => one.name),
+    queries: queries?.queries?.map((one) => one.id) ?? [],
+    topics: topics?.topics?.map((one) => one.name) ?? [],
+  };
+  if (metadata.value.functions.length === 0) {
+    const [functions, properties] = await Promise.all(["SHOW FUNCTIONS;", "SHOW PROPERTIES;"].map(ask));
+    metadata.value = {
+      ...metadata.value,
+      functions: ((functions?.functions ?? []) as { name: string }[]).map((one) => one.name),
+      properties: properties?.properties?.map((one) => one.name) ?? [],
+    };
+  }
+}

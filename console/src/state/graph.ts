@@ -1,0 +1,39 @@
+// The graph of the server, asked for every few seconds while somebody looks.
+import { signal } from "@preact/signals";
+import { get, loginWanted, serverGone } from "../api/client.ts";
+import type { Graph } from "../api/types.ts";
+
+const EVERY_MS = 2500;
+/** How soon a server that is gone is asked again. */
+const AGAIN_MS = 1500;
+
+export const graph = signal<Graph | null>(null);
+/** Why the graph could not be had, although the server answers. */
+export const graphProblem = signal<string | null>(null);
+
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** Ask now, and from now on. */
+export async function refreshGraph(): Promise<void> {
+  clearTimeout(timer);
+  if (loginWanted.value === null && !document.hidden) {
+    try {
+      graph.value = await get<Graph>("graph");
+      graphProblem.value = null;
+    } catch (error) {
+      graphProblem.value = error instanceof Error ? error.message : String(error);
+    }
+  }
+  clearTimeout(timer);
+  timer = setTimeout(refreshGraph, serverGone.value === null ? EVERY_MS : AGAIN_MS);
+}
+
+/** Keep the graph up to date; not in a tab that nobody sees. */
+export function followGraph(): void {
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) void refreshGraph();
+  });
+  loginWanted.subscribe((wanted) => {
+    if (wanted === null) void refreshGraph();
+  });
+}

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { columnsOf, frameOf } from "../src/api/frames.ts";
+import { cellText, compareCells, toCsv, toJson } from "../src/format/cells.ts";
+import { ExactNumber, parseExactly } from "../src/format/json.ts";
+import { bytes, count, rate, short, span } from "../src/format/numbers.ts";
+
+const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, " ");
+
+test("numbers", () => {
+  assert.equal(count(1234567), "1,234,567");
+  assert.equal(count(null), "–");
+  assert.deepEqual([0, 0.254, 9.5, 950, 9999, 12_345, 4_500_000].map(short), ["0", "0.25", "9.5", "950", "9,999", "12.3k", "4.5M"]);
+  assert.equal(rate(12.4), "12/s");
+  assert.deepEqual([0, 0.0035, 1.5, 59, 150, 7200, 200_000].map(span).map(plain), ["0 s", "3.5 ms", "1.5 s", "59 s", "2.5 min", "2 h", "2 d"]);
+  assert.deepEqual([12, 1500, 2_500_000].map(bytes), ["12 B", "1.5 kB", "2.5 MB"]);
+});
+
+test("cells", () => {
+  assert.equal(cellText(null), "NULL");
+  assert.equal(cellText({ A: [1] }), '{"A":[1]}');
+  assert.deepEqual([3, null, 12, 1].sort(compareCells), [null, 1, 3, 12]);
+  assert.deepEqual(["b10", "b9", "a"].sort(compareCells), ["a", "b9", "b10"]);
+});
+
+test("CSV and JSON", () => {
+  const columns = [{ name: "A", type: "INTEGER" }, { name: "b,c", type: "STRING" }];
+  assert.equal(toCsv(columns, [[1, 'say "hi"'], [null, "=1+1"]]), 'A,"b,c"\r\n1,"say ""hi"""\r\n,\'=1+1\r\n');
+  assert.deepEqual(JSON.parse(toJson(columns, [[1, "x"]])), [{ A: 1, "b,c": "x" }]);
+});
+
+test("frames and their schema", () => {
+  assert.deepEqual(frameOf('[{"header":{"queryId":"q","schema":"`A` INT"}},')?.header?.queryId, "q");
+  assert.deepEqual(frameOf('{"row":{"columns":[[1,2]]}}]')?.row?.columns, [[1, 2]]);
+  assert.equal(frameOf("]"), null);
+  assert.deepEqual(columnsOf("`A` STRING, `P` ARRAY<DECIMAL(4, 2)>, `x ``y` STRUCT<`a` INTEGER, `b` STRING>"), [
+    { name: "A", type: "STRING" },
+    { name: "P", type: "ARRAY<DECIMAL(4, 2)>" },
+    { name: "x `y", type: "STRUCT<`a` INTEGER, `b` STRING>" },
+  ]);
+});
+
+test("numbers keep their digits where the engine can tell", () => {
+  const [found] = parseExactly("[9007199254740993123]") as unknown[];
+  if (found instanceof ExactNumber) assert.equal(cellText(found), "9007199254740993123");
+  assert.deepEqual(parseExactly("[1.5, 12]"), [1.5, 12]);
+});

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Graph, GraphNode } from "../src/api/types.ts";
+import { layout } from "../src/graph/layout.ts";
+import { connected, prefixes, shapeOf } from "../src/graph/shape.ts";
+import { formatRoute, parseRoute } from "../src/state/route.ts";
+
+const node = (id: string, topic?: string): GraphNode => {
+  const [kind, name] = id.split(":") as [string, string];
+  return { id, kind: kind.toUpperCase() as GraphNode["kind"], name, ...(topic ? { topic } : {}) };
+};
+
+const GRAPH: Graph = {
+  timeMs: 1,
+  culprits: [],
+  warnings: [],
+  nodes: [node("topic:rides"), node("stream:RIDES", "rides"), node("query:Q1"), node("topic:BIG"), node("stream:BIG", "BIG"), node("table:BIG2", "BIG"), node("topic:x")],
+  edges: [
+    { source: "topic:rides", target: "stream:RIDES" },
+    { source: "stream:RIDES", target: "query:Q1" },
+    { source: "query:Q1", target: "topic:BIG" },
+    { source: "topic:BIG", target: "stream:BIG" },
+    { source: "topic:BIG", target: "table:BIG2" },
+    { source: "query:gone", target: "topic:x" },
+  ],
+};
+
+test("a topic with one source is drawn with it, others by themselves", () => {
+  const shape = shapeOf(GRAPH, { topics: false });
+  assert.deepEqual(shape.boxes.map((box) => box.id), ["stream:RIDES", "query:Q1", "topic:BIG", "stream:BIG", "table:BIG2", "topic:x"]);
+  assert.deepEqual(shape.lines[0], { source: "stream:RIDES", target: "query:Q1" });
+  assert.equal(shapeOf(GRAPH, { topics: true }).boxes.length, 7);
+});
+
+test("figures do not change the shape", () => {
+  const other = { ...GRAPH, nodes: GRAPH.nodes.map((one) => ({ ...one, state: "ERROR" })) };
+  assert.equal(shapeOf(other, { topics: false }).key, shapeOf(GRAPH, { topics: false }).key);
+  assert.notEqual(shapeOf(GRAPH, { topics: true }).key, shapeOf(GRAPH, { topics: false }).key);
+});
+
+test("a focus keeps what comes before and after, not what is beside", () => {
+  const shape = shapeOf(GRAPH, { topics: false, focus: "stream:BIG" });
+  assert.deepEqual(shape.boxes.map((box) => box.id), ["stream:RIDES", "query:Q1", "topic:BIG", "stream:BIG"]);
+  assert.deepEqual([...connected("a", [{ source: "a", target: "b" }, { source: "b", target: "a" }])], ["a", "b"]);
+});
+
+test("names with a prefix can be one box", () => {
+  const shape = shapeOf(GRAPH, { topics: false, collapsed: ["BIG"] });
+  assert.deepEqual(shape.boxes.map((box) => box.id), ["stream:RIDES", "query:Q1", "group:BIG", "topic:x"]);
+  const names = ["stream:A_1", "table:A_2", "stream:B_1", "query:A_3"].map((id) => node(id));
+  assert.deepEqual(prefixes({ ...GRAPH, nodes: names }), [{ prefix: "A_", count: 2 }]);
+});
+
+test("the layout goes from left to right, without overlaps", () => {
+  const placed = layout(shapeOf(GRAPH, { topics: false }));
+  const at = (id: string) => placed.boxes.get(id)!;
+  assert.ok(at("stream:RIDES").x < at("query:Q1").x && at("query:Q1").x < at("topic:BIG").x);
+  const [one, other] = [at("stream:BIG"), at("table:BIG2")].sort((a, b) => a.y - b.y);
+  assert.ok(one!.y + one!.height <= other!.y);
+  assert.ok(placed.lines.every((line) => line.path.startsWith("M")));
+  assert.equal(layout({ boxes: [], lines: [], key: "" }).boxes.size, 0);
+});
+
+test("300 nodes take less than a second or so", () => {
+  const nodes: GraphNode[] = [];
+  const edges: Graph["edges"] = [];
+  for (let i = 0; i < 100; i++) {
+    nodes.push(node(`stream:S${i}`, `s${i}`), node(`query:Q${i}`), node(`table:T${i}`, `t${i}`));
+    edges.push({ source: `stream:S${i}`, target: `query:Q${i}` }, { source: `query:Q${i}`, target: `table:T${i}` });
+    if (i > 0) edges.push({ source: `table:T${Math.floor(i / 3)}`, target: `query:Q${i}` });
+  }
+  const placed = layout(shapeOf({ ...GRAPH, nodes, edges }, { topics: false }));
+  assert.equal(placed.boxes.size, 300);
+});
+
+test("pages in the URL", () => {
+  assert.deepEqual(parseRoute(formatRoute("source", "a b/c", { range: "60", q: undefined })), { page: "source", name: "a b/c", options: { range: "60" } });
+  assert.equal(parseRoute("").page, "flow");
+});

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { keyOfResult } from "../src/sql/plan.ts";
+import { LiveRows, MOST_ROWS } from "../src/sql/live.ts";
+
+test("the latest row of each key keeps its place; a deletion removes it", () => {
+  const live = new LiveRows([0]);
+  for (const row of [["a", 1], ["b", 2], ["a", 3]]) live.add(row, false);
+  assert.deepEqual(live.rows(), [["a", 3], ["b", 2]]);
+  live.add(["a", null], true);
+  assert.deepEqual(live.rows(), [["b", 2]]);
+  assert.equal(live.came, 4);
+});
+
+test("no more rows than the most", () => {
+  for (const keys of [null, [0]]) {
+    const live = new LiveRows(keys);
+    for (let i = 0; i < 3 * MOST_ROWS; i++) live.add([i], false);
+    assert.equal(live.rows().length, MOST_ROWS);
+    assert.deepEqual(live.rows().at(-1), [3 * MOST_ROWS - 1]);
+  }
+});
+
+const plan = (key: string, kind: string, window = "") =>
+  `Logical plan\n  Project | Key: ${key} | Values: N\n    Aggregate | COUNT(*)${window}\n\nPhysical plan\n > [ SINK ] | x\n    > [ TRANSIENT SELECT ] | y\n        > [ ${kind} SELECT ] | z`;
+const fields = (...names: string[]) => names.map((name) => ({ name, schema: { type: "STRING" } }));
+
+test("the key of a result, from its plan", () => {
+  assert.deepEqual(keyOfResult({ executionPlan: plan("A, `b`", "TABLE"), fields: fields("A", "b", "N") }, false), ["A", "b"]);
+  assert.deepEqual(keyOfResult({ executionPlan: plan("A", "STREAM"), fields: fields("A", "N") }, false), []);
+  assert.deepEqual(keyOfResult({ executionPlan: plan("A", "TABLE"), fields: fields("N") }, false), []);
+});
+
+test("rows of windows are told apart only if the windows are there", () => {
+  const executionPlan = plan("A", "TABLE", " | Window: TUMBLING (SIZE 1 MINUTES)");
+  assert.deepEqual(keyOfResult({ executionPlan, fields: fields("A", "N") }, false), []);
+  assert.deepEqual(keyOfResult({ executionPlan, fields: fields("A", "WINDOWSTART", "N") }, false), ["A", "WINDOWSTART"]);
+  assert.deepEqual(keyOfResult({ executionPlan: plan("A", "TABLE"), fields: fields("A", "N") }, true), []);
+});

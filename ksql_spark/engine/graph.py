@@ -1,0 +1,229 @@
+"""The graph of what runs: topics, streams, tables, queries and connectors (GET /graph)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ksql_spark.engine.history import History
+from ksql_spark.entities.graph import (
+    Culprit,
+    Graph,
+    GraphEdge,
+    GraphNode,
+    MetricsHistory,
+    QueryFigures,
+)
+from ksql_spark.errors import KsqlError
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.states import State
+from ksql_spark.security.authorization import Rights
+from ksql_spark.security.masking import masked
+from ksql_spark.statements import Services
+from ksql_spark.statements.context import uses_of
+from ksql_spark.statements.listing import running_queries
+
+#: a query is behind if its lag has grown over this time, seconds, and a record waits for as long
+BEHIND_S, WAITS_S = 30, 10.0
+#: how many records the lag of a query has grown by: of its id and its lag
+Grown = Callable[[str, int | None], float]
+
+
+class Graphs:
+    """Makes graphs of an engine.
+
+    Args:
+        services: its parts.
+        history: its figures.
+    """
+
+    def __init__(self, services: Services, history: History) -> None:
+        self._services = services
+        self._history = history
+
+    def now(self, rights: Rights) -> Graph:
+        """The graph of now, of what a client with these rights may see.
+
+        Raises:
+            KsqlError: as KafkaAdmin, where servers share queries.
+        """
+        services = self._services
+        at_ms, figures = self._history.latest()
+        made = _Made()
+        for source in services.metastore.sources():
+            if rights.may_read(source.name):
+                made.add_source(source)
+        queries = self._seen(rights)
+        for query, row in zip(queries, running_queries(queries, services), strict=True):
+            made.add_query(
+                query,
+                GraphNode(
+                    id=f"query:{query.id}",
+                    kind="QUERY",
+                    name=query.id,
+                    state=row.state,
+                    statement=row.query_string,
+                    error=row.error,
+                    host=row.host,
+                    figures=figures.get(query.id),
+                ),
+            )
+        warnings = self._add_connectors(made, rights)
+        return Graph(
+            time_ms=at_ms,
+            nodes=tuple(made.nodes.values()),
+            edges=tuple(made.edges),
+            culprits=tuple(culprits(made.nodes, made.edges, self._grown)),
+            warnings=warnings,
+        )
+
+    def history(self, minutes: int, query_id: str | None, rights: Rights) -> MetricsHistory:
+        """The figures of the last ``minutes``, of one query or of all that the client may see."""
+        seen = {query.id for query in self._seen(rights)}
+        return self._history.since(minutes, lambda id_: id_ in seen and query_id in (None, id_))
+
+    def _seen(self, rights: Rights) -> list[ManagedQuery]:
+        return [
+            query
+            for query in self._services.queries.all()
+            if not query.is_transient and uses_of(query).may_be_seen(rights)
+        ]
+
+    def _grown(self, query_id: str, lag: int | None) -> float:
+        before = self._history.lag_before(query_id, BEHIND_S)
+        return 0.0 if lag is None or before is None else lag - before
+
+    def _add_connectors(self, made: _Made, rights: Rights) -> tuple[str, ...]:
+        """Add what Connect runs, as far as it is in use; what is wrong with it."""
+        connect = self._services.connect
+        if not connect.is_in_use() or rights.role is None:
+            return ()
+        if problem := connect.problem():
+            return (problem,)
+        try:
+            client = connect.client()
+            for name, found in client.connectors().items():
+                status, config = found.get("status", {}), found.get("info", {}).get("config", {})
+                states = [status.get("connector", {}), *status.get("tasks", ())]
+                failed = next((s for s in states if s.get("state") == "FAILED"), None)
+                node = GraphNode(
+                    id=f"connector:{name}",
+                    kind="CONNECTOR",
+                    name=name,
+                    state="FAILED" if failed else str(states[0].get("state", "UNKNOWN")),
+                    error=str(failed.get("trace", "")).partition("\n")[0] or None if failed else None,
+                )
+                is_sink = status.get("type") == "sink"
+                topics = _listed(config.get("topics", "")) if is_sink else client.topics(name)
+                made.add_connector(node, topics, is_sink=is_sink)
+        except KsqlError as error:
+            return (error.message,)
+        return ()
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+@dataclass
+class _Made:
+    """The graph as far as it is made."""
+
+    nodes: dict[str, GraphNode] = field(default_factory=dict)
+    #: in the order in which they were found; each once
+    edges: dict[GraphEdge, None] = field(default_factory=dict)
+
+    def add_topic(self, name: str) -> str:
+        """The id of a topic's node."""
+        id_ = f"topic:{name}"
+        self.nodes.setdefault(id_, GraphNode(id=id_, kind="TOPIC", name=name))
+        return id_
+
+    def add_source(self, source: DataSource) -> None:
+        """A stream or table, which reads its topic."""
+        topic = self.add_topic(source.topic)
+        id_ = _id_of(source)
+        self.nodes[id_] = GraphNode(
+            id=id_,
+            kind="TABLE" if source.is_table else "STREAM",
+            name=source.name,
+            statement=masked(source.statement),
+            topic=source.topic,
+            formats=(source.key_format.name, source.value_format.name),
+            windowed=source.window is not None,
+        )
+        self.edges[GraphEdge(topic, id_)] = None
+
+    def add_query(self, query: ManagedQuery, node: GraphNode) -> None:
+        """A query, from what it reads to the topic that it writes."""
+        self.nodes[node.id] = node
+        for source in query.plan.sources:
+            self.edges[GraphEdge(_id_of(source), node.id)] = None
+        self.edges[GraphEdge(node.id, self.add_topic(query.plan.sink.topic))] = None
+
+    def add_connector(self, node: GraphNode, topics: Iterable[str], *, is_sink: bool) -> None:
+        """A connector, which writes to topics or reads them."""
+        self.nodes[node.id] = node
+        for name in topics:
+            topic = self.add_topic(name)
+            self.edges[GraphEdge(topic, node.id) if is_sink else GraphEdge(node.id, topic)] = None
+
+
+def _id_of(source: DataSource) -> str:
+    return f"{'table' if source.is_table else 'stream'}:{source.name}"
+
+
+def culprits(nodes: Mapping[str, GraphNode], edges: Iterable[GraphEdge], grown: Grown) -> Iterator[Culprit]:
+    """The slowest query of each part of the graph that hangs together, if one is too slow or does not run.
+
+    Topics keep what a query does not read yet, so a query that is behind is slow itself: those before it do
+    not wait for it, and those after it have nothing to read.
+
+    Args:
+        nodes: by id.
+        edges: between them.
+        grown: how many records a query's lag has grown by, of its id and its lag.
+    """
+    part = _parts(nodes, edges)
+    worst: dict[str, tuple[tuple[int, float], Culprit]] = {}
+    for node in nodes.values():
+        if node.kind == "QUERY" and (found := _trouble(node, grown)) is not None:
+            rank, reason = found
+            here = worst.get(part[node.id])
+            if here is None or rank > here[0]:
+                worst[part[node.id]] = rank, Culprit(node.name, reason)
+    yield from (culprit for _, culprit in worst.values())
+
+
+def _trouble(node: GraphNode, grown: Grown) -> tuple[tuple[int, float], str] | None:
+    """How bad the state of a query is, the higher the worse, and a sentence; None: it is well."""
+    figures = node.figures or QueryFigures(errors={})
+    lag = figures.lag_records
+    waiting = f", {lag:,} records wait" if lag else ""
+    if node.state == State.ERROR:
+        return (2, float(lag or 0)), f"It has failed{waiting}: {node.error or 'see its errors'}"
+    if node.state == State.PAUSED and lag:
+        return (1, float(lag)), f"It is paused{waiting}."
+    growth = grown(node.name, lag)
+    if node.state == State.RUNNING and lag and growth > 0 and (figures.lag_seconds or 0) >= WAITS_S:
+        rates = ""
+        if figures.arriving_per_s is not None and figures.read_per_s is not None:
+            rates = f": {figures.arriving_per_s:,.0f} records/s arrive, it reads {figures.read_per_s:,.0f}/s"
+        return (0, growth), f"It falls behind, by {growth:,.0f} records in {BEHIND_S} s{rates}."
+    return None
+
+
+def _parts(nodes: Iterable[str], edges: Iterable[GraphEdge]) -> dict[str, str]:
+    """Node -> one that stands for all that it hangs together with."""
+    parent = {node: node for node in nodes}
+
+    def root(node: str) -> str:
+        while parent[node] != node:
+            parent[node] = node = parent[parent[node]]
+        return node
+
+    for edge in edges:
+        if edge.source in parent and edge.target in parent:
+            parent[root(edge.source)] = root(edge.target)
+    return {node: root(node) for node in parent}

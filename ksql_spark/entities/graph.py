@@ -1,0 +1,126 @@
+"""The topics, sources, queries and connectors of a server as a graph (GET /graph)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ksql_spark.entities.base import Body, Omitted
+
+NodeKind = Literal["TOPIC", "STREAM", "TABLE", "QUERY", "CONNECTOR"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryFigures(Body):
+    """How a query does; a member is null where it is not known, or not yet.
+
+    Args:
+        arriving_per_s: records that are written to the topics that it reads, each second.
+        read_per_s, written_per_s: records that it fetches, and that brokers have acknowledged, each second.
+        lag_records: offsets that it has not read, or not yet at its last checkpoint.
+        lag_seconds: how old the oldest record is that waits; 0: none waits.
+        latency_seconds: within which 95 % of the latest results could be read, by their event time.
+        errors: records that failed since it started, by kind: unreadable, failed, late, lost.
+        failures: how often it has failed as a whole, and was started again.
+        state_rows, state_bytes: the size of its state.
+    """
+
+    arriving_per_s: float | None = None
+    read_per_s: float | None = None
+    written_per_s: float | None = None
+    lag_records: int | None = None
+    lag_seconds: float | None = None
+    latency_seconds: float | None = None
+    errors: Mapping[str, int]
+    failures: int = 0
+    state_rows: int | None = None
+    state_bytes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphNode(Body):
+    """A topic, stream, table, query or connector.
+
+    Args:
+        id: the kind in lower case, a colon, and the name.
+        name: of a query, its id.
+        state: of a query or connector.
+        statement: of a query or source; secrets in it are hidden.
+        error: why it has failed.
+        host: the server that runs the query, where several share them.
+        topic, formats: of a source: where its records are, and the formats of keys and values.
+        windowed: whether a source's keys have windows.
+        figures: of a query that runs on this server.
+    """
+
+    id: str
+    kind: NodeKind
+    name: str
+    state: Omitted[str] = None
+    statement: Omitted[str] = None
+    error: Omitted[str] = None
+    host: Omitted[str] = None
+    topic: Omitted[str] = None
+    formats: Omitted[tuple[str, str]] = None
+    windowed: Omitted[bool] = None
+    figures: Omitted[QueryFigures] = None
+
+
+@dataclass(frozen=True)
+class GraphEdge(Body):
+    """Records go from one node to another, by their ids."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True)
+class Culprit(Body):
+    """The query that holds up everything after it on its paths, and how that shows."""
+
+    query_id: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Graph(Body):
+    """Of GET /graph.
+
+    Args:
+        time_ms: when its figures were taken, epoch milliseconds; null: not yet.
+        culprits: at most one for each part of the graph that hangs together.
+        warnings: what could not be asked.
+    """
+
+    time_ms: int | None
+    nodes: tuple[GraphNode, ...]
+    edges: tuple[GraphEdge, ...]
+    culprits: tuple[Culprit, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuerySeries(Body):
+    """Figures of a query as GraphNode has them, one for each of the times; null where it is not known."""
+
+    arriving_per_s: tuple[float | None, ...]
+    read_per_s: tuple[float | None, ...]
+    written_per_s: tuple[float | None, ...]
+    lag_records: tuple[float | None, ...]
+    latency_seconds: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricsHistory(Body):
+    """Of GET /metrics/history.
+
+    Args:
+        every_s: the time between two samples, seconds.
+        times_ms: when they were taken, the oldest first, epoch milliseconds.
+        queries: by query id.
+    """
+
+    every_s: int
+    times_ms: tuple[int, ...]
+    queries: Mapping[str, QuerySeries]

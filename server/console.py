@@ -1,0 +1,106 @@
+"""The console's files, built from ``console/``: each is read when a browser first asks for it."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import NamedTuple
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Scope
+
+#: a link to console/dist in a checkout
+FOLDER = Path(__file__).parents[1] / "console"
+PAGE = "index.html"
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+_SECURITY = {
+    "Content-Security-Policy": (
+        # the marks of the editor are images in its styles
+        "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'; require-trusted-types-for 'script'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+#: names of files but the page's have a hash of their content
+_UNCHANGING, _CHANGING = "public, max-age=31536000, immutable", "no-cache"
+
+
+class _File(NamedTuple):
+    written_ns: int
+    plain: bytes
+    zipped: bytes
+    media_type: str
+
+
+class Console:
+    """The files of the console.
+
+    Args:
+        folder: has them.
+    """
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self._folder = folder
+        self._files: dict[str, _File] = {}
+
+    def response(self, name: str, scope: Scope) -> Response | None:
+        """The file called ``name`` as an answer to a request; None: there is none."""
+        found = self._file(name)
+        if found is None:
+            return None
+        is_zipped = "gzip" in Headers(scope=scope).get("accept-encoding", "")
+        headers = {
+            **_SECURITY,
+            "Cache-Control": _CHANGING if name == PAGE else _UNCHANGING,
+            "Vary": "Accept, Accept-Encoding" if name == PAGE else "Accept-Encoding",
+            **({"Content-Encoding": "gzip"} if is_zipped else {}),
+        }
+        return Response(
+            found.zipped if is_zipped else found.plain, headers=headers, media_type=found.media_type
+        )
+
+    def _file(self, name: str) -> _File | None:
+        path = self._folder / name
+        media_type = _TYPES.get(path.suffix)
+        if media_type is None or path.parent != self._folder:
+            return None
+        try:
+            written_ns = path.stat().st_mtime_ns
+            found = self._files.get(name)
+            if found is None or found.written_ns != written_ns:
+                plain = path.read_bytes()
+                found = _File(written_ns, plain, gzip.compress(plain, mtime=0), media_type)
+                self._files[name] = found
+            return found
+        except OSError:
+            return None
+
+
+def prefers_page(scope: Scope) -> bool:
+    """Whether a client would rather have HTML than JSON: a browser that opens a page, by its Accept.
+
+    >>> prefers_page({"type": "http", "headers": [(b"accept", b"text/html,application/xml;q=0.9,*/*;q=0.8")]})
+    True
+    >>> prefers_page({"type": "http", "headers": [(b"accept", b"application/json, text/html;q=0.5")]})
+    False
+    >>> prefers_page({"type": "http", "headers": [(b"accept", b"*/*")]})
+    False
+    """
+    weights = {}
+    for part in ",".join(Headers(scope=scope).getlist("accept")).split(","):
+        name, *parameters = (text.strip() for text in part.split(";"))
+        given = next((p[2:] for p in parameters if p.startswith("q=")), "1")
+        try:
+            weights[name.lower()] = float(given)
+        except ValueError:
+            weights[name.lower()] = 0.0
+    html = weights.get("text/html", 0.0)
+    return html > 0 and html >= max(weights.get("application/json", 0.0), weights.get("*/*", 0.0))

@@ -1,0 +1,35 @@
+"""GET /graph and GET /metrics/history."""
+
+from __future__ import annotations
+
+import pytest
+from app_client import AppClient
+from fake_engine import FakeEngine
+
+from ksql_spark.security.authorization import ALL_RIGHTS
+
+
+def test_the_graph(client: AppClient, engine: FakeEngine) -> None:
+    body = client.get("/graph").json()
+    assert [node["id"] for node in body["nodes"]] == ["topic:rides", "stream:RIDES", "query:BIG_1"]
+    assert body["edges"][0] == {"source": "topic:rides", "target": "stream:RIDES"}
+    assert body["culprits"] == [{"queryId": "BIG_1", "reason": "It falls behind."}]
+    figures = body["nodes"][2]["figures"]
+    assert figures["readPerS"] == 10.5 and figures["lagSeconds"] is None and figures["errors"] == {"late": 1}
+    assert "statement" not in body["nodes"][0]
+    assert engine.graph_rights == ALL_RIGHTS
+
+
+def test_the_history(client: AppClient, engine: FakeEngine) -> None:
+    body = client.get("/metrics/history").json()
+    assert (body["everyS"], body["timesMs"]) == (5, [1000, 6000])
+    assert body["queries"]["BIG_1"]["readPerS"] == [1.5, None]
+    assert engine.history_asked == (15, None, ALL_RIGHTS)
+    client.get("/metrics/history?minutes=120&query=BIG_1")
+    assert engine.history_asked == (120, "BIG_1", ALL_RIGHTS)
+
+
+@pytest.mark.parametrize("minutes", ["0", "721", "x", "-1", "1.5", "99999999999999", "²"])
+def test_wrong_minutes(client: AppClient, minutes: str) -> None:
+    response = client.get("/metrics/history", params={"minutes": minutes})
+    assert response.status_code == 400 and "from 1 to 720" in response.json()["message"]

@@ -1,0 +1,146 @@
+"""The figures of the last hours, and what the graph says of them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from ksql_spark.engine import metrics
+from ksql_spark.engine.graph import culprits
+from ksql_spark.engine.history import COARSE_SAMPLES, EVERY_S, SAMPLES, History, Ring, Totals
+from ksql_spark.engine.metrics import Figure
+from ksql_spark.entities.graph import GraphEdge, GraphNode, QueryFigures
+from ksql_spark.spark.traffic import Times
+
+
+class FakeEngineFigures:
+    """Figures of one query at a time that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+        self.asked = 0
+        self.read, self.written, self.committed, self.lag = 0, 0, 0, 0
+        self.latencies = [0, 0, 0]
+        self.history = History(self.figures, lambda: self.now)
+
+    def figures(self) -> list[Figure]:
+        self.asked += 1
+        times = Times((0.1, 1.0), tuple(self.latencies), 0.0)
+        return [
+            Figure(metrics.READ_RECORDS, ("Q", "a"), self.read),
+            Figure(metrics.WRITTEN_RECORDS, ("Q", "b"), self.written),
+            Figure(metrics.READ, ("Q", "a"), self.committed),
+            Figure(metrics.LAG, ("Q", "a"), self.lag),
+            Figure(metrics.LAG_SECONDS, ("Q",), 1.5),
+            Figure(metrics.ERRORS, ("Q", "late"), 2),
+            Figure(metrics.LATENCY, ("Q", "b"), times),
+            Figure(metrics.PUSH, (), 1),
+        ]
+
+    def after(self, seconds: float, **changes: Any) -> QueryFigures:
+        self.now += seconds
+        vars(self).update(changes)
+        self.history.sample()
+        return self.history.latest()[1]["Q"]
+
+
+def test_rates_are_those_between_two_samples() -> None:
+    engine = FakeEngineFigures()
+    first = engine.after(0, committed=100, lag=10)
+    assert (first.read_per_s, first.lag_records, first.lag_seconds) == (None, 10, 1.5)
+    second = engine.after(5, read=50, written=25, committed=130, lag=30, latencies=[98, 1, 1])
+    assert (second.read_per_s, second.written_per_s, second.arriving_per_s) == (10, 5, 10)
+    assert second.latency_seconds == pytest.approx(0.1) and second.errors == {"late": 2}
+    # the histogram has grown by slow ones only
+    assert engine.after(5, latencies=[98, 2, 1]).latency_seconds == pytest.approx(1.0)
+
+
+def test_spark_starts_again_and_counters_begin_at_zero() -> None:
+    engine = FakeEngineFigures()
+    engine.after(0, read=1000, latencies=[9, 0, 0])
+    again = engine.after(5, read=20, latencies=[0, 1, 0])
+    assert (again.read_per_s, again.latency_seconds) == (4, pytest.approx(1.0))
+
+
+def test_young_samples_are_used_again() -> None:
+    engine = FakeEngineFigures()
+    engine.after(0)
+    engine.after(1)
+    assert engine.asked == 1
+    engine.now += 60
+    engine.history.latest()
+    assert engine.asked == 2
+
+
+def test_a_clock_that_is_set_back_stops_nothing() -> None:
+    engine = FakeEngineFigures()
+    engine.after(0, read=1)
+    assert engine.after(-3600, read=100).read_per_s is None
+    assert engine.after(5, read=200).read_per_s == 20
+
+
+def test_the_history_is_bounded_and_coarser_further_back() -> None:
+    engine = FakeEngineFigures()
+    for number in range(SAMPLES + 100):
+        engine.after(EVERY_S, read=number * 50)
+    fine, coarse = (engine.history.since(minutes, lambda _: True) for minutes in (120, 720))
+    assert len(fine.times_ms) == SAMPLES and fine.every_s == 5
+    assert set(fine.queries["Q"].read_per_s) == {10.0}
+    assert list(fine.times_ms) == sorted(fine.times_ms) and fine.times_ms[-1] == engine.now * 1000
+    assert coarse.every_s == 120 and 1 < len(coarse.times_ms) <= COARSE_SAMPLES
+    assert set(coarse.queries["Q"].read_per_s) == {None, 10.0}
+    assert len(engine.history.since(1, lambda _: True).times_ms) == 60 // EVERY_S + 1
+    assert engine.history.since(1, lambda _: False).queries == {}
+
+
+def test_queries_come_and_go() -> None:
+    ring = Ring(5, 3)
+    for number, names in enumerate(["A", "AB", "AB", "B", "BC"]):
+        ring.add(number * 5.0, {name: Totals(lag=number) for name in names})
+    found = ring.since(0, lambda _: True)
+    assert found.times_ms == (10_000, 15_000, 20_000)
+    assert {query: series.lag_records for query, series in found.queries.items()} == {
+        "B": (2, 3, 4),
+        "C": (None, None, 4),
+    }
+
+
+def node(name: str, state: str = "RUNNING", **figures: Any) -> GraphNode:
+    return GraphNode(
+        id=f"query:{name}", kind="QUERY", name=name, state=state, figures=QueryFigures(errors={}, **figures)
+    )
+
+
+def found(*nodes: GraphNode, grown: dict[str, float] | None = None) -> dict[str, str]:
+    """The culprits of queries that follow one another."""
+    edges = [GraphEdge(one.id, other.id) for one, other in pairwise(nodes)]
+    by_id = {one.id: one for one in nodes}
+    return {c.query_id: c.reason for c in culprits(by_id, edges, lambda id_, _: (grown or {}).get(id_, 0.0))}
+
+
+def test_queries_that_keep_up_are_no_culprits() -> None:
+    assert found(node("A", lag_records=900, lag_seconds=0.2), node("B")) == {}
+    # it catches up
+    assert found(node("A", lag_records=900, lag_seconds=60), grown={"A": -500}) == {}
+
+
+def test_the_query_that_falls_behind_is_the_culprit_not_those_after_it() -> None:
+    slow = node("SLOW", lag_records=9000, lag_seconds=30, arriving_per_s=500, read_per_s=200)
+    (reason,) = found(node("A", lag_records=5), slow, node("B"), grown={"A": 5, "SLOW": 9000}).values()
+    assert reason == "It falls behind, by 9,000 records in 30 s: 500 records/s arrive, it reads 200/s."
+
+
+def test_of_several_the_worst_of_each_part() -> None:
+    slow, slower = (node(name, lag_records=99, lag_seconds=60) for name in ("SLOW", "SLOWER"))
+    assert set(found(slow, slower, grown={"SLOW": 10, "SLOWER": 20})) == {"SLOWER"}
+    failed = GraphNode(id="query:F", kind="QUERY", name="F", state="ERROR", error="no topic")
+    assert found(slower, failed, grown={"SLOWER": 20}) == {"F": "It has failed: no topic"}
+    apart = {one.id: one for one in (slow, failed)}
+    assert {c.query_id for c in culprits(apart, [], lambda *_: 10.0)} == {"SLOW", "F"}
+
+
+def test_a_paused_query_is_one_where_records_wait() -> None:
+    assert found(node("P", "PAUSED", lag_records=0)) == {}
+    assert found(node("P", "PAUSED", lag_records=1200)) == {"P": "It is paused, 1,200 records wait."}
