@@ -1,24 +1,22 @@
 // The frame of all pages: navigation, whether the server is there, and the page that is open.
 import type { ComponentType } from "preact";
 import { authorization, loginWanted, logOut, serverGone } from "./api/client.ts";
-import { EditorPage } from "./pages/editor.tsx";
 import { FlowPage } from "./pages/flow.tsx";
-import { FunctionsPage } from "./pages/functions.tsx";
 import { LoginPage } from "./pages/login.tsx";
-import { QueryPage } from "./pages/query.tsx";
-import { ServerPage } from "./pages/server.tsx";
-import { SourcePage } from "./pages/source.tsx";
+import { later } from "./parts/later.tsx";
+import { Tour } from "./parts/tour.tsx";
 import { graph } from "./state/graph.ts";
 import { formatRoute, route } from "./state/route.ts";
 import { theme, toggleTheme } from "./state/theme.ts";
 
+// all but the first page are loaded when they are opened
 const PAGES: Record<string, ComponentType> = {
   flow: FlowPage,
-  editor: EditorPage,
-  source: SourcePage,
-  query: QueryPage,
-  functions: FunctionsPage,
-  server: ServerPage,
+  editor: later(() => import("./pages/editor.tsx").then((it) => it.EditorPage)),
+  source: later(() => import("./pages/source.tsx").then((it) => it.SourcePage)),
+  query: later(() => import("./pages/query.tsx").then((it) => it.QueryPage)),
+  functions: later(() => import("./pages/functions.tsx").then((it) => it.FunctionsPage)),
+  server: later(() => import("./pages/server.tsx").then((it) => it.ServerPage)),
 };
 
 const MENU = [
@@ -60,6 +58,7 @@ export function App() {
       <main id="main" tabIndex={-1}>
         {loginWanted.value !== null ? <LoginPage /> : <Page key={`${page}/${name}`} />}
       </main>
+      <Tour />
     </>
   );
 }

@@ -61,10 +61,10 @@ export function EditorPage() {
   return (
     <section class="editor">
       <h1 class="hidden">Editor</h1>
-      <div class="tabs" role="tablist" aria-label="Statements">
+      <div class="tabs" role="group" aria-label="Tabs">
         {tabs.value.map((one) => (
           <span key={one.id} class={one.id === tab.id ? "tab open" : "tab"}>
-            <button role="tab" aria-selected={one.id === tab.id} onClick={() => choose(one.id)} onDblClick={() => rename(one)}>{one.name}</button>
+            <button aria-current={one.id === tab.id ? "true" : undefined} onClick={() => choose(one.id)} onDblClick={() => rename(one)}>{one.name}</button>
             <button class="close" aria-label={`Close ${one.name}`} onClick={() => close(one.id)}>×</button>
           </span>
         ))}

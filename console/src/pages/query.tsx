@@ -1,1 +1,134 @@
-export function QueryPage() { return <p class="pad">Soon.</p>; }
+// A query: how it does, its plan, and what can be done with it.
+import { useState } from "preact/hooks";
+import { get, run } from "../api/client.ts";
+import type { MetricsHistory } from "../api/types.ts";
+import { bytes, count, rate, span } from "../format/numbers.ts";
+import { instant } from "../format/times.ts";
+import { after } from "../graph/after.ts";
+import { Chart } from "../parts/chart.tsx";
+import { Code } from "../parts/code.tsx";
+import { Confirm } from "../parts/confirm.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { Range, rangeMinutes } from "../parts/range.tsx";
+import { State } from "../parts/state.tsx";
+import { useAsked } from "../state/asked.ts";
+import { graph, refreshGraph } from "../state/graph.ts";
+import { formatRoute, open, route } from "../state/route.ts";
+
+type Action = "PAUSE" | "RESUME" | "TERMINATE";
+
+export function QueryPage() {
+  const id = route.value.name;
+  const minutes = rangeMinutes();
+  const node = graph.value?.nodes.find((one) => one.id === `query:${id}`);
+  const explained = useAsked(() => run(`EXPLAIN ${id};`), `${id} ${node?.state}`, 15_000);
+  const history = useAsked(() => get<MetricsHistory>(`metrics/history?minutes=${minutes}&query=${encodeURIComponent(id)}`), `${id} ${minutes}`, 5_000);
+  const [asked, ask] = useState<Action | null>(null);
+  const [problem, setProblem] = useState<unknown>(null);
+  const now = graph.value;
+  if (now === null) return null;
+  if (node === undefined) {
+    return <p class="pad" role="status">There is no query {id} that you may see. <a href={formatRoute("flow")}>All queries</a></p>;
+  }
+  const culprit = now.culprits.find((one) => one.queryId === id);
+  const description = explained.value?.[0]?.queryDescription;
+  const { figures } = node;
+  const series = history.value?.queries[id];
+  const times = history.value?.timesMs ?? [];
+  const done = async (isYes: boolean) => {
+    const action = asked;
+    ask(null);
+    if (!isYes || action === null) return;
+    try {
+      await run(`${action} ${id};`);
+      setProblem(null);
+      await refreshGraph();
+      if (action === "TERMINATE") open("flow");
+    } catch (error) {
+      setProblem(error);
+    }
+  };
+  return (
+    <section class="page">
+      <header>
+        <h1>{id}</h1>
+        <State state={node.state} />
+        {node.host && <span class="hint">on {node.host}</span>}
+        <span class="space" />
+        <a href={formatRoute("flow", "", { focus: node.id })}>In the flow</a>
+        {node.state === "PAUSED" ? <button onClick={() => ask("RESUME")}>Resume</button> : <button onClick={() => ask("PAUSE")}>Pause</button>}
+        <button class="danger" onClick={() => ask("TERMINATE")}>Terminate</button>
+      </header>
+      {culprit && <p class="banner warn" role="status">This is the slowest part of its path. {culprit.reason}</p>}
+      {problem !== null && <Problem error={problem} />}
+      {node.error && <Problem error={node.error} />}
+      <div class="cards">
+        <Figure label="read" value={rate(figures?.readPerS)} />
+        <Figure label="written" value={rate(figures?.writtenPerS)} />
+        <Figure label="lag: age of the oldest record that waits" value={span(figures?.lagSeconds)} />
+        <Figure label="not read, or not yet at a checkpoint" value={count(figures?.lagRecords)} />
+        <Figure label="latency of 95 %" value={span(figures?.latencySeconds)} />
+        <Figure label="state" value={figures?.stateRows == null ? "none" : `${count(figures.stateRows)} rows, ${bytes(figures.stateBytes)}`} />
+        <Figure label="restarts after failures" value={count(figures?.failures ?? 0)} />
+      </div>
+      <header class="bar" style={{ padding: 0 }}><h2>The last</h2><Range /></header>
+      {series === undefined ? <p class="hint">{history.error !== null ? String(history.error) : "No samples yet."}</p> : (
+        <div class="charts">
+          <Chart title="Records per second" timesMs={times} format={rate} series={[
+            { label: "arrive", values: series.arrivingPerS }, { label: "read", values: series.readPerS }, { label: "written", values: series.writtenPerS },
+          ]} />
+          <Chart title="Latency of 95 %" timesMs={times} format={span} series={[{ label: "latency", values: series.latencySeconds }]} />
+          <Chart title="Lag" timesMs={times} format={count} series={[{ label: "records not read, or not yet at a checkpoint", values: series.lagRecords }]} />
+        </div>
+      )}
+      <div class="card"><h2>Statement</h2><Code sql={node.statement ?? ""} /></div>
+      <Errors errors={figures?.errors ?? {}} failures={description?.queryErrors ?? []} />
+      {explained.error !== null && <Problem error={explained.error} />}
+      {description && (
+        <>
+          <div class="card"><h2>Plan</h2><pre tabIndex={0}>{description.executionPlan}</pre></div>
+          <div class="card"><h2>As it runs</h2><pre tabIndex={0}>{description.topology}</pre></div>
+        </>
+      )}
+      {asked !== null && <Effect id={id} action={asked} onAnswer={done} />}
+    </section>
+  );
+}
+
+function Figure({ label, value }: { label: string; value: string }) {
+  return <div class="figure"><b>{value}</b><small>{label}</small></div>;
+}
+
+function Errors({ errors, failures }: { errors: Record<string, number>; failures: { timestamp: number; errorMessage: string; type: string }[] }) {
+  const counted = Object.entries(errors).filter(([, number]) => number > 0);
+  return (
+    <div class="card">
+      <h2>Errors</h2>
+      {counted.length === 0 && failures.length === 0 && <p class="hint" style={{ margin: 0 }}>None since the query was started.</p>}
+      {counted.length > 0 && <p style={{ margin: 0 }}>Single records: {counted.map(([kind, number]) => `${count(number)} ${kind}`).join(", ")}.</p>}
+      {failures.length > 0 && (
+        <table class="plain">
+          <thead><tr><th scope="col">When</th><th scope="col">Whose</th><th scope="col">Why the query failed</th></tr></thead>
+          <tbody>{failures.map((one) => <tr key={one.timestamp}><td>{instant(one.timestamp)}</td><td>{one.type.toLowerCase()}</td><td><pre>{one.errorMessage}</pre></td></tr>)}</tbody>
+        </table>
+      )}
+    </div>
+  );
+}
+
+const EFFECTS: Record<Action, string> = {
+  PAUSE: "It reads no more records until it is resumed, and goes on where it stopped. Until then these get nothing new from it:",
+  RESUME: "It goes on where it was paused. These get records from it again:",
+  TERMINATE: "It ends for good, and its state is removed. Its stream or table stays, with what is in it. These get nothing new from it any more:",
+};
+
+function Effect({ id, action, onAnswer }: { id: string; action: Action; onAnswer: (isYes: boolean) => void }) {
+  const affected = after(graph.value!, `query:${id}`);
+  const word = action[0] + action.slice(1).toLowerCase();
+  return (
+    <Confirm title={`${word} ${id}?`} action={word} onAnswer={onAnswer}>
+      <p>{EFFECTS[action]}</p>
+      <ul>{affected.map((node) => <li key={node.id}>{node.kind.toLowerCase()} <b>{node.name}</b></li>)}{affected.length === 0 && <li>nothing else</li>}</ul>
+    </Confirm>
+  );
+}

@@ -1,1 +1,84 @@
-export function ServerPage() { return <p class="pad">Soon.</p>; }
+// The server: its health, part by part, the servers beside it, and its properties.
+import { ApiError, get, run } from "../api/client.ts";
+import type { Health, HostStatus, ServerInfo } from "../api/types.ts";
+import { count } from "../format/numbers.ts";
+import { instant, timeZone } from "../format/times.ts";
+import { Grid } from "../parts/grid.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { useAsked } from "../state/asked.ts";
+import { formatRoute } from "../state/route.ts";
+
+const PARTS: Record<string, string> = { metastore: "Streams and tables", kafka: "Kafka", commandRunner: "Command log", spark: "Spark", queries: "Queries", registry: "Schema registry", connect: "Kafka Connect" };
+
+export function ServerPage() {
+  const info = useAsked(() => get<{ KsqlServerInfo: ServerInfo }>("info"), "info", 10_000);
+  const health = useAsked(() => get<Health>("healthcheck"), "health", 5_000);
+  const cluster = useAsked(async () => {
+    try {
+      return (await get<{ clusterStatus: Record<string, HostStatus> }>("clusterStatus")).clusterStatus;
+    } catch (error) {
+      if (error instanceof ApiError && [403, 404].includes(error.status)) return {};
+      throw error;
+    }
+  }, "cluster", 30_000);
+  const properties = useAsked(() => run("SHOW PROPERTIES;"), "properties");
+  const server = info.value?.KsqlServerInfo;
+  const hosts = Object.entries(cluster.value ?? {});
+  const rows = properties.value?.[0]?.properties?.map((one) => [one.name, one.value ?? null, one.level, one.editable]) ?? [];
+  return (
+    <section class="page">
+      <header><h1>Server</h1>{health.value && <span class={`state ${health.value.isHealthy ? "good" : "bad"}`}>{health.value.isHealthy ? "healthy" : "not healthy"}</span>}</header>
+      {server && (
+        <div class="cards">
+          <div class="figure"><b>{server.version}</b><small>version</small></div>
+          <div class="figure"><b>{server.ksqlServiceId}</b><small>service id</small></div>
+          <div class="figure"><b style={{ overflowWrap: "anywhere" }}>{server.kafkaClusterId}</b><small>Kafka cluster</small></div>
+          <div class="figure"><b>{timeZone()}</b><small>your time zone: all times here</small></div>
+        </div>
+      )}
+      <div class="card">
+        <h2>Health</h2>
+        {health.error !== null && <Problem error={health.error} />}
+        <table class="plain">
+          <thead><tr><th scope="col">Part</th><th scope="col">State</th><th scope="col">What is wrong</th></tr></thead>
+          <tbody>
+            {Object.entries(health.value?.details ?? {}).map(([name, part]) => (
+              <tr key={name}>
+                <td>{PARTS[name] ?? name}</td>
+                <td><span class={`state ${part.isHealthy ? "good" : "bad"}`}>{part.isHealthy ? "healthy" : "not healthy"}</span></td>
+                <td>
+                  {part.problem}
+                  {Object.entries(part.reasons ?? {}).map(([id, reason]) => <div key={id}><a href={formatRoute("query", id)}>{id}</a>: {reason}</div>)}
+                  {(part.starting?.length ?? 0) > 0 && <div>{count(part.starting!.length)} still to be started</div>}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {hosts.length > 0 && (
+        <div class="card">
+          <h2>Servers of this service id</h2>
+          <table class="plain">
+            <thead><tr><th scope="col">Address</th><th scope="col">State</th><th scope="col">Writes tables of</th><th scope="col">Heard of</th></tr></thead>
+            <tbody>
+              {hosts.map(([host, status]) => (
+                <tr key={host}>
+                  <td>{host}</td>
+                  <td><span class={`state ${status.hostAlive ? "good" : "bad"}`}>{status.hostAlive ? (status.drained ? "drained" : "alive") : "gone"}</span></td>
+                  <td>{count(Object.keys(status.activeStandbyPerQuery).length)} queries</td>
+                  <td>{instant(status.lastStatusUpdateMs)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <div class="card flat">
+        <h2>Properties</h2>
+        {properties.error !== null && <Problem error={properties.error} />}
+        <Grid columns={["Name", "Value", "Level", "SET may change it"].map((name) => ({ name, type: "" }))} rows={rows} />
+      </div>
+    </section>
+  );
+}

@@ -1,1 +1,120 @@
-export function SourcePage() { return <p class="pad">Soon.</p>; }
+// A stream or table: what is in it, who writes and reads it, and how much.
+import { useEffect, useState } from "preact/hooks";
+import { get, run } from "../api/client.ts";
+import type { Field, MetricsHistory, RunningQuery, SchemaInfo } from "../api/types.ts";
+import { count, rate } from "../format/numbers.ts";
+import { Chart } from "../parts/chart.tsx";
+import { Code } from "../parts/code.tsx";
+import { OutcomeView } from "../parts/outcome.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { Range, rangeMinutes } from "../parts/range.tsx";
+import { State } from "../parts/state.tsx";
+import { Runner } from "../sql/runner.ts";
+import { nameInSql } from "../sql/split.ts";
+import { useAsked } from "../state/asked.ts";
+import { formatRoute, route } from "../state/route.ts";
+
+export function SourcePage() {
+  const { name } = route.value;
+  const minutes = rangeMinutes();
+  const described = useAsked(() => run(`DESCRIBE ${nameInSql(name)} EXTENDED;`), name, 10_000);
+  const history = useAsked(() => get<MetricsHistory>(`metrics/history?minutes=${minutes}`), String(minutes), 5_000);
+  const found = described.value?.[0]?.sourceDescription;
+  if (found === undefined) return described.error !== null ? <Problem error={described.error} /> : <p class="hint pad" role="status">Asking the server …</p>;
+  const times = history.value?.timesMs ?? [];
+  const sumOf = (queries: RunningQuery[], of: "writtenPerS" | "readPerS") => sum(times.length, queries.flatMap((query) => history.value?.queries[query.id]?.[of] ?? []), queries.length);
+  const writers = found.writeQueries.filter((query) => history.value?.queries[query.id]);
+  const readers = found.readQueries.filter((query) => history.value?.queries[query.id]);
+  return (
+    <section class="page">
+      <header>
+        <h1>{name}</h1>
+        <span class="state idle">{found.type.toLowerCase()}{found.windowType ? `, ${found.windowType.toLowerCase()} windows` : ""}</span>
+        <span class="space" />
+        <a href={formatRoute("flow", "", { focus: `${found.type.toLowerCase()}:${name}` })}>In the flow</a>
+        <a href={formatRoute("editor", "", { sql: `SELECT * FROM ${nameInSql(name)} EMIT CHANGES;` })}>Query it</a>
+      </header>
+      <Sample name={name} />
+      {(writers.length > 0 || readers.length > 0) && (
+        <>
+          <header class="bar" style={{ padding: 0 }}><h2>The last</h2><Range /></header>
+          <div class="charts">
+            {writers.length > 0 && <Chart title="Written by queries" timesMs={times} format={rate} series={[{ label: "written", values: sumOf(writers, "writtenPerS") }]} />}
+            {readers.slice(0, 1).map((query) => (
+              <Chart key={query.id} title="Arriving in the topics of its first reader" timesMs={times} format={rate} series={[{ label: `for ${query.id}`, values: history.value!.queries[query.id]!.arrivingPerS }]} />
+            ))}
+          </div>
+        </>
+      )}
+      <div class="card">
+        <h2>Columns</h2>
+        <table class="plain">
+          <thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Part</th></tr></thead>
+          <tbody>{found.fields.map((field) => <tr key={field.name}><td><code>{field.name}</code></td><td><code>{typeText(field.schema)}</code></td><td>{partOf(field, found.timestamp)}</td></tr>)}</tbody>
+        </table>
+      </div>
+      <div class="card">
+        <h2>Topic</h2>
+        <p style={{ margin: 0 }}>
+          <b>{found.topic}</b>: {count(found.partitions)} {found.partitions === 1 ? "partition" : "partitions"}, {count(found.replication)} {found.replication === 1 ? "replica" : "replicas"}; keys {found.keyFormat}, values {found.valueFormat}
+        </p>
+      </div>
+      <div class="card"><h2>Written by</h2><Queries queries={found.writeQueries} none="No query of this server; other programs, or INSERT." /></div>
+      <div class="card"><h2>Read by</h2><Queries queries={found.readQueries} none="No query of this server." /></div>
+      {found.sourceConstraints.length > 0 && <div class="card"><h2>Made from it</h2>{found.sourceConstraints.map((one) => <a key={one} href={formatRoute("source", one)}>{one} </a>)}</div>}
+      <div class="card"><h2>Statement</h2><Code sql={found.statement} /></div>
+      {(found.statistics || found.errorStats) && <div class="card"><h2>Statistics</h2><pre tabIndex={0}>{[found.statistics, found.errorStats].filter(Boolean).join("\n")}</pre></div>}
+    </section>
+  );
+}
+
+/** The rows as they come: with their time, partition and offset. */
+function Sample({ name }: { name: string }) {
+  const [runner] = useState(() => new Runner());
+  useEffect(() => () => runner.stop(), []);
+  const start = (fromBeginning: boolean) => {
+    runner.settings.value = fromBeginning ? { "auto.offset.reset": "earliest" } : { "auto.offset.reset": "latest" };
+    runner.clear();
+    const text = `SELECT ROWTIME, ROWPARTITION, ROWOFFSET, * FROM ${nameInSql(name)} EMIT CHANGES${fromBeginning ? " LIMIT 100" : ""};`;
+    void runner.run([{ from: 0, to: text.length, text, isComplete: true }], false);
+  };
+  const tick = runner.tick.value;
+  return (
+    <div class="card flat">
+      <div class="bar">
+        <h2 style={{ margin: 0 }}>Records</h2>
+        <button onClick={() => start(false)}>Watch new ones</button>
+        <button onClick={() => start(true)}>The first 100</button>
+        <button onClick={() => runner.stop()} disabled={!runner.isRunning.value}>Stop</button>
+      </div>
+      {runner.outcomes.value.map((outcome) => <OutcomeView key={outcome.id} outcome={outcome} tick={tick} />)}
+    </div>
+  );
+}
+
+function Queries({ queries, none }: { queries: RunningQuery[]; none: string }) {
+  if (queries.length === 0) return <p class="hint" style={{ margin: 0 }}>{none}</p>;
+  return <ul style={{ margin: 0 }}>{queries.map((query) => <li key={query.id}><a href={formatRoute("query", query.id)}>{query.id}</a> <State state={query.state} /></li>)}</ul>;
+}
+
+function partOf(field: Field, timestamp: string): string {
+  const part = { KEY: "key", HEADER: "header" }[field.type ?? ""] ?? "value";
+  return field.name === timestamp ? `${part}, event time` : part;
+}
+
+/** A type as SQL writes it. */
+export function typeText(schema: SchemaInfo): string {
+  if (schema.type === "STRUCT") return `STRUCT<${(schema.fields ?? []).map((field) => `${field.name} ${typeText(field.schema)}`).join(", ")}>`;
+  if (schema.type === "ARRAY") return `ARRAY<${schema.memberSchema ? typeText(schema.memberSchema) : "?"}>`;
+  if (schema.type === "MAP") return `MAP<STRING, ${schema.memberSchema ? typeText(schema.memberSchema) : "?"}>`;
+  if (schema.type === "DECIMAL" && schema.parameters) return `DECIMAL(${Object.values(schema.parameters).join(", ")})`;
+  return schema.type;
+}
+
+/** The sums of series that follow one another in one list. */
+function sum(length: number, values: (number | null)[], series: number): (number | null)[] {
+  return Array.from({ length }, (_, at) => {
+    const found = Array.from({ length: series }, (_, one) => values[one * length + at]).filter((value): value is number => value != null);
+    return found.length > 0 ? found.reduce((all, value) => all + value, 0) : null;
+  });
+}

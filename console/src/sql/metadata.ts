@@ -9,7 +9,7 @@ export const metadata = signal<Metadata>({ sources: {}, tables: [], functions: [
 export async function refreshMetadata(): Promise<void> {
   const ask = async (statement: string) => (await run(statement).catch(() => []))[0];
   const [streams, tables, queries, topics] = await Promise.all(
-    ["SHOW STREAMS EXTENDED;", "SHOW TABLES EXTENDED;", "SHOW QUERIES;", "SHOW TOPICS;"].map(ask),
+    ["DESCRIBE STREAMS;", "DESCRIBE TABLES;", "SHOW QUERIES;", "SHOW TOPICS;"].map(ask),
   );
   const described = [...(streams?.sourceDescriptions ?? []), ...(tables?.sourceDescriptions ?? [])];
   metadata.value = {

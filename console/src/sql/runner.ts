@@ -37,8 +37,12 @@ export class Runner {
   private control: AbortController | null = null;
   private isDrawing = false;
 
-  /** Run statements until one fails, or stop() is called. Returns the outcome that failed. */
-  async run(statements: Statement[]): Promise<Outcome | null> {
+  /**
+   * Run statements until one fails, or stop() is called. Returns the outcome that failed.
+   *
+   * @param wantsKeys whether a table's rows are shown in place, by their keys; else each change is a row.
+   */
+  async run(statements: Statement[], wantsKeys = true): Promise<Outcome | null> {
     this.stop();
     const control = new AbortController();
     this.control = control;
@@ -47,7 +51,7 @@ export class Runner {
       for (const statement of statements) {
         const outcome = this.begin(statement);
         try {
-          await this.one(outcome, control.signal);
+          await this.one(outcome, wantsKeys, control.signal);
         } catch (error) {
           if (!control.signal.aborted) outcome.error = error;
           else outcome.message = "Stopped.";
@@ -82,11 +86,11 @@ export class Runner {
     return outcome;
   }
 
-  private async one(outcome: Outcome, signal: AbortSignal): Promise<void> {
+  private async one(outcome: Outcome, wantsKeys: boolean, signal: AbortSignal): Promise<void> {
     const { text } = outcome.statement;
     const kind = kindOf(text);
     if (kind === "SELECT" || kind === "PRINT") {
-      outcome.keys = kind === "SELECT" && isPush(text) ? await keysOf(text, this.settings.value, signal) : [];
+      outcome.keys = wantsKeys && kind === "SELECT" && isPush(text) ? await keysOf(text, this.settings.value, signal) : [];
       const final = await stream(text, this.settings.value, {
         columns: (columns) => {
           outcome.columns = columns;

@@ -1,0 +1,68 @@
+// Lines over time, with the numbers of now, or of the time under the pointer, below.
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import { NONE } from "../format/numbers.ts";
+import { timeOfDay } from "../format/times.ts";
+import { theme } from "../state/theme.ts";
+
+interface Props {
+  title: string;
+  timesMs: number[];
+  series: { label: string; values: (number | null)[] }[];
+  format: (value: number | null) => string;
+}
+
+const HEIGHT_PX = 170;
+
+export function Chart({ title, timesMs, series, format }: Props) {
+  const host = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const [at, setAt] = useState<number | null>(null);
+  const shape = `${series.length} ${theme.value}`;
+  useLayoutEffect(() => {
+    const style = getComputedStyle(document.documentElement);
+    const colour = (name: string) => style.getPropertyValue(name).trim();
+    const axis = { stroke: colour("--faint"), grid: { stroke: colour("--rule"), width: 1 }, ticks: { show: false } };
+    const made = new uPlot(
+      {
+        width: host.current!.clientWidth,
+        height: HEIGHT_PX,
+        legend: { show: false },
+        cursor: { y: false, points: { size: 6 } },
+        scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
+        axes: [
+          { ...axis, values: (_, ticks, __, ___, step) => ticks.map((tick) => timeOfDay(tick * 1000).slice(0, step < 60 ? 8 : 5)), space: 70 },
+          { ...axis, values: (_, ticks) => ticks.map((tick) => format(tick)), size: 62 },
+        ],
+        series: [{}, ...series.map((_, index) => ({ stroke: colour(`--series-${index + 1}`), width: 1.8, spanGaps: false, points: { show: false } }))],
+        hooks: { setCursor: [(self) => setAt(self.cursor.idx ?? null)] },
+      },
+      [[], ...series.map(() => [])],
+      host.current!,
+    );
+    plot.current = made;
+    const observer = new ResizeObserver(() => made.setSize({ width: host.current!.clientWidth, height: HEIGHT_PX }));
+    observer.observe(host.current!);
+    return () => (observer.disconnect(), made.destroy());
+  }, [shape]);
+  useEffect(() => {
+    plot.current?.setData([timesMs.map((ms) => ms / 1000), ...series.map((one) => one.values)] as uPlot.AlignedData);
+  }, [timesMs, series, shape]);
+  const index = at ?? timesMs.length - 1;
+  const said = series.map((one) => `${one.label}: ${format(one.values.at(-1) ?? null)}`).join(", ");
+  return (
+    <figure class="chart card" style={{ margin: 0 }}>
+      <h2>{title}</h2>
+      <div ref={host} role="img" aria-label={`${title}, now: ${said}`} />
+      <figcaption class="legend">
+        {series.map((one, number) => (
+          <span key={one.label}>
+            <i class={`series-${number}`} />
+            {one.label} <b>{index >= 0 ? format(one.values[index] ?? null) : NONE}</b>
+          </span>
+        ))}
+        <span class="hint">{at !== null && timesMs[at] !== undefined ? timeOfDay(timesMs[at]) : "now"}</span>
+      </figcaption>
+    </figure>
+  );
+}

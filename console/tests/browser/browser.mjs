@@ -1,0 +1,54 @@
+// A page in the system's Chromium, whose errors fail the test.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
+
+/** Where the server is that is tested. */
+export const URL_OF_SERVER = process.env.CONSOLE_URL;
+/** How long an answer may take on a busy machine. */
+export const SOON_MS = 90_000;
+
+/** Run `use` with a new page. */
+export async function withPage(use, options = {}) {
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+  try {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options });
+    page.setDefaultTimeout(SOON_MS);
+    const problems = [];
+    page.on("pageerror", (error) => problems.push(String(error)));
+    page.on("console", (message) => {
+      // answers that are errors are told of by the page itself
+      if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) problems.push(message.text());
+    });
+    page.on("request", (request) => {
+      if (!request.url().startsWith(URL_OF_SERVER) && !/^(data|blob):/.test(request.url())) problems.push(`request to ${request.url()}`);
+    });
+    await use(page);
+    assert.deepEqual(problems, []);
+  } finally {
+    await browser.close();
+  }
+}
+
+/** Find what keeps people from using a page. */
+export async function accessible(page) {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  assert.deepEqual(violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`), []);
+}
+
+/** Take a screenshot where one is wanted. */
+export async function picture(page, name) {
+  if (process.env.CONSOLE_PICTURES) await page.screenshot({ path: `${process.env.CONSOLE_PICTURES}/${name}.png` });
+}
+
+/** Replace what is in the editor. */
+export async function write(page, text) {
+  await page.locator(".cm-content").click();
+  await page.keyboard.press("Control+A");
+  await page.keyboard.press("Delete");
+  await page.keyboard.insertText(text);
+}

@@ -1,0 +1,75 @@
+// An empty, real server: the story, the flow, the editor, a query, a source.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { accessible, picture, URL_OF_SERVER, withPage, write } from "./browser.mjs";
+
+test("from an empty server to live results", async () => {
+  await withPage(async (page) => {
+    await page.goto(`${URL_OF_SERVER}/`);
+    await page.getByText("Nothing flows here yet").waitFor();
+    await accessible(page);
+    await picture(page, "welcome");
+    await page.getByRole("button", { name: "Create the story" }).click();
+
+    const node = page.locator(".node.query", { hasText: "CTAS_SALES" });
+    await node.getByText("running").waitFor();
+    assert.equal(await page.locator(".node").count(), 5);
+    for (const name of ["ORDERS", "BIG_ORDERS", "SALES"]) await page.locator(".node b", { hasText: new RegExp(`^${name}$`) }).waitFor();
+    await accessible(page);
+    await picture(page, "flow");
+    await page.getByRole("button", { name: "End the tour" }).click();
+
+    await page.getByRole("link", { name: "Editor", exact: true }).click();
+    await write(page, "SELECT * FROM sales EMIT CHANGES;");
+    await page.keyboard.press("Control+Enter");
+    const tea = page.locator(".grid tbody tr", { hasText: "tea" });
+    await tea.getByText("17.5").waitFor();
+    assert.equal(await tea.count(), 1);
+    await accessible(page);
+
+    // another tab inserts, and the row changes in place
+    await page.getByRole("button", { name: "New tab" }).click();
+    await write(page, "INSERT INTO orders (id, item, price) VALUES (13, 'tea', 2.5);");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByText("Done.").waitFor();
+    await page.getByRole("button", { name: "Statements 1", exact: true }).click();
+    await tea.getByText("20").waitFor();
+    assert.equal(await tea.count(), 1);
+    await picture(page, "editor");
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText("Stopped.").waitFor();
+
+    await write(page, "SELECT item, n FROM sales;\n\nSELECT nope\n  FROM sales;");
+    await page.keyboard.press("Control+Shift+Enter");
+    await page.getByText("5 rows").waitFor();
+    await page.locator(".problem", { hasText: "NOPE" }).waitFor();
+    assert.equal(await page.locator(".cm-lintRange-error").innerText(), "nope");
+    await picture(page, "error");
+
+    await page.goto(`${URL_OF_SERVER}/#/source/ORDERS`);
+    await page.getByRole("button", { name: "The first 100" }).click();
+    await page.locator(".grid tbody tr", { hasText: "grinder" }).waitFor();
+    await accessible(page);
+    await picture(page, "source");
+
+    await page.goto(`${URL_OF_SERVER}/#/flow`);
+    await page.locator(".node.query", { hasText: "CTAS_SALES" }).locator("a").click();
+    await page.getByRole("heading", { name: /^CTAS_SALES/ }).waitFor();
+    await page.locator(".chart canvas").first().waitFor();
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByRole("dialog").getByText("SALES", { exact: true }).waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Pause" }).click();
+    await page.locator("header .state", { hasText: "paused" }).waitFor();
+    await accessible(page);
+    await picture(page, "query");
+    await page.getByRole("button", { name: "Resume" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Resume" }).click();
+    await page.locator("header .state", { hasText: /running|starting/ }).first().waitFor();
+
+    for (const [name, heading] of [["Server", "Health"], ["Functions", "aggregate"]]) {
+      await page.getByRole("link", { name, exact: true }).click();
+      await page.getByRole("heading", { name: heading }).waitFor();
+      await accessible(page);
+    }
+  });
+});
