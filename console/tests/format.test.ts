@@ -33,8 +33,8 @@ test("frames and their schema", () => {
   assert.deepEqual(frameOf('[{"header":{"queryId":"q","schema":"`A` INT"}},')?.header?.queryId, "q");
   assert.deepEqual(frameOf('{"row":{"columns":[[1,2]]}}]')?.row?.columns, [[1, 2]]);
   assert.equal(frameOf("]"), null);
-  assert.deepEqual(columnsOf("`A` STRING, `P` ARRAY<DECIMAL(4, 2)>, `x ``y` STRUCT<`a` INTEGER, `b` STRING>"), [
-    { name: "A", type: "STRING" },
+  assert.deepEqual(columnsOf("`A` STRING KEY, `P` ARRAY<DECIMAL(4, 2)>, `x ``y` STRUCT<`a` INTEGER, `b` STRING>"), [
+    { name: "A", type: "STRING", isKey: true },
     { name: "P", type: "ARRAY<DECIMAL(4, 2)>" },
     { name: "x `y", type: "STRUCT<`a` INTEGER, `b` STRING>" },
   ]);

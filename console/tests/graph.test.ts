@@ -61,6 +61,14 @@ test("the layout goes from left to right, without overlaps", () => {
   assert.equal(layout({ boxes: [], lines: [], key: "" }).boxes.size, 0);
 });
 
+test("parts that do not hang together are one below the other", () => {
+  const nodes = ["a", "b", "c"].map((name) => node(`stream:${name}`));
+  const placed = layout(shapeOf({ ...GRAPH, nodes, edges: [{ source: "stream:a", target: "stream:b" }] }, { topics: false }));
+  const [a, b, c] = nodes.map((one) => placed.boxes.get(one.id)!);
+  assert.equal(a!.y, b!.y);
+  assert.ok(c!.y > a!.y + a!.height && placed.height > c!.y);
+});
+
 test("300 nodes take less than a second or so", () => {
   const nodes: GraphNode[] = [];
   const edges: Graph["edges"] = [];

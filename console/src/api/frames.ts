@@ -6,6 +6,7 @@ export type Cell = unknown;
 export interface Column {
   name: string;
   type: string;
+  isKey?: boolean;
 }
 
 export interface Frame {
@@ -36,7 +37,9 @@ export function columnsOf(schema: string): Column[] {
       if (schema[at] === "<" || schema[at] === "(") depth++;
       else if (schema[at] === ">" || schema[at] === ")") depth--;
     }
-    found.push({ name: (match[1] ?? "").replaceAll("``", "`"), type: schema.slice(start, at).trim() });
+    const type = schema.slice(start, at).trim();
+    const name = (match[1] ?? "").replaceAll("``", "`");
+    found.push(type.endsWith(" KEY") ? { name, type: type.slice(0, -4), isKey: true } : { name, type });
     at++;
   }
   return found;

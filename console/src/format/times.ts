@@ -13,6 +13,15 @@ export function instant(ms: number): string {
   return full.format(ms);
 }
 
+/** Date and time with milliseconds, to sort by eye: 2026-01-31 14:03:59.123. */
+export function preciseInstant(ms: number): string {
+  const at = new Date(ms);
+  if (Number.isNaN(at.getTime())) return String(ms);
+  const two = (number: number, digits = 2) => String(number).padStart(digits, "0");
+  const day = `${two(at.getFullYear(), 4)}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${two(at.getMilliseconds(), 3)}`;
+}
+
 /** The user's time zone: Europe/Berlin. */
 export function timeZone(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -1,8 +1,8 @@
 // The drawn graph: boxes over lines, which can be scrolled and made larger.
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Card } from "./card.tsx";
-import { layout } from "./layout.ts";
-import { connected, type Shape } from "./shape.ts";
+import { layout, type Placed } from "./layout.ts";
+import { connected, type Box, type Shape } from "./shape.ts";
 
 interface Props {
   shape: Shape;
@@ -24,8 +24,8 @@ export function Canvas({ shape, culprits, search }: Props) {
   useLayoutEffect(() => {
     const fit = () => {
       const { clientWidth = 1, clientHeight = 1 } = frame.current ?? {};
-      // smaller than a third, nobody can read it
-      setFitting(Math.max(0.34, Math.min(1, clientWidth / placed.width, clientHeight / placed.height)));
+      // what is smaller, nobody can read
+      setFitting(Math.max(0.6, Math.min(1, clientWidth / placed.width, clientHeight / placed.height)));
     };
     fit();
     const observer = new ResizeObserver(fit);
@@ -35,9 +35,16 @@ export function Canvas({ shape, culprits, search }: Props) {
 
   const scale = zoom ?? fitting;
   const needle = search.trim().toLowerCase();
-  const isFound = (box: Shape["boxes"][number]) =>
-    (related === null || related.has(box.id)) &&
-    (needle === "" || box.nodes.some((node) => node.name.toLowerCase().includes(needle)));
+  const wanted = shape.boxes.find((box) => (needle === "" ? culprits.has(box.id) : holds(box, needle))) ?? leftmost(shape, placed);
+  useLayoutEffect(() => {
+    const at = wanted && placed.boxes.get(wanted.id);
+    const { clientWidth = 0, clientHeight = 0 } = frame.current ?? {};
+    if (at === undefined) return;
+    frame.current!.scrollTo((at.x + at.width / 2) * scale - clientWidth / 2, (at.y + at.height / 2) * scale - clientHeight / 2);
+  }, [placed, wanted?.id, fitting]);
+
+  const isFound = (box: Box) =>
+    needle === "" && related === null ? null : (related?.has(box.id) ?? true) && (needle === "" || holds(box, needle));
   return (
     <div class="canvas">
       <div class="scroll" ref={frame} onClick={() => setChosen(null)}>
@@ -78,4 +85,15 @@ export function Canvas({ shape, culprits, search }: Props) {
       </div>
     </div>
   );
+}
+
+/** Whether a box stands for something with this text in its name. */
+function holds(box: Box, needle: string): boolean {
+  return box.nodes.some((node) => node.name.toLowerCase().includes(needle));
+}
+
+/** The box where reading begins. */
+function leftmost(shape: Shape, placed: Placed): Box | undefined {
+  const at = (box: Box) => placed.boxes.get(box.id)!;
+  return shape.boxes.reduce<Box | undefined>((best, box) => (best === undefined || at(box).x + at(box).y / 100 < at(best).x + at(best).y / 100 ? box : best), undefined);
 }

@@ -13,7 +13,8 @@ interface Props {
   box: Box;
   at: { x: number; y: number; width: number; height: number };
   isCulprit: boolean;
-  isFound: boolean;
+  /** Whether it is among those that are looked for; null: nothing is looked for. */
+  isFound: boolean | null;
   onFocus: () => void;
 }
 
@@ -22,13 +23,15 @@ export function Card({ box, at, isCulprit, isFound, onFocus }: Props) {
   const looks = box.kind === "QUERY" || box.kind === "CONNECTOR" ? looksOf(node.state) : "plain";
   const style = { left: `${at.x}px`, top: `${at.y}px`, width: `${at.width}px`, height: `${at.height}px` };
   return (
-    <div class={`node ${box.kind.toLowerCase()} ${looks}${isCulprit ? " culprit" : ""}${isFound ? "" : " faded"}`} style={style}>
+    <div class={`node ${box.kind.toLowerCase()} ${looks}${isCulprit ? " culprit" : ""}${isFound === null ? "" : isFound ? " found" : " faded"}`} style={style}>
       <a href={linkOf(box)} title={box.name} onFocus={onFocus}>
-        <small>{KINDS[box.kind]}{isCulprit ? " · the slowest part" : ""}</small>
+        <small>
+          {KINDS[box.kind]}{isCulprit ? " · the cause" : ""}
+          {(box.kind === "QUERY" || box.kind === "CONNECTOR") && <State state={node.state} />}
+        </small>
         <b>{box.name}</b>
       </a>
       {box.kind === "QUERY" && <Figures node={node} />}
-      {box.kind === "CONNECTOR" && <State state={node.state} />}
       {box.kind === "GROUP" && <span class="figures">{count(box.nodes.length)} parts</span>}
     </div>
   );
@@ -44,21 +47,20 @@ function linkOf(box: Box): string {
 function Figures({ node }: { node: GraphNode }) {
   const figures = node.figures;
   const errors = Object.values(figures?.errors ?? {}).reduce((sum, one) => sum + one, 0);
+  if (figures === undefined) return null;
   return (
     <>
-      <State state={node.state} />
-      {figures !== undefined && (
-        <span class="figures">
-          <span title={`in ${count(figures.readPerS)}, out ${count(figures.writtenPerS)} records/s`}>
-            {rate(figures.readPerS)} → {rate(figures.writtenPerS)}
-          </span>
-          <span class={(figures.lagSeconds ?? 0) > 10 ? "warn" : ""} title={`the oldest record that waits; ${count(figures.lagRecords)} records are not read, or not yet at the last checkpoint`}>
-            lag {figures.lagSeconds === null ? short(figures.lagRecords) : span(figures.lagSeconds)}
-          </span>
-          <span title="95 % of the latest results could be read within this time">latency {span(figures.latencySeconds)}</span>
-          {errors > 0 && <span class="bad">{short(errors)} bad</span>}
+      <span class="figures">
+        <span title={`reads ${count(figures.readPerS)} records/s`}>in {rate(figures.readPerS)}</span>
+        <span title={`writes ${count(figures.writtenPerS)} records/s`}>out {rate(figures.writtenPerS)}</span>
+        {errors > 0 && <span class="bad" title="single records that could not be read or processed, or came too late">{short(errors)} bad</span>}
+      </span>
+      <span class="figures">
+        <span class={(figures.lagSeconds ?? 0) > 10 ? "warn" : ""} title={`the oldest record that waits; ${count(figures.lagRecords)} records are not read, or not yet at the last checkpoint`}>
+          lag {figures.lagSeconds === null ? short(figures.lagRecords) : span(figures.lagSeconds)}
         </span>
-      )}
+        <span title="95 % of the latest results could be read within this time">latency {span(figures.latencySeconds)}</span>
+      </span>
     </>
   );
 }

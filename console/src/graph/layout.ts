@@ -14,28 +14,77 @@ export function sizeOf(box: Box): { width: number; height: number } {
   return box.kind === "QUERY" ? { width: 248, height: 96 } : { width: 212, height: 52 };
 }
 
-/** The layout of a shape. */
+/** The gap between parts that do not hang together. */
+const GAP = 28;
+/** In parts with more boxes, less time is spent on crossings of lines. */
+const MANY = 500;
+
+/** The layout of a shape: parts that do not hang together one below the other. */
 export function layout(shape: Shape): Placed {
+  const placed: Placed = { width: 0, height: 0, boxes: new Map(), lines: [] };
+  for (const part of parts(shape)) {
+    const one = layoutOfPart(part, placed.height === 0 ? 0 : placed.height + GAP);
+    for (const [id, box] of one.boxes) placed.boxes.set(id, box);
+    placed.lines.push(...one.lines);
+    placed.width = Math.max(placed.width, one.width);
+    placed.height = one.height;
+  }
+  return placed;
+}
+
+/** The parts of a shape that hang together, in the order of their first boxes. */
+function parts(shape: Shape): Shape[] {
+  const neighbours = new Map<string, string[]>(shape.boxes.map((box) => [box.id, []]));
+  for (const { source, target } of shape.lines) {
+    neighbours.get(source)!.push(target);
+    neighbours.get(target)!.push(source);
+  }
+  const partOf = new Map<string, Shape>();
+  const found: Shape[] = [];
+  for (const { id } of shape.boxes) {
+    if (partOf.has(id)) continue;
+    const part: Shape = { boxes: [], lines: [], key: id };
+    found.push(part);
+    partOf.set(id, part);
+    const waiting = [id];
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      for (const one of neighbours.get(next)!) {
+        if (!partOf.has(one)) {
+          partOf.set(one, part);
+          waiting.push(one);
+        }
+      }
+    }
+  }
+  for (const box of shape.boxes) partOf.get(box.id)!.boxes.push(box);
+  for (const line of shape.lines) partOf.get(line.source)!.lines.push(line);
+  return found;
+}
+
+/** The layout of a part, from `top` on; its height is where it ends. */
+function layoutOfPart(shape: Shape, top: number): Placed {
   const made = new dagre.graphlib.Graph();
   made.setGraph({ rankdir: "LR", nodesep: 18, ranksep: 72, marginx: 16, marginy: 16, ranker: "longest-path" });
   made.setDefaultEdgeLabel(() => ({}));
   for (const box of shape.boxes) made.setNode(box.id, sizeOf(box));
   for (const line of shape.lines) made.setEdge(line.source, line.target);
-  dagre.layout(made);
+  dagre.layout(made, { disableOptimalOrderHeuristic: shape.boxes.length > MANY });
   const { width = 0, height = 0 } = made.graph() as { width?: number; height?: number };
   const boxes: Placed["boxes"] = new Map();
   for (const box of shape.boxes) {
     const { x, y, width: w, height: h } = made.node(box.id) as { x: number; y: number; width: number; height: number };
-    boxes.set(box.id, { x: x - w / 2, y: y - h / 2, width: w, height: h });
+    boxes.set(box.id, { x: x - w / 2, y: top + y - h / 2, width: w, height: h });
   }
   const lines = shape.lines.map(({ source, target }) => {
     const edge = made.edge(source, target) as { points: { x: number; y: number }[] };
     const [from, to] = [boxes.get(source)!, boxes.get(target)!];
     // from the middle of one side to the middle of the other, whatever way dagre found between
     const ends = [{ x: from.x + from.width, y: from.y + from.height / 2 }, { x: to.x, y: to.y + to.height / 2 }] as const;
-    return { source, target, path: curve([ends[0], ...edge.points.slice(1, -1).filter(({ x }) => x > ends[0].x && x < ends[1].x), ends[1]]) };
+    // dagre has a point beside each box and one between two ranks: only lines past boxes need those in the middle
+    const between = edge.points.length > 3 ? edge.points.slice(1, -1).filter((_, index) => index % 2 === 1) : [];
+    return { source, target, path: curve([ends[0], ...between.map(({ x, y }) => ({ x, y: top + y })), ends[1]]) };
   });
-  return { width: finite(width), height: finite(height), boxes, lines };
+  return { width: finite(width), height: top + finite(height), boxes, lines };
 }
 
 function finite(value: number): number {

@@ -59,7 +59,7 @@ export function QueryPage() {
         {node.state === "PAUSED" ? <button onClick={() => ask("RESUME")}>Resume</button> : <button onClick={() => ask("PAUSE")}>Pause</button>}
         <button class="danger" onClick={() => ask("TERMINATE")}>Terminate</button>
       </header>
-      {culprit && <p class="banner warn" role="status">This is the slowest part of its path. {culprit.reason}</p>}
+      {culprit && <p class="banner warn" role="status">What comes after it waits for this query. {culprit.reason}</p>}
       {problem !== null && <Problem error={problem} />}
       {node.error && <Problem error={node.error} />}
       <div class="cards">

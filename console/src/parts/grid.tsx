@@ -3,9 +3,12 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Column } from "../api/frames.ts";
 import { cellText, compareCells, toCsv, toJson } from "../format/cells.ts";
 import { count } from "../format/numbers.ts";
+import { preciseInstant } from "../format/times.ts";
 
 const ROW_PX = 28;
 const AROUND = 12;
+/** Columns of the engine that are epoch milliseconds. */
+const TIMES = new Set(["ROWTIME", "WINDOWSTART", "WINDOWEND"]);
 
 interface Props {
   columns: Column[];
@@ -63,7 +66,7 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false 
               {columns.map((column, index) => (
                 <th key={column.name} scope="col" aria-sort={sort?.column !== index ? "none" : sort.down ? "descending" : "ascending"}>
                   <button onClick={() => order(index)} title={`Sort by ${column.name}`}>
-                    {column.name}{keys.includes(column.name) && <small> key</small>} {sort?.column === index && (sort.down ? "▾" : "▴")}
+                    {column.name}{(column.isKey || keys.includes(column.name)) && <small> key</small>} {sort?.column === index && (sort.down ? "▾" : "▴")}
                   </button>
                   {column.type && <small>{column.type}</small>}
                 </th>
@@ -76,7 +79,7 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false 
               <tr key={first + index} class={(first + index) % 2 ? "odd" : ""}>
                 {columns.map((column, at) => (
                   <td key={column.name} class={looks(row[at])} title={cellText(row[at])} onDblClick={() => copy(cellText(row[at]), "the cell")}>
-                    {cellText(row[at])}
+                    {TIMES.has(column.name) && typeof row[at] === "number" ? preciseInstant(row[at]) : cellText(row[at])}
                   </td>
                 ))}
               </tr>

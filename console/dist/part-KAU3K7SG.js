@@ -1,1 +1,0 @@
-var e=new Intl.DateTimeFormat(void 0,{hour:"2-digit",minute:"2-digit",second:"2-digit",hour12:!1}),n=new Intl.DateTimeFormat(void 0,{dateStyle:"medium",timeStyle:"medium"});function i(t){return e.format(t)}function r(t){return n.format(t)}function o(){return Intl.DateTimeFormat().resolvedOptions().timeZone}export{i as a,r as b,o as c};

@@ -1,0 +1,116 @@
+// A server with users (tests/server/fake_server.py): the log-in, roles, a lost server, errors, many nodes, many rows.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { accessible, picture, URL_OF_SERVER, withPage, write } from "./browser.mjs";
+
+async function logIn(page, user, password = `password of ${user}`) {
+  await page.getByLabel("User").fill(user);
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  await page.getByRole("button", { name: "Log in" }).click();
+}
+
+test("a log-in with a password; credentials stay in the tab", async () => {
+  await withPage(async (page) => {
+    await page.goto(`${URL_OF_SERVER}/`);
+    await page.getByRole("heading", { name: "Log in" }).waitFor();
+    await accessible(page);
+    await picture(page, "login");
+    await logIn(page, "rita", "wrong");
+    await page.getByRole("alert").waitFor();
+    await logIn(page, "rita");
+    await page.locator(".node", { hasText: "BIG_1" }).waitFor();
+    assert.equal(await page.evaluate(() => JSON.stringify(localStorage).includes("Basic")), false);
+    await page.reload();
+    await page.locator(".node", { hasText: "BIG_1" }).waitFor();
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByRole("heading", { name: "Log in" }).waitFor();
+  });
+});
+
+test("what a role may not do is refused in words", async () => {
+  await withPage(async (page) => {
+    await page.route("**/ksql", (route) =>
+      route.fulfill({ status: 403, contentType: "application/json", body: JSON.stringify({ "@type": "generic_error", error_code: 40300, message: "PAUSE needs the role developer." }) }),
+    );
+    await page.goto(`${URL_OF_SERVER}/#/query/BIG_1`);
+    await logIn(page, "rita");
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Pause" }).click();
+    await page.locator(".problem", { hasText: "needs the role developer" }).first().waitFor();
+  });
+});
+
+test("a server that is gone is said so, and it is found again", async () => {
+  await withPage(async (page) => {
+    await page.goto(`${URL_OF_SERVER}/`);
+    await logIn(page, "ada");
+    await page.locator(".node", { hasText: "BIG_1" }).waitFor();
+    await page.route("**/graph", (route) => route.abort());
+    await page.getByText("The server does not answer.").waitFor();
+    await accessible(page);
+    await picture(page, "gone");
+    await page.unroute("**/graph");
+    await page.getByText("The server does not answer.").waitFor({ state: "detached" });
+    await page.route("**/graph", (route) =>
+      route.fulfill({ status: 503, contentType: "application/json", body: JSON.stringify({ error_code: 50302, message: "The server is starting." }) }),
+    );
+    await page.getByText("The server is starting.").waitFor();
+  });
+});
+
+test("errors of statements and pages", async () => {
+  await withPage(async (page) => {
+    await page.goto(`${URL_OF_SERVER}/#/editor`);
+    await logIn(page, "ada");
+    await write(page, "SHOW TOPICS;\nDESCRIBE NOWHERE;");
+    await page.getByRole("button", { name: "Run all" }).click();
+    await page.locator(".problem", { hasText: "NOWHERE" }).waitFor();
+    assert.equal(await page.locator(".cm-lintRange-error").innerText(), "NOWHERE");
+    await page.goto(`${URL_OF_SERVER}/#/source/UNKNOWN`);
+    await page.locator(".problem", { hasText: "UNKNOWN" }).waitFor();
+    await page.goto(`${URL_OF_SERVER}/#/query/UNKNOWN`);
+    await page.getByText("There is no query UNKNOWN").waitFor();
+  });
+});
+
+test("rows keep coming until they are stopped", async () => {
+  await withPage(async (page) => {
+    await page.goto(`${URL_OF_SERVER}/#/editor`);
+    await logIn(page, "ada");
+    await write(page, "SELECT * FROM RIDES EMIT CHANGES;");
+    await page.keyboard.press("Control+Enter");
+    await page.getByText("zone 12", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText("Stopped.").waitFor();
+  });
+});
+
+test("300 nodes, in dark and in a narrow window", async () => {
+  const nodes = [];
+  const edges = [];
+  for (let i = 0; i < 100; i++) {
+    const figures = { readPerS: i, writtenPerS: i, arrivingPerS: i, lagRecords: i, lagSeconds: 0, latencySeconds: 0.1, errors: {}, failures: 0, stateRows: null, stateBytes: null };
+    nodes.push({ id: `stream:S${i}`, kind: "STREAM", name: `S${i}`, topic: `s${i}` }, { id: `query:Q${i}`, kind: "QUERY", name: `Q${i}`, state: "RUNNING", figures });
+    nodes.push({ id: `table:T${i}`, kind: "TABLE", name: `T${i}`, topic: `t${i}` });
+    edges.push({ source: `stream:S${i}`, target: `query:Q${i}` }, { source: `query:Q${i}`, target: `table:T${i}` });
+    if (i % 10) edges.push({ source: `table:T${i - 1}`, target: `query:Q${i}` });
+  }
+  const graph = { timeMs: 1, nodes, edges, culprits: [{ queryId: "Q77", reason: "It falls behind." }], warnings: [] };
+  await withPage(async (page) => {
+    await page.route("**/graph", (route) => route.fulfill({ json: graph }));
+    await page.goto(`${URL_OF_SERVER}/`);
+    await page.locator(".node").first().waitFor();
+    assert.equal(await page.locator(".node").count(), 300);
+    assert.ok(await page.locator(".node.culprit").isVisible());
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+    await accessible(page);
+    await picture(page, "many");
+    await page.getByLabel("Search", { exact: true }).fill("Q50");
+    assert.equal(await page.locator(".node:not(.faded)").count(), 1);
+    assert.ok(page.url().includes("search=Q50"));
+    await page.setViewportSize({ width: 390, height: 800 });
+    await accessible(page);
+    await picture(page, "narrow");
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  }, { colorScheme: "dark" });
+});
