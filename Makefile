@@ -13,9 +13,10 @@ RUNTIME := .venv/.runtime
 TOOLS := .venv/.tools
 JVM := .venv/.jvm
 S3 := .venv/.s3
+NODE := console/node_modules/.package-lock.json
 
 .PHONY: help setup run server demo test test-fast test-java test-kafka check lint lint-java types contracts fmt clean
-.PHONY: pom test-long test-stories test-cluster docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency plans
+.PHONY: console test-console check-console pom test-long test-stories test-cluster docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency plans
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -34,7 +35,7 @@ demo: $(RUNTIME) $(JVM) ## the stories of the folder examples, live (STORY=taxi;
 
 test: setup lint lint-java types contracts test-fast test-java test-kafka ## lint, types, layers, fast tests, tests on Kafka and Spark (the longest: make test-long)
 
-check: lint lint-java types contracts test-fast test-java ## lint, types, layers, fast tests; with Java, also lint and unit tests of the JVM classes
+check: lint lint-java types contracts test-fast test-java check-console ## lint, types, layers, fast tests; with Java and Node, also those of the JVM classes and of the console
 
 test-fast: $(TOOLS) ## tests without Java
 	@echo "== fast tests"
@@ -58,6 +59,16 @@ test-cluster: setup $(S3) ## all case files with the tasks of queries in executo
 	  -m "not long" $(ARGS)
 	@TEST_SPARK_MASTER=standalone $(BIN)/python -m pytest -q tests/cases/test_cases.py -k "aggregates or joins" $(ARGS)
 	@TEST_SPARK_MASTER='local-cluster[2,256,1536]' $(BIN)/python -m pytest -q tests/cases $(ARGS)
+
+console: $(NODE) ## build the console from console/, which needs Node 20 or newer; what is built is committed
+	@cd console && npm run --silent build
+
+check-console: # types and unit tests of the console, where its packages are installed
+	@[ ! -d console/node_modules ] || { echo "== console" && cd console && npm run --silent check && npm test --silent >/dev/null; }
+
+test-console: $(NODE) setup ## the console: types, unit tests, whether what is shipped is what the sources make, and in Chromium
+	@cd console && npm run --silent check && npm test --silent && npm run --silent verify
+	@$(BIN)/python -m pytest -q tests/server/test_server_console.py tests/integration/test_console.py $(ARGS)
 
 cases: setup ## only the case files (CASE=path:line for one case, COMPLETE=1 fills in the results)
 	@$(BIN)/python -m pytest -q tests/cases $(ARGS)
@@ -124,7 +135,7 @@ docs-site: $(CREATED) ## the documentation as a site, in build/docs-site
 	@echo "build/docs-site/index.html"
 
 clean: ## remove the virtual environment and the tools' files (not the user's cache)
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist *.egg-info
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist console/node_modules *.egg-info
 
 $(CREATED):
 	@python=; found=; \
@@ -159,6 +170,11 @@ $(TOOLS): $(RUNTIME)
 $(S3): $(TOOLS)
 	@echo "== an S3 server for tests"
 	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[s3-tests]'
+	@touch $@
+
+$(NODE): console/package.json console/package-lock.json
+	@command -v npm >/dev/null || { echo "The console is built with Node 20 or newer, which is not installed." >&2; exit 1; }
+	@cd console && npm ci --silent --no-audit --no-fund
 	@touch $@
 
 $(JVM): $(RUNTIME) ksql_spark/services/ivy.xml ksql_spark/services/ivysettings.xml

@@ -58,30 +58,35 @@ const result = await build({
   write: false,
 });
 
-rmSync(dist, { recursive: true, force: true });
-mkdirSync(dist);
-for (const file of result.outputFiles) writeFileSync(file.path, file.contents);
-
-const [entry] = Object.entries(result.metafile.outputs).find(([, made]) => made.entryPoint) ?? [];
-const script = relative("dist", entry);
-const style = relative("dist", result.metafile.outputs[entry].cssBundle);
+const made = new Map(result.outputFiles.map((file) => [relative(dist, file.path), Buffer.from(file.contents)]));
 const image = readFileSync(join(root, "src/icon.svg"));
 const icon = `icon-${createHash("sha256").update(image).digest("hex").slice(0, 8)}.svg`;
-writeFileSync(join(dist, icon), image);
+const [entry] = Object.entries(result.metafile.outputs).find(([, output]) => output.entryPoint === "src/main.tsx");
 const page = readFileSync(join(root, "index.html"), "utf8")
-  .replace("{{script}}", `console/${script}`)
-  .replace("{{style}}", `console/${style}`)
+  .replace("{{script}}", `console/${relative("dist", entry)}`)
+  .replace("{{style}}", `console/${relative("dist", result.metafile.outputs[entry].cssBundle)}`)
   .replace("{{icon}}", `console/${icon}`);
-writeFileSync(join(dist, "index.html"), page);
-writeFileSync(join(dist, "LICENSES.txt"), licences(Object.keys(result.metafile.inputs)).join(`\n${"-".repeat(80)}\n\n`));
-writeFileSync(join(dist, "manifest.json"), `${JSON.stringify({ sources: hashOfSources() }, null, 2)}\n`);
+const texts = {
+  "index.html": page,
+  "LICENSES.txt": licences(Object.keys(result.metafile.inputs)).join(`\n${"-".repeat(80)}\n\n`),
+  "manifest.json": `${JSON.stringify({ sources: hashOfSources() }, null, 2)}\n`,
+};
+made.set(icon, image);
+for (const [name, text] of Object.entries(texts)) made.set(name, Buffer.from(text));
 
-let all = 0;
-for (const name of readdirSync(dist).sort()) {
-  if (!/\.(js|css|html)$/.test(name)) continue;
-  const bytes = readFileSync(join(dist, name));
-  const zipped = gzipSync(bytes).length;
-  all += zipped;
-  console.log(`${name}: ${bytes.length} bytes, ${zipped} gzipped`);
+if (process.argv.includes("--check")) {
+  const there = new Set(readdirSync(dist));
+  const same = there.size === made.size && [...made].every(([name, bytes]) => there.has(name) && readFileSync(join(dist, name)).equals(bytes));
+  if (!same) {
+    console.error("dist/ is not what the sources make: make console");
+    process.exit(1);
+  }
+} else {
+  rmSync(dist, { recursive: true, force: true });
+  mkdirSync(dist);
+  for (const [name, bytes] of made) writeFileSync(join(dist, name), bytes);
 }
-console.log(`together: ${all} bytes gzipped`);
+
+const zipped = [...made].filter(([name]) => /\.(js|css|html)$/.test(name)).map(([name, bytes]) => [name, gzipSync(bytes).length]);
+const size = (wanted) => Math.round(zipped.filter(wanted).reduce((all, [, bytes]) => all + bytes, 0) / 1000);
+console.log(`first page: ${size(([name]) => !name.startsWith("part-"))} kB gzipped; all: ${size(() => true)} kB`);

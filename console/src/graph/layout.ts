@@ -11,7 +11,7 @@ export interface Placed {
 
 /** The size of a box, pixels. */
 export function sizeOf(box: Box): { width: number; height: number } {
-  return box.kind === "QUERY" ? { width: 248, height: 96 } : { width: 212, height: 52 };
+  return box.kind === "QUERY" ? { width: 256, height: 88 } : { width: 212, height: 52 };
 }
 
 /** The gap between parts that do not hang together. */

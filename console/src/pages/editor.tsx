@@ -1,11 +1,11 @@
 // Statements in several tabs, and what comes of them.
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError } from "../api/client.ts";
+import { ApiError, run } from "../api/client.ts";
 import { OutcomeView } from "../parts/outcome.tsx";
 import { SqlEditorView, type SqlEditor } from "../parts/sql-editor.tsx";
 import { refreshMetadata } from "../sql/metadata.ts";
-import { Runner, type Outcome } from "../sql/runner.ts";
+import { Runner } from "../sql/runner.ts";
 import { positionOf, split, statementAt, type Statement } from "../sql/split.ts";
 import { route, setOptions } from "../state/route.ts";
 import { recall, remember } from "../state/stored.ts";
@@ -18,6 +18,8 @@ interface Tab {
 
 const FIRST: Tab = { id: 1, name: "Statements 1", text: "" };
 const MOST_HISTORY = 100;
+const CHECK_AFTER_MS = 700;
+const EXPLAIN = "EXPLAIN ";
 
 const tabs = signal<Tab[]>(recall("tabs", [FIRST]));
 const history = signal<string[]>(recall("history", []));
@@ -91,8 +93,22 @@ function TabView({ tab }: { tab: Tab }) {
     editor.current!.mark([]);
     note(chosen);
     const failed = await runner.run(chosen.map(closed));
-    if (failed !== null) mark(editor.current, failed);
+    if (failed !== null) mark(editor.current, failed.statement, failed.error);
   };
+  useEffect(() => {
+    // what EXPLAIN can plan is checked a moment after the last key
+    const timer = setTimeout(async () => {
+      if (editor.current === null || runner.isRunning.value) return;
+      const { text, cursor } = editor.current.read();
+      const statement = statementAt(text, cursor);
+      if (statement === null || !isPlanned(statement)) return editor.current.mark([]);
+      const error = await run(`${EXPLAIN}${closed(statement).text}`, runner.settings.value).then(() => null, (problem: unknown) => problem);
+      if (editor.current?.read().text !== text) return;
+      if (error === null) editor.current.mark([]);
+      else mark(editor.current, statement, error);
+    }, CHECK_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [tab.text]);
   const settings = Object.entries(runner.settings.value);
   const tick = runner.tick.value;
   return (
@@ -157,14 +173,20 @@ function note(statements: Statement[]): void {
   remember("history", history.value);
 }
 
+/** Whether EXPLAIN takes it, and it is more than a beginning. */
+function isPlanned(statement: Statement): boolean {
+  return statement.isComplete && /^(SELECT|WITH|CREATE\s+(OR\s+REPLACE\s+)?(STREAM|TABLE)\b[\s\S]*\bAS\s+SELECT|INSERT\s+INTO\s+\S+\s+SELECT)\b/i.test(statement.text);
+}
+
 /** Mark where the server says that a statement is wrong. */
-function mark(editor: SqlEditor | null, { statement, error }: Outcome): void {
+function mark(editor: SqlEditor | null, statement: Statement, error: unknown): void {
   if (!(error instanceof ApiError) || editor === null) return;
+  const indent = error.body.statementText?.startsWith(EXPLAIN) ? EXPLAIN.length : 0;
   const { text } = editor.read();
   const at = positionOf(error.body.message);
   const lines = statement.text.split("\n");
-  const before = at === null ? 0 : lines.slice(0, at.line - 1).reduce((sum, line) => sum + line.length + 1, 0) + at.column - 1;
-  const from = Math.min(statement.from + before, text.length);
+  const before = at === null ? 0 : lines.slice(0, at.line - 1).reduce((sum, line) => sum + line.length + 1, 0) + at.column - 1 - (at.line === 1 ? indent : 0);
+  const from = Math.min(statement.from + Math.max(0, before), text.length);
   const word = at === null ? statement.text.length : (/^\w+/.exec(text.slice(from))?.[0].length ?? 1);
   editor.mark([{ from, to: Math.min(from + word, text.length), severity: "error", message: error.body.message }]);
 }

@@ -39,6 +39,12 @@ test("from an empty server to live results", async () => {
     await page.getByRole("button", { name: "Stop" }).click();
     await page.getByText("Stopped.").waitFor();
 
+    // marked before it is run
+    await write(page, "CREATE STREAM x AS\n  SELECT odd FROM sales;");
+    await page.locator(".cm-lintRange-error", { hasText: /^odd$/ }).waitFor();
+    await write(page, "SELECT odd FROM sales EMIT CHANGES;");
+    await page.locator(".cm-line", { hasText: "EMIT" }).locator(".cm-lintRange-error", { hasText: /^odd$/ }).waitFor();
+
     await write(page, "SELECT item, n FROM sales;\n\nSELECT nope\n  FROM sales;");
     await page.keyboard.press("Control+Shift+Enter");
     await page.getByText("5 rows").waitFor();
