@@ -46,10 +46,7 @@ from ksql_spark.runtime.driver.access import SparkAccess
 from ksql_spark.runtime.driver.startup import SparkStart
 from ksql_spark.runtime.driver.warm_up import WarmUp
 from ksql_spark.runtime.queries.definition import TRANSIENT_PREFIX
-from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
-from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.queries.periodic import PeriodicTask
-from ksql_spark.runtime.reading.views import Views
 from ksql_spark.services import artifacts
 from ksql_spark.services.data_dir import locked_data_dir
 from ksql_spark.services.early_broker import EarlyBroker

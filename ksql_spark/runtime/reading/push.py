@@ -254,9 +254,9 @@ class PushResult(QueryStream):
         with self._lock:
             batches = [] if self._closed or was_removed else self._subscription.read(timeout_s)
         rows = self._rows_of(batches)
-        if self._left is not None:
-            rows = rows if len(rows) <= self._left else Rows(rows[: self._left])
-            self._left -= len(rows)
+        if self._remaining is not None:
+            rows = rows if len(rows) <= self._remaining else Rows(rows[: self._remaining])
+            self._remaining -= len(rows)
         if rows:
             return rows
         if self._is_removed:  # by TERMINATE, and everything that had arrived was read
