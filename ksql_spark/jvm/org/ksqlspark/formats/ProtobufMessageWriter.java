@@ -140,7 +140,7 @@ final class ProtobufMessageWriter {
                             out.varint(tag);
                         }
                         if (items.isNullAt(i)) {
-                            out.fixed(0, nullSize);
+                            out.zeros(nullSize);
                         } else {
                             writer.write(out, items, i);
                         }

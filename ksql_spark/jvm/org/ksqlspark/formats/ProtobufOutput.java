@@ -1,5 +1,8 @@
 package org.ksqlspark.formats;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import java.util.Arrays;
 
 /**
@@ -8,6 +11,10 @@ import java.util.Arrays;
  */
 final class ProtobufOutput {
     private static final int MAX_VARINT = 10;
+    private static final VarHandle INTS =
+            MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final VarHandle LONGS =
+            MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
     private byte[] bytes = new byte[128];
     private int size;
@@ -32,7 +39,11 @@ final class ProtobufOutput {
 
     void varint(long number) {
         reserve(MAX_VARINT);
-        size = varint(size, number);
+        if ((number & ~0x7FL) == 0) { // as most are
+            bytes[size++] = (byte) number;
+        } else {
+            size = varint(size, number);
+        }
     }
 
     private int varint(int place, long number) {
@@ -52,19 +63,21 @@ final class ProtobufOutput {
     }
 
     void fixed32(int number) {
-        fixed(number, Integer.BYTES);
+        reserve(Integer.BYTES);
+        INTS.set(bytes, size, number);
+        size += Integer.BYTES;
     }
 
     void fixed64(long number) {
-        fixed(number, Long.BYTES);
+        reserve(Long.BYTES);
+        LONGS.set(bytes, size, number);
+        size += Long.BYTES;
     }
 
-    /** The lowest bytes of a number, the least of them first. */
-    void fixed(long number, int count) {
+    void zeros(int count) {
         reserve(count);
-        for (int i = 0; i < count; i++) {
-            bytes[size++] = (byte) (number >>> 8 * i);
-        }
+        Arrays.fill(bytes, size, size + count, (byte) 0);
+        size += count;
     }
 
     /** A length, and so many bytes. */
