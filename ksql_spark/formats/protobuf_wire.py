@@ -1,8 +1,8 @@
 """The bytes of Protobuf messages: numbers and fields.
 
-This is our own code because the library ``protobuf`` does not fit. It reads descriptors but no .proto files.
-It rejects a whole file if one type is missing, where we read the other fields. It accepts some damaged
-records that ProtobufDecoder.java rejects (10 of 10,000 in ``make fuzz``). It could replace only this module.
+Own code, because the library ``protobuf`` does not fit: it reads descriptors but no .proto files; it refuses
+a file from which one type is missing, where we read the other fields; and it refuses damaged records that
+ProtobufDecoder.java reads (10 of 10,000 of the fuzz test's). It would replace only this module.
 """
 
 from __future__ import annotations
