@@ -73,7 +73,7 @@ def test_other_clients_are_sent_to_info(client: AppClient, accept: str) -> None:
 @pytest.mark.parametrize("name", ["manifest.json", "nope.js", "..%2Fbuild.mjs", "%2e%2e", "src"])
 def test_other_files_are_not_there(client: AppClient, name: str) -> None:
     response = client.get(f"/console/{name}")
-    assert response.status_code == 404 and "does not exist" in response.json()["message"]
+    assert response.status_code == 404
 
 
 def test_files_are_small_on_the_way(client: AppClient) -> None:
