@@ -141,6 +141,12 @@ class TestImage:
                     assert (ROOT / source).exists()
                     assert any(fnmatch.fnmatch(source, pattern) for pattern in shown)
 
+    def test_what_the_package_links_to_is_copied(self):
+        copies = [i.text for i in parse_dockerfile(self.text) if i.name == "COPY" and "--from" not in i.text]
+        copied = {source for text in copies for source in text.split()[:-1]}
+        links = [path for path in (ROOT / "ksql_spark").iterdir() if path.is_symlink()]
+        assert links and {str(path.resolve().relative_to(ROOT)) for path in links} <= copied
+
     def test_environment_names_properties(self):
         set_here = re.findall(r"^\s*(?:ENV )?(KSQL_\w+)=(\S+)", self.text, re.MULTILINE)
         config = Config.load(environ=dict(set_here))

@@ -9,7 +9,7 @@ const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js"
 /** Where the server is that is tested. */
 export const URL_OF_SERVER = process.env.CONSOLE_URL;
 /** How long an answer may take on a busy machine. */
-export const SOON_MS = 90_000;
+export const SOON_MS = 240_000;
 
 /** Run `use` with a new page. */
 export async function withPage(use, options = {}) {
@@ -26,7 +26,12 @@ export async function withPage(use, options = {}) {
     page.on("request", (request) => {
       if (!request.url().startsWith(URL_OF_SERVER) && !/^(data|blob):/.test(request.url())) problems.push(`request to ${request.url()}`);
     });
-    await use(page);
+    try {
+      await use(page);
+    } catch (error) {
+      const shown = await page.locator("body").innerText().catch(() => "");
+      throw new Error(`${error.message}\nThe page at ${page.url()} had:\n${shown.slice(0, 2000)}\n${problems.join("\n")}`, { cause: error });
+    }
     assert.deepEqual(problems, []);
   } finally {
     await browser.close();
