@@ -21,12 +21,14 @@ class FakeEngineFigures:
     def __init__(self) -> None:
         self.now = 1_000_000.0
         self.asked = 0
+        self.takes_s = 0.0
         self.read, self.written, self.committed, self.lag = 0, 0, 0, 0
         self.latencies = [0, 0, 0]
         self.history = History(self.figures, lambda: self.now)
 
     def figures(self) -> list[Figure]:
         self.asked += 1
+        self.now += self.takes_s
         times = Times((0.1, 1.0), tuple(self.latencies), 0.0)
         return [
             Figure(metrics.READ_RECORDS, ("Q", "a"), self.read),
@@ -72,6 +74,23 @@ def test_young_samples_are_used_again() -> None:
     engine.now += 60
     engine.history.latest()
     assert engine.asked == 2
+
+
+def test_samples_that_take_long_are_rare() -> None:
+    engine = FakeEngineFigures()
+    engine.takes_s = 2.0
+    for _ in range(100):
+        engine.after(5)
+    assert 10 <= engine.asked <= 14
+
+
+def test_the_lag_of_before() -> None:
+    engine = FakeEngineFigures()
+    assert engine.history.lag_before("Q", 30) is None
+    for number in range(20):
+        engine.after(5, lag=number)
+    assert engine.history.lag_before("Q", 30) == 13
+    assert engine.history.lag_before("Q", 3600) is None and engine.history.lag_before("R", 30) is None
 
 
 def test_a_clock_that_is_set_back_stops_nothing() -> None:

@@ -20,6 +20,8 @@ from ksql_spark.spark.traffic import Times
 EVERY_S, SAMPLES = 5, 1440
 #: the same for a longer time: twelve hours
 COARSE_EVERY_S, COARSE_SAMPLES = 120, 360
+#: the most of the time that may go into samples: where one takes long, they are rarer
+MOST_OF_TIME = 0.05
 #: the share of results whose latency is told
 SHARE = 0.95
 _SERIES = ("arriving_per_s", "read_per_s", "written_per_s", "lag_records", "latency_seconds")
@@ -128,19 +130,25 @@ class Ring:
         self._next = (self._next + 1) % self._size
         self._before = dict(found)
 
-    def latest(self, query: str, back: int = 0) -> dict[str, float | None]:
-        """The latest sample of a query, or the one ``back`` samples before; empty: there is none."""
+    def sample(self, query: str, until: float = math.inf) -> dict[str, float | None]:
+        """The latest sample of a query, or the latest one up to a time; empty: there is none."""
         values = self._values.get(query)
-        if values is None or back >= len(self._times):
+        if values is None:
             return {}
-        start = (self._next - 1 - back) % len(self._times) * len(_SERIES)
-        return dict(zip(_SERIES, map(_known, values[start : start + len(_SERIES)]), strict=True))
+        slot = next((slot for slot in reversed(self._order()) if self._times[slot] <= until), None)
+        if slot is None:
+            return {}
+        found = values[slot * len(_SERIES) : (slot + 1) * len(_SERIES)]
+        return dict(zip(_SERIES, map(_known, found), strict=True))
+
+    def _order(self) -> list[int]:
+        """The slots, the oldest sample first."""
+        count = len(self._times)
+        return [*range(self._next, count), *range(self._next)] if count == self._size else list(range(count))
 
     def since(self, start: float, queries: Callable[[str], bool]) -> MetricsHistory:
         """The samples from ``start`` on, seconds since 1970, of the queries for which ``queries`` is true."""
-        count = len(self._times)
-        order = [*range(self._next, count), *range(self._next)] if count == self._size else range(count)
-        slots = [slot for slot in order if self._times[slot] >= start]
+        slots = [slot for slot in self._order() if self._times[slot] >= start]
         width = len(_SERIES)
         return MetricsHistory(
             every_s=self.every_s,
@@ -209,15 +217,19 @@ class History:
         self._fine, self._coarse = Ring(EVERY_S, SAMPLES), Ring(COARSE_EVERY_S, COARSE_SAMPLES)
         self._found: Mapping[str, Totals] = {}
         self._at = 0.0
+        #: how long the latest sample took, seconds
+        self._took_s = 0.0
 
     def sample(self) -> None:
         """Take a sample of now, unless there is one."""
         with self._sampling:
-            if not self._is_older_than(EVERY_S - 0.5):
+            if not self._is_older_than(max(EVERY_S - 0.5, self._took_s / MOST_OF_TIME)):
                 return
+            begun = self._clock()
             found = totals(self._figures())
             with self._lock:
                 self._found, self._at = found, self._clock()
+                self._took_s = self._at - begun
                 for ring in (self._fine, self._coarse):
                     ring.add(self._at, found)
 
@@ -239,7 +251,7 @@ class History:
     def lag_before(self, query: str, seconds: int) -> float | None:
         """The lag of a query so many seconds ago, in records."""
         with self._lock:
-            return self._fine.latest(query, seconds // EVERY_S).get("lag_records")
+            return self._fine.sample(query, self._at - seconds).get("lag_records")
 
     def since(self, minutes: int, queries: Callable[[str], bool]) -> MetricsHistory:
         """The samples of the last ``minutes``: those of every few seconds as far back as these are kept.
@@ -253,7 +265,7 @@ class History:
             return ring.since(self._clock() - minutes * 60, queries)
 
     def _of(self, query: str, of: Totals) -> QueryFigures:
-        sample = self._fine.latest(query)
+        sample = self._fine.sample(query)
         return QueryFigures(
             arriving_per_s=sample.get("arriving_per_s"),
             read_per_s=sample.get("read_per_s"),
