@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { Graph, GraphNode } from "../src/api/types.ts";
 import { layout } from "../src/graph/layout.ts";
 import { connected, prefixes, shapeOf } from "../src/graph/shape.ts";
+import { effectOf } from "../src/sql/effect.ts";
 import { formatRoute, parseRoute } from "../src/state/route.ts";
 
 const node = (id: string, topic?: string): GraphNode => {
@@ -84,4 +85,17 @@ test("300 nodes take less than a second or so", () => {
 test("pages in the URL", () => {
   assert.deepEqual(parseRoute(formatRoute("source", "a b/c", { range: "60", q: undefined })), { page: "source", name: "a b/c", options: { range: "60" } });
   assert.equal(parseRoute("").page, "flow");
+});
+
+test("what statements end or remove", () => {
+  assert.deepEqual(effectOf("drop stream if exists rides;", GRAPH), {
+    statement: "drop stream if exists rides;",
+    what: "The stream RIDES is removed; its topic stays.",
+    affected: ["query Q1", "stream BIG", "table BIG2"],
+  });
+  const whole = effectOf("DROP TABLE `BIG2` DELETE TOPIC;", GRAPH)!;
+  assert.equal(whole.what, "The table BIG2 is removed, with query Q1 if that was created with it, and the topic BIG with all its records.");
+  assert.deepEqual(effectOf("TERMINATE q1;", GRAPH)?.affected, ["stream BIG", "table BIG2"]);
+  assert.deepEqual(effectOf("TERMINATE ALL;", GRAPH)?.affected, ["query Q1"]);
+  for (const text of ["DROP CONNECTOR c;", "SELECT 'DROP STREAM x';", "PAUSE q1;"]) assert.equal(effectOf(text, GRAPH), null);
 });

@@ -2,11 +2,14 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, run } from "../api/client.ts";
+import { Confirm } from "../parts/confirm.tsx";
 import { OutcomeView } from "../parts/outcome.tsx";
 import { SqlEditorView, type SqlEditor } from "../parts/sql-editor.tsx";
+import { effectOf, type Effect } from "../sql/effect.ts";
 import { refreshMetadata } from "../sql/metadata.ts";
 import { Runner } from "../sql/runner.ts";
 import { positionOf, split, statementAt, type Statement } from "../sql/split.ts";
+import { graph } from "../state/graph.ts";
 import { route, setOptions } from "../state/route.ts";
 import { recall, remember } from "../state/stored.ts";
 
@@ -86,10 +89,16 @@ function TabView({ tab }: { tab: Tab }) {
   const editor = useRef<SqlEditor | null>(null);
   const runner = runnerOf(tab.id);
   const [hasHistory, showHistory] = useState(false);
+  const [asked, setAsked] = useState<{ effects: Effect[]; chosen: Statement[] } | null>(null);
   const start = async (all: boolean) => {
     const { text, cursor, from, to } = editor.current!.read();
     const chosen = all ? split(text) : from < to ? shifted(split(text.slice(from, to)), from) : [statementAt(text, cursor)].filter((one) => one !== null);
     if (chosen.length === 0) return;
+    const effects = chosen.flatMap((one) => effectOf(one.text, graph.value) ?? []);
+    if (effects.length > 0) setAsked({ effects, chosen });
+    else await go(chosen);
+  };
+  const go = async (chosen: Statement[]) => {
     editor.current!.mark([]);
     note(chosen);
     const failed = await runner.run(chosen.map(closed));
@@ -147,6 +156,17 @@ function TabView({ tab }: { tab: Tab }) {
             <li key={text}><button onClick={() => editor.current?.append(text)}><code>{text}</code></button></li>
           ))}
         </ol>
+      )}
+      {asked !== null && (
+        <Confirm title="Run it?" action="Run" onAnswer={(isYes) => (setAsked(null), isYes && void go(asked.chosen))}>
+          {asked.effects.map((effect) => (
+            <div key={effect.statement}>
+              <p><code>{effect.statement}</code></p>
+              <p>{effect.what}{effect.affected.length > 0 && " These get nothing new from it any more:"}</p>
+              <ul>{effect.affected.map((name) => <li key={name}>{name}</li>)}</ul>
+            </div>
+          ))}
+        </Confirm>
       )}
       <div class="outcomes">
         {runner.outcomes.value.map((outcome) => <OutcomeView key={outcome.id} outcome={outcome} tick={tick} />)}

@@ -66,6 +66,12 @@ test("errors of statements and pages", async () => {
     await page.getByRole("button", { name: "Run all" }).click();
     await page.locator(".problem", { hasText: "NOWHERE" }).waitFor();
     assert.equal(await page.locator(".cm-lintRange-error").innerText(), "NOWHERE");
+    await write(page, "DROP STREAM RIDES DELETE TOPIC;");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByRole("dialog").getByText("the topic rides with all its records").waitFor();
+    await page.getByRole("dialog").getByText("query BIG_1").waitFor();
+    await accessible(page);
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
     await page.goto(`${URL_OF_SERVER}/#/source/UNKNOWN`);
     await page.locator(".problem", { hasText: "UNKNOWN" }).waitFor();
     await page.goto(`${URL_OF_SERVER}/#/query/UNKNOWN`);

@@ -1,0 +1,38 @@
+// What statements would end or remove, for a question before they run.
+import type { Graph } from "../api/types.ts";
+import { after } from "../graph/after.ts";
+
+export interface Effect {
+  statement: string;
+  /** What it removes or ends, in words. */
+  what: string;
+  /** What gets nothing new then. */
+  affected: string[];
+}
+
+const NAME = "(?:`(?<quoted>(?:[^`]|``)+)`|(?<plain>[A-Za-z_][\\w]*))";
+const DROP = new RegExp(`^DROP\\s+(?<kind>STREAM|TABLE)\\s+(?:IF\\s+EXISTS\\s+)?${NAME}\\s*(?<topic>DELETE\\s+TOPIC)?`, "i");
+const TERMINATE = new RegExp(`^TERMINATE\\s+(?:QUERY\\s+)?${NAME}`, "i");
+
+/** The effect of a statement that ends or removes something; null: it does not. */
+export function effectOf(text: string, graph: Graph | null): Effect | null {
+  const drop = DROP.exec(text)?.groups;
+  const terminate = TERMINATE.exec(text)?.groups;
+  const found = drop ?? terminate;
+  if (found === undefined) return null;
+  const name = found.quoted?.replaceAll("``", "`") ?? found.plain!.toUpperCase();
+  const of = (id: string) => (graph === null ? [] : after(graph, id).map((node) => `${node.kind.toLowerCase()} ${node.name}`));
+  if (drop) {
+    const kind = drop.kind!.toLowerCase();
+    const topic = graph?.nodes.find((node) => node.id === `${kind}:${name}`)?.topic;
+    const records = drop.topic ? `, and the topic ${topic ?? "of it"} with all its records` : "; its topic stays";
+    const writers = graph?.edges.filter((edge) => topic !== undefined && edge.target === `topic:${topic}`).map((edge) => edge.source.replace(/^query:/, "query ")) ?? [];
+    const ends = writers.length > 0 ? `, with ${writers.join(", ")} if that was created with it` : "";
+    return { statement: text, what: `The ${kind} ${name} is removed${ends}${records}.`, affected: of(`${kind}:${name}`) };
+  }
+  if (name === "ALL") {
+    const queries = graph?.nodes.filter((node) => node.kind === "QUERY") ?? [];
+    return { statement: text, what: "All queries end for good, and their state is removed.", affected: queries.map((node) => `query ${node.name}`) };
+  }
+  return { statement: text, what: `The query ${name} ends for good, and its state is removed.`, affected: of(`query:${name}`) };
+}
