@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from ksql_spark.connect import ConnectCluster
 from ksql_spark.engine.history import History
 from ksql_spark.entities.graph import (
     Culprit,
@@ -26,6 +31,8 @@ from ksql_spark.statements.listing import running_queries
 
 #: a query is behind if its lag has grown over this time, seconds, and a record waits for as long
 BEHIND_S, WAITS_S = 30, 10.0
+#: how often Connect is asked, at most, seconds
+CONNECT_EVERY_S = 10.0
 #: how many records the lag of a query has grown by: of its id and its lag
 Grown = Callable[[str, int | None], float]
 
@@ -41,6 +48,9 @@ class Graphs:
     def __init__(self, services: Services, history: History) -> None:
         self._services = services
         self._history = history
+        self._asking = threading.Lock()
+        self._asked_connect = -math.inf
+        self._connectors: tuple[tuple[_Connector, ...], tuple[str, ...]] = ((), ())
 
     def now(self, rights: Rights) -> Graph:
         """The graph of now, of what a client with these rights may see.
@@ -96,30 +106,51 @@ class Graphs:
 
     def _add_connectors(self, made: _Made, rights: Rights) -> tuple[str, ...]:
         """Add what Connect runs, as far as it is in use; what is wrong with it."""
-        connect = self._services.connect
-        if not connect.is_in_use() or rights.role is None:
+        if not self._services.connect.is_in_use() or rights.role is None:
             return ()
-        if problem := connect.problem():
-            return (problem,)
-        try:
-            client = connect.client()
-            for name, found in client.connectors().items():
-                status, config = found.get("status", {}), found.get("info", {}).get("config", {})
-                states = [status.get("connector", {}), *status.get("tasks", ())]
-                failed = next((s for s in states if s.get("state") == "FAILED"), None)
-                node = GraphNode(
-                    id=f"connector:{name}",
-                    kind="CONNECTOR",
-                    name=name,
-                    state="FAILED" if failed else str(states[0].get("state", "UNKNOWN")),
-                    error=str(failed.get("trace", "")).partition("\n")[0] or None if failed else None,
-                )
-                is_sink = status.get("type") == "sink"
-                topics = _listed(config.get("topics", "")) if is_sink else client.topics(name)
-                made.add_connector(node, topics, is_sink=is_sink)
-        except KsqlError as error:
-            return (error.message,)
-        return ()
+        # others that ask meanwhile get what was found before
+        if time.monotonic() - self._asked_connect >= CONNECT_EVERY_S and self._asking.acquire(blocking=False):
+            try:
+                self._connectors = _connectors(self._services.connect)
+                self._asked_connect = time.monotonic()
+            finally:
+                self._asking.release()
+        found, warnings = self._connectors
+        for connector in found:
+            made.add_connector(*connector)
+        return warnings
+
+
+class _Connector(NamedTuple):
+    node: GraphNode
+    topics: tuple[str, ...]
+    is_sink: bool
+
+
+def _connectors(connect: ConnectCluster) -> tuple[tuple[_Connector, ...], tuple[str, ...]]:
+    """The connectors of a cluster, and what is wrong with it."""
+    if problem := connect.problem():
+        return (), (problem,)
+    made = []
+    try:
+        client = connect.client()
+        for name, found in client.connectors().items():
+            status, config = found.get("status", {}), found.get("info", {}).get("config", {})
+            states = [status.get("connector", {}), *status.get("tasks", ())]
+            failed = next((s for s in states if s.get("state") == "FAILED"), None)
+            node = GraphNode(
+                id=f"connector:{name}",
+                kind="CONNECTOR",
+                name=name,
+                state="FAILED" if failed else str(states[0].get("state", "UNKNOWN")),
+                error=str(failed.get("trace", "")).partition("\n")[0] or None if failed else None,
+            )
+            is_sink = status.get("type") == "sink"
+            topics = _listed(config.get("topics", "")) if is_sink else client.topics(name)
+            made.append(_Connector(node, tuple(topics), is_sink))
+    except KsqlError as error:
+        return tuple(made), (error.message,)
+    return tuple(made), ()
 
 
 def _listed(text: str) -> list[str]:
@@ -162,7 +193,7 @@ class _Made:
             self.edges[GraphEdge(_id_of(source), node.id)] = None
         self.edges[GraphEdge(node.id, self.add_topic(query.plan.sink.topic))] = None
 
-    def add_connector(self, node: GraphNode, topics: Iterable[str], *, is_sink: bool) -> None:
+    def add_connector(self, node: GraphNode, topics: Iterable[str], is_sink: bool) -> None:
         """A connector, which writes to topics or reads them."""
         self.nodes[node.id] = node
         for name in topics:

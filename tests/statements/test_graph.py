@@ -60,11 +60,13 @@ class FakeConnect(NoConnect):
 
     def __init__(self, error: KsqlError | None = None) -> None:
         self._error = error
+        self.asked = 0
 
     def is_in_use(self) -> bool:
         return True
 
     def client(self) -> Any:
+        self.asked += 1
         if self._error is not None:
             raise self._error
         return self
@@ -97,5 +99,8 @@ def test_connectors(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_connect_that_does_not_answer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     error = KsqlError("INTERNAL", reason="refused")
     monkeypatch.setattr(world.services, "connect", FakeConnect(error))
-    graph = graphs(world).now(ALL_RIGHTS)
+    made = graphs(world)
+    graph = made.now(ALL_RIGHTS)
     assert graph.warnings == (error.message,) and graph.nodes
+    assert made.now(ALL_RIGHTS).warnings == (error.message,)
+    assert world.services.connect.asked == 1  # not for each client, every other second
