@@ -329,7 +329,7 @@ def statements_page() -> str:
         rows.append((code(rule.node.__name__), code(family), code(syntax), where))
     intro = """
         Every statement of the grammar, in the module `grammar/statements/<family>.py`. *Where*: ✓ it runs,
-        by the endpoint named; parts of it that do not run yet answer with `NOT_DONE_YET`
+        at this endpoint; parts that do not run yet answer with `NOT_DONE_YET`
         ([errors](errors.md)) and say what to do instead. `…`, `[ ]` and `|` are not part of the syntax;
         [grammar/README.md](../../grammar/README.md) has the nodes.
     """
