@@ -9,25 +9,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from starlette.requests import Request as HttpRequest
 
-from ksql_spark.entities import Entity
-from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt
-from ksql_spark.entities.graph import Graph, MetricsHistory
-from ksql_spark.entities.servers import HealthCheckResponse, ServerInfo
-from ksql_spark.security.authorization import ALL_RIGHTS, Rights
+from ksql_spark.entities.servers import HealthCheckResponse
 from ksql_spark.server.callbacks import until_called
 from ksql_spark.server.errors import TOO_MANY, RequestError
 from ksql_spark.server.memory import give_back
 
 if TYPE_CHECKING:
     # not at run time: this import loads Spark, and the port should open before that
-    from ksql_spark.engine import Cluster, Figure, LookUp, QueryStream, Request, RowInserter
+    from ksql_spark.engine import Engine, QueryStream, Request
 
 LOG = logging.getLogger(__name__)
 
@@ -48,95 +44,6 @@ CLOSE_THREADS = 16
 CLIENT_CHECK_S = 0.5
 
 T = TypeVar("T")
-
-
-class Engine(Protocol):
-    """What the server needs from ksql_spark.engine.Engine (docs/architecture.md)."""
-
-    @property
-    def state(self) -> str:
-        """STARTING, RUNNING or STOPPING."""
-        ...
-
-    def execute(self, request: Request) -> list[Entity]:
-        """Run statements."""
-        ...
-
-    def query(self, request: Request) -> QueryStream:
-        """Start a SELECT or PRINT."""
-        ...
-
-    def look_up(
-        self,
-        text: str,
-        properties: Mapping[str, Any],
-        parameters: Sequence[Any] | Mapping[str, Any] | None = None,
-        token: str | None = None,
-        rights: Rights = ALL_RIGHTS,
-    ) -> LookUp | None:
-        """A lookup that can be answered at once; None: use query()."""
-        ...
-
-    def inserter(
-        self,
-        target: str,
-        properties: Mapping[str, Any],
-        on_news: Callable[[], None],
-        rights: Rights = ALL_RIGHTS,
-    ) -> RowInserter:
-        """A writer of rows in JSON."""
-        ...
-
-    def terminate_cluster(self, topics: Sequence[str]) -> list[CommandStatusEntity]:
-        """End all queries for good; see the engine."""
-        ...
-
-    def rebuild_state(self, query_id: str) -> StateRebuilt:
-        """Make a query reread its topics without state."""
-        ...
-
-    def close_query(self, query_id: str) -> bool:
-        """Stop a push query; False if none has this id."""
-        ...
-
-    def info(self) -> ServerInfo:
-        """Version, ids and status."""
-        ...
-
-    def health(self) -> HealthCheckResponse:
-        """The health of each part."""
-        ...
-
-    @property
-    def cluster(self) -> Cluster:
-        """The known servers."""
-        ...
-
-    def figures(self) -> list[Figure]:
-        """Metrics for GET /metrics."""
-        ...
-
-    def graph(self, rights: Rights = ALL_RIGHTS) -> Graph:
-        """What runs, as a graph."""
-        ...
-
-    def history(
-        self, minutes: int, query_id: str | None = None, rights: Rights = ALL_RIGHTS
-    ) -> MetricsHistory:
-        """The figures of the last ``minutes``."""
-        ...
-
-    def statuses(self) -> dict[str, str]:
-        """Command id -> status."""
-        ...
-
-    def status(self, type: str, entity: str, action: str) -> CommandStatus | None:
-        """The status of one command."""
-        ...
-
-    def is_valid_property(self, name: str) -> bool:
-        """True for a property that SET may change; raises KsqlError for others."""
-        ...
 
 
 class Host:

@@ -29,12 +29,12 @@ from ksql_spark.services import early_broker
 from ksql_spark.services.early_broker import EarlyBroker
 
 if TYPE_CHECKING:
-    from ksql_spark.server.running import StartableEngine
+    from ksql_spark.engine import Engine
 
 BACKLOG = 512
 
 
-def main(argv: Sequence[str], make_engine: Callable[[Config], StartableEngine] | None = None) -> int:
+def main(argv: Sequence[str], make_engine: Callable[[Config], Engine] | None = None) -> int:
     """Run a server until a signal stops it.
 
     Args:
@@ -189,7 +189,7 @@ def _bind_problem(error: OSError, host: str, port: int) -> str:
     return f"Cannot listen on {host}:{port}: {error.strerror or error}. Check --listen HOST:PORT."
 
 
-def _real_engine(early: EarlyBroker | None, config: Config) -> StartableEngine:
+def _real_engine(early: EarlyBroker | None, config: Config) -> Engine:
     # importing Spark takes a while: only once the port is open
     from ksql_spark.engine import Engine
 

@@ -14,14 +14,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import uvicorn
 
 from ksql_spark.config import Config, warning
 from ksql_spark.errors import KsqlError
 from ksql_spark.server.app import create_app
-from ksql_spark.server.host import Engine, Host
+from ksql_spark.server.host import Host
 from ksql_spark.server.logs import log_to
 from ksql_spark.server.memory import settle
 from ksql_spark.server.protocol.connections import DEFAULT_LIMITS, Limits
@@ -30,6 +30,10 @@ from ksql_spark.server.queries_file import QueriesFileProblem
 from ksql_spark.server.security.authentication import Authenticator
 from ksql_spark.server.terminal import fail, say
 from ksql_spark.services.data_dir import make_data_dir
+
+if TYPE_CHECKING:
+    # not at run time: this import loads Spark, and the port should open before that
+    from ksql_spark.engine import Engine
 
 LOG = logging.getLogger(__name__)
 
@@ -42,26 +46,6 @@ IDLE = "ksql.idle.connection.timeout.seconds"
 #: close it first
 BETWEEN_REQUESTS_S = 75
 FOR_EVER_S = 2**31
-
-
-class StartableEngine(Engine, Protocol):
-    """An engine with its life cycle, which only this module controls."""
-
-    #: the engine calls it when another server terminates all servers of the service id
-    request_stop: Callable[[], None]
-
-    def start(self, report: Callable[[str], None], serving: Callable[[], None]) -> None:
-        """Block until everything runs.
-
-        Args:
-            report: gets progress lines.
-            serving: called once requests can be served.
-        """
-        ...
-
-    def stop(self) -> None:
-        """Stop everything, including a start() in progress; may be called more than once."""
-        ...
 
 
 def between_requests_s(config: Config) -> int:
@@ -130,7 +114,7 @@ class Running:
         queries: str | None,
         sockets: Sequence[socket.socket],
         began: float,
-        make_engine: Callable[[Config], StartableEngine],
+        make_engine: Callable[[Config], Engine],
         tls: TlsSettings,
         authenticator: Authenticator,
     ) -> None:
@@ -148,7 +132,7 @@ class Running:
         )
         self._host.request_stop = self._request_stop
         self._host.queries_file = config["ksql.queries.file"] or None
-        self._engine: StartableEngine | None = None
+        self._engine: Engine | None = None
         self._failure: BaseException | None = None
         self._signals = 0
         limits = Limits(
@@ -230,7 +214,7 @@ class Running:
                 self._failure = error
                 self._request_stop()
 
-    def _serve(self, engine: StartableEngine) -> None:
+    def _serve(self, engine: Engine) -> None:
         """Let requests reach the engine."""
         settle()
         self._host.engine = engine
@@ -241,7 +225,7 @@ class Running:
     def _elapsed_s(self) -> float:
         return time.monotonic() - self._began
 
-    def _run_queries(self, engine: StartableEngine, queries: str) -> None:
+    def _run_queries(self, engine: Engine, queries: str) -> None:
         """Run the statements of a headless server, unless an earlier run has done so.
 
         Raises:
@@ -271,7 +255,7 @@ class Running:
             self._stop_engine(self._engine)
         self._host.release_threads()
 
-    def _stop_engine(self, engine: StartableEngine) -> None:
+    def _stop_engine(self, engine: Engine) -> None:
         try:
             engine.stop()
         except Exception:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fastapi import Request
 from starlette.background import BackgroundTask
 from starlette.responses import JSONResponse, Response
@@ -19,7 +21,7 @@ from ksql_spark.entities.wire import to_json
 from ksql_spark.security.authorization import Role
 from ksql_spark.server.endpoints import Router, Rules
 from ksql_spark.server.errors import NOT_FOUND, RequestError
-from ksql_spark.server.host import Engine, Host
+from ksql_spark.server.host import Host
 from ksql_spark.server.models import (
     DrainBody,
     HeartbeatBody,
@@ -31,6 +33,9 @@ from ksql_spark.server.models import (
     schema_of,
 )
 from ksql_spark.server.security.access import AUDIT, principal_of
+
+if TYPE_CHECKING:
+    from ksql_spark.engine import Engine
 
 router = Router()
 

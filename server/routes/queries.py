@@ -38,8 +38,7 @@ from ksql_spark.server.streaming.responses import (
 
 if TYPE_CHECKING:
     from ksql_spark import engine
-    from ksql_spark.engine import QueryStream
-    from ksql_spark.server.host import Engine
+    from ksql_spark.engine import Engine, QueryStream
 
 router = Router()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from fastapi import Request
 from starlette.responses import Response
@@ -12,9 +13,12 @@ from ksql_spark.entities import Entity
 from ksql_spark.entities.wire import to_json
 from ksql_spark.security.authorization import Role
 from ksql_spark.server.endpoints import Router, Rules
-from ksql_spark.server.host import Engine, Host
+from ksql_spark.server.host import Host
 from ksql_spark.server.models import TOKEN_HEADER, StatementsBody, described, read_body, schema_of
 from ksql_spark.server.security.access import note_statements, principal_of
+
+if TYPE_CHECKING:
+    from ksql_spark.engine import Engine
 
 router = Router()
 

@@ -21,7 +21,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.server import main as server_main
 from ksql_spark.server import running
 from ksql_spark.server.main import _bind, main
-from ksql_spark.server.running import StartableEngine, between_requests_s
+from ksql_spark.server.running import between_requests_s
 
 SERVER = Path(__file__).with_name("fake_server.py")
 #: for what happens at once, unless the machine is very busy
@@ -171,7 +171,7 @@ def test_queries_file_that_cannot_be_read_starts_nothing(
     if content is not None:
         file.write_bytes(content)
 
-    def make_engine(config: Config) -> StartableEngine:
+    def make_engine(config: Config) -> Any:
         raise AssertionError("an engine was started")
 
     data_dir = tmp_path / "data"
