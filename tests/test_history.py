@@ -162,4 +162,5 @@ def test_of_several_the_worst_of_each_part() -> None:
 
 def test_a_paused_query_is_one_where_records_wait() -> None:
     assert found(node("P", "PAUSED", lag_records=0)) == {}
+    assert found(node("P", "PAUSED", lag_records=1)) == {"P": "It is paused, 1 record waits."}
     assert found(node("P", "PAUSED", lag_records=1200)) == {"P": "It is paused, 1,200 records wait."}

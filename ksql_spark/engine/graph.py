@@ -231,7 +231,7 @@ def _trouble(node: GraphNode, grown: Grown) -> tuple[tuple[int, float], str] | N
     """How bad the state of a query is, the higher the worse, and a sentence; None: it is well."""
     figures = node.figures or QueryFigures(errors={})
     lag = figures.lag_records
-    waiting = f", {lag:,} records wait" if lag else ""
+    waiting = f", {lag:,} {'record waits' if lag == 1 else 'records wait'}" if lag else ""
     if node.state == State.ERROR:
         return (2, float(lag or 0)), f"It has failed{waiting}: {node.error or 'see its errors'}"
     if node.state == State.PAUSED and lag:

@@ -34,7 +34,7 @@ export function Chart({ title, timesMs, series, format }: Props) {
           { ...axis, values: (_, ticks, __, ___, step) => ticks.map((tick) => timeOfDay(tick * 1000).slice(0, step < 60 ? 8 : 5)), space: 70 },
           { ...axis, values: (_, ticks) => ticks.map((tick) => format(tick)), size: 62 },
         ],
-        series: [{}, ...series.map((_, index) => ({ stroke: colour(`--series-${index + 1}`), width: 1.8, spanGaps: false, points: { show: false } }))],
+        series: [{}, ...series.map((_, index) => ({ stroke: colour(`--series-${index + 1}`), width: 1.8, spanGaps: false, points: { size: 5 } }))],
         hooks: { setCursor: [(self) => setAt(self.cursor.idx ?? null)] },
       },
       [[], ...series.map(() => [])],
