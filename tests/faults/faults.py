@@ -786,5 +786,5 @@ FURTHER_OF = {
 #: faults that need a server of their own: one with its own broker, one with a registry elsewhere
 APART = ("own_broker_killed", "registry_away")
 #: faults that test_faults.py tries in CI
-SHORT = ("jvm_killed", "server_killed", "garbage")
+SHORT = ("jvm_killed", "server_killed")
 __all__ = ["APART", "FAULTS", "IMPOSSIBLE", "SHORT", "Run"]

@@ -98,9 +98,9 @@ def names(server: ServerProcess) -> dict[str, list[str]]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
-    "cached",
-    [pytest.param(33_554_432, id="large cache", marks=pytest.mark.long), pytest.param(1000, id="tiny cache")],
+    "cached", [pytest.param(33_554_432, id="large cache"), pytest.param(1000, id="tiny cache")]
 )
 def test_nothing_is_lost(tmp_path: Path, cached: int) -> None:
     properties = tmp_path / "server.properties"

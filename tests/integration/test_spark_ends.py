@@ -14,7 +14,7 @@ import pytest
 
 from tests.integration.server_process import TIMEOUT_S, ServerProcess
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 SCENE = """
 CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
