@@ -90,14 +90,14 @@ def reason(error: BaseException) -> str:
 
 
 def job_failure(error: BaseException) -> KsqlError:
-    """INTERNAL with what ended a job in the JVM: its innermost exception that is not Java's own."""
+    """INTERNAL with the cause of a failed job in the JVM: its innermost exception that is not Java's own."""
     if (said := jvm.innermost_message(error)) is not None:
         error = RuntimeError(said)
     return KsqlError("INTERNAL", reason=reason(error).removesuffix("."))
 
 
 def data_loss(error: BaseException | None) -> str | None:
-    """What a reader has lost that must not go on without it (Losses.java); None: the failure is another."""
+    """The loss that a reader must not ignore (Losses.java); None if the failure has another cause."""
     for cause in jvm.causes(error):
         if found := _DATA_LOST.search(jvm.text_of(cause)):
             return found.group(1)
@@ -105,10 +105,10 @@ def data_loss(error: BaseException | None) -> str | None:
 
 
 def is_partitions_changed(error: BaseException | None) -> bool:
-    """Whether a query has failed because a topic has got more partitions than it was planned for."""
+    """Whether a query failed because a topic has gained partitions since the query was planned."""
     return any(_PARTITIONS_CHANGED.search(jvm.text_of(cause)) for cause in jvm.causes(error))
 
 
 def is_state_unreadable(error: BaseException) -> bool:
-    """Whether a query has failed because Spark cannot read what its checkpoint has."""
+    """Whether a query failed because Spark cannot read its checkpoint."""
     return any(_STATE_UNREADABLE.search(jvm.text_of(cause)) for cause in jvm.causes(error))

@@ -73,7 +73,7 @@ class HadoopFolder:
         """Call a method of StateFolder.java.
 
         Raises:
-            OSError: the store does not do it, or Spark's JVM is gone.
+            OSError: the store failed, or Spark's JVM is gone.
             KsqlError: NOT_READY, SPARK_RESTARTING.
         """
         return jvm.call_folder(self._session(), self._uri, method, *arguments)

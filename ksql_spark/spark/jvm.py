@@ -63,17 +63,17 @@ def _context(session: SparkSession) -> Any:
 
 # -- errors ------------------------------------------------------------------------------------------------
 
-#: a call of the JVM has failed: Java has raised something, or there is no JVM any more
+#: a call to the JVM failed: Java raised an exception, or the JVM is gone
 JvmError = Py4JError
 
 
 def is_gone(error: BaseException) -> bool:
-    """Whether a call of the JVM has failed because the JVM ended: Java itself has raised nothing."""
+    """Whether a call to the JVM failed because the JVM has exited, rather than raised an exception."""
     return isinstance(error, (Py4JError, ConnectionError)) and not isinstance(error, Py4JJavaError)
 
 
 def innermost_message(error: BaseException) -> str | None:
-    """What the innermost exception says that Java raised and that is not Java's own; None: there is none."""
+    """The message of the innermost Java exception outside ``java.``; None if Java raised nothing."""
     if not isinstance(error, Py4JJavaError):
         return None
     with contextlib.suppress(Exception):  # the JVM may be gone
@@ -86,7 +86,7 @@ def innermost_message(error: BaseException) -> str | None:
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and its causes, including those that PySpark brings from the JVM."""
+    """An error and its causes, including those that PySpark passes on from the JVM."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -95,12 +95,12 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def text_of(error: BaseException) -> str:
-    """What an error says, with its stack trace in the JVM: that names what Spark has put into one message."""
+    """An error's message and JVM stack trace, which names the exceptions that Spark has merged into one."""
     return f"{getattr(error, '_desc', error)} {getattr(error, '_stackTrace', '')}"
 
 
 def silence() -> None:
-    """Let Py4J log nothing: failed calls are reported where they are made.
+    """Silence Py4J's log: callers report failed calls.
 
     Py4J logs each with a stack trace, by its own logger and by the root's.
     """
@@ -135,7 +135,7 @@ def address_in(file: Path) -> tuple[int, str]:
 
 @contextlib.contextmanager
 def joined(port: int, secret: str) -> Iterator[None]:
-    """Let sessions that are created in this context be those of a JVM that runs already."""
+    """Within this context, new sessions attach to a running JVM."""
     os.environ.update(zip(_ADDRESS, (str(port), secret), strict=True))
     try:
         yield
@@ -145,7 +145,7 @@ def joined(port: int, secret: str) -> Iterator[None]:
 
 
 def endings(session: SparkSession, *, is_alive: bool) -> Sequence[Callable[[], object]]:
-    """What ends a session, then its JVM; ``is_alive``: whether the JVM runs. ``forget`` is to follow."""
+    """The calls that stop a session, then its JVM; ``is_alive``: the JVM runs. Call ``forget`` afterwards."""
     if not is_alive:
         session.sparkContext._jsc = None  # or PySpark tries to stop it, and warns
     gateway = SparkContext._gateway
@@ -153,7 +153,7 @@ def endings(session: SparkSession, *, is_alive: bool) -> Sequence[Callable[[], o
 
 
 def forget() -> None:
-    """Let PySpark, which keeps its JVM in class variables, forget a JVM that is gone or is to go."""
+    """Make PySpark forget its JVM, which it keeps in class variables."""
     SparkContext._gateway = SparkContext._jvm = None
     SparkContext._active_spark_context = None
     SparkSession._instantiatedSession = SparkSession._activeSession = None
@@ -171,7 +171,7 @@ def heap_use(session: SparkSession) -> HeapUse:
 
 
 def give_back_heap(session: SparkSession) -> None:
-    """Look through the whole heap while everything goes on, and give back what is not needed."""
+    """Collect the whole heap concurrently, and return free memory to the system."""
     _class(session, "org.ksqlspark.memory.SpareHeap").giveBack()
 
 
@@ -182,18 +182,18 @@ def figures(session: SparkSession) -> dict[str, float]:
 
 
 def bytes_setting(session: SparkSession, name: str) -> int:
-    """A setting of Spark's context that is a size."""
+    """A setting of Spark's context that is a size, in bytes."""
     return int(_context(session).conf().getSizeAsBytes(name))
 
 
 def task_slots(session: SparkSession) -> int:
-    """How many tasks the executors that are there now can run at once."""
+    """How many tasks the current executors can run at once."""
     context = _context(session)
     return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
 
 
 def cancel_jobs(session: SparkSession, group: str) -> None:
-    """Cancel the jobs of a group, and those that it has not started yet."""
+    """Cancel the jobs of a group, including those that have not started yet."""
     _context(session).cancelJobGroupAndFutureJobs(group)
 
 
@@ -201,7 +201,7 @@ def cancel_jobs(session: SparkSession, group: str) -> None:
 
 
 def transformed(frame: DataFrame, transformations: Sequence[Sequence[str]]) -> DataFrame:
-    """``frame`` with projections and filters that are analysed together (Transformations.java).
+    """``frame`` with projections and filters, analysed together (Transformations.java).
 
     Raises:
         AnalysisException: as DataFrame's methods.
@@ -294,7 +294,7 @@ def runs(session: SparkSession) -> Runs:
 
 
 def keep_plan(session: SparkSession, query: StreamingQuery) -> None:
-    """Let the next batches of a query take over the first one's optimized plan (KeptPlan.java)."""
+    """Reuse the optimized plan of a query's first batch in the next ones (KeptPlan.java)."""
     _class(session, "org.ksqlspark.internals.task.KeptPlan").keep(query._jsq)
 
 
@@ -307,7 +307,7 @@ def open_transactions(
     log: str,
     query: str,
 ) -> None:
-    """Give a run a producer with transactions (TransactionalProducer.java).
+    """Open a transactional producer for a run (TransactionalProducer.java).
 
     Args:
         session: any of the JVM.
@@ -333,12 +333,12 @@ class CacheUse(NamedTuple):
 
 
 def bound_cache(session: SparkSession, most: int) -> None:
-    """Let all caches together hold so many bytes; 0: every access goes to the state store."""
+    """Limit all caches together to this many bytes; 0: every access goes to the state store."""
     _class(session, "org.ksqlspark.state.CacheBudget").shared().bound(most)
 
 
 def cache_use(session: SparkSession) -> CacheUse:
-    """What the caches hold now; each is empty when a batch begins."""
+    """What the caches hold now; each is empty at the start of a batch."""
     budget = _class(session, "org.ksqlspark.state.CacheBudget").shared()
     return CacheUse(int(budget.used()), int(budget.bound()))
 
@@ -378,7 +378,7 @@ def processing_logs(session: SparkSession) -> JavaLog:
 
 
 def open_log(session: SparkSession, name: str, topic: str, settings: Mapping[str, str]) -> None:
-    """Let a processing log write to a topic; ``settings``: of a client of Kafka's."""
+    """Make a processing log write to a topic; ``settings``: of a Kafka client."""
     processing_logs(session).open(name, topic, _map(session, settings))
 
 
@@ -388,7 +388,7 @@ def traffic_report(session: SparkSession, server: str) -> str:
 
 
 def forget_traffic(session: SparkSession, server: str, query: str) -> None:
-    """Forget the figures of a query that is no more."""
+    """Forget the figures of a query that has ended."""
     _class(session, "org.ksqlspark.kafka.Traffic").forget(server, query)
 
 
@@ -396,13 +396,13 @@ def forget_traffic(session: SparkSession, server: str, query: str) -> None:
 
 
 def partition_of(session: SparkSession, key: bytes, partitions: int) -> int:
-    """The partition that Kafka's Java producers choose for a key, of so many."""
+    """The partition, out of so many, that Kafka's Java producers choose for a key."""
     partitioner = _class(session, "org.apache.kafka.clients.producer.internals.BuiltInPartitioner")
     return int(partitioner.partitionForKey(bytearray(key), partitions))
 
 
 def remove_member(session: SparkSession, settings: Mapping[str, str], group: str, instance: str) -> None:
-    """Remove a static member of a group, by its ``group.instance.id``: only a client on the JVM can.
+    """Remove a static member from a group by its ``group.instance.id``; only the Java client can.
 
     Raises:
         Exception: of the JVM; Kafka forgets the member after its session.
@@ -421,12 +421,12 @@ def remove_member(session: SparkSession, settings: Mapping[str, str], group: str
 
 
 def ownership_stamp(session: SparkSession) -> int:
-    """Now, on the clock by which the JVM knows until when queries may write (Ownership.java)."""
+    """The time on the JVM's clock for write permission (Ownership.java)."""
     return int(_class(session, "org.ksqlspark.ownership.Ownership").now())
 
 
 def confirm_ownership(session: SparkSession, stamp: int, seconds: float) -> None:
-    """Nobody else runs this server's queries until ``seconds`` after ``stamp``."""
+    """Confirm that no other server runs this server's queries until ``seconds`` after ``stamp``."""
     _class(session, "org.ksqlspark.ownership.Ownership").confirm(stamp, seconds)
 
 
@@ -434,7 +434,7 @@ def call_folder(session: SparkSession, uri: str, method: str, *arguments: str) -
     """Call a method of StateFolder.java, for the folder ``uri`` of one of Hadoop's file systems.
 
     Raises:
-        OSError: the store does not do it, or Spark's JVM is gone.
+        OSError: the store failed, or Spark's JVM is gone.
     """
     try:
         settings = session.sparkContext._jsc.hadoopConfiguration()

@@ -279,7 +279,7 @@ class Placement:
         """As Holder.stamp: on the JVM's clock."""
         try:
             return jvm.ownership_stamp(self._session())
-        except JVM_ERRORS:  # it is being started again
+        except JVM_ERRORS:  # it is restarting
             return None
         except Exception:  # the member stays, and its queries end
             log.exception("could not read the JVM's clock")
@@ -291,7 +291,7 @@ class Placement:
             return
         try:
             jvm.confirm_ownership(self._session(), stamp, seconds)
-        except JVM_ERRORS:  # it is being started again
+        except JVM_ERRORS:  # it is restarting
             pass
         except Exception:  # as above
             log.exception("could not tell the JVM which queries it may write for")

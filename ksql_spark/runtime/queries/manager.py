@@ -140,8 +140,8 @@ class QueryManager:
             self._runs.start_rest(query)
 
     def _did_not_go_on(self, query: ManagedQuery, cause: Exception) -> None:
-        """As QueryRuns needs it: what runs of the query ends, too."""
-        if not jvm.is_gone(cause):  # else the supervisor will notice it
+        """As QueryRuns needs it: also ends the running parts of the query."""
+        if not jvm.is_gone(cause):  # otherwise the supervisor will notice it
             self._runs.drain_and_end(query)
         self.failed(query, cause)
 

@@ -333,9 +333,9 @@ class QueryRuns:
                 self._not_stopped(query, error)
 
     def _not_stopped(self, query: ManagedQuery, error: Exception) -> None:
-        """Tell that a Spark query could not be stopped; where the JVM has gone, nothing runs any more."""
+        """Report that a Spark query could not be stopped; if the JVM is gone, nothing runs any more."""
         if not jvm.is_gone(error) and not self._closing.is_set():
-            log_failure(log, "query %s was not stopped as it should be", query, error)
+            log_failure(log, "query %s was not stopped properly", query, error)
 
     def stop_timeout_s(self) -> float:
         """How long queries may take to finish what they have read."""

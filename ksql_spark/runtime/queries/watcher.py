@@ -134,9 +134,9 @@ class QueryWatcher:
             self._check(query)
         except Exception as error:
             if self._closing.is_set() or self._manager.is_spark_gone:
-                return  # Spark is stopping as well, or is started again with all queries
-            log_failure(log, "query %s cannot be watched", query, error)
-            if not jvm.is_gone(error):  # else the supervisor will notice it
+                return  # Spark is stopping as well, or is restarting with all queries
+            log_failure(log, "could not watch query %s", query, error)
+            if not jvm.is_gone(error):  # otherwise the supervisor will notice it
                 self._runs.drain_and_end(query)
             self._manager.failed(query, error)
         finally:
