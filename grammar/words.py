@@ -36,7 +36,9 @@ RESERVED = _words(
 )
 
 #: words of clauses beyond ksqlDB: special only where such a clause can begin, identifiers elsewhere
-CONTEXTUAL = _words("UNION ORDER OFFSET ASC DESC NULLS FIRST LAST RETURNS LANGUAGE PYTHON ERRORS OF")
+CONTEXTUAL = _words(
+    "UNION ORDER OFFSET ASC DESC NULLS FIRST LAST RETURNS LANGUAGE PYTHON ERRORS OF EVOLUTION"
+)
 
 #: every keyword, for completion and highlighting
 KEYWORDS = NON_RESERVED | RESERVED | CONTEXTUAL

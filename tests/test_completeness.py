@@ -27,7 +27,6 @@ from ksql_spark.grammar.statements import RULES
 from ksql_spark.physical.codec import CLASSES
 from ksql_spark.physical.steps import Step
 from ksql_spark.schema import Column, Role
-from ksql_spark.server import host
 from ksql_spark.shell.output import entities as shown
 from ksql_spark.shell.prompt import completion
 from ksql_spark.statements import HANDLERS, Immediate, show
@@ -91,8 +90,8 @@ def test_bodies_are_frozen() -> None:
 
 
 def test_the_engine_answers_with_types() -> None:
-    """Its methods, the parts that do their work, and what the server knows of it; no Any, no bare dict."""
-    for cls in (Engine, host.Engine, Cluster, Health, StatementExecutor):
+    """Its methods, and the parts that do their work; no Any, no bare dict."""
+    for cls in (Engine, Cluster, Health, StatementExecutor):
         for name, method in inspect.getmembers(cls):
             if not name.startswith("_") and inspect.isfunction(method):
                 answer = str(inspect.signature(method).return_annotation)

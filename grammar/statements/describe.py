@@ -32,10 +32,11 @@ class DescribeConnector(NamedStatement):
 
 
 class Explain(Statement):
-    """EXPLAIN queryId | statement: exactly one of the two is set."""
+    """EXPLAIN [EVOLUTION] queryId | statement: exactly one of the two is set, with EVOLUTION a statement."""
 
     this = Arg[exp.Identifier | None]()
     statement = Arg["Statement | None"]()
+    evolution = Arg[bool]()
 
     @property
     def query_id(self) -> str | None:
@@ -66,7 +67,9 @@ def _explain(parser: KsqlParser) -> Explain:
     parser.expect_word("EXPLAIN")
     if parser.is_name() and parser.at_end(1):
         return parser.build(Explain, start, this=parser.name())
-    return parser.build(Explain, start, statement=parser.nested(lambda: statement(parser)))
+    evolution = parser.word("EVOLUTION")
+    planned = parser.nested(lambda: statement(parser))
+    return parser.build(Explain, start, statement=planned, evolution=evolution)
 
 
 def _render_source(self: KsqlGenerator, node: DescribeSource) -> str:
@@ -86,7 +89,7 @@ def _render_connector(self: KsqlGenerator, node: DescribeConnector) -> str:
 
 
 def _render_explain(self: KsqlGenerator, node: Explain) -> str:
-    return f"EXPLAIN {self.sql(node.statement or node.this)}"
+    return f"EXPLAIN {'EVOLUTION ' if node.evolution else ''}{self.sql(node.statement or node.this)}"
 
 
 RULES = (

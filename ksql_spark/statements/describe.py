@@ -8,11 +8,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from ksql_spark import analyzer
 from ksql_spark.entities import Entity
 from ksql_spark.entities.catalog import ArgumentInfo, FunctionDescriptionList, FunctionInfo
-from ksql_spark.entities.queries import QueryDescription, QueryDescriptionEntity, QueryError, status_of
-from ksql_spark.entities.schemas import FieldInfo
+from ksql_spark.entities.queries import QueryDescription, QueryError, status_of
 from ksql_spark.entities.sources import (
     ConsumerPartitionOffsets,
     QueryOffsetSummary,
@@ -21,22 +19,16 @@ from ksql_spark.entities.sources import (
     SourceDescriptionEntity,
     SourceDescriptionList,
 )
-from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
-from ksql_spark.grammar.nodes import Statement
-from ksql_spark.grammar.statements.describe import DescribeFunction, DescribeSource, DescribeSources, Explain
-from ksql_spark.grammar.statements.inserts import InsertSelect
-from ksql_spark.grammar.statements.queries import Query
-from ksql_spark.grammar.statements.sources import CreateAsSelect
-from ksql_spark.logical.nodes import BatchQuery, Node, PullQuery, relations
+from ksql_spark.grammar.statements.describe import DescribeFunction, DescribeSource, DescribeSources
+from ksql_spark.logical.nodes import Node
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.physical import explain as plan_text
-from ksql_spark.physical.planner import lower, lower_transient
 from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.runtime.queries.states import State
-from ksql_spark.runtime.reading.results import schema_info
 from ksql_spark.security.masking import masked, masked_values
 from ksql_spark.spark import jvm
 from ksql_spark.spark.traffic import Times, Traffic, Volume
@@ -306,80 +298,13 @@ def describe_function(statement: DescribeFunction, context: StatementContext) ->
     return Immediate(run)
 
 
-def explain(statement: Explain, context: StatementContext) -> Action:
-    """EXPLAIN of a running query, or of a statement, which is planned but not run."""
-    if statement.query_id is not None:
-        wanted = statement.query_id.upper()
-        queries = context.services.queries.all()
-        query = next((q for q in queries if q.id.upper() == wanted), None)
-        if query is None:
-            near = nearest(wanted, [q.id for q in queries])
-            hint = f"Did you mean {near}?" if near else "SHOW QUERIES lists all queries."
-            raise KsqlError("QUERY_UNKNOWN", id=statement.query_id, hint=hint)
-        found = query
-        return Immediate(
-            lambda: QueryDescriptionEntity(
-                statement_text=statement.source_text,
-                query_description=query_description(found, context.services),
-            ).warned(*time_warnings([found], context.services))
-        )
-    planned = statement.statement
-    assert planned is not None  # the grammar requires one or the other
-    text = planned.source_text or statement.source_text
-    if isinstance(planned, Query) and planned.query.emit is None:
-        pull = analyzer.bind_pull(planned.query, context.metastore, context.config)
-        described = _pull_description(pull, text)
-    else:
-        root, plan = _plan(planned, context)
-        described = _description(root, plan, "", text)
-    return Immediate(
-        lambda: QueryDescriptionEntity(statement_text=statement.source_text, query_description=described)
-    )
-
-
-def _plan(statement: Statement, context: StatementContext) -> tuple[Node, PhysicalPlan]:
-    match statement:
-        case CreateAsSelect() | InsertSelect():
-            bound = analyzer.bind_persistent(
-                statement, context.metastore, context.config, context.services.registry
-            )
-            ordered = bound.by_event_time
-            return bound.root, lower(bound.root, bound.sink, context.config, by_event_time=ordered)
-        case Query():
-            push = analyzer.bind_push(statement.query, context.metastore, context.config)
-            return push.root, lower_transient(push.root, push.output, "transient", context.config)
-    raise KsqlError(
-        "INVALID_STATEMENT", reason="The provided statement does not run a ksql query.", hint="EXPLAIN takes "
-        "SELECT, CREATE … AS SELECT, INSERT INTO … SELECT or a query id.",
-    )  # fmt: skip
-
-
-def _pull_description(pull: PullQuery | BatchQuery, text: str) -> QueryDescription:
-    if isinstance(pull, BatchQuery):
-        sources = [relation.source for relation in relations(pull.root)]
-        columns = [(c.name, c.type) for c in pull.root.schema.columns]
-        shown, window = plan_text.explain_batch(pull), None
-    else:
-        sources = [pull.source]
-        columns = [(i.name, i.expression.type) for i in pull.items]
-        shown, window = plan_text.explain_pull(pull), pull.source.window
-    return QueryDescription(
-        statement_text=masked(text),
-        window_type=window.kind if window else None,
-        fields=tuple(FieldInfo(name, schema_info(type_)) for name, type_ in columns),
-        sources=tuple(dict.fromkeys(source.name for source in sources)),
-        execution_plan=shown,
-        query_type="PULL",
-    )
-
-
 def query_description(query: ManagedQuery, services: Services) -> QueryDescription:
     """A running query as EXPLAIN shows it."""
     root = query.logical.root if query.logical is not None else None
     runner = query.runner
     figures = _figures(runner, services, services.queries.traffic().get(runner.id))
     return replace(
-        _description(root, query.plan, query.id, query.statement),
+        planned_description(root, query.plan, query.id, query.statement),
         query_type="PUSH" if query.is_transient else "PERSISTENT",
         topology="\n".join(
             [
@@ -396,7 +321,7 @@ def query_description(query: ManagedQuery, services: Services) -> QueryDescripti
     )
 
 
-def _description(root: Node | None, plan: PhysicalPlan, query_id: str, text: str) -> QueryDescription:
+def planned_description(root: Node | None, plan: PhysicalPlan, query_id: str, text: str) -> QueryDescription:
     """A query that is not running."""
     return QueryDescription(
         id=query_id,

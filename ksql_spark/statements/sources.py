@@ -150,7 +150,7 @@ def create_as_select(statement: CreateAsSelect, context: StatementContext) -> Ac
     bound = _bound(statement, context)
     sink = replace(bound.sink, statement=statement.source_text + ";")
     bound = replace(bound, sink=sink)
-    replaced = _replaced(statement, bound, context) if existing is not None else None
+    replaced = replaced_query(statement, bound, context) if existing is not None else None
     if replaced is not None and bound.start is not None and not context.is_replay:
         reason = (
             f"The query that writes {statement.name} continues from its current position: "
@@ -175,7 +175,7 @@ def _bound(statement: CreateAsSelect | InsertSelect, context: StatementContext) 
     return analyzer.bind_persistent(statement, context.metastore, context.config, context.services.registry)
 
 
-def _replaced(
+def replaced_query(
     statement: CreateAsSelect, bound: PersistentQuery, context: StatementContext
 ) -> KnownQuery | None:
     """The query that ``bound`` replaces; None if no query writes the sink any more.

@@ -1,0 +1,140 @@
+"""EXPLAIN EVOLUTION: what a CREATE OR REPLACE … AS SELECT would change, before it happens (beyond ksqlDB)."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ksql_spark import analyzer
+from ksql_spark.errors import KsqlError
+from ksql_spark.grammar.nodes import Statement
+from ksql_spark.grammar.statements.sources import CreateAsSelect
+from ksql_spark.logical.nodes import PersistentQuery, relations
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.physical.explain import explain_logical
+from ksql_spark.runtime.queries.state_size import state_sizes
+from ksql_spark.statements.context import KnownQuery, StatementContext, uses_of
+from ksql_spark.statements.sources import replaced_query
+
+
+@dataclass(frozen=True)
+class Evolution:
+    """A planned replacement.
+
+    Args:
+        bound: the new version.
+        query_id: of the running version; empty if none runs.
+        report: what the replacement changes, as text.
+    """
+
+    bound: PersistentQuery
+    query_id: str
+    report: str
+
+
+def plan_evolution(statement: Statement, context: StatementContext) -> Evolution:
+    """Compare a statement with the version that runs, without changing anything.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT if this is no replacement or the new version is invalid by itself,
+            SOURCE_UNKNOWN if there is nothing to replace.
+    """
+    if not isinstance(statement, CreateAsSelect) or not statement.or_replace:
+        reason = "EXPLAIN EVOLUTION takes CREATE OR REPLACE … AS SELECT."
+        raise KsqlError("INVALID_STATEMENT", reason=reason)
+    old_sink = context.metastore.require(statement.name)
+    without = context.metastore.copy()
+    without.drop(statement.name)
+    registry = context.services.registry
+    new = analyzer.bind_persistent(statement, without, context.config, registry)
+    refusal = None
+    try:
+        analyzer.bind_persistent(statement, context.metastore, context.config, registry)
+        replaced_query(statement, new, context)
+    except KsqlError as error:
+        refusal = error
+    writers = [q for q in context.queries if q.sink == statement.name and q.creates_sink]
+    old = writers[0] if writers else None
+    lines = [
+        *_way(refusal, old.id if old is not None else None),
+        *_columns(old_sink, new.sink),
+        *_plan(old, new, context),
+        *_state(old.id if old is not None else None, refusal, context),
+        *_reading(refusal, new, context),
+        *_readers(old_sink, context),
+    ]
+    return Evolution(new, old.id if old is not None else "", "\n".join(lines))
+
+
+def _way(refusal: KsqlError | None, query_id: str | None) -> Iterator[str]:
+    if refusal is not None:
+        yield f"Not possible in place: {refusal.message}"
+    elif query_id is None:
+        yield "New query: no query writes the sink now."
+    else:
+        yield f"In place: {query_id} continues from its current position, with its state."
+
+
+def _columns(old: DataSource, new: DataSource) -> Iterator[str]:
+    before = [f"{c.name} {c.type}" for c in old.schema.columns]
+    after = [f"{c.name} {c.type}" for c in new.schema.columns]
+    yield from _section("Columns", before, after)
+
+
+def _plan(old: KnownQuery | None, new: PersistentQuery, context: StatementContext) -> Iterator[str]:
+    if old is not None and not all(map(context.rights.may_read, old.sources)):
+        yield "Plan: not shown, because you may not read everything that the running version reads."
+        return
+    running = old.logical if old is not None else None
+    # without indentation: a new step moves all that are below it
+    before, after = (
+        [line.strip() for line in explain_logical(version.root).splitlines()] if version is not None else []
+        for version in (running, new)
+    )
+    yield from _section("Plan", before, after)
+
+
+def _section(title: str, before: list[str], after: list[str]) -> Iterator[str]:
+    """The lines that differ, marked with ``-`` and ``+`` as in a patch."""
+    if before == after:
+        yield f"{title}: unchanged"
+        return
+    yield title
+    for line in difflib.ndiff(before, after):
+        if line[0] in "+-":
+            yield f"  {line}"
+
+
+def _state(query_id: str | None, refusal: KsqlError | None, context: StatementContext) -> Iterator[str]:
+    query = context.services.queries.find(query_id) if query_id is not None else None
+    sizes = [size for size in (state_sizes(query.runner) if query is not None else ()) if size is not None]
+    if not any(size.entries for size in sizes):
+        return
+    rows, kept = sum(size.entries for size in sizes), sum(size.bytes for size in sizes)
+    fate = "kept" if refusal is None else "lost with the old query"
+    yield f"State: {fate} ({rows:,} entries, {kept:,} bytes)"
+
+
+def _reading(refusal: KsqlError | None, new: PersistentQuery, context: StatementContext) -> Iterator[str]:
+    if refusal is None:
+        yield "Reads again: nothing. Rows that are already written stay as they are."
+        return
+    admin = context.services.admin
+    yield "Instead: DROP it and CREATE it again, with START = 'earliest' to read what the topics still hold:"
+    for topic in dict.fromkeys(relation.source.topic for relation in relations(new.root)):
+        first, end = admin.beginning_offsets(topic), admin.end_offsets(topic)
+        removed = sum(first.values())
+        gone = f"; {removed:,} older records were removed" if removed else ""
+        yield f"  topic {topic}: at most {sum(end.values()) - removed:,} records{gone}"
+
+
+def _readers(sink: DataSource, context: StatementContext) -> Iterator[str]:
+    queries = [
+        query.id
+        for query in context.services.queries.all()
+        if sink.name in uses_of(query).reads and uses_of(query).may_be_seen(context.rights)
+    ]
+    found = context.services.admin.consumers().get(sink.topic)
+    groups = found.groups if found is not None else 0
+    yield f"Read by: {', '.join(queries) or 'no query'}; {groups} consumer groups of topic {sink.topic}"

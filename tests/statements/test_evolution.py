@@ -1,0 +1,77 @@
+"""EXPLAIN EVOLUTION: what CREATE OR REPLACE would change, told before it happens."""
+
+from __future__ import annotations
+
+import pytest
+
+from ksql_spark.engine.request import Request
+from ksql_spark.security.authorization import Rights
+from tests.statements.world import World
+
+A = "CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;"
+N = "CREATE TABLE counts AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;"
+
+
+def report(world: World, statement: str) -> list[str]:
+    described = world.one(f"EXPLAIN EVOLUTION {statement}")["queryDescription"]
+    return str(described["executionPlan"]).splitlines()
+
+
+def test_a_change_in_place(world: World) -> None:
+    world.run(A + "CREATE STREAM b AS SELECT * FROM a EMIT CHANGES;")
+    before = [(query.id, query.statement) for query in world.queries.all()]
+    lines = report(world, "CREATE OR REPLACE STREAM a AS SELECT k, v, w FROM s WHERE v > 3 EMIT CHANGES;")
+    first, second = world.ids()
+    assert lines[0] == f"In place: {first} continues from its current position, with its state."
+    assert lines[1:3] == ["Columns", "  + W STRING"]
+    assert lines[3:7] == [
+        "Plan",
+        "  - Project | Key: K | Values: V",
+        "  + Project | Key: K | Values: V, W",
+        "  + Filter | (V > 3)",
+    ]
+    assert lines[-2:] == [
+        "Reads again: nothing. Rows that are already written stay as they are.",
+        f"Read by: {second}; 0 consumer groups of topic A",
+    ]
+    assert [(query.id, query.statement) for query in world.queries.all()] == before
+
+
+def test_a_change_that_needs_a_new_query(world: World) -> None:
+    world.run(N)
+    world.admin.ends[("s", 0)] = 1234
+    lines = report(
+        world, "CREATE OR REPLACE TABLE counts AS SELECT k, SUM(v) AS n FROM s GROUP BY k EMIT CHANGES;"
+    )
+    assert lines[0].startswith("Not possible in place: ") and "changed, missing or reordered" in lines[0]
+    assert {"  - N BIGINT", "  + N INTEGER"} <= set(lines)
+    assert "  topic s: at most 1,234 records" in lines
+    assert world.message("CREATE OR REPLACE TABLE counts AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;")
+
+
+def test_a_sink_that_no_query_writes_any_more(world: World) -> None:
+    world.run(A + "TERMINATE ALL;")
+    lines = report(world, A.replace("CREATE", "CREATE OR REPLACE"))
+    assert lines[:2] == ["New query: no query writes the sink now.", "Columns: unchanged"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "condition"),
+    [
+        (A, "INVALID_STATEMENT"),
+        ("SELECT * FROM s EMIT CHANGES;", "INVALID_STATEMENT"),
+        ("CREATE OR REPLACE STREAM b AS SELECT k FROM s;", "SOURCE_UNKNOWN"),
+        ("CREATE OR REPLACE STREAM a AS SELECT nothing FROM s;", "COLUMN_UNKNOWN"),
+    ],
+)
+def test_what_is_refused(world: World, statement: str, condition: str) -> None:
+    world.run(A)
+    assert world.refused(f"EXPLAIN EVOLUTION {statement}").condition == condition
+
+
+def test_who_may_not_read_the_sources_of_the_running_version_does_not_see_its_plan(world: World) -> None:
+    world.run(A + "CREATE STREAM other (k STRING KEY, v INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');")
+    text = "EXPLAIN EVOLUTION CREATE OR REPLACE STREAM a AS SELECT k, v FROM other EMIT CHANGES;"
+    (entity,) = world.answers(Request(text, rights=Rights.of(["reader:A", "reader:OTHER"])))
+    shown = entity["queryDescription"]["executionPlan"]
+    assert "Plan: not shown" in shown and "STREAM S" not in shown
