@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
@@ -32,6 +32,8 @@ from ksql_spark.services.class_archive import ClassArchive
 from ksql_spark.spark import jvm, master
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 #: for layers that do not import pyspark
 Session = SparkSession
@@ -347,17 +349,26 @@ class SparkProcess:
 
     def heap(self) -> jvm.HeapUse | None:
         """How the heap of the JVM is used; nothing while there is no JVM."""
-        session = self.session
-        return None if session is None or not self.is_alive else jvm.heap_use(session)
+        return self._unless_gone(jvm.heap_use)
 
     def collect_garbage(self) -> None:
-        """Let the JVM look through its whole heap while everything goes on, and give back what is not needed.
+        """Collect the JVM's whole heap concurrently, return free memory to the system, and wait for that.
 
-        Returns when it has. Does nothing while there is no JVM.
+        Does nothing while there is no JVM.
         """
+        self._unless_gone(jvm.give_back_heap)
+
+    def _unless_gone(self, call: Callable[[SparkSession], T]) -> T | None:
+        """The result of a call to the JVM; None while there is no JVM, or if it ends during the call."""
         session = self.session
-        if session is not None and self.is_alive:
-            jvm.give_back_heap(session)
+        if session is None or not self.is_alive:
+            return None
+        try:
+            return call(session)
+        except Exception as error:
+            if jvm.is_gone(error):  # the supervisor reports it
+                return None
+            raise
 
     def kill(self) -> None:
         """End the JVM at once, if there is one."""

@@ -183,7 +183,7 @@ def test_what_users_see_of_it(bench: Bench) -> None:
     (explained,) = bench.run(f"EXPLAIN {query.id};")
     shown = explained.query_description
     assert shown.processing_guarantee == "exactly_once_v2"
-    assert "Guarantee: exactly_once_v2; who reads" in shown.execution_plan
+    assert "Guarantee: exactly_once_v2; readers" in shown.execution_plan
     # the view and its end offsets are of committed records; a transaction's marker has an offset, too
     pulled = bench.engine.query(Request("SELECT who, c FROM counts WHERE who = 'p3';"))
     rows = pulled.read(30)
