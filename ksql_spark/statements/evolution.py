@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ksql_spark import analyzer
@@ -15,7 +15,7 @@ from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.explain import explain_logical
 from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.statements.context import KnownQuery, StatementContext, uses_of
-from ksql_spark.statements.sources import replaced_query
+from ksql_spark.statements.sources import check_or_replace, replaced_query
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class Evolution:
     Args:
         bound: the new version.
         query_id: of the running version; empty if none runs.
-        report: what the replacement changes, as text.
+        report: returns what the replacement changes, as text; asks Kafka, and raises as KafkaAdmin.
     """
 
     bound: PersistentQuery
     query_id: str
-    report: str
+    report: Callable[[], str]
 
 
 def plan_evolution(statement: Statement, context: StatementContext) -> Evolution:
@@ -44,33 +44,38 @@ def plan_evolution(statement: Statement, context: StatementContext) -> Evolution
         reason = "EXPLAIN EVOLUTION takes CREATE OR REPLACE … AS SELECT."
         raise KsqlError("INVALID_STATEMENT", reason=reason)
     old_sink = context.metastore.require(statement.name)
-    without = context.metastore.copy()
-    without.drop(statement.name)
     registry = context.services.registry
-    new = analyzer.bind_persistent(statement, without, context.config, registry)
     refusal = None
     try:
-        analyzer.bind_persistent(statement, context.metastore, context.config, registry)
+        check_or_replace(statement, context)
+        new = analyzer.bind_persistent(statement, context.metastore, context.config, registry)
         replaced_query(statement, new, context)
     except KsqlError as error:
         refusal = error
-    writers = [q for q in context.queries if q.sink == statement.name and q.creates_sink]
-    old = writers[0] if writers else None
-    lines = [
-        *_way(refusal, old.id if old is not None else None),
-        *_columns(old_sink, new.sink),
-        *_plan(old, new, context),
-        *_state(old.id if old is not None else None, refusal, context),
-        *_reading(refusal, new, context),
-        *_readers(old_sink, context),
-    ]
-    return Evolution(new, old.id if old is not None else "", "\n".join(lines))
+        without = context.metastore.copy()
+        without.drop(statement.name)
+        new = analyzer.bind_persistent(statement, without, context.config, registry)
+    old = next((q for q in context.queries if q.sink == statement.name and q.creates_sink), None)
+    query_id = old.id if old is not None else ""
+
+    def report() -> str:
+        lines = [
+            *_way(refusal, query_id),
+            *_columns(old_sink, new.sink),
+            *_plan(old, new, context),
+            *_state(query_id, refusal, context),
+            *_reading(refusal, new, context),
+            *_readers(old_sink, context),
+        ]
+        return "\n".join(lines)
+
+    return Evolution(new, query_id, report)
 
 
-def _way(refusal: KsqlError | None, query_id: str | None) -> Iterator[str]:
+def _way(refusal: KsqlError | None, query_id: str) -> Iterator[str]:
     if refusal is not None:
         yield f"Not possible in place: {refusal.message}"
-    elif query_id is None:
+    elif not query_id:
         yield "New query: no query writes the sink now."
     else:
         yield f"In place: {query_id} continues from its current position, with its state."
@@ -106,8 +111,8 @@ def _section(title: str, before: list[str], after: list[str]) -> Iterator[str]:
             yield f"  {line}"
 
 
-def _state(query_id: str | None, refusal: KsqlError | None, context: StatementContext) -> Iterator[str]:
-    query = context.services.queries.find(query_id) if query_id is not None else None
+def _state(query_id: str, refusal: KsqlError | None, context: StatementContext) -> Iterator[str]:
+    query = context.services.queries.find(query_id)
     sizes = [size for size in (state_sizes(query.runner) if query is not None else ()) if size is not None]
     if not any(size.entries for size in sizes):
         return

@@ -13,7 +13,7 @@ from ksql_spark.grammar.statements.describe import Explain
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.grammar.statements.sources import CreateAsSelect
-from ksql_spark.logical.nodes import BatchQuery, Node, PullQuery, relations
+from ksql_spark.logical.nodes import BatchQuery, Node, PersistentQuery, PullQuery, relations
 from ksql_spark.physical import explain as plan_text
 from ksql_spark.physical.planner import lower, lower_transient
 from ksql_spark.physical.steps import PhysicalPlan
@@ -21,7 +21,7 @@ from ksql_spark.runtime.reading.results import schema_info
 from ksql_spark.security.masking import masked
 from ksql_spark.statements.context import Action, Immediate, StatementContext
 from ksql_spark.statements.describe import planned_description, query_description
-from ksql_spark.statements.evolution import plan_evolution
+from ksql_spark.statements.evolution import Evolution, plan_evolution
 from ksql_spark.statements.listing import time_warnings
 
 
@@ -46,11 +46,8 @@ def explain(statement: Explain, context: StatementContext) -> Action:
     assert planned is not None  # the grammar requires one or the other
     text = planned.source_text or statement.source_text
     if statement.evolution:
-        evolution = plan_evolution(planned, context)
-        plan = lower(evolution.bound.root, evolution.bound.sink, context.config)
-        described = planned_description(None, plan, evolution.query_id, text)
-        described = replace(described, topology="", execution_plan=evolution.report)
-    elif isinstance(planned, Query) and planned.query.emit is None:
+        return _evolution(statement, plan_evolution(planned, context), text, context)
+    if isinstance(planned, Query) and planned.query.emit is None:
         pull = analyzer.bind_pull(planned.query, context.metastore, context.config)
         described = _pull_description(pull, text)
     else:
@@ -61,14 +58,28 @@ def explain(statement: Explain, context: StatementContext) -> Action:
     )
 
 
+def _evolution(statement: Explain, evolution: Evolution, text: str, context: StatementContext) -> Action:
+    plan = _lowered(evolution.bound, context)
+    described = planned_description(None, plan, evolution.query_id, text)
+    return Immediate(
+        lambda: QueryDescriptionEntity(
+            statement_text=statement.source_text,
+            query_description=replace(described, topology="", execution_plan=evolution.report()),
+        )
+    )
+
+
+def _lowered(bound: PersistentQuery, context: StatementContext) -> PhysicalPlan:
+    return lower(bound.root, bound.sink, context.config, by_event_time=bound.by_event_time)
+
+
 def _plan(statement: Statement, context: StatementContext) -> tuple[Node, PhysicalPlan]:
     match statement:
         case CreateAsSelect() | InsertSelect():
             bound = analyzer.bind_persistent(
                 statement, context.metastore, context.config, context.services.registry
             )
-            ordered = bound.by_event_time
-            return bound.root, lower(bound.root, bound.sink, context.config, by_event_time=ordered)
+            return bound.root, _lowered(bound, context)
         case Query():
             push = analyzer.bind_push(statement.query, context.metastore, context.config)
             return push.root, lower_transient(push.root, push.output, "transient", context.config)

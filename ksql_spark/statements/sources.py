@@ -40,7 +40,7 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
     existing = context.metastore.find(statement.name)
     if existing is not None and not statement.or_replace:
         return _exists(statement, statement.kind, statement.if_not_exists, existing)
-    _check_or_replace(statement, context)
+    check_or_replace(statement, context)
     inferred: list[str] = []
     if not context.is_replay:
         # on replay the statement has all columns: the registry may have others by now
@@ -146,21 +146,20 @@ def create_as_select(statement: CreateAsSelect, context: StatementContext) -> Ac
     existing = context.metastore.find(statement.name)
     if existing is not None and not statement.or_replace:
         return _exists(statement, statement.kind, statement.if_not_exists, existing)
-    _check_or_replace(statement, context)
+    check_or_replace(statement, context)
     bound = _bound(statement, context)
     sink = replace(bound.sink, statement=statement.source_text + ";")
     bound = replace(bound, sink=sink)
     replaced = replaced_query(statement, bound, context) if existing is not None else None
-    if replaced is not None and bound.start is not None and not context.is_replay:
-        reason = (
-            f"The query that writes {statement.name} continues from its current position: "
-            "START is only for new queries."
-        )
-        raise KsqlError("INVALID_STATEMENT", reason=reason, hint="To read again, DROP it first.")
     return QueryStart(statement, bound, statement.kind, context, replaced).action()
 
 
-def _check_or_replace(statement: CreateSource | CreateAsSelect, context: StatementContext) -> None:
+def check_or_replace(statement: CreateSource | CreateAsSelect, context: StatementContext) -> None:
+    """Refuse CREATE OR REPLACE where a property disables it.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
     if statement.or_replace and not context.config["ksql.create.or.replace.enabled"]:
         raise KsqlError(
             "INVALID_STATEMENT",
@@ -191,8 +190,16 @@ def replaced_query(
     if not writers:
         return None
     (old,) = writers
-    if not context.is_replay and old.logical is not None:
+    if context.is_replay:
+        return old
+    if old.logical is not None:
         analyzer.check_query_replacement(old.logical, bound, statement)
+    if bound.start is not None:
+        reason = (
+            f"The query that writes {statement.name} continues from its current position: "
+            "START is only for new queries."
+        )
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint="To read again, DROP it first.")
     return old
 
 

@@ -55,6 +55,17 @@ def test_a_sink_that_no_query_writes_any_more(world: World) -> None:
     assert lines[:2] == ["New query: no query writes the sink now.", "Columns: unchanged"]
 
 
+def test_what_the_statement_itself_would_be_refused_for(world: World) -> None:
+    world.run(A)
+    same = "CREATE OR REPLACE STREAM a {} AS SELECT k, v FROM s EMIT CHANGES;"
+    first = report(world, same.format("WITH (START = 'earliest')"))[0]
+    assert first.startswith("Not possible in place: ") and "START is only for new queries" in first
+    off = world.one(f"EXPLAIN EVOLUTION {same.format('')}", **{"ksql.create.or.replace.enabled": "false"})[
+        "queryDescription"
+    ]["executionPlan"]
+    assert off.startswith("Not possible in place: CREATE OR REPLACE is disabled")
+
+
 @pytest.mark.parametrize(
     ("statement", "condition"),
     [
