@@ -10,6 +10,8 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
+from ksql_spark.server.accept import qualities
+
 #: a link to console/dist in a checkout
 FOLDER = Path(__file__).parents[1] / "console"
 PAGE = "index.html"
@@ -94,13 +96,6 @@ def prefers_page(scope: Scope) -> bool:
     >>> prefers_page({"type": "http", "headers": [(b"accept", b"*/*")]})
     False
     """
-    weights = {}
-    for part in ",".join(Headers(scope=scope).getlist("accept")).split(","):
-        name, *parameters = (text.strip() for text in part.split(";"))
-        given = next((p[2:] for p in parameters if p.startswith("q=")), "1")
-        try:
-            weights[name.lower()] = float(given)
-        except ValueError:
-            weights[name.lower()] = 0.0
+    weights = dict(qualities(",".join(Headers(scope=scope).getlist("accept"))))
     html = weights.get("text/html", 0.0)
     return html > 0 and html >= max(weights.get("application/json", 0.0), weights.get("*/*", 0.0))

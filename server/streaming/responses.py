@@ -20,6 +20,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from ksql_spark.server import errors
+from ksql_spark.server.accept import qualities
 from ksql_spark.server.errors import NOT_ACCEPTABLE, RequestError
 from ksql_spark.server.host import Host
 
@@ -310,15 +311,7 @@ def accepted(header: str | None, offered: tuple[str, ...]) -> str:
     Raises:
         RequestError: 406 if the client accepts none of them.
     """
-    wanted: list[tuple[float, str]] = []
-    for part in (header or "*/*").split(","):
-        name, *parameters = (piece.strip() for piece in part.split(";"))
-        given = next((p[2:] for p in parameters if p.startswith("q=")), "1")
-        try:
-            wanted.append((float(given), name.lower()))
-        except ValueError:
-            wanted.append((0.0, name.lower()))
-    for quality, name in sorted(wanted, key=lambda pair: -pair[0]):
+    for name, quality in sorted(qualities(header or "*/*"), key=lambda pair: -pair[1]):
         if quality > 0 and name in ("*/*", "application/*"):
             return offered[0]
         if quality > 0 and name in offered:
