@@ -26,6 +26,7 @@ from ksql_spark.server.protocol.http import trusted_proxies
 from ksql_spark.server.routes import (
     api_page,
     cluster,
+    connectors,
     console,
     graph,
     information,
@@ -53,6 +54,7 @@ MODULES = (
     api_page,
     metrics,
     graph,
+    connectors,
     console,
 )
 

@@ -18,6 +18,26 @@ PLUGINS = [
         "version": "4.3.1",
     },
 ]
+SETTINGS = [
+    {
+        "name": "file",
+        "type": "STRING",
+        "required": False,
+        "default_value": None,
+        "importance": "HIGH",
+        "documentation": "Source filename.",
+        "group": None,
+    },
+    {
+        "name": "batch.size",
+        "type": "INT",
+        "required": False,
+        "default_value": "2000",
+        "importance": "LOW",
+        "documentation": "The maximum number of records of a batch.",
+        "group": None,
+    },
+]
 Answer = tuple[int, Any]
 
 
@@ -108,6 +128,8 @@ class ConnectServer:
                 return 200, list(self.connectors)
             case "GET", "connector-plugins":
                 return 200, PLUGINS
+            case "GET", "connector-plugins", name, "config" if any(name in p["class"] for p in PLUGINS):
+                return 200, SETTINGS
             case "POST", "connectors":
                 if self.refusal is not None:
                     return self.refusal
@@ -120,6 +142,9 @@ class ConnectServer:
             case "DELETE", "connectors", name:
                 del self.connectors[name]
                 return 204, None
+            case "POST", "connectors", name, "restart":
+                self.tasks[name] = ["RUNNING" for _ in self._tasks(name)]
+                return 202, self.status(name)
             case "GET", "connectors", name:
                 return 200, self.info(name)
             case "GET", "connectors", name, "status":

@@ -15,6 +15,9 @@ const PAGES: Record<string, ComponentType> = {
   editor: later(() => import("./pages/editor.tsx").then((it) => it.EditorPage)),
   source: later(() => import("./pages/source.tsx").then((it) => it.SourcePage)),
   query: later(() => import("./pages/query.tsx").then((it) => it.QueryPage)),
+  topics: later(() => import("./pages/topics.tsx").then((it) => it.TopicsPage)),
+  connectors: later(() => import("./pages/connectors.tsx").then((it) => it.ConnectorsPage)),
+  log: later(() => import("./pages/log.tsx").then((it) => it.LogPage)),
   functions: later(() => import("./pages/functions.tsx").then((it) => it.FunctionsPage)),
   server: later(() => import("./pages/server.tsx").then((it) => it.ServerPage)),
 };
@@ -22,6 +25,9 @@ const PAGES: Record<string, ComponentType> = {
 const MENU = [
   ["flow", "Flow"],
   ["editor", "Editor"],
+  ["topics", "Topics"],
+  ["connectors", "Connectors"],
+  ["log", "Failed records"],
   ["functions", "Functions"],
   ["server", "Server"],
 ] as const;

@@ -31,6 +31,10 @@ class DescribeConnector(NamedStatement):
     """DESCRIBE CONNECTOR name."""
 
 
+class ExplainFreshness(NamedStatement):
+    """EXPLAIN FRESHNESS streamOrTable: where its delay comes from (beyond ksqlDB)."""
+
+
 class Explain(Statement):
     """EXPLAIN [EVOLUTION] queryId | statement: exactly one of the two is set, with EVOLUTION a statement."""
 
@@ -60,13 +64,15 @@ def _describe(parser: KsqlParser) -> Statement:
     return parser.build(DescribeSource, start, this=name, extended=parser.word("EXTENDED"))
 
 
-def _explain(parser: KsqlParser) -> Explain:
+def _explain(parser: KsqlParser) -> Statement:
     from ksql_spark.grammar.statements import statement
 
     start = parser.at
     parser.expect_word("EXPLAIN")
     if parser.is_name() and parser.at_end(1):
         return parser.build(Explain, start, this=parser.name())
+    if parser.word("FRESHNESS"):
+        return parser.build(ExplainFreshness, start, this=parser.name())
     evolution = parser.word("EVOLUTION")
     planned = parser.nested(lambda: statement(parser))
     return parser.build(Explain, start, statement=planned, evolution=evolution)
@@ -88,6 +94,10 @@ def _render_connector(self: KsqlGenerator, node: DescribeConnector) -> str:
     return f"DESCRIBE CONNECTOR {self.sql(node.this)}"
 
 
+def _render_freshness(self: KsqlGenerator, node: ExplainFreshness) -> str:
+    return f"EXPLAIN FRESHNESS {self.sql(node.this)}"
+
+
 def _render_explain(self: KsqlGenerator, node: Explain) -> str:
     return f"EXPLAIN {'EVOLUTION ' if node.evolution else ''}{self.sql(node.statement or node.this)}"
 
@@ -97,5 +107,6 @@ RULES = (
     StatementRule(DescribeSources, (), _describe, _render_sources),
     StatementRule(DescribeFunction, (), _describe, _render_function),
     StatementRule(DescribeConnector, (), _describe, _render_connector),
+    StatementRule(ExplainFreshness, (), _explain, _render_freshness),
     StatementRule(Explain, ("EXPLAIN",), _explain, _render_explain),
 )

@@ -95,6 +95,19 @@ class ConnectClient:
         """The classes of connectors that can be made: ``class``, ``type``, ``version``."""
         return list(self._ask("GET", "connector-plugins") or [])
 
+    def settings(self, class_: str) -> list[dict[str, Any]] | None:
+        """What a class of connectors can be configured with; None: Connect does not have the class.
+
+        As Connect describes it: ``name``, ``type``, ``required``, ``default_value``, ``documentation``.
+        """
+        found = self._ask("GET", f"connector-plugins/{_quoted(class_)}/config", absent=(404,))
+        return None if found is None else list(found)
+
+    def restart(self, name: str) -> None:
+        """Restart a connector and those of its tasks that have failed."""
+        query = {"includeTasks": ["true"], "onlyFailed": ["true"]}
+        self._ask("POST", f"connectors/{_quoted(name)}/restart", query=query)
+
     def create(self, name: str, config: Mapping[str, str]) -> dict[str, Any]:
         """Create a connector; Connect validates its configuration first. Returns the same as ``info``."""
         body = {"name": name, "config": dict(config)}

@@ -14,6 +14,7 @@ from ksql_spark.engine.metrics import Figure
 from ksql_spark.engine.request import Request
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt
+from ksql_spark.entities.connectors import ConnectorSettings
 from ksql_spark.entities.graph import Graph, MetricsHistory
 from ksql_spark.entities.servers import HealthCheckResponse, ServerInfo
 from ksql_spark.errors import KsqlError
@@ -24,7 +25,7 @@ from ksql_spark.security.authorization import ALL_RIGHTS, Rights
 from ksql_spark.services import artifacts
 from ksql_spark.services.early_broker import EarlyBroker
 from ksql_spark.spark.session import SparkProcess
-from ksql_spark.statements import Services
+from ksql_spark.statements import Services, connectors
 
 
 class Engine:
@@ -243,6 +244,22 @@ class Engine:
             KsqlError: NOT_READY.
         """
         return self._parts.graphs.history(minutes, query_id, rights)
+
+    def connector_settings(self, class_: str) -> ConnectorSettings | None:
+        """What a class of connectors can be configured with; None: Kafka Connect does not have it.
+
+        Raises:
+            KsqlError: NOT_READY; as ConnectClient.
+        """
+        return connectors.settings(class_, self._parts.services)
+
+    def restart_connector(self, name: str) -> None:
+        """Restart a connector and those of its tasks that have failed.
+
+        Raises:
+            KsqlError: NOT_READY; as ConnectClient.
+        """
+        self._parts.services.connect.client().restart(name)
 
     def statuses(self) -> dict[str, str]:
         """Command id -> status."""

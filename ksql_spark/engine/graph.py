@@ -10,9 +10,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ksql_spark.connect import ConnectCluster
+from ksql_spark.engine.freshness import freshness
 from ksql_spark.engine.history import History
+from ksql_spark.engine.trouble import BEHIND_S, Grown, trouble
 from ksql_spark.entities.graph import (
     Culprit,
+    Freshness,
     Graph,
     GraphEdge,
     GraphNode,
@@ -29,12 +32,8 @@ from ksql_spark.statements import Services
 from ksql_spark.statements.context import uses_of
 from ksql_spark.statements.listing import running_queries
 
-#: a query is behind if its lag has grown over this time, seconds, and a record waits for as long
-BEHIND_S, WAITS_S = 30, 10.0
 #: how often Connect is asked, at most, seconds
 CONNECT_EVERY_S = 10.0
-#: how many records the lag of a query has grown by: of its id and its lag
-Grown = Callable[[str, int | None], float]
 
 
 class Graphs:
@@ -87,6 +86,20 @@ class Graphs:
             culprits=tuple(culprits(made.nodes, made.edges, self._grown)),
             warnings=warnings,
         )
+
+    def freshness(self, source: DataSource, rights: Rights) -> Freshness:
+        """Where the delay of a stream or table comes from.
+
+        Raises:
+            KsqlError: as now() and Views.ends().
+        """
+        lag = None
+        reached = self._services.views.positions().get(source.name)
+        if reached is not None:
+            positions, topic = reached
+            ends = self._services.views.ends([topic])[topic]
+            lag = sum(max(0, end - positions.get(partition, 0)) for partition, end in ends.items())
+        return freshness(self.now(rights), _id_of(source), self._grown, lag)
 
     def history(self, minutes: int, query_id: str | None, rights: Rights) -> MetricsHistory:
         """The figures of the last ``minutes``, of one query or of all that the client may see."""
@@ -219,30 +232,12 @@ def culprits(nodes: Mapping[str, GraphNode], edges: Iterable[GraphEdge], grown: 
     part = _parts(nodes, edges)
     worst: dict[str, tuple[tuple[int, float], Culprit]] = {}
     for node in nodes.values():
-        if node.kind == "QUERY" and (found := _trouble(node, grown)) is not None:
+        if node.kind == "QUERY" and (found := trouble(node, grown)) is not None:
             rank, reason = found
             here = worst.get(part[node.id])
             if here is None or rank > here[0]:
                 worst[part[node.id]] = rank, Culprit(node.name, reason)
     yield from (culprit for _, culprit in worst.values())
-
-
-def _trouble(node: GraphNode, grown: Grown) -> tuple[tuple[int, float], str] | None:
-    """How bad the state of a query is, the higher the worse, and a sentence; None: it is well."""
-    figures = node.figures or QueryFigures(errors={})
-    lag = figures.lag_records
-    waiting = f", {lag:,} {'record waits' if lag == 1 else 'records wait'}" if lag else ""
-    if node.state == State.ERROR:
-        return (2, float(lag or 0)), f"It has failed{waiting}: {node.error or 'see its errors'}"
-    if node.state == State.PAUSED and lag:
-        return (1, float(lag)), f"It is paused{waiting}."
-    growth = grown(node.name, lag)
-    if node.state == State.RUNNING and lag and growth > 0 and (figures.lag_seconds or 0) >= WAITS_S:
-        rates = ""
-        if figures.arriving_per_s is not None and figures.read_per_s is not None:
-            rates = f": {figures.arriving_per_s:,.0f} records/s arrive, it reads {figures.read_per_s:,.0f}/s"
-        return (0, growth), f"It falls behind, by {growth:,.0f} records in {BEHIND_S} s{rates}."
-    return None
 
 
 def _parts(nodes: Iterable[str], edges: Iterable[GraphEdge]) -> dict[str, str]:

@@ -80,3 +80,29 @@ class ConnectorDescription(Entity):
     status: Mapping[str, Any]
     sources: tuple[SourceDescription, ...]
     topics: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectorSetting(Body):
+    """What a class of connectors can be configured with.
+
+    Args:
+        type: as Kafka Connect names it: STRING, INT, LONG, DOUBLE, BOOLEAN, LIST, CLASS or PASSWORD.
+        importance: HIGH, MEDIUM or LOW.
+    """
+
+    name: str
+    type: str
+    required: bool
+    default_value: str | None
+    importance: str
+    group: str | None
+    documentation: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectorSettings(Body):
+    """Of GET /connector-plugins/<class>."""
+
+    class_name: str
+    settings: tuple[ConnectorSetting, ...]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ksql_spark.entities.base import Body, Omitted
+from ksql_spark.entities.base import Body, Entity, Omitted
 
 NodeKind = Literal["TOPIC", "STREAM", "TABLE", "QUERY", "CONNECTOR"]
 
@@ -124,3 +124,44 @@ class MetricsHistory(Body):
     every_s: int
     times_ms: tuple[int, ...]
     queries: Mapping[str, QuerySeries]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FreshnessStage(Body):
+    """What lies between a record and the stream or table that it reaches in the end.
+
+    Args:
+        name: a query's id, a connector's name, or the table whose view is meant.
+        state: of a query or connector.
+        delay_seconds: what it adds to the age of results; null: unknown.
+        evidence: sentences with the figures behind that.
+    """
+
+    name: str
+    kind: Literal["QUERY", "CONNECTOR", "VIEW"]
+    state: str | None
+    delay_seconds: float | None
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Freshness(Body):
+    """Where the delay of a stream or table comes from; of GET /freshness/<name>.
+
+    Args:
+        stages: in the order of records, from the topics that nothing here writes to the stream or table.
+        culprit: the name of the one stage that holds up the others; null: none does.
+        verdict: one sentence.
+    """
+
+    name: str
+    stages: tuple[FreshnessStage, ...]
+    culprit: str | None
+    verdict: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FreshnessEntity(Entity):
+    """Of EXPLAIN FRESHNESS."""
+
+    freshness: Freshness

@@ -260,3 +260,29 @@ class Noted(Body):
     """Of POST /heartbeat and /lag."""
 
     ok: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class PropertyDescription(Body):
+    """What a property is for; SHOW PROPERTIES has its value.
+
+    Args:
+        choices: the allowed values; empty: any of its type.
+        minimum: the smallest number.
+        in_force: whether anything reads it; others are accepted for ksqlDB's sake.
+    """
+
+    name: str
+    type: str
+    description: str
+    editable: bool
+    choices: tuple[str, ...]
+    minimum: float | None
+    in_force: bool
+
+
+@dataclass(frozen=True)
+class PropertyDescriptions(Body):
+    """Of GET /properties."""
+
+    properties: tuple[PropertyDescription, ...]

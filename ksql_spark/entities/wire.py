@@ -31,6 +31,7 @@ from ksql_spark.entities.connectors import (
     CreateConnectorEntity,
     DropConnectorEntity,
 )
+from ksql_spark.entities.graph import FreshnessEntity
 from ksql_spark.entities.queries import Queries, QueryDescriptionEntity, QueryDescriptionList
 from ksql_spark.entities.sources import (
     KafkaTopicsList,
@@ -52,6 +53,7 @@ ENTITIES: Mapping[str, type[Entity]] = {
     "currentStatus": CommandStatusEntity,
     "describe_function": FunctionDescriptionList,
     "drop_connector": DropConnectorEntity,
+    "freshness": FreshnessEntity,
     "function_names": FunctionNameList,
     "kafka_topics": KafkaTopicsList,
     "kafka_topics_extended": KafkaTopicsListExtended,

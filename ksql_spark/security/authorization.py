@@ -22,6 +22,7 @@ from ksql_spark.grammar.statements.describe import (
     DescribeSource,
     DescribeSources,
     Explain,
+    ExplainFreshness,
 )
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
@@ -184,7 +185,7 @@ _OF_STATEMENTS: dict[type[Statement], Role] = {
     **dict.fromkeys(
         (
             DefineVariable, DescribeConnector, DescribeFunction, DescribeSource, DescribeSources, Explain,
-            Query, SetProperty, Show, UndefineVariable, UnsetProperty,
+            ExplainFreshness, Query, SetProperty, Show, UndefineVariable, UnsetProperty,
         ),
         Role.READER,
     ),
@@ -252,7 +253,7 @@ def _drop_source(statement: DropSource, catalog: Catalog) -> Iterator[Need]:
         yield Need(Role.DEVELOPER, Kind.TOPIC, topic)
 
 
-def _describe(statement: DescribeSource, catalog: Catalog) -> Iterator[Need]:
+def _describe(statement: DescribeSource | ExplainFreshness, catalog: Catalog) -> Iterator[Need]:
     yield Need(Role.READER, Kind.SOURCE, statement.name)
 
 
@@ -302,6 +303,7 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
     DescribeSources: _nothing,
     DropSource: _drop_source,
     Explain: _explain,
+    ExplainFreshness: _describe,
     InsertSelect: _insert_select,
     InsertValues: _write,
     Pause: _control,

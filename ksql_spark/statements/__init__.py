@@ -17,6 +17,7 @@ from ksql_spark.grammar.statements.describe import (
     DescribeSource,
     DescribeSources,
     Explain,
+    ExplainFreshness,
 )
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
@@ -78,6 +79,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     DropSource: sources.drop_source,
     DropType: types.drop_type,
     Explain: explain.explain,
+    ExplainFreshness: explain.explain_freshness,
     InsertSelect: sources.insert_select,
     InsertValues: inserts.insert_values,
     Pause: lifecycle.pause,

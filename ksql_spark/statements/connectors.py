@@ -17,6 +17,8 @@ from ksql_spark.entities.connectors import (
     ConnectorInfo,
     ConnectorList,
     ConnectorPluginsList,
+    ConnectorSetting,
+    ConnectorSettings,
     CreateConnectorEntity,
     DropConnectorEntity,
     SimpleConnectorInfo,
@@ -27,7 +29,7 @@ from ksql_spark.grammar.statements.connectors import CreateConnector, DropConnec
 from ksql_spark.grammar.statements.describe import DescribeConnector
 from ksql_spark.grammar.statements.show import Show
 from ksql_spark.security.masking import masked, masked_values, secrets
-from ksql_spark.statements.context import Action, Immediate, StatementContext
+from ksql_spark.statements.context import Action, Immediate, Services, StatementContext
 from ksql_spark.statements.describe import source_description
 
 _CLASS = "connector.class"
@@ -299,6 +301,30 @@ def show_plugins(statement: Show, context: StatementContext) -> Entity:
         for p in found
     )
     return ConnectorPluginsList(statement_text=statement.source_text, connectors_plugins=rows)
+
+
+def settings(class_: str, services: Services) -> ConnectorSettings | None:
+    """What a class of connectors can be configured with; None: Kafka Connect does not have it.
+
+    Raises:
+        KsqlError: as ConnectClient.
+    """
+    found = services.connect.client().settings(class_)
+    if found is None:
+        return None
+    rows = tuple(
+        ConnectorSetting(
+            name=str(one["name"]),
+            type=str(one.get("type")),
+            required=bool(one.get("required")),
+            default_value=None if one.get("default_value") is None else str(one["default_value"]),
+            importance=str(one.get("importance")),
+            group=one.get("group"),
+            documentation=str(one.get("documentation") or ""),
+        )
+        for one in found
+    )
+    return ConnectorSettings(class_name=class_, settings=rows)
 
 
 def writers(cluster: ConnectCluster) -> dict[str, list[str]]:

@@ -17,10 +17,13 @@ from ksql_spark.config import Client, Config, CurrentConfig
 from ksql_spark.connect import ConnectCluster, NoConnect
 from ksql_spark.consistency import Known
 from ksql_spark.entities import Entity
+from ksql_spark.entities.graph import Freshness
+from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.catalog import Catalog
+from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.cleanup import CleanupRecord
@@ -61,6 +64,10 @@ class ThisServer:
     end: Callable[[], None] = lambda: None
 
 
+def _not_ready(source: DataSource, rights: Rights) -> Freshness:
+    raise KsqlError("NOT_READY")
+
+
 @dataclass
 class Services:
     """The parts of a running engine.
@@ -75,6 +82,7 @@ class Services:
         commands: which commands of the log have been carried out.
         lock: held while statements are checked and carried out.
         placement: which queries run on which server; None: this is the only server.
+        freshness: where the delay of a stream or table comes from, as far as a client may see it.
     """
 
     catalog: Catalog
@@ -92,6 +100,7 @@ class Services:
     commands: CarriedOut = field(default_factory=CarriedOut)
     lock: threading.RLock = field(default_factory=threading.RLock)
     placement: Placement | None = None
+    freshness: Callable[[DataSource, Rights], Freshness] = _not_ready
 
     @property
     def metastore(self) -> MetaStore:

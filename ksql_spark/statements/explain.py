@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ksql_spark import analyzer
+from ksql_spark.entities.graph import FreshnessEntity
 from ksql_spark.entities.queries import QueryDescription, QueryDescriptionEntity
 from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.grammar.nodes import Statement
-from ksql_spark.grammar.statements.describe import Explain
+from ksql_spark.grammar.statements.describe import Explain, ExplainFreshness
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.grammar.statements.sources import CreateAsSelect
@@ -55,6 +56,17 @@ def explain(statement: Explain, context: StatementContext) -> Action:
         described = planned_description(root, plan, "", text)
     return Immediate(
         lambda: QueryDescriptionEntity(statement_text=statement.source_text, query_description=described)
+    )
+
+
+def explain_freshness(statement: ExplainFreshness, context: StatementContext) -> Action:
+    """EXPLAIN FRESHNESS: where the delay of a stream or table comes from."""
+    source = context.metastore.require(statement.name)
+    return Immediate(
+        lambda: FreshnessEntity(
+            statement_text=statement.source_text,
+            freshness=context.services.freshness(source, context.rights),
+        )
     )
 
 

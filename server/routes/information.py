@@ -7,11 +7,14 @@ from typing import Any
 from fastapi import Request
 from starlette.responses import JSONResponse, Response
 
+from ksql_spark.config import PROPERTIES
 from ksql_spark.entities import Body
 from ksql_spark.entities.commands import CommandStatus, CommandStatuses
 from ksql_spark.entities.servers import (
     Clusters,
     HealthCheckResponse,
+    PropertyDescription,
+    PropertyDescriptions,
     Scope,
     ServerClusterId,
     ServerInfo,
@@ -92,6 +95,29 @@ async def metadata(http: Request) -> Response:
 async def metadata_id(http: Request) -> Response:
     """Cluster id."""
     return JSONResponse(to_json(_cluster_id(await _info(http))))
+
+
+@router.endpoint(
+    "GET",
+    "/properties",
+    Rules(Role.READER, takes_patterns=True),
+    openapi_extra=_described(PropertyDescriptions),
+)
+async def properties() -> Response:
+    """What each property is for, and the values that it may have."""
+    rows = tuple(
+        PropertyDescription(
+            name=one.name,
+            type=one.type,
+            description=one.description,
+            editable=one.editable,
+            choices=one.choices,
+            minimum=one.minimum,
+            in_force=one.in_force,
+        )
+        for one in PROPERTIES.values()
+    )
+    return JSONResponse(to_json(PropertyDescriptions(rows)))
 
 
 @router.endpoint(

@@ -352,6 +352,24 @@ def _query_description(entity: Entity) -> Iterator[Part]:
     yield from _explain(entity.get("queryDescription") or {})
 
 
+def _freshness(entity: Entity) -> Iterator[Part]:
+    found = entity.get("freshness") or {}
+    stages = found.get("stages") or []
+    if stages:
+        rows = [
+            (stage["name"], stage["state"] or stage["kind"], seconds(stage["delaySeconds"]), evidence)
+            for stage in stages
+            for evidence in stage["evidence"] or [""]
+        ]
+        yield table(("Stage", "State", "Adds", "Evidence"), rows, right=(2,))
+    yield found.get("verdict") or ""
+
+
+def seconds(value: float | None) -> str:
+    """A duration: ``1.25 s``; empty if it is unknown."""
+    return "" if value is None else f"{value:,.2f} s"
+
+
 def _query_descriptions(entity: Entity) -> Iterator[Part]:
     for description in entity.get("queryDescriptions") or []:
         yield ""
@@ -448,6 +466,7 @@ ENTITIES: dict[str, Callable[[Entity], Iterator[Part]]] = {
     "currentStatus": _message,
     "describe_function": _function,
     "drop_connector": _connector,
+    "freshness": _freshness,
     "function_names": _functions,
     "kafka_topics": _topics,
     "kafka_topics_extended": _topics,

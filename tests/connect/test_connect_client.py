@@ -150,3 +150,19 @@ def test_tls(tmp_path: Path) -> None:
         with pytest.raises(KsqlError) as caught:
             client(NOWHERE, **{f"ssl_{name}_location": file})
         assert f"ksql.connect.ssl.{name}.location" in caught.value.message
+
+
+def test_the_settings_of_a_class(server: ConnectServer) -> None:
+    found = client(server.url).settings("FileStreamSourceConnector")
+    assert found is not None
+    assert [(one["name"], one["default_value"]) for one in found] == [("file", None), ("batch.size", "2000")]
+    assert client(server.url).settings("NoSuchConnector") is None
+
+
+def test_failed_tasks_are_restarted(server: ConnectServer) -> None:
+    server.connectors["a"] = {}
+    server.tasks["a"] = ["FAILED", "RUNNING"]
+    client(server.url).restart("a")
+    assert [task["state"] for task in client(server.url).status("a")["tasks"]] == ["RUNNING", "RUNNING"]
+    with pytest.raises(KsqlError, match="not found"):
+        client(server.url).restart("b")

@@ -20,6 +20,7 @@ from ksql_spark.engine.metrics import LAG, LATENCY, Figure
 from ksql_spark.entities import Entity
 from ksql_spark.entities.catalog import FunctionNameList, PropertiesList, Property, SimpleFunctionInfo
 from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt, WarningEntity
+from ksql_spark.entities.connectors import ConnectorSetting, ConnectorSettings
 from ksql_spark.entities.graph import (
     Culprit,
     Graph,
@@ -442,6 +443,25 @@ class FakeEngine:
         """As Engine.figures."""
         times = Times((0.001, 0.01), (3, 2, 1), 1.5)
         return [Figure(LAG, ("CTAS_T_1", "rides"), 3), Figure(LATENCY, ("CTAS_T_1", "T"), times)]
+
+    def connector_settings(self, class_: str) -> ConnectorSettings | None:
+        """As Engine.connector_settings: of File, which has a file."""
+        if class_ != "File":
+            return None
+        file = ConnectorSetting(
+            name="file",
+            type="STRING",
+            required=True,
+            default_value=None,
+            importance="HIGH",
+            group=None,
+            documentation="Where it reads.",
+        )
+        return ConnectorSettings(class_name=class_, settings=(file,))
+
+    def restart_connector(self, name: str) -> None:
+        """As Engine.restart_connector: keeps the name."""
+        self.restarted = name
 
     def graph(self, rights: Rights = ALL_RIGHTS) -> Graph:
         """As Engine.graph: RIDES, and a query that falls behind."""

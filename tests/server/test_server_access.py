@@ -205,7 +205,7 @@ def test_what_statements_need() -> None:
     }  # fmt: skip
     assert {name for name, role in least.items() if role == "READER"} == {
         "DefineVariable", "DescribeConnector", "DescribeFunction", "DescribeSource", "DescribeSources",
-        "Explain", "SetProperty", "Show", "UndefineVariable", "UnsetProperty",
+        "Explain", "ExplainFreshness", "SetProperty", "Show", "UndefineVariable", "UnsetProperty",
     } | ({"Query"} if "Query" in least else set())  # fmt: skip
 
 

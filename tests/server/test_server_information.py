@@ -123,3 +123,10 @@ def test_clients_of_ksqldb_take_the_version() -> None:
     # from 6.0 on they take a server, from 6.1 on they ask for several keys at once
     assert found is not None and (int(found[1]), int(found[2])) >= (6, 1)
     assert release(SERVER_VERSION) == __version__
+
+
+def test_what_properties_are_for(client: AppClient) -> None:
+    found = {one["name"]: one for one in client.get("/properties").json()["properties"]}
+    assert found["ksql.streams.auto.offset.reset"]["choices"] == ["earliest", "latest"]
+    assert found["ksql.query.pull.max.qps"]["editable"] is False
+    assert all(one["description"] for one in found.values())

@@ -65,3 +65,11 @@ async function* batches(response: Response): AsyncGenerator<string[]> {
   }
   if (rest.trim() !== "") yield [rest];
 }
+
+/** All rows of a query that ends. */
+export async function rowsOf(sql: string, signal = new AbortController().signal): Promise<{ columns: Column[]; rows: Cell[][] }> {
+  let columns: Column[] = [];
+  const rows: Cell[][] = [];
+  await stream(sql, {}, { columns: (found) => (columns = found), rows: (found) => rows.push(...found.map((row) => row.cells)) }, signal);
+  return { columns, rows };
+}

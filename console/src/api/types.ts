@@ -98,7 +98,15 @@ export interface SourceDescription {
   partitions: number;
   replication: number;
   statement: string;
+  queryOffsetSummaries: OffsetSummary[];
   sourceConstraints: string[];
+}
+
+/** How far a query has read topics, at its last checkpoint. */
+export interface OffsetSummary {
+  /** The query's id. */
+  groupId: string;
+  topicSummaries: { kafkaTopic: string; offsets: { partition: number; logStartOffset: number; logEndOffset: number; consumerOffset: number }[] }[];
 }
 
 export interface QueryDescription {
@@ -120,6 +128,18 @@ export interface Property {
   value: string | null;
   editable: boolean;
   level: string;
+}
+
+export interface PropertyDescription {
+  name: string;
+  description: string;
+}
+
+/** Where the delay of a stream or table comes from. */
+export interface Freshness {
+  stages: { name: string; kind: string; state: string | null; delaySeconds: number | null; evidence: string[] }[];
+  culprit: string | null;
+  verdict: string;
 }
 
 export interface FunctionName {
@@ -153,10 +173,35 @@ export interface Entity {
   streams?: { name: string; topic: string; keyFormat: string; valueFormat: string; isWindowed: boolean }[];
   tables?: { name: string; topic: string; keyFormat: string; valueFormat: string; isWindowed: boolean }[];
   sourceDescriptions?: SourceDescription[];
-  topics?: { name: string; replicaInfo: number[] }[];
+  topics?: { name: string; replicaInfo: number[]; consumerCount?: number; consumerGroupCount?: number; connectors?: string[] }[];
   queries?: RunningQuery[];
   properties?: Property[];
   functions?: unknown[];
+  freshness?: Freshness;
+  connectors?: { name: string; type: string; className: string; state: string }[];
+  connectorsPlugins?: { className: string; type: string | null; version: string | null }[];
+}
+
+/** The answer to DESCRIBE CONNECTOR. */
+export interface ConnectorDescription {
+  connectorClass: string;
+  status: {
+    type?: string;
+    connector?: { state: string; worker_id: string; trace?: string };
+    tasks?: { id: number; state: string; worker_id: string; trace?: string }[];
+  };
+  sources: { name: string; type: string }[];
+  topics: string[];
+}
+
+export interface ConnectorSetting {
+  name: string;
+  type: string;
+  required: boolean;
+  defaultValue: string | null;
+  importance: string;
+  group: string | null;
+  documentation: string;
 }
 
 export interface ErrorBody {

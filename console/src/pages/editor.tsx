@@ -11,6 +11,7 @@ import { Runner } from "../sql/runner.ts";
 import { positionOf, split, statementAt, type Statement } from "../sql/split.ts";
 import { graph } from "../state/graph.ts";
 import { route, setOptions } from "../state/route.ts";
+import { saveFile } from "../format/files.ts";
 import { recall, remember } from "../state/stored.ts";
 
 interface Tab {
@@ -23,6 +24,7 @@ const FIRST: Tab = { id: 1, name: "Statements 1", text: "" };
 const MOST_HISTORY = 100;
 const CHECK_AFTER_MS = 700;
 const EXPLAIN = "EXPLAIN ";
+const REPLACES = /^CREATE\s+OR\s+REPLACE\s+(STREAM|TABLE)\b[\s\S]*\bAS\s+SELECT\b/i;
 
 const tabs = signal<Tab[]>(recall("tabs", [FIRST]));
 const history = signal<string[]>(recall("history", []));
@@ -55,6 +57,11 @@ export function EditorPage() {
     keep(left.length > 0 ? left : [{ ...FIRST }]);
     if (id === open) choose(tabs.value[0]!.id);
   };
+  const load = async (input: HTMLInputElement) => {
+    const file = input.files?.[0];
+    if (file !== undefined) add(await file.text(), file.name.replace(/\.k?sql$/, ""));
+    input.value = "";
+  };
   // a link may bring a statement with it
   const given = route.value.options.sql;
   useEffect(() => {
@@ -74,6 +81,9 @@ export function EditorPage() {
           </span>
         ))}
         <button class="quiet" onClick={() => add()} aria-label="New tab">+</button>
+        <span class="space" />
+        <label class="chip">Open a file <input type="file" accept=".sql,.ksql,text/plain" class="hidden" onChange={(event) => void load(event.currentTarget)} /></label>
+        <button class="quiet" onClick={() => saveFile(`${tab.name}.sql`, "application/sql", tab.text)}>Save as a file</button>
       </div>
       <TabView key={tab.id} tab={tab} />
     </section>
@@ -95,8 +105,14 @@ function TabView({ tab }: { tab: Tab }) {
     const chosen = all ? split(text) : from < to ? shifted(split(text.slice(from, to)), from) : [statementAt(text, cursor)].filter((one) => one !== null);
     if (chosen.length === 0) return;
     const effects = chosen.flatMap((one) => effectOf(one.text, graph.value) ?? []);
+    for (const one of chosen.filter((statement) => REPLACES.test(statement.text))) effects.push(...(await evolutionOf(closed(one), runner)));
     if (effects.length > 0) setAsked({ effects, chosen });
     else await go(chosen);
+  };
+  const explain = async () => {
+    const { text, cursor } = editor.current!.read();
+    const statement = statementAt(text, cursor);
+    if (statement !== null) await go([{ ...statement, text: EXPLAIN + statement.text }]);
   };
   const go = async (chosen: Statement[]) => {
     editor.current!.mark([]);
@@ -133,6 +149,7 @@ function TabView({ tab }: { tab: Tab }) {
       <div class="bar">
         <button class="main" onClick={() => start(false)} title="Ctrl-Enter: the selection, or the statement at the cursor">Run</button>
         <button onClick={() => start(true)} title="Ctrl-Shift-Enter">Run all</button>
+        <button onClick={() => void explain()} title="The plan of the statement at the cursor">Explain</button>
         <button onClick={() => runner.stop()} disabled={!runner.isRunning.value}>Stop</button>
         <label class="check">
           <input
@@ -162,6 +179,7 @@ function TabView({ tab }: { tab: Tab }) {
           {asked.effects.map((effect) => (
             <div key={effect.statement}>
               <p><code>{effect.statement}</code></p>
+              {effect.report && <pre tabIndex={0}>{effect.report}</pre>}
               <p>{effect.what}{effect.affected.length > 0 && " These get nothing new from it any more:"}</p>
               <ul>{effect.affected.map((name) => <li key={name}>{name}</li>)}</ul>
             </div>
@@ -176,6 +194,17 @@ function TabView({ tab }: { tab: Tab }) {
       </div>
     </>
   );
+}
+
+/** What a replacement changes, as EXPLAIN EVOLUTION says it; nothing if the server will refuse it. */
+async function evolutionOf(statement: Statement, runner: Runner): Promise<Effect[]> {
+  try {
+    const entities = await run(`EXPLAIN EVOLUTION ${statement.text}`, runner.settings.value);
+    const report = entities[0]?.queryDescription?.executionPlan ?? "";
+    return report === "" ? [] : [{ statement: statement.text, what: "It replaces a running query.", affected: [], report }];
+  } catch {
+    return []; // it is new, or the statement itself will say what is wrong
+  }
 }
 
 function shifted(statements: Statement[], by: number): Statement[] {

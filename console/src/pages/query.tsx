@@ -1,18 +1,20 @@
 // A query: how it does, its plan, and what can be done with it.
 import { useState } from "preact/hooks";
 import { get, run } from "../api/client.ts";
-import type { MetricsHistory } from "../api/types.ts";
+import type { MetricsHistory, OffsetSummary } from "../api/types.ts";
 import { bytes, count, rate, span } from "../format/numbers.ts";
 import { instant } from "../format/times.ts";
 import { after } from "../graph/after.ts";
 import { Chart } from "../parts/chart.tsx";
 import { Code } from "../parts/code.tsx";
 import { Confirm } from "../parts/confirm.tsx";
+import { Failures } from "../parts/failures.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Range, rangeMinutes } from "../parts/range.tsx";
 import { State } from "../parts/state.tsx";
 import { useAsked } from "../state/asked.ts";
 import { graph, refreshGraph } from "../state/graph.ts";
+import { nameInSql } from "../sql/split.ts";
 import { formatRoute, open, route } from "../state/route.ts";
 
 type Action = "PAUSE" | "RESUME" | "TERMINATE";
@@ -23,6 +25,8 @@ export function QueryPage() {
   const node = graph.value?.nodes.find((one) => one.id === `query:${id}`);
   const explained = useAsked(() => run(`EXPLAIN ${id};`), `${id} ${node?.state}`, 15_000);
   const history = useAsked(() => get<MetricsHistory>(`metrics/history?minutes=${minutes}&query=${encodeURIComponent(id)}`), `${id} ${minutes}`, 5_000);
+  const sink = explained.value?.[0]?.queryDescription?.sinks[0];
+  const described = useAsked(async () => (sink === undefined ? [] : run(`DESCRIBE ${nameInSql(sink)} EXTENDED;`)), sink ?? "", 10_000);
   const [asked, ask] = useState<Action | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
   const now = graph.value;
@@ -82,7 +86,8 @@ export function QueryPage() {
         </div>
       )}
       <div class="card"><h2>Statement</h2><Code sql={node.statement ?? ""} /></div>
-      <Errors errors={figures?.errors ?? {}} failures={description?.queryErrors ?? []} />
+      <Errors id={id} minutes={minutes} errors={figures?.errors ?? {}} failures={description?.queryErrors ?? []} />
+      <Partitions summary={described.value?.[0]?.sourceDescription?.queryOffsetSummaries.find((one) => one.groupId === id)} />
       {explained.error !== null && <Problem error={explained.error} />}
       {description && (
         <>
@@ -99,19 +104,48 @@ function Figure({ label, value }: { label: string; value: string }) {
   return <div class="figure"><b>{value}</b><small>{label}</small></div>;
 }
 
-function Errors({ errors, failures }: { errors: Record<string, number>; failures: { timestamp: number; errorMessage: string; type: string }[] }) {
+function Errors({ id, minutes, errors, failures }: { id: string; minutes: number; errors: Record<string, number>; failures: { timestamp: number; errorMessage: string; type: string }[] }) {
+  const [isOpen, setOpen] = useState(false);
   const counted = Object.entries(errors).filter(([, number]) => number > 0);
   return (
     <div class="card">
       <h2>Errors</h2>
       {counted.length === 0 && failures.length === 0 && <p class="hint" style={{ margin: 0 }}>None since the query was started.</p>}
-      {counted.length > 0 && <p style={{ margin: 0 }}>Single records: {counted.map(([kind, number]) => `${count(number)} ${kind}`).join(", ")}.</p>}
+      {counted.length > 0 && (
+        <p style={{ margin: 0 }}>
+          Single records: {counted.map(([kind, number]) => `${count(number)} ${kind}`).join(", ")}.{" "}
+          {!isOpen && <button class="quiet" onClick={() => setOpen(true)}>Show them</button>}
+        </p>
+      )}
+      {isOpen && <Failures queryId={id} minutes={minutes} />}
       {failures.length > 0 && (
         <table class="plain">
           <thead><tr><th scope="col">When</th><th scope="col">Whose</th><th scope="col">Why the query failed</th></tr></thead>
           <tbody>{failures.map((one) => <tr key={one.timestamp}><td>{instant(one.timestamp)}</td><td>{one.type.toLowerCase()}</td><td><pre>{one.errorMessage}</pre></td></tr>)}</tbody>
         </table>
       )}
+    </div>
+  );
+}
+
+/** How far each partition has been read, at the last checkpoint. */
+function Partitions({ summary }: { summary: OffsetSummary | undefined }) {
+  if (summary === undefined) return null;
+  return (
+    <div class="card">
+      <h2>Partitions, as of the last checkpoint</h2>
+      <table class="plain">
+        <thead><tr><th scope="col">Topic</th><th scope="col">Partition</th><th scope="col">First</th><th scope="col">Read up to</th><th scope="col">End</th><th scope="col">Left</th></tr></thead>
+        <tbody>
+          {summary.topicSummaries.flatMap((topic) => topic.offsets.map((one) => (
+            <tr key={`${topic.kafkaTopic} ${one.partition}`}>
+              <td><a href={formatRoute("topics", topic.kafkaTopic)}>{topic.kafkaTopic}</a></td>
+              <td>{one.partition}</td><td>{count(one.logStartOffset)}</td><td>{count(one.consumerOffset)}</td><td>{count(one.logEndOffset)}</td>
+              <td>{count(Math.max(0, one.logEndOffset - one.consumerOffset))}</td>
+            </tr>
+          )))}
+        </tbody>
+      </table>
     </div>
   );
 }

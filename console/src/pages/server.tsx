@@ -1,8 +1,10 @@
 // The server: its health, part by part, the servers beside it, and its properties.
-import { ApiError, get, run } from "../api/client.ts";
-import type { Health, HostStatus, ServerInfo } from "../api/types.ts";
+import { useState } from "preact/hooks";
+import { ApiError, get, run, send } from "../api/client.ts";
+import type { Health, HostStatus, PropertyDescription, ServerInfo } from "../api/types.ts";
 import { count } from "../format/numbers.ts";
 import { instant, timeZone } from "../format/times.ts";
+import { Confirm } from "../parts/confirm.tsx";
 import { Grid } from "../parts/grid.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useAsked } from "../state/asked.ts";
@@ -22,9 +24,11 @@ export function ServerPage() {
     }
   }, "cluster", 30_000);
   const properties = useAsked(() => run("SHOW PROPERTIES;"), "properties");
+  const meanings = useAsked(() => get<{ properties: PropertyDescription[] }>("properties"), "meanings");
+  const meaning = new Map(meanings.value?.properties.map((one) => [one.name, one.description]));
   const server = info.value?.KsqlServerInfo;
   const hosts = Object.entries(cluster.value ?? {});
-  const rows = properties.value?.[0]?.properties?.map((one) => [one.name, one.value ?? null, one.level, one.editable]) ?? [];
+  const rows = properties.value?.[0]?.properties?.map((one) => [one.name, one.value ?? null, one.level, one.editable, meaning.get(one.name) ?? ""]) ?? [];
   return (
     <section class="page">
       <header><h1>Server</h1>{health.value && <span class={`state ${health.value.isHealthy ? "good" : "bad"}`}>{health.value.isHealthy ? "healthy" : "not healthy"}</span>}</header>
@@ -72,13 +76,47 @@ export function ServerPage() {
               ))}
             </tbody>
           </table>
+          {hosts.length > 1 && <Drain onDone={cluster.again} />}
         </div>
       )}
       <div class="card flat">
         <h2>Properties</h2>
         {properties.error !== null && <Problem error={properties.error} />}
-        <Grid columns={["Name", "Value", "Level", "SET may change it"].map((name) => ({ name, type: "" }))} rows={rows} />
+        <Grid columns={["Name", "Value", "Level", "SET may change it", "What it is for"].map((name) => ({ name, type: "" }))} rows={rows} />
       </div>
     </section>
+  );
+}
+
+/** Hands the queries of the server that this console comes from over to the others, or takes queries again. */
+function Drain({ onDone }: { onDone: () => void }) {
+  const [asked, ask] = useState<boolean | null>(null);
+  const [said, say] = useState("");
+  const [problem, setProblem] = useState<unknown>(null);
+  const drain = async (drained: boolean) => {
+    try {
+      const response = await send("cluster/drain", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ drained }) });
+      const status = (await response.json()) as { host: string; message: string };
+      say(`${status.host}: ${status.message}`);
+      setProblem(null);
+    } catch (error) {
+      setProblem(error);
+    }
+    onDone();
+  };
+  return (
+    <>
+      <div class="bar">
+        <button onClick={() => ask(true)}>Drain this server</button>
+        <button onClick={() => void drain(false)}>Take queries again</button>
+        <span role="status" class="hint">{said}</span>
+      </div>
+      {problem !== null && <Problem error={problem} />}
+      {asked !== null && (
+        <Confirm title="Drain this server?" action="Drain" onAnswer={(isYes) => (ask(null), isYes && void drain(true))}>
+          <p>The server that this console comes from hands its queries over to the others, and takes none until you let it. It answers requests as before.</p>
+        </Confirm>
+      )}
+    </>
   );
 }

@@ -1,15 +1,16 @@
 // A stream or table: what is in it, who writes and reads it, and how much.
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { get, run } from "../api/client.ts";
 import type { Field, MetricsHistory, RunningQuery, SchemaInfo } from "../api/types.ts";
 import { count, rate } from "../format/numbers.ts";
 import { Chart } from "../parts/chart.tsx";
 import { Code } from "../parts/code.tsx";
-import { OutcomeView } from "../parts/outcome.tsx";
+import { FreshnessCard } from "../parts/freshness.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Range, rangeMinutes } from "../parts/range.tsx";
+import { Records } from "../parts/records.tsx";
 import { State } from "../parts/state.tsx";
-import { Runner } from "../sql/runner.ts";
+import { wherePosition } from "../sql/position.ts";
 import { nameInSql } from "../sql/split.ts";
 import { useAsked } from "../state/asked.ts";
 import { formatRoute, route } from "../state/route.ts";
@@ -35,6 +36,7 @@ export function SourcePage() {
         <a href={formatRoute("editor", "", { sql: `SELECT * FROM ${nameInSql(name)} EMIT CHANGES;` })}>Query it</a>
       </header>
       <Sample name={name} />
+      <FreshnessCard name={name} />
       {(writers.length > 0 || readers.length > 0) && (
         <>
           <header class="bar" style={{ padding: 0 }}><h2>The last</h2><Range /></header>
@@ -56,7 +58,7 @@ export function SourcePage() {
       <div class="card">
         <h2>Topic</h2>
         <p style={{ margin: 0 }}>
-          <b>{found.topic}</b>: {count(found.partitions)} {found.partitions === 1 ? "partition" : "partitions"}, {count(found.replication)} {found.replication === 1 ? "replica" : "replicas"}; keys {found.keyFormat}, values {found.valueFormat}
+          <a href={formatRoute("topics", found.topic)}>{found.topic}</a>: {count(found.partitions)} {found.partitions === 1 ? "partition" : "partitions"}, {count(found.replication)} {found.replication === 1 ? "replica" : "replicas"}; keys {found.keyFormat}, values {found.valueFormat}
         </p>
       </div>
       <div class="card"><h2>Written by</h2><Queries queries={found.writeQueries} none="No query of this server; other programs, or INSERT." /></div>
@@ -68,27 +70,20 @@ export function SourcePage() {
   );
 }
 
-/** The rows as they come: with their time, partition and offset. */
+/** The rows as they come, or from a time or an offset on. */
 function Sample({ name }: { name: string }) {
-  const [runner] = useState(() => new Runner());
-  useEffect(() => () => runner.stop(), []);
-  const start = (fromBeginning: boolean) => {
-    runner.settings.value = fromBeginning ? { "auto.offset.reset": "earliest" } : { "auto.offset.reset": "latest" };
-    runner.clear();
-    const text = `SELECT ROWTIME, ROWPARTITION, ROWOFFSET, * FROM ${nameInSql(name)} EMIT CHANGES${fromBeginning ? " LIMIT 100" : ""};`;
-    void runner.run([{ from: 0, to: text.length, text, isComplete: true }], false);
-  };
-  const tick = runner.tick.value;
+  const [since, setSince] = useState("");
+  const [offset, setOffset] = useState("");
+  const rows = `SELECT ROWTIME, ROWPARTITION, ROWOFFSET, * FROM ${nameInSql(name)}`;
+  const choices = [
+    { label: "Watch new ones", sql: `${rows} EMIT CHANGES;`, fromBeginning: false },
+    { label: "The first 100", sql: `${rows}${wherePosition(since, offset)} EMIT CHANGES LIMIT 100;`, fromBeginning: true },
+  ];
   return (
-    <div class="card flat">
-      <div class="bar">
-        <h2 style={{ margin: 0 }}>Records</h2>
-        <button onClick={() => start(false)}>Watch new ones</button>
-        <button onClick={() => start(true)}>The first 100</button>
-        <button onClick={() => runner.stop()} disabled={!runner.isRunning.value}>Stop</button>
-      </div>
-      {runner.outcomes.value.map((outcome) => <OutcomeView key={outcome.id} outcome={outcome} tick={tick} />)}
-    </div>
+    <Records choices={choices}>
+      <label>from <input type="datetime-local" step="1" aria-label="From this time" value={since} onInput={(event) => setSince(event.currentTarget.value)} /></label>
+      <label>from offset <input type="number" min="0" class="narrow" value={offset} onInput={(event) => setOffset(event.currentTarget.value)} /></label>
+    </Records>
   );
 }
 

@@ -1,6 +1,7 @@
 // A table of any length, of which only the rows in sight are in the page: sort, filter, copy, CSV and JSON.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Column } from "../api/frames.ts";
+import { saveFile } from "../format/files.ts";
 import { cellText, compareCells, toCsv, toJson } from "../format/cells.ts";
 import { count } from "../format/numbers.ts";
 import { preciseInstant } from "../format/times.ts";
@@ -19,9 +20,11 @@ interface Props {
   note?: string;
   /** The newest row is wanted first. */
   newestFirst?: boolean;
+  /** Where the first cell of a row leads. */
+  linkOf?: (row: unknown[]) => string;
 }
 
-export function Grid({ columns, rows, keys = [], note = "", newestFirst = false }: Props) {
+export function Grid({ columns, rows, keys = [], note = "", newestFirst = false, linkOf }: Props) {
   const [sort, setSort] = useState<{ column: number; down: boolean } | null>(null);
   const [filter, setFilter] = useState("");
   const [top, setTop] = useState(0);
@@ -56,8 +59,8 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false 
         <span class="space" />
         <span role="status" class="hint">{copied}</span>
         <button class="quiet" onClick={() => copy(toCsv(columns, shown), "CSV")}>Copy</button>
-        <button class="quiet" onClick={() => save("result.csv", "text/csv", toCsv(columns, shown))}>CSV</button>
-        <button class="quiet" onClick={() => save("result.json", "application/json", toJson(columns, shown))}>JSON</button>
+        <button class="quiet" onClick={() => saveFile("result.csv", "text/csv", toCsv(columns, shown))}>CSV</button>
+        <button class="quiet" onClick={() => saveFile("result.json", "application/json", toJson(columns, shown))}>JSON</button>
       </div>
       <div class="scroll" ref={frame} tabIndex={0} role="region" aria-label="Rows" onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
         <table aria-rowcount={shown.length}>
@@ -79,7 +82,7 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false 
               <tr key={first + index} class={(first + index) % 2 ? "odd" : ""}>
                 {columns.map((column, at) => (
                   <td key={column.name} class={looks(row[at])} title={cellText(row[at])} onDblClick={() => copy(cellText(row[at]), "the cell")}>
-                    {TIMES.has(column.name) && typeof row[at] === "number" ? preciseInstant(row[at]) : cellText(row[at])}
+                    {linkOf !== undefined && at === 0 ? <a href={linkOf(row)}>{cellText(row[at])}</a> : shownCell(column, row[at])}
                   </td>
                 ))}
               </tr>
@@ -92,15 +95,11 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false 
   );
 }
 
+function shownCell(column: Column, cell: unknown): string {
+  return TIMES.has(column.name) && typeof cell === "number" ? preciseInstant(cell) : cellText(cell);
+}
+
 function looks(cell: unknown): string {
   if (cell === null || cell === undefined) return "null";
   return typeof cell === "string" || typeof cell === "boolean" || (typeof cell === "object" && !("text" in cell)) ? "" : "number";
-}
-
-/** Offer a text as a file. */
-function save(name: string, type: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
-  const link = Object.assign(document.createElement("a"), { href: url, download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
 }

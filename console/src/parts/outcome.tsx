@@ -1,4 +1,5 @@
 // What came of a statement: rows, lines, tables of answers, or an error.
+import { useState } from "preact/hooks";
 import type { Entity } from "../api/types.ts";
 import { count, span } from "../format/numbers.ts";
 import { timeOfDay } from "../format/times.ts";
@@ -7,6 +8,7 @@ import type { Outcome } from "../sql/runner.ts";
 import { formatRoute } from "../state/route.ts";
 import { Grid } from "./grid.tsx";
 import { Problem } from "./problem.tsx";
+import { ResultChart } from "./result-chart.tsx";
 
 interface Props {
   outcome: Outcome;
@@ -16,6 +18,7 @@ interface Props {
 
 export function OutcomeView({ outcome }: Props) {
   const { live, columns, lines, entities, message, error, startedMs, endedMs, statement } = outcome;
+  const [isChart, showChart] = useState(false);
   const rows = live?.rows() ?? [];
   const note = live === null ? "" : live.isByKey
     ? `the latest of each key; ${count(live.came)} changes came`
@@ -26,10 +29,12 @@ export function OutcomeView({ outcome }: Props) {
         <code title={statement.text}>{statement.text.replace(/\s+/g, " ").slice(0, 120)}</code>
         <span class="space" />
         <span class="hint">{timeOfDay(startedMs)}{endedMs !== null && `, ${span((endedMs - startedMs) / 1000)}`}</span>
+        {live !== null && <button class="quiet" aria-pressed={isChart} onClick={() => showChart(!isChart)}>Chart</button>}
         {endedMs === null && <span class="state good">running</span>}
       </header>
       {error !== null && <Problem error={error} />}
-      {live !== null && <Grid columns={columns} rows={rows} keys={outcome.keys} note={note} newestFirst={!live.isByKey} />}
+      {live !== null && isChart && <ResultChart columns={columns} rows={rows} keys={live.isByKey ? outcome.keys : []} />}
+      {live !== null && !isChart && <Grid columns={columns} rows={rows} keys={outcome.keys} note={note} newestFirst={!live.isByKey} />}
       {lines.length > 0 && <pre class="lines" tabIndex={0}>{lines.join("\n")}</pre>}
       {entities.map((entity, index) => <EntityView key={index} entity={entity} />)}
       {message !== "" && <p class="message">{message}</p>}

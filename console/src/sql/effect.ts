@@ -8,6 +8,8 @@ export interface Effect {
   what: string;
   /** What gets nothing new then. */
   affected: string[];
+  /** How the server describes it. */
+  report?: string;
 }
 
 const NAME = "(?:`(?<quoted>(?:[^`]|``)+)`|(?<plain>[A-Za-z_][\\w]*))";

@@ -80,6 +80,11 @@ export function positionOf(message: string): { line: number; column: number } | 
   return match ? { line: Number(match[1]), column: Number(match[2]) } : null;
 }
 
+/** A text as SQL writes it: in quotes. */
+export function textInSql(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
 /** A name as SQL needs it: in back-quotes unless it is a plain one in upper case. */
 export function nameInSql(name: string): string {
   return /^[A-Z_][A-Z0-9_]*$/.test(name) ? name : `\`${name.replaceAll("`", "``")}\``;

@@ -2,9 +2,9 @@
 import { signal } from "@preact/signals";
 
 export interface Route {
-  /** flow, editor, source, query, server or functions. */
+  /** flow, editor, source, query, topics, connectors, log, functions or server. */
   page: string;
-  /** What it is about: a source's or query's name. */
+  /** What it is about: the name of a source, query, topic, connector or function. */
   name: string;
   options: Record<string, string>;
 }

@@ -165,9 +165,9 @@ class Bootstrap:
         cluster, measures = Cluster(services), Measures(services, queries)
         lifecycle.on_stop(cluster.close)
         history = History(measures.figures)
-        parts = Parts(
-            services, runner, statements, queries, health, cluster, measures, Graphs(services, history)
-        )
+        graphs = Graphs(services, history)
+        services.freshness = graphs.freshness
+        parts = Parts(services, runner, statements, queries, health, cluster, measures, graphs)
         before = runner.carried_out + queries.started
         if serves_first:
             serve(parts)

@@ -1,0 +1,1 @@
+function f(n,s){let r=new Set([s]),e=[s];for(let t of e)for(let{source:p,target:o}of n.edges)p===t&&!r.has(o)&&(r.add(o),e.push(o));let a=new Map(n.nodes.map(t=>[t.id,t]));return e.slice(1).flatMap(t=>a.get(t)??[]).filter(t=>t.kind!=="TOPIC")}export{f as a};

@@ -1,0 +1,190 @@
+// The connectors of Kafka Connect: how each does, and a form for new ones.
+import { useState } from "preact/hooks";
+import { get, run, send } from "../api/client.ts";
+import type { ConnectorDescription, ConnectorSetting, Entity } from "../api/types.ts";
+import { Code } from "../parts/code.tsx";
+import { Confirm } from "../parts/confirm.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { State, looksOf } from "../parts/state.tsx";
+import { createConnector } from "../sql/connector.ts";
+import { nameInSql } from "../sql/split.ts";
+import { useAsked } from "../state/asked.ts";
+import { formatRoute, open, route } from "../state/route.ts";
+
+export function ConnectorsPage() {
+  const { name, options } = route.value;
+  if (options.create !== undefined) return <NewConnector />;
+  return name === "" ? <ConnectorList /> : <Connector name={name} />;
+}
+
+function ConnectorList() {
+  const listed = useAsked(() => run("SHOW CONNECTORS;"), "connectors", 5_000);
+  const connectors = listed.value?.[0]?.connectors;
+  return (
+    <section class="page">
+      <header>
+        <h1>Connectors</h1>
+        <span class="space" />
+        <a href={formatRoute("connectors", "", { create: "1" })}>New connector</a>
+      </header>
+      {listed.error !== null && <Problem error={listed.error} />}
+      {connectors?.length === 0 && <p class="hint">There are none. A connector copies records between Kafka and another system, for example a database.</p>}
+      {connectors === undefined && listed.error === null && <p class="hint" role="status">Asking Kafka Connect …</p>}
+      {(connectors?.length ?? 0) > 0 && (
+        <div class="card">
+          <table class="plain">
+            <thead><tr><th scope="col">Name</th><th scope="col">Kind</th><th scope="col">Class</th><th scope="col">State</th></tr></thead>
+            <tbody>
+              {connectors!.map((one) => (
+                <tr key={one.name}>
+                  <td><a href={formatRoute("connectors", one.name)}>{one.name}</a></td>
+                  <td>{one.type.toLowerCase()}</td>
+                  <td><code>{one.className}</code></td>
+                  <td><span class={`state ${looksOf(one.state.split(" ")[0])}`}>{one.state.toLowerCase()}</span></td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Connector({ name }: { name: string }) {
+  const described = useAsked(() => run(`DESCRIBE CONNECTOR ${nameInSql(name)};`), name, 5_000);
+  const [isDropping, setDropping] = useState(false);
+  const [problem, setProblem] = useState<unknown>(null);
+  const found = described.value?.[0] as (Omit<Entity, "topics"> & ConnectorDescription) | undefined;
+  const { connector, tasks = [] } = found?.status ?? {};
+  const act = async (what: () => Promise<unknown>) => {
+    try {
+      await what();
+      setProblem(null);
+      described.again();
+    } catch (error) {
+      setProblem(error);
+    }
+  };
+  return (
+    <section class="page">
+      <header>
+        <h1>{name}</h1>
+        {connector && <State state={connector.state} />}
+        <span class="space" />
+        <a href={formatRoute("connectors")}>All connectors</a>
+        <button onClick={() => act(() => send(`connectors/${encodeURIComponent(name)}/restart`, { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" }))}>
+          Restart what has failed
+        </button>
+        <button class="danger" onClick={() => setDropping(true)}>Drop</button>
+      </header>
+      {problem !== null && <Problem error={problem} />}
+      {described.error !== null && <Problem error={described.error} />}
+      {found && (
+        <>
+          <div class="card"><h2>Class</h2><code>{found.connectorClass}</code></div>
+          {connector?.trace && <Problem error={connector.trace} />}
+          <div class="card">
+            <h2>Tasks</h2>
+            {tasks.length === 0 && <p class="hint" style={{ margin: 0 }}>None yet.</p>}
+            {tasks.map((task) => (
+              <div key={task.id}>
+                <p>Task {task.id} <State state={task.state} /> <span class="hint">on {task.worker_id}</span></p>
+                {task.trace && <pre tabIndex={0}>{task.trace}</pre>}
+              </div>
+            ))}
+          </div>
+          <div class="card">
+            <h2>Topics</h2>
+            {found.topics.length === 0 && <p class="hint" style={{ margin: 0 }}>None yet.</p>}
+            <ul style={{ margin: 0 }}>{found.topics.map((topic) => <li key={topic}><a href={formatRoute("topics", topic)}>{topic}</a></li>)}</ul>
+          </div>
+          {found.sources.length > 0 && (
+            <div class="card">
+              <h2>Streams and tables over them</h2>
+              <ul style={{ margin: 0 }}>{found.sources.map((one) => <li key={one.name}><a href={formatRoute("source", one.name)}>{one.name}</a> {one.type.toLowerCase()}</li>)}</ul>
+            </div>
+          )}
+        </>
+      )}
+      {isDropping && (
+        <Confirm
+          title={`Drop ${name}?`}
+          action="Drop"
+          onAnswer={(isYes) => {
+            setDropping(false);
+            if (isYes) void act(async () => (await run(`DROP CONNECTOR ${nameInSql(name)};`), open("connectors")));
+          }}
+        >
+          <p>It copies no more records. Its topics stay.</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+/** A form made of what the plugin can be configured with; the required and important settings come first. */
+function NewConnector() {
+  const plugins = useAsked(() => run("SHOW CONNECTOR PLUGINS;"), "plugins");
+  const [className, setClass] = useState("");
+  const [name, setName] = useState("");
+  const [values, setValues] = useState<Record<string, string>>({});
+  const [hasAll, showAll] = useState(false);
+  const [problem, setProblem] = useState<unknown>(null);
+  const found = (plugins.value?.[0]?.connectorsPlugins ?? []).filter((one) => one.type === "source" || one.type === "sink");
+  const plugin = found.find((one) => one.className === className);
+  const asked = useAsked(async () => (className === "" ? [] : (await get<{ settings: ConnectorSetting[] }>(`connector-plugins/${encodeURIComponent(className)}`)).settings), className);
+  const settings = (asked.value ?? []).filter((one) => !["name", "connector.class"].includes(one.name));
+  const isMain = (one: ConnectorSetting) => one.required || one.importance === "HIGH" || !!values[one.name];
+  const shown = [...settings.filter(isMain), ...(hasAll ? settings.filter((one) => !isMain(one)) : [])];
+  const sql = createConnector(plugin?.type ?? "source", name || "name", className, values);
+  const create = async (event: Event) => {
+    event.preventDefault();
+    try {
+      await run(sql);
+      open("connectors", name);
+    } catch (error) {
+      setProblem(error);
+    }
+  };
+  return (
+    <section class="page">
+      <header><h1>New connector</h1><span class="space" /><a href={formatRoute("connectors")}>All connectors</a></header>
+      {plugins.error !== null && <Problem error={plugins.error} />}
+      <form onSubmit={create} class="settings">
+        <label>
+          Class
+          <select required value={className} onChange={(event) => (setClass(event.currentTarget.value), setValues({}))}>
+            <option value="" disabled>{plugins.value === null ? "Asking Kafka Connect …" : "Choose one"}</option>
+            {found.map((one) => <option key={one.className} value={one.className}>{one.className} ({one.type})</option>)}
+          </select>
+        </label>
+        <label>Name <input required value={name} onInput={(event) => setName(event.currentTarget.value)} /></label>
+        {asked.error !== null && <Problem error={asked.error} />}
+        {shown.map((one) => (
+          <label key={one.name}>
+            <code>{one.name}</code>{one.required && <small> required</small>}
+            <input
+              type={one.type === "PASSWORD" ? "password" : "text"}
+              autocomplete="off"
+              required={one.required && one.defaultValue === null}
+              placeholder={one.defaultValue ?? ""}
+              value={values[one.name] ?? ""}
+              onInput={(event) => setValues({ ...values, [one.name]: event.currentTarget.value })}
+            />
+            <small>{one.documentation}</small>
+          </label>
+        ))}
+        {settings.length > shown.length && <button type="button" class="quiet" onClick={() => showAll(true)}>All {settings.length} settings</button>}
+        {problem !== null && <Problem error={problem} />}
+        {className !== "" && <div class="card"><h2>Statement</h2><Code sql={withoutSecrets(sql, settings, values)} /></div>}
+        <div class="bar"><button class="main" disabled={className === "" || name === ""}>Create</button></div>
+      </form>
+    </section>
+  );
+}
+
+function withoutSecrets(sql: string, settings: ConnectorSetting[], values: Record<string, string>): string {
+  const secret = settings.filter((one) => one.type === "PASSWORD").map((one) => values[one.name]).filter((value): value is string => !!value);
+  return secret.reduce((text, value) => text.replaceAll(value, "…"), sql);
+}

@@ -1,0 +1,16 @@
+// The records that failed in a query: when, in which step, why, and the record itself.
+import { rowsOf } from "../api/rows.ts";
+import { count } from "../format/numbers.ts";
+import { errorsOf, MAX_FAILURES } from "../sql/errors.ts";
+import { useAsked } from "../state/asked.ts";
+import { Grid } from "./grid.tsx";
+import { Problem } from "./problem.tsx";
+
+export function Failures({ queryId, minutes }: { queryId: string; minutes: number }) {
+  const asked = useAsked(() => rowsOf(errorsOf(queryId, minutes, Date.now())), `${queryId} ${minutes}`, 15_000);
+  if (asked.error !== null) return <Problem error={asked.error} />;
+  if (asked.value === null) return <p class="hint pad" role="status">Reading the processing log …</p>;
+  const { columns, rows } = asked.value;
+  if (rows.length === 0) return <p class="hint pad">No record failed in this time.</p>;
+  return <Grid columns={columns} rows={rows} note={rows.length === MAX_FAILURES ? `the newest ${count(MAX_FAILURES)}` : ""} />;
+}

@@ -1,0 +1,40 @@
+// Records of a stream, table or topic, as they come or from some place on.
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Runner } from "../sql/runner.ts";
+import { OutcomeView } from "./outcome.tsx";
+
+export interface Choice {
+  label: string;
+  /** SELECT or PRINT. */
+  sql: string;
+  fromBeginning: boolean;
+}
+
+interface Props {
+  choices: Choice[];
+  /** Fields beside the buttons. */
+  children?: ComponentChildren;
+}
+
+export function Records({ choices, children }: Props) {
+  const [runner] = useState(() => new Runner());
+  useEffect(() => () => runner.stop(), []);
+  const start = ({ sql, fromBeginning }: Choice) => {
+    runner.settings.value = { "auto.offset.reset": fromBeginning ? "earliest" : "latest" };
+    runner.clear();
+    void runner.run([{ from: 0, to: sql.length, text: sql, isComplete: true }], false);
+  };
+  const tick = runner.tick.value;
+  return (
+    <div class="card flat">
+      <div class="bar">
+        <h2 style={{ margin: 0 }}>Records</h2>
+        {choices.map((choice) => <button key={choice.label} onClick={() => start(choice)}>{choice.label}</button>)}
+        {children}
+        <button onClick={() => runner.stop()} disabled={!runner.isRunning.value}>Stop</button>
+      </div>
+      {runner.outcomes.value.map((outcome) => <OutcomeView key={outcome.id} outcome={outcome} tick={tick} />)}
+    </div>
+  );
+}

@@ -1,0 +1,10 @@
+// What failed in a query, as a pull query.
+import { nameInSql } from "./split.ts";
+
+/** How many failures are read at most. */
+export const MAX_FAILURES = 500;
+
+/** The newest failures of a query in the last minutes. */
+export function errorsOf(queryId: string, minutes: number, nowMs: number): string {
+  return `SELECT * FROM ERRORS OF ${nameInSql(queryId)} WHERE \`TIME\` >= FROM_UNIXTIME(${nowMs - minutes * 60_000}) ORDER BY \`TIME\` DESC LIMIT ${MAX_FAILURES};`;
+}

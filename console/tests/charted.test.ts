@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bars, drawn, lines } from "../src/sql/charted.ts";
+import { createConnector } from "../src/sql/connector.ts";
+import { errorsOf } from "../src/sql/errors.ts";
+import { wherePosition } from "../src/sql/position.ts";
+
+const COLUMNS = [{ name: "K", type: "STRING" }, { name: "ROWTIME", type: "BIGINT" }, { name: "N", type: "BIGINT" }, { name: "T", type: "STRING" }];
+
+test("numbers that are neither keys nor places are drawn", () => {
+  assert.deepEqual(drawn(COLUMNS, ["K"]), [2]);
+  assert.deepEqual(drawn(COLUMNS, ["K", "N"]), []);
+});
+
+test("bars: the largest first, without NULLs", () => {
+  const rows = [["a", 1, 5, ""], ["b", 2, 7, ""], ["c", 3, null, ""]];
+  assert.deepEqual(bars(COLUMNS, ["K"], rows, 2), [{ label: "b", value: 7 }, { label: "a", value: 5 }]);
+});
+
+test("lines: in the order of time", () => {
+  const found = lines(COLUMNS, [["a", 20, 1, ""], ["a", 10, null, ""]], [2]);
+  assert.deepEqual(found, { timesMs: [10, 20], series: [{ label: "N", values: [null, 1] }] });
+  assert.equal(lines([COLUMNS[0]!, COLUMNS[2]!], [["a", 1]], [1]), null);
+});
+
+test("a connector's statement quotes what it is given", () => {
+  assert.equal(
+    createConnector("sink", "to-file", "a.B", { file: "it's", empty: "" }),
+    "CREATE SINK CONNECTOR `to-file` WITH (\n  'connector.class' = 'a.B',\n  'file' = 'it''s'\n);",
+  );
+});
+
+test("positions become conditions", () => {
+  assert.equal(wherePosition("", ""), "");
+  assert.equal(wherePosition("1970-01-01T00:00:01Z", "7"), " WHERE ROWTIME >= 1000 AND ROWOFFSET >= 7");
+  assert.equal(wherePosition("x", "-1 OR TRUE"), "");
+});
+
+test("failures of a query, by its id", () => {
+  assert.match(errorsOf("CSAS_A_1", 1, 60_001), /FROM ERRORS OF CSAS_A_1 WHERE `TIME` >= FROM_UNIXTIME\(1\) ORDER BY `TIME` DESC LIMIT/);
+});

@@ -1,0 +1,41 @@
+"""What Kafka Connect offers beyond the statements about connectors."""
+
+from __future__ import annotations
+
+from fastapi import Request
+from starlette.responses import JSONResponse, Response
+
+from ksql_spark.entities.connectors import ConnectorSettings
+from ksql_spark.entities.wire import to_json
+from ksql_spark.security.authorization import Role
+from ksql_spark.server.endpoints import Router, Rules
+from ksql_spark.server.errors import NOT_FOUND, RequestError
+from ksql_spark.server.host import Host
+from ksql_spark.server.models import described
+
+router = Router()
+
+
+@router.endpoint(
+    "GET",
+    "/connector-plugins/{plugin}",
+    Rules(Role.READER),
+    openapi_extra=described(answers={"application/json": ConnectorSettings}),
+)
+async def settings(http: Request, plugin: str) -> Response:
+    """What a class of connectors can be configured with, as Kafka Connect describes it."""
+    host: Host = http.app.state.host
+    found = await host.call(lambda engine: engine.connector_settings(plugin))
+    if found is None:
+        raise RequestError(
+            f"Kafka Connect has no plugin {plugin}; SHOW CONNECTOR PLUGINS lists them.", NOT_FOUND
+        )
+    return JSONResponse(to_json(found))
+
+
+@router.endpoint("POST", "/connectors/{name}/restart", Rules(Role.ADMIN))
+async def restart(http: Request, name: str) -> Response:
+    """Restart a connector and those of its tasks that have failed."""
+    host: Host = http.app.state.host
+    await host.call(lambda engine: engine.restart_connector(name))
+    return Response(status_code=204)
