@@ -14,8 +14,8 @@ WORTH_NAMING_S = 1.0
 def freshness(graph: Graph, node_id: str, grown: Grown, view_lag: int | None) -> Freshness:
     """Where the delay of a stream or table comes from.
 
-    The culprit is the query or connector in the worst trouble among those whose records reach it (failed, paused,
-    falling behind); if none is in trouble, the stage that adds most to the age of results.
+    The culprit is the query or connector in the worst trouble (failed, paused, falling behind) among those
+    whose records reach it; if none is in trouble, the stage that adds most to the age of results.
 
     Args:
         graph: of now.
@@ -109,9 +109,11 @@ def _evidence(
     else:
         yield "Input: nothing waits."
     if own_s is not None and figures.latency_seconds is not None:
-        yield f"Results: 95 % within {figures.latency_seconds:,.3f} s of their event time; {own_s:,.3f} s of it here."
+        all_s = figures.latency_seconds
+        yield f"Results: 95 % within {all_s:,.3f} s of their event time; {own_s:,.3f} s of it here."
     if figures.arriving_per_s or figures.read_per_s:
-        yield f"Rates: {figures.arriving_per_s or 0:,.0f} records/s arrive, {figures.read_per_s or 0:,.0f}/s are read."
+        arrive, read = figures.arriving_per_s or 0, figures.read_per_s or 0
+        yield f"Rates: {arrive:,.0f} records/s arrive, {read:,.0f}/s are read."
     if figures.state_rows:
         yield f"State: {figures.state_rows:,} rows."
     if figures.failures:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,12 +20,10 @@ from ksql_spark.entities.graph import (
     GraphEdge,
     GraphNode,
     MetricsHistory,
-    QueryFigures,
 )
 from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.runtime.queries.states import State
 from ksql_spark.security.authorization import Rights
 from ksql_spark.security.masking import masked
 from ksql_spark.statements import Services

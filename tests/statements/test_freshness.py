@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,7 +36,7 @@ def chain(states: Mapping[str, str] | None = None, **figures: QueryFigures) -> G
         kind, _, name = id_.partition(":")
         state = (states or {}).get(name, "RUNNING") if kind == "query" else None
         nodes.append(GraphNode(id=id_, kind=kinds[kind], name=name, state=state, figures=figures.get(name)))
-    edges = [GraphEdge(one, other) for one, other in zip(CHAIN, CHAIN[1:], strict=False)]
+    edges = [GraphEdge(one, other) for one, other in itertools.pairwise(CHAIN)]
     return Graph(time_ms=1, nodes=tuple(nodes), edges=tuple(edges))
 
 

@@ -28,6 +28,7 @@ function ConnectorList() {
         <a href={formatRoute("connectors", "", { create: "1" })}>New connector</a>
       </header>
       {listed.error !== null && <Problem error={listed.error} />}
+      {listed.value?.[0]?.warnings.map((warning) => <p class="banner warn" key={warning.message}>{warning.message}</p>)}
       {connectors?.length === 0 && <p class="hint">There are none. A connector copies records between Kafka and another system, for example a database.</p>}
       {connectors === undefined && listed.error === null && <p class="hint" role="status">Asking Kafka Connect …</p>}
       {(connectors?.length ?? 0) > 0 && (

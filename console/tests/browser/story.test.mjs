@@ -36,6 +36,10 @@ test("from an empty server to live results", async () => {
     await tea.getByText("20").waitFor();
     assert.equal(await tea.count(), 1);
     await picture(page, "editor");
+    await page.getByRole("button", { name: "Chart" }).click();
+    await page.getByLabel("Column").selectOption({ label: "TOTAL" });
+    await page.locator(".bars tr", { hasText: "tea" }).getByText("20", { exact: true }).waitFor();
+    await accessible(page);
     await page.getByRole("button", { name: "Stop" }).click();
     await page.getByText("Stopped.").waitFor();
 
@@ -55,8 +59,11 @@ test("from an empty server to live results", async () => {
     await page.goto(`${URL_OF_SERVER}/#/source/ORDERS`);
     await page.getByRole("button", { name: "The first 100" }).click();
     await page.locator(".grid tbody tr", { hasText: "grinder" }).waitFor();
+    await page.getByText("as fresh as its topic").waitFor();
     await accessible(page);
     await picture(page, "source");
+    await page.goto(`${URL_OF_SERVER}/#/source/SALES`);
+    await page.getByRole("row", { name: /^CTAS_SALES.*running/ }).waitFor();
 
     await page.goto(`${URL_OF_SERVER}/#/flow`);
     await page.locator(".node.query", { hasText: "CTAS_SALES" }).locator("a").click();
@@ -71,6 +78,19 @@ test("from an empty server to live results", async () => {
     await page.getByRole("button", { name: "Resume" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Resume" }).click();
     await page.locator("header .state", { hasText: /running|starting/ }).first().waitFor();
+
+    await page.getByRole("link", { name: "Topics", exact: true }).click();
+    await page.getByRole("link", { name: "orders", exact: true }).click();
+    await page.getByRole("button", { name: "The first 100" }).click();
+    await page.locator(".lines", { hasText: "grinder" }).waitFor();
+    await accessible(page);
+    await picture(page, "topic");
+    await page.getByRole("link", { name: "Failed records", exact: true }).click();
+    await page.getByText("ksql.logging.processing").first().waitFor();
+    await accessible(page);
+    await page.getByRole("link", { name: "Connectors", exact: true }).click();
+    await page.getByText("There are none.").waitFor();
+    await accessible(page);
 
     for (const [name, heading] of [["Server", "Health"], ["Functions", "aggregate"]]) {
       await page.getByRole("link", { name, exact: true }).click();
