@@ -146,6 +146,7 @@ _TABLE: tuple[Property, ...] = (
     _server("access.control.allow.origin", "list", [], "The same, as ksqlDB calls it; both lists count."),
     _server("access.control.allow.methods", "list", [], "Methods of HTTP that such pages may use; here GET and POST.", in_force=False),
     _server("access.control.allow.headers", "list", [], "Headers that such pages may send; here all.", in_force=False),
+    _server("ksql.postgres.listener", "string", "", "Where clients of PostgreSQL connect, HOST:PORT; by default nowhere."),
     _server("ksql.console.enabled", "boolean", True, "Whether browsers get the console at /, and the server keeps the figures of the last hours for it (GET /metrics/history)."),
     _server("ksql.server.log.format", "string", "TEXT", "The form of the server's log: lines of text, or a JSON object for each event.", choices=("TEXT", "JSON")),
     _server("ksql.server.max.request.bytes", "long", 10_000_000, "The most bytes of a request's body.", minimum=1),

@@ -52,6 +52,7 @@ def main(argv: Sequence[str], make_engine: Callable[[Config], Engine] | None = N
     try:
         config = Config.load(options.properties, os.environ, _overrides(options))
         listeners = _listeners(config)
+        postgres = [_listener(f"http://{at}")] if (at := config["ksql.postgres.listener"]) else []
         tls = tls_settings(config)
         trusted_proxies(config)
         queries = queries_of(config["ksql.queries.file"])
@@ -59,7 +60,7 @@ def main(argv: Sequence[str], make_engine: Callable[[Config], Engine] | None = N
         return fail(str(error))
     with contextlib.ExitStack() as stack:
         sockets: list[socket.socket] = []
-        for listener in listeners:
+        for listener in [*listeners, *postgres]:
             try:
                 sock = _bind(*listener, config["ksql.server.send.timeout.ms"])
             except OSError as error:
@@ -80,7 +81,16 @@ def main(argv: Sequence[str], make_engine: Callable[[Config], Engine] | None = N
             authenticator = Authenticator(config)
         except (KsqlError, OSError, ValueError) as error:
             return fail(str(error))
-        running = Running(config, queries, sockets, began, make, tls, authenticator)
+        running = Running(
+            config,
+            queries,
+            sockets[: len(listeners)],
+            sockets[len(listeners) :],
+            began,
+            make,
+            tls,
+            authenticator,
+        )
         return running.run(options.exit_with_stdin)
 
 
@@ -99,6 +109,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--listen", metavar="HOST:PORT", help="the address of the REST API (default 127.0.0.1:8088)"
+    )
+    parser.add_argument(
+        "--pg-listen", metavar="HOST:PORT", help="an address for clients of PostgreSQL (by default none)"
     )
     parser.add_argument("--data-dir", metavar="DIR", help="directory for all persistent data")
     parser.add_argument(
@@ -128,6 +141,7 @@ def _overrides(options: argparse.Namespace) -> Mapping[str, str]:
     given = {
         "bootstrap.servers": options.bootstrap_servers,
         "listeners": options.listen and f"http://{options.listen}",
+        "ksql.postgres.listener": options.pg_listen,
         "ksql.spark.data.dir": options.data_dir,
         "ksql.spark.master": options.spark_master,
         "ksql.queries.file": options.queries_file,

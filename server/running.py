@@ -27,6 +27,7 @@ from ksql_spark.server.memory import settle
 from ksql_spark.server.protocol.connections import DEFAULT_LIMITS, Limits
 from ksql_spark.server.protocol.http import TlsSettings, http_settings
 from ksql_spark.server.queries_file import QueriesFileProblem
+from ksql_spark.server.security.access import Logins
 from ksql_spark.server.security.authentication import Authenticator
 from ksql_spark.server.terminal import fail, say
 from ksql_spark.services.data_dir import make_data_dir
@@ -34,6 +35,7 @@ from ksql_spark.services.data_dir import make_data_dir
 if TYPE_CHECKING:
     # not at run time: this import loads Spark, and the port should open before that
     from ksql_spark.engine import Engine
+    from ksql_spark.server.postgres.listener import PostgresListener
 
 LOG = logging.getLogger(__name__)
 
@@ -62,10 +64,18 @@ class Web(uvicorn.Server):
         config: of uvicorn, whose ``lifespan`` is off.
         host: holds the streams.
         limits: of connections.
+        others: ports of other protocols.
     """
 
-    def __init__(self, config: uvicorn.Config, host: Host, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        host: Host,
+        limits: Limits = DEFAULT_LIMITS,
+        others: Sequence[PostgresListener] = (),
+    ) -> None:
         super().__init__(config)
+        self._others = others
         self._host = host
         self._limits = limits
 
@@ -96,12 +106,16 @@ class Web(uvicorn.Server):
             )
             for sock in sockets or ()
         ]
+        for other in self._others:
+            await other.start()
         self.started = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop serving."""
         self._host.stopping = True
         await self._host.close_streams()
+        for other in self._others:
+            await other.stop()
         await super().shutdown(sockets)
 
 
@@ -113,6 +127,7 @@ class Running:
         config: Config,
         queries: str | None,
         sockets: Sequence[socket.socket],
+        postgres: Sequence[socket.socket],
         began: float,
         make_engine: Callable[[Config], Engine],
         tls: TlsSettings,
@@ -141,21 +156,19 @@ class Running:
             config[IDLE],
             config["ksql.server.send.timeout.ms"] / 1000,
         )
-        self._web = Web(
-            uvicorn.Config(
-                create_app(self._host, config, authenticator),
-                **tls,
-                **http_settings(limits),
-                log_config=None,
-                access_log=False,
-                lifespan="off",
-                server_header=False,
-                timeout_keep_alive=between_requests_s(config),
-                timeout_graceful_shutdown=GRACE_S,
-            ),
-            self._host,
-            limits,
+        web = uvicorn.Config(
+            create_app(self._host, config, authenticator),
+            **tls,
+            **http_settings(limits),
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            timeout_keep_alive=between_requests_s(config),
+            timeout_graceful_shutdown=GRACE_S,
         )
+        self._postgres_urls = ["postgresql://{}:{}/ksql".format(*sock.getsockname()[:2]) for sock in postgres]
+        self._web = Web(web, self._host, limits, _postgres(postgres, self._host, authenticator, web, limits))
 
     def run(self, exit_with_stdin: bool) -> int:
         """Start, serve and stop; return the exit code."""
@@ -219,7 +232,7 @@ class Running:
         settle()
         self._host.engine = engine
         if not self._host.stopping:
-            say(f"ready: {self._url} in {self._elapsed_s:.1f} s")
+            say(f"ready: {' and '.join([self._url, *self._postgres_urls])} in {self._elapsed_s:.1f} s")
 
     @property
     def _elapsed_s(self) -> float:
@@ -277,3 +290,21 @@ class Running:
             while os.read(0, 1024):
                 pass
         self._request_stop()
+
+
+def _postgres(
+    sockets: Sequence[socket.socket],
+    host: Host,
+    authenticator: Authenticator,
+    web: uvicorn.Config,
+    limits: Limits,
+) -> list[PostgresListener]:
+    """Ports for clients of PostgreSQL, with the certificate of the REST API."""
+    if not sockets:
+        return []
+    # imported only where it is used: it takes a while
+    from ksql_spark.server.postgres.listener import PostgresListener
+
+    web.load()  # for its TLS
+    logins = Logins(authenticator)
+    return [PostgresListener(host, logins, sock, web.ssl, limits.most) for sock in sockets]

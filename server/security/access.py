@@ -59,71 +59,36 @@ def note_query(principal: Principal, stream: QueryStream, request: Request) -> N
         note_statements(principal, request.text)
 
 
-class AccessGuard:
-    """Passes a request on with its principal, or returns 401 or 403. Every request passes through here.
+class Logins:
+    """Checks credentials, a few at once, and those of an address not too often.
 
     Args:
-        app: handles requests that are allowed.
-        authenticator: identifies the sender.
-        endpoints: define the required role.
-        skipped: patterns of paths that need no authentication.
+        authenticator: knows the users.
     """
 
-    def __init__(
-        self, app: ASGIApp, authenticator: Authenticator, endpoints: Endpoints, skipped: Iterable[str]
-    ) -> None:
-        self._app = app
+    def __init__(self, authenticator: Authenticator) -> None:
         self._authenticator = authenticator
-        self._endpoints = endpoints
-        self._skipped = tuple(skipped)
         self._refused, self._refused_of_address = Buckets(MAX_REFUSED), Buckets(MAX_REFUSED_OF_ADDRESS)
         self._checks = asyncio.Semaphore(MAX_CHECKS)
 
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Pass one request on, or reject it (ASGI)."""
-        if scope["type"] not in ("http", "websocket"):
-            return self._app(scope, receive, send)
-        path = scope["path"]
-        if self._authenticator.is_on and not any(fnmatchcase(path, pattern) for pattern in self._skipped):
-            rules = self._endpoints.rules(path)
-            if rules.role is not None:
-                return self._authenticated(rules.role, rules.takes_patterns, scope, receive, send)
-        scope["ksql_spark.principal"] = ANYBODY
-        return self._app(scope, receive, send)
+    @property
+    def is_on(self) -> bool:
+        """Whether clients must log in."""
+        return self._authenticator.is_on
 
-    async def _authenticated(
-        self, role: Role, takes_patterns: bool, scope: Scope, receive: Receive, send: Send
-    ) -> None:
-        path = scope["path"]
-        header = Headers(scope=scope).get("authorization")
-        principal = ANYBODY
-        try:
-            principal = self._authenticator.remembered(header) or await self._asked(scope, header)
-            check_role(principal.rights, role, takes_patterns, path)
-        except Refused as refused:
-            LOG.warning("refused %s of %s: %s", path, _client(scope), refused)
-            answer = errors.response(RequestError(refused.message, UNAUTHENTICATED))
-            answer.headers["WWW-Authenticate"] = self._authenticator.challenge
-            await errors.refuse(answer, scope, receive, send)
-            return
-        except RequestError as problem:
-            await errors.refuse(_retry_after(problem, 1.0), scope, receive, send)
-            return
-        except KsqlError as error:
-            AUDIT.warning("%s (%s) was refused %s", principal.name, principal.rights, path)
-            await errors.refuse(errors.response(error), scope, receive, send)
-            return
-        scope["ksql_spark.principal"] = principal
-        await self._app(scope, receive, send)
-
-    async def _asked(self, scope: Scope, header: str | None) -> Principal:
+    async def principal(self, address: str, header: str | None) -> Principal:
         """The client's principal.
+
+        Args:
+            address: of the client.
+            header: its credentials, as the header Authorization has them.
 
         Raises:
             Refused: the client is unknown.
             RequestError: 429 if there were too many attempts.
         """
-        address = _client(scope)
+        if (principal := self._authenticator.remembered(header)) is not None:
+            return principal
         self._check_attempts(address, header)
         async with self._checks:
             # others may have failed while this one waited
@@ -154,6 +119,63 @@ class AccessGuard:
             or (header is not None and self._refused_of_address.wait_s(address, take=0.0) > 0)
         ):  # fmt: skip
             raise RequestError("Too many failed logins. Try again in a second.", TOO_MANY)
+
+
+class AccessGuard:
+    """Passes a request on with its principal, or returns 401 or 403. Every request passes through here.
+
+    Args:
+        app: handles requests that are allowed.
+        authenticator: identifies the sender.
+        endpoints: define the required role.
+        skipped: patterns of paths that need no authentication.
+    """
+
+    def __init__(
+        self, app: ASGIApp, authenticator: Authenticator, endpoints: Endpoints, skipped: Iterable[str]
+    ) -> None:
+        self._app = app
+        self._authenticator = authenticator
+        self._endpoints = endpoints
+        self._skipped = tuple(skipped)
+        self._logins = Logins(authenticator)
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Pass one request on, or reject it (ASGI)."""
+        if scope["type"] not in ("http", "websocket"):
+            return self._app(scope, receive, send)
+        path = scope["path"]
+        if self._authenticator.is_on and not any(fnmatchcase(path, pattern) for pattern in self._skipped):
+            rules = self._endpoints.rules(path)
+            if rules.role is not None:
+                return self._authenticated(rules.role, rules.takes_patterns, scope, receive, send)
+        scope["ksql_spark.principal"] = ANYBODY
+        return self._app(scope, receive, send)
+
+    async def _authenticated(
+        self, role: Role, takes_patterns: bool, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        path = scope["path"]
+        header = Headers(scope=scope).get("authorization")
+        principal = ANYBODY
+        try:
+            principal = await self._logins.principal(_client(scope), header)
+            check_role(principal.rights, role, takes_patterns, path)
+        except Refused as refused:
+            LOG.warning("refused %s of %s: %s", path, _client(scope), refused)
+            answer = errors.response(RequestError(refused.message, UNAUTHENTICATED))
+            answer.headers["WWW-Authenticate"] = self._authenticator.challenge
+            await errors.refuse(answer, scope, receive, send)
+            return
+        except RequestError as problem:
+            await errors.refuse(_retry_after(problem, 1.0), scope, receive, send)
+            return
+        except KsqlError as error:
+            AUDIT.warning("%s (%s) was refused %s", principal.name, principal.rights, path)
+            await errors.refuse(errors.response(error), scope, receive, send)
+            return
+        scope["ksql_spark.principal"] = principal
+        await self._app(scope, receive, send)
 
 
 class Buckets:

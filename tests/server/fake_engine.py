@@ -30,7 +30,7 @@ from ksql_spark.entities.graph import (
     QueryFigures,
     QuerySeries,
 )
-from ksql_spark.entities.queries import Queries, RunningQuery
+from ksql_spark.entities.queries import Queries, QueryDescription, QueryDescriptionEntity, RunningQuery
 from ksql_spark.entities.schemas import DecimalParameters, FieldInfo, SchemaInfo
 from ksql_spark.entities.servers import (
     CommandRunnerHealth,
@@ -50,6 +50,7 @@ from ksql_spark.entities.sources import (
     KafkaTopicsList,
     SourceDescription,
     SourceDescriptionEntity,
+    SourceDescriptionList,
     SourceInfo,
     StreamsList,
     TablesList,
@@ -334,12 +335,26 @@ class FakeEngine:
             case ["SHOW", "FUNCTIONS"]:
                 functions = (SimpleFunctionInfo("UCASE", "SCALAR", "STRING"),)
                 return [FunctionNameList(statement_text=shown, functions=functions)]
+            case ["DESCRIBE", ("STREAMS" | "TABLES") as kind]:
+                wanted = kind.removesuffix("S")
+                found = tuple(described(name, of) for name, of in self.sources.items() if of == wanted)
+                return [SourceDescriptionList(statement_text=shown, source_descriptions=found)]
             case ["DESCRIBE", name]:
                 name = name.strip("`")
                 if name not in self.sources:
                     raise KsqlError("SOURCE_UNKNOWN", statement=text, kind="Source", name=name)
                 description = described(name, self.sources[name])
                 return [SourceDescriptionEntity(statement_text=shown, source_description=description)]
+            case ["EXPLAIN", "SELECT", *_]:
+                found = QueryDescription(
+                    statement_text=text,
+                    window_type=None,
+                    fields=FIELDS,
+                    sources=("RIDES",),
+                    execution_plan="a plan",
+                    query_type="PULL",
+                )
+                return [QueryDescriptionEntity(statement_text=shown, query_description=found)]
             case ["SET", quoted]:
                 name = quoted.strip("'").lower()
                 if message := warning(name, text.split("'")[3]):

@@ -1,0 +1,892 @@
+"""One connection of a PostgreSQL client: its login, its statements, portals and cursors."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import logging
+import os
+import re
+import ssl
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pygwire import BackendConnection, ProtocolError, StateMachineError, TransactionStatus, messages
+from sqlglot import exp
+
+from ksql_spark.config import canonical
+from ksql_spark.entities import Entity
+from ksql_spark.entities.queries import QueryDescriptionEntity
+from ksql_spark.entities.sources import SourceDescription, SourceDescriptionEntity
+from ksql_spark.entities.wire import to_json
+from ksql_spark.errors import KsqlError
+from ksql_spark.security.authorization import Rights
+from ksql_spark.server.errors import RequestError
+from ksql_spark.server.host import Host
+from ksql_spark.server.postgres import statements, values
+from ksql_spark.server.postgres.catalog import VERSION, Catalog, Session
+from ksql_spark.server.postgres.statements import Kind, PgStatement
+from ksql_spark.server.postgres.values import PgType
+from ksql_spark.server.security.access import Logins, note_query, note_statements
+from ksql_spark.server.security.authentication import ANYBODY, Refused
+
+if TYPE_CHECKING:
+    from ksql_spark.engine import Engine, QueryStream, Request
+
+LOG = logging.getLogger(__name__)
+
+#: how long a client may take to log in, seconds
+LOGIN_S = 30.0
+#: how long one read of a query waits, seconds
+_READ_S = 1.0
+#: bytes that are sent at once
+_MAX_SEND_BYTES = 64 * 1024
+#: how many chunks of the client's bytes wait while a statement runs
+_MAX_WAITING = 16
+_CHUNK_BYTES = 64 * 1024
+#: the longest message of a client, bytes
+_MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+
+_SETTINGS = {
+    "server_version": VERSION, "server_version_num": "160000", "server_encoding": "UTF8",
+    "client_encoding": "UTF8", "datestyle": "ISO, MDY", "timezone": "UTC", "integer_datetimes": "on",
+    "intervalstyle": "postgres", "standard_conforming_strings": "on",
+    "transaction_isolation": "read committed",
+    "transaction_read_only": "off", "default_transaction_read_only": "off", "search_path": "public",
+    "is_superuser": "off", "max_identifier_length": "63", "extra_float_digits": "1", "lc_collate": "C.UTF-8",
+}  # fmt: skip
+#: those that a client is told of when it connects, as PostgreSQL spells them
+_TOLD = (
+    "server_version", "server_encoding", "client_encoding", "DateStyle", "TimeZone", "integer_datetimes",
+    "IntervalStyle", "standard_conforming_strings", "is_superuser",
+)  # fmt: skip
+_SET = re.compile(
+    r"^SET\s+(?:SESSION\s+|LOCAL\s+)?(?P<name>\"[^\"]+\"|[\w.]+|TIME\s+ZONE)\s*(?:=|\bTO\b|\s)\s*(?P<value>.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+#: statements that answer with rows and change nothing
+_READING = frozenset(("SHOW", "LIST", "DESCRIBE", "EXPLAIN"))
+
+
+class Failure(Exception):
+    """An error for the client, with PostgreSQL's code for it."""
+
+    def __init__(self, state: str, message: str) -> None:
+        super().__init__(message)
+        self.fields = {"S": "ERROR", "V": "ERROR", "C": state, "M": message}
+
+
+class Column(NamedTuple):
+    """A column of a result."""
+
+    name: str
+    type: PgType
+
+
+@dataclass
+class Prepared:
+    """A prepared statement. ``types``: the types of its parameters, by number from 1."""
+
+    text: str
+    statement: PgStatement
+    types: list[int]
+
+
+@dataclass
+class Portal:
+    """A statement with its parameters' values, and as much of its result as was not fetched yet."""
+
+    prepared: Prepared
+    values: Sequence[Any] = ()
+    formats: Sequence[int] = ()
+    columns: tuple[Column, ...] | None = None
+    batches: AsyncIterator[Sequence[Sequence[Any]]] | None = None
+    waiting: list[Sequence[Any]] = field(default_factory=list)
+    count: int = 0
+    is_open: bool = False
+    is_done: bool = False
+
+    def format(self, at: int) -> int:
+        """0 for text, 1 for binary."""
+        if not self.formats:
+            return 0
+        return self.formats[at] if len(self.formats) > 1 else self.formats[0]
+
+
+class Connection:
+    """Serves one client.
+
+    Args:
+        host: has the engine.
+        logins: checks who the client is.
+        reader, writer: of the connection.
+        tls: for clients that ask for encryption; None: there is none.
+        process_id: names the connection in requests to cancel.
+        cancel: cancels what another connection runs: of its id and its secret.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        logins: Logins,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        tls: ssl.SSLContext | None,
+        process_id: int,
+        cancel: Callable[[int, bytes], None],
+    ) -> None:
+        self._host = host
+        self._logins = logins
+        self._reader = reader
+        self._writer = writer
+        self._tls = tls
+        self._cancel_other = cancel
+        self._protocol = BackendConnection()
+        self._input: asyncio.Queue[bytes] = asyncio.Queue(_MAX_WAITING)
+        self._buffered = 0
+        self._gone = asyncio.Event()
+        self._cancelled = asyncio.Event()
+        self._principal = ANYBODY
+        self._user = ""
+        self._settings = dict(_SETTINGS)
+        self._properties: dict[str, str] = {}
+        self._prepared: dict[str, Prepared] = {}
+        self._portals: dict[str, Portal] = {}
+        self._cursors: dict[str, Portal] = {}
+        self._is_in_transaction = False
+        self._is_skipping = False
+        self._catalog: tuple[tuple[SourceDescription, ...], Catalog] | None = None
+        self.process_id = process_id
+        self.secret = os.urandom(4)
+
+    def cancel(self) -> None:
+        """Cancel what runs."""
+        self._cancelled.set()
+
+    async def serve(self) -> None:
+        """Serve until the client leaves, or the task is cancelled."""
+        try:
+            async with asyncio.timeout(LOGIN_S):
+                is_in = await self._log_in()
+            if is_in:
+                await self._work()
+        except (ConnectionError, TimeoutError, ProtocolError, StateMachineError, UnicodeDecodeError) as error:
+            LOG.debug("a PostgreSQL client's connection ended: %s", error)
+        finally:
+            for portal in [*self._portals.values(), *self._cursors.values()]:
+                await _close(portal)
+            self._writer.close()
+
+    # ---- login -----------------------------------------------------------------------------------------
+
+    async def _log_in(self) -> bool:
+        """Everything up to the first ReadyForQuery; False if that is all."""
+        password: str | None = None
+        while True:
+            data = await self._reader.read(_CHUNK_BYTES)
+            if not data:
+                return False
+            for message in self._protocol.receive(data):
+                match message:
+                    case messages.SSLRequest():
+                        self._send(messages.SSLResponse(accepted=self._tls is not None))
+                        if self._tls is not None:
+                            await self._writer.start_tls(self._tls)
+                    case messages.GSSEncRequest():
+                        self._send(messages.GSSResponse(accepted=False))
+                    case messages.CancelRequest():
+                        self._cancel_other(message.process_id, message.secret_key)
+                        return False
+                    case messages.StartupMessage():
+                        self._user = message.params.get("user", "")
+                        self._take(message.params)
+                        if self._logins.is_on:
+                            self._send(messages.AuthenticationCleartextPassword())
+                        else:
+                            return await self._welcome()
+                    case messages.PasswordMessage():
+                        password = message.password if isinstance(message.password, str) else ""
+                        return await self._check(password)
+            await self._writer.drain()
+
+    def _take(self, params: Mapping[str, str]) -> None:
+        """Keep the settings that a client connects with, also those of ``options=-c name=value``."""
+        for option in re.findall(r"-c\s*([\w.]+)=((?:\\.|\S)*)", params.get("options", "")):
+            self._set(option[0], option[1].replace("\\", ""))
+        for name, value in params.items():
+            if name not in ("user", "database", "options", "replication"):
+                self._set(name, value)
+
+    async def _check(self, password: str) -> bool:
+        address = self._writer.get_extra_info("peername")
+        try:
+            header = _header(self._user, password)
+            self._principal = await self._logins.principal(str(address[0]) if address else "", header)
+        except Refused as refused:
+            LOG.warning("refused a PostgreSQL client, user %s: %s", self._user, refused)
+            return await self._refuse("28P01", refused.message)
+        except RequestError as error:
+            return await self._refuse("53300", error.message)
+        return await self._welcome()
+
+    async def _refuse(self, state: str, message: str) -> bool:
+        fields = Failure(state, message).fields | {"S": "FATAL", "V": "FATAL"}
+        self._send(messages.ErrorResponse(fields=fields))
+        await self._writer.drain()
+        return False
+
+    async def _welcome(self) -> bool:
+        if self._host.state != "RUNNING":
+            return await self._refuse("57P03", f"The server is {self._host.state.lower()}. Try again soon.")
+        self._send(messages.AuthenticationOk())
+        for name in _TOLD:
+            self._send(messages.ParameterStatus(name=name, value=self._settings[name.lower()]))
+        self._send(messages.BackendKeyData(process_id=self.process_id, secret_key=self.secret))
+        self._ready()
+        await self._writer.drain()
+        return True
+
+    # ---- messages --------------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        """Handle messages until the client leaves."""
+        pump = asyncio.create_task(self._pump())
+        try:
+            while data := await self._input.get():
+                for message in self._protocol.receive(data):
+                    if isinstance(message, messages.Terminate):
+                        return
+                    await self._handle(message)
+                await self._writer.drain()
+        finally:
+            pump.cancel()
+
+    async def _pump(self) -> None:
+        """Read what the client sends, also while a statement runs, to see that it is still there."""
+        try:
+            while data := await self._reader.read(_CHUNK_BYTES):
+                await self._input.put(data)
+        except ConnectionError:
+            pass
+        self._gone.set()
+        await self._input.put(b"")
+
+    async def _handle(self, message: messages.PGMessage) -> None:
+        if self._is_skipping and not isinstance(message, messages.Sync):
+            return
+        statement: PgStatement | None = None
+        self._cancelled.clear()
+        try:
+            match message:
+                case messages.Query():
+                    await self._simple(message.query_string)
+                case messages.Parse():
+                    await self._parse(message)
+                case messages.Bind():
+                    statement = await self._bind(message)
+                case messages.Describe():
+                    statement = await self._describe(message)
+                case messages.Execute():
+                    portal = self._portal(message.portal)
+                    statement = portal.prepared.statement
+                    await self._execute(portal, message.max_rows)
+                case messages.Close():
+                    found = self._portals.pop(message.name, None) if message.kind == "P" else None
+                    if message.kind == "S":
+                        self._prepared.pop(message.name, None)
+                    if found is not None:
+                        await _close(found)
+                    self._send(messages.CloseComplete())
+                case messages.Sync():
+                    self._is_skipping = False
+                    self._ready()
+                case messages.Flush():
+                    pass
+                case _:
+                    raise Failure("0A000", f"{type(message).__name__} is not supported.")
+        except ConnectionError:
+            raise
+        except Exception as error:
+            self._send(messages.ErrorResponse(fields=_fields(error, statement)))
+            if isinstance(message, messages.Query):
+                self._ready()
+            else:
+                self._is_skipping = True
+
+    async def _simple(self, text: str) -> None:
+        pieces = statements.split(text)
+        if not pieces:
+            self._send(messages.EmptyQueryResponse())
+        for piece in pieces:
+            statement = statements.statement_of(piece)
+            portal = Portal(Prepared(piece, statement, []))
+            try:
+                await self._open(portal)
+                if portal.columns is not None and statement.kind != Kind.COPY:
+                    self._send(_row_description(portal))
+                await self._send_rows(portal, 0)
+            except (KsqlError, RequestError, Failure) as error:
+                fields = _fields(error, statement)
+                if "P" in fields:
+                    fields["P"] = str(int(fields["P"]) + text.index(piece))
+                raise _Placed(fields) from error
+            finally:
+                await _close(portal)
+        self._ready()
+
+    async def _parse(self, message: messages.Parse) -> None:
+        pieces = statements.split(message.query)
+        if len(pieces) > 1:
+            raise Failure("42601", "A prepared statement is one statement.")
+        text = pieces[0] if pieces else ""
+        statement = statements.statement_of(text)
+        types = list(message.param_types)
+        wanted = statements.parameter_count(text)
+        types += [0] * (wanted - len(types))
+        if 0 in types:
+            columns = statements.parameter_columns(text)
+            known = await self._types_of(text) if columns else {}
+            known[statements.LIMIT] = values.INT8.oid
+            types = [
+                given or known.get(columns.get(number), values.TEXT.oid)
+                for number, given in enumerate(types, 1)
+            ]
+        self._prepared[message.statement] = Prepared(
+            text, statement, [one or values.TEXT.oid for one in types]
+        )
+        self._send(messages.ParseComplete())
+
+    async def _types_of(self, text: str) -> dict[Any, int]:
+        """The types of the columns of the sources that a statement names: by name, and by place from 0."""
+        names = statements.sources_of(text)
+        found: dict[Any, int] = {}
+        for source in await self._sources():
+            if source.name in names:
+                found |= {field.name: values.type_of(field.schema).oid for field in source.fields}
+                found |= {at: values.type_of(field.schema).oid for at, field in enumerate(source.fields)}
+        return found
+
+    async def _bind(self, message: messages.Bind) -> PgStatement:
+        prepared = self._prepared.get(message.statement)
+        if prepared is None:
+            raise Failure("26000", f"There is no prepared statement {message.statement!r}.")
+        formats = message.param_formats
+        given = []
+        if len(message.param_values) != len(prepared.types):
+            raise Failure("08P01", f"The statement takes {len(prepared.types)} parameters.")
+        for at, (raw, oid) in enumerate(zip(message.param_values, prepared.types, strict=True)):
+            is_binary = bool(formats) and (formats[at] if len(formats) > 1 else formats[0]) == 1
+            try:
+                given.append(values.parameter(raw, oid, is_binary))
+            except ValueError as error:
+                raise Failure("22P02", f"The value of ${at + 1} is wrong: {error}") from error
+        before = self._portals.pop(message.portal, None)
+        if before is not None:
+            await _close(before)
+        self._portals[message.portal] = Portal(prepared, given, message.result_formats)
+        self._send(messages.BindComplete())
+        return prepared.statement
+
+    async def _describe(self, message: messages.Describe) -> PgStatement:
+        if message.kind == "P":
+            portal = self._portal(message.name)
+            if _is_read_early(portal.prepared.statement):
+                await self._open(portal)
+            self._send(_row_description(portal) if portal.columns is not None else messages.NoData())
+            return portal.prepared.statement
+        prepared = self._prepared.get(message.name)
+        if prepared is None:
+            raise Failure("26000", f"There is no prepared statement {message.name!r}.")
+        self._send(messages.ParameterDescription(type_oids=prepared.types))
+        columns = await self._columns(prepared)
+        portal = Portal(prepared, columns=columns)
+        self._send(_row_description(portal) if columns is not None else messages.NoData())
+        return prepared.statement
+
+    def _portal(self, name: str) -> Portal:
+        portal = self._portals.get(name) or self._cursors.get(name)  # a cursor is a portal, too
+        if portal is None:
+            raise Failure("34000", f"There is no portal {name!r}.")
+        return portal
+
+    async def _columns(self, prepared: Prepared) -> tuple[Column, ...] | None:
+        """The columns of a statement that has no values yet."""
+        statement = prepared.statement
+        stand_ins = [_stand_in(oid) for oid in prepared.types]
+        if statement.kind == Kind.QUERY and not statement.text.upper().startswith("PRINT"):
+            request = replace(self._request(statement, stand_ins), text=f"EXPLAIN {statement.text}")
+            (entity,) = await self._host.call(lambda engine: engine.execute(request))
+            assert isinstance(entity, QueryDescriptionEntity), "of EXPLAIN"
+            return tuple(_column(one.name, one.schema) for one in entity.query_description.fields)
+        if not _is_read_early(statement):
+            return None
+        portal = Portal(prepared, stand_ins)
+        try:
+            await self._open(portal)
+        finally:
+            await _close(portal)
+        return portal.columns
+
+    async def _execute(self, portal: Portal, max_rows: int) -> None:
+        if not portal.is_open:
+            await self._open(portal)
+        await self._send_rows(portal, max_rows)
+
+    # ---- results ---------------------------------------------------------------------------------------
+
+    async def _open(self, portal: Portal) -> None:
+        """Run the portal's statement as far as its first rows."""
+        if portal.is_open:
+            return
+        portal.is_open = True
+        statement = portal.prepared.statement
+        match statement.kind:
+            case Kind.QUERY:
+                await self._open_query(portal, self._request(statement, portal.values))
+            case Kind.STATEMENT:
+                await self._open_statement(portal, self._request(statement, portal.values))
+            case Kind.CATALOG:
+                await self._open_catalog(portal)
+            case Kind.SHOW:
+                name = statement.details["name"]
+                portal.columns = (Column(name, values.TEXT),)
+                portal.batches = _once([(self._settings.get(name, ""),)])
+            case Kind.LOCAL:
+                await self._local(statement)
+            case Kind.DECLARE:
+                text = statement.details["query"]
+                inner = _inner(portal, text)
+                await self._open(inner)
+                self._cursors[statement.details["name"]] = inner
+            case Kind.FETCH:
+                await self._open_fetch(portal)
+            case Kind.CLOSE:
+                if (cursor := self._cursors.pop(statement.details["name"], None)) is not None:
+                    await _close(cursor)
+            case Kind.COPY:
+                await self._open_copy(portal)
+
+    def _request(self, statement: PgStatement, given: Sequence[Any]) -> Request:
+        # at run time, because it loads Spark
+        from ksql_spark.engine import Request
+
+        named = {statements.parameter_name(one): given[one - 1] for one in statement.parameters}
+        return Request(
+            statement.text,
+            dict(self._properties),
+            parameters=named or None,
+            rights=self._principal.rights,
+        )
+
+    async def _open_query(self, portal: Portal, request: Request) -> None:
+        start = asyncio.ensure_future(self._host.query(request))
+        try:
+            stream = await self._unless_cancelled(start)
+        except BaseException:
+            request.cancelled.set()
+            start.add_done_callback(lambda done: self._abandon(done))
+            raise
+        note_query(self._principal, stream, request)
+        portal.columns = tuple(_column(column.name, column.schema) for column in stream.columns)
+        portal.batches = self._rows(stream)
+
+    def _abandon(self, started: asyncio.Future[QueryStream]) -> None:
+        """Close a query that has started after it was cancelled."""
+        if not started.cancelled() and started.exception() is None:
+            closing = asyncio.ensure_future(self._host.close(started.result()))
+            closing.add_done_callback(lambda _: None)
+
+    async def _rows(self, stream: QueryStream) -> AsyncIterator[Sequence[Sequence[Any]]]:
+        self._host.opened(stream)
+        try:
+            while True:
+                read = asyncio.ensure_future(self._host.read_rows(stream, stream.read, _READ_S))
+                rows = await self._unless_cancelled(read)
+                if rows is None:
+                    return
+                yield [row.values for row in rows]
+        finally:
+            await self._host.close(stream)
+            if stream in self._host.cut_off:
+                self._host.cut_off.discard(stream)
+
+    async def _unless_cancelled(self, task: asyncio.Future[Any]) -> Any:
+        """The task's result; raises when the client cancels, or has gone."""
+        cancelled = asyncio.ensure_future(self._cancelled.wait())
+        gone = asyncio.ensure_future(self._gone.wait())
+        try:
+            await asyncio.wait((task, cancelled, gone), return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+            if gone.done():
+                raise ConnectionResetError("the client has gone")
+            raise Failure("57014", "canceling statement due to user request")
+        finally:
+            cancelled.cancel()
+            gone.cancel()
+
+    async def _open_statement(self, portal: Portal, request: Request) -> None:
+        note_statements(self._principal, request.text)
+        if (setting := _property(request.text)) is not None:
+            name, value = setting
+            if value is None:
+                self._properties.pop(name, None)
+            else:
+                self._properties[name] = value
+        with self._host.handling_statements():
+            entities = await self._host.call(lambda engine: engine.execute(request))
+        for entity in entities:
+            for warning in entity.warnings:
+                self._notice("WARNING", warning.message)
+        if request.text.split(None, 1)[0].upper() in _READING:
+            portal.columns, rows = table_of(entities)
+            portal.batches = _once(rows)
+            return
+        for entity in entities:
+            members = to_json(entity)
+            said = (members.get("commandStatus") or {}).get("message") or members.get("message")
+            if said:
+                self._notice("NOTICE", said)
+
+    async def _open_catalog(self, portal: Portal) -> None:
+        statement = portal.prepared.statement
+        tree = statement.tree
+        if tree is None:
+            raise Failure("42601", "The query of the catalog cannot be read.")
+        filled = tree.transform(lambda node: _literal(node, portal.values))
+        catalog = await self._own_catalog()
+        session = Session(self._user or "anonymous", self._settings, self.process_id)
+        answer = await self._host.check(lambda: catalog.ask(filled, session))
+        portal.columns = tuple(Column(*both) for both in zip(answer.names, answer.types, strict=True))
+        portal.batches = _once(answer.rows)
+
+    async def _own_catalog(self) -> Catalog:
+        sources = await self._sources()
+        if self._catalog is None or self._catalog[0] != sources:
+            self._catalog = sources, await self._host.check(lambda: Catalog(sources))
+        return self._catalog[1]
+
+    async def _sources(self) -> tuple[SourceDescription, ...]:
+        rights = self._principal.rights
+        return await self._host.call(lambda engine: described(engine, rights))
+
+    async def _local(self, statement: PgStatement) -> None:
+        match statement.tag:
+            case "BEGIN":
+                self._is_in_transaction = True
+            case "COMMIT" | "ROLLBACK":
+                self._is_in_transaction = False
+                for cursor in self._cursors.values():
+                    await _close(cursor)
+                self._cursors.clear()
+            case "SET":
+                if (found := _SET.match(statement.text)) is not None:
+                    name = (
+                        "timezone" if found["name"].upper().startswith("TIME") else found["name"].strip('"')
+                    )
+                    self._set(name, found["value"].strip().strip("'"))
+            case "RESET" | "DISCARD":
+                word = statement.text.split()[-1].lower()
+                if word == "all":
+                    self._settings = dict(_SETTINGS)
+                    self._properties.clear()
+                else:
+                    self._properties.pop(word, None)
+                    self._settings[word] = _SETTINGS.get(word, "")
+            case "DEALLOCATE":
+                name = statement.text.split()[-1]
+                if name.upper() == "ALL":
+                    self._prepared.clear()
+                self._prepared.pop(name.strip('"'), None)
+
+    def _set(self, name: str, value: str) -> None:
+        if canonical(name) is not None:  # a property of ours
+            self._properties[name] = value
+        else:
+            self._settings[name.lower()] = value
+
+    async def _open_fetch(self, portal: Portal) -> None:
+        details = portal.prepared.statement.details
+        cursor = self._cursors.get(details["name"])
+        if cursor is None:
+            raise Failure("34000", f"There is no cursor {details['name']!r}.")
+        count = details["count"]
+        most = 1 if count is None else (0 if count.upper() == "ALL" else int(count))
+        timeout = details["timeout"]
+        rows = await _fetched(cursor, most, None if timeout is None else float(timeout))
+        portal.columns = cursor.columns
+        portal.batches = _once(rows)
+
+    async def _open_copy(self, portal: Portal) -> None:
+        details = portal.prepared.statement.details
+        query = details["query"] or f"SELECT * FROM {details['table']}"
+        inner = _inner(portal, query)
+        await self._open(inner)
+        if inner.columns is None:
+            raise Failure("42601", "COPY takes a query.")
+        portal.columns = inner.columns
+        portal.batches = inner.batches
+
+    # ---- what is sent ----------------------------------------------------------------------------------
+
+    async def _send_rows(self, portal: Portal, max_rows: int) -> None:
+        """Send a portal's rows, at most ``max_rows`` (0: all), and what ends them."""
+        statement = portal.prepared.statement
+        if statement.kind == Kind.EMPTY:
+            self._send(messages.EmptyQueryResponse())
+            return
+        if portal.columns is None or portal.batches is None:
+            self._send(messages.CommandComplete(tag=statement.tag))
+            return
+        is_copy = statement.kind == Kind.COPY
+        is_csv = is_copy and "CSV" in (statement.details["options"] or "").upper()
+        if is_copy:
+            self._send(messages.CopyOutResponse(overall_format=0, col_formats=[0] * len(portal.columns)))
+            if is_csv and "HEADER" in statement.details["options"].upper():
+                names = [column.name.encode() for column in portal.columns]
+                self._writer.write(_copied(names, is_csv).to_wire())
+        encoders = [
+            column.type.binary if portal.format(at) else column.type.text
+            for at, column in enumerate(portal.columns)
+        ]
+        sent = 0
+        pieces: list[bytes] = []
+        size = 0
+        async for row in _each(portal):
+            cells = [
+                None if value is None else encode(value) for value, encode in zip(row, encoders, strict=False)
+            ]
+            cells += [None] * (len(encoders) - len(cells))
+            wire = (_copied(cells, is_csv) if is_copy else messages.DataRow(columns=cells)).to_wire()
+            pieces.append(wire)
+            size += len(wire)
+            sent += 1
+            portal.count += 1
+            if size >= _MAX_SEND_BYTES or not portal.waiting:
+                self._writer.write(b"".join(pieces))
+                await self._writer.drain()
+                pieces, size = [], 0
+            if sent == max_rows:
+                break
+        self._writer.write(b"".join(pieces))
+        if max_rows and sent == max_rows and not portal.is_done:
+            self._send(messages.PortalSuspended())
+            return
+        if is_copy:
+            self._send(messages.CopyDone())
+        tag = statement.tag if statement.tag in ("SHOW", "EXPLAIN") else f"SELECT {portal.count}"
+        if statement.kind in (Kind.FETCH, Kind.COPY):
+            tag = f"{statement.tag} {portal.count}"
+        self._send(messages.CommandComplete(tag=tag))
+
+    def _send(self, message: messages.PGMessage) -> None:
+        self._writer.write(self._protocol.send(message))
+
+    def _notice(self, severity: str, message: str) -> None:
+        code = "01000" if severity == "WARNING" else "00000"
+        self._send(messages.NoticeResponse(fields={"S": severity, "V": severity, "C": code, "M": message}))
+
+    def _ready(self) -> None:
+        status = TransactionStatus.IN_TRANSACTION if self._is_in_transaction else TransactionStatus.IDLE
+        self._send(messages.ReadyForQuery(status=status))
+
+
+class _Placed(Exception):
+    """An error whose fields have been made."""
+
+    def __init__(self, fields: dict[str, str]) -> None:
+        super().__init__(fields["M"])
+        self.fields = fields
+
+
+def _fields(error: Exception, statement: PgStatement | None) -> dict[str, str]:
+    match error:
+        case KsqlError():
+            return statements.error_fields(error, statement)
+        case Failure() | _Placed():
+            return error.fields
+        case RequestError():
+            return Failure("53300" if error.code // 100 == 429 else "42000", error.message).fields
+    LOG.error("unexpected error of a PostgreSQL client's request", exc_info=error)
+    reason = f"{type(error).__name__}: {error}".splitlines()[0]
+    return Failure("XX000", KsqlError("INTERNAL", reason=reason).message).fields
+
+
+def _header(user: str, password: str) -> str:
+    """Credentials as the header Authorization has them; the user ``bearer`` has a token for a password."""
+    if user == "bearer":
+        return f"Bearer {password}"
+    return f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"
+
+
+def _is_read_early(statement: PgStatement) -> bool:
+    """Whether a statement changes nothing, so that it may run to see what columns it has."""
+    if statement.kind == Kind.STATEMENT:
+        return statement.tag in _READING
+    return statement.kind in (Kind.QUERY, Kind.CATALOG, Kind.SHOW, Kind.FETCH)
+
+
+def _inner(portal: Portal, text: str) -> Portal:
+    """A portal for a query inside the portal's statement, with the same values."""
+    inner = statements.statement_of(text)
+    return Portal(Prepared(text, inner, portal.prepared.types), portal.values)
+
+
+async def _close(portal: Portal) -> None:
+    batches = portal.batches
+    if batches is not None and hasattr(batches, "aclose"):
+        with contextlib.suppress(RuntimeError):
+            await batches.aclose()
+
+
+async def _once(rows: Sequence[Sequence[Any]]) -> AsyncIterator[Sequence[Sequence[Any]]]:
+    yield rows
+
+
+async def _each(portal: Portal) -> AsyncIterator[Sequence[Any]]:
+    """The rows that are left, one after another; marks the portal once there are none."""
+    assert portal.batches is not None
+    while True:
+        while portal.waiting:
+            yield portal.waiting.pop()
+        try:
+            batch = await anext(portal.batches)
+        except StopAsyncIteration:
+            portal.is_done = True
+            return
+        portal.waiting = list(reversed(batch))
+
+
+async def _fetched(cursor: Portal, most: int, timeout_s: float | None) -> list[Sequence[Any]]:
+    """Up to ``most`` rows of a cursor (0: all), as many as came within the time if there is one."""
+    rows: list[Sequence[Any]] = []
+
+    async def fetch() -> None:
+        async for row in _each(cursor):
+            rows.append(row)
+            if len(rows) == most:
+                return
+
+    if cursor.batches is None or cursor.is_done:
+        return rows
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(timeout_s):
+            await fetch()
+    return rows
+
+
+def _row_description(portal: Portal) -> messages.RowDescription:
+    return messages.RowDescription(
+        fields=[
+            messages.FieldDescription(
+                name=column.name,
+                type_oid=column.type.oid,
+                type_size=column.type.size,
+                type_modifier=-1,
+                format_code=portal.format(at),
+            )
+            for at, column in enumerate(portal.columns or ())
+        ]
+    )
+
+
+def _copied(cells: Sequence[bytes | None], is_csv: bool) -> messages.CopyData:
+    """A row of COPY: CSV, or columns between tabs with backslashes for what is special."""
+    if is_csv:
+        line = b",".join(b"" if cell is None else _csv(cell) for cell in cells)
+    else:
+        line = b"\t".join(b"\\N" if cell is None else _escaped(cell) for cell in cells)
+    return messages.CopyData(data=line + b"\n")
+
+
+def _csv(cell: bytes) -> bytes:
+    if cell == b"" or any(mark in cell for mark in (b",", b'"', b"\n", b"\r")):
+        return b'"' + cell.replace(b'"', b'""') + b'"'
+    return cell
+
+
+def _escaped(cell: bytes) -> bytes:
+    for mark, written in ((b"\\", b"\\\\"), (b"\t", b"\\t"), (b"\n", b"\\n"), (b"\r", b"\\r")):
+        cell = cell.replace(mark, written)
+    return cell
+
+
+def _column(name: str, schema: Any) -> Column:
+    return Column(statements.shown_name(name), values.type_of(schema))
+
+
+def _stand_in(oid: int) -> Any:
+    """A value of a type, to plan a statement whose values are not known yet."""
+    if oid == values.BOOL.oid:
+        return False
+    if oid in (values.INT4.oid, values.INT8.oid, 21, 26):
+        return 0
+    if oid in (values.FLOAT8.oid, 700, values.NUMERIC.oid):
+        return 0.5
+    return {
+        values.DATE.oid: "2000-01-01",
+        values.TIMESTAMP.oid: "2000-01-01T00:00:00",
+        values.TIME.oid: "00:00:00",
+    }.get(oid, "")
+
+
+def _literal(node: exp.Expr, given: Sequence[Any]) -> exp.Expr:
+    number = statements.parameter_number(node)
+    return exp.convert(given[number - 1]) if number is not None and number <= len(given) else node
+
+
+def _property(text: str) -> tuple[str, str | None] | None:
+    """The property that SET 'name' = 'value' or UNSET 'name' changes, with its value."""
+    found = re.match(r"^(SET|UNSET)\s+'([^']+)'(?:\s*=\s*'((?:[^']|'')*)')?", text, re.IGNORECASE)
+    if found is None:
+        return None
+    return found[2], found[3].replace("''", "'") if found[3] is not None else None
+
+
+def described(engine: Engine, rights: Rights) -> tuple[SourceDescription, ...]:
+    """All streams and tables that a client may see."""
+    from ksql_spark.engine import Request
+
+    entities = engine.execute(Request("DESCRIBE STREAMS; DESCRIBE TABLES;", rights=rights))
+    return tuple(one for entity in entities for one in getattr(entity, "source_descriptions", ()))
+
+
+def table_of(entities: Sequence[Entity]) -> tuple[tuple[Column, ...], list[tuple[Any, ...]]]:
+    """Answers of SHOW, DESCRIBE and EXPLAIN as rows: the members of what they list, or lines of text."""
+    for entity in entities:
+        if isinstance(entity, QueryDescriptionEntity):
+            lines = entity.query_description.execution_plan.splitlines()
+            return (Column("QUERY PLAN", values.TEXT),), [(line,) for line in lines]
+        if isinstance(entity, SourceDescriptionEntity):
+            rows = [
+                (field.name, str(to_json(field)["schema"]["type"]), field.type)
+                for field in entity.source_description.fields
+            ]
+            return tuple(Column(name, values.TEXT) for name in ("column", "type", "part")), rows
+        members = to_json(entity)
+        listed = next(
+            (
+                value
+                for name, value in members.items()
+                if isinstance(value, (list, tuple)) and name != "warnings"
+            ),
+            None,
+        )
+        if listed is None:
+            listed = [{k: v for k, v in members.items() if k not in ("@type", "statementText", "warnings")}]
+        dicts = [one if isinstance(one, dict) else {"name": one} for one in listed]
+        names = list(dict.fromkeys(name for one in dicts for name in one))
+        return (
+            tuple(Column(_snake(name), values.TEXT) for name in names),
+            [
+                tuple(None if one.get(name) is None else values.json_text(one[name]) for name in names)
+                for one in dicts
+            ],
+        )
+    return (Column("result", values.TEXT),), []
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()

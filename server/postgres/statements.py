@@ -1,0 +1,420 @@
+"""What a text of a PostgreSQL client is, and the KSQL that it stands for.
+
+Names: PostgreSQL's clients write names without quotes in any case, and with quotes as the catalog shows them.
+Ours are in upper case unless they were quoted. So the catalog shows RIDES as rides (and rides as RIDES), and
+a quoted name in lower case is ours in upper case; a name in both cases stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects import Postgres
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from ksql_spark.errors import KsqlError, Position
+from ksql_spark.grammar.words import RESERVED
+
+#: the one database, and its schema with all streams and tables
+DATABASE, SCHEMA = "ksql", "public"
+#: schemas whose relations only the catalog has
+_CATALOG = re.compile(r"\b(pg_catalog|information_schema|pg_[a-z_]+)\b", re.IGNORECASE)
+_PUSH = re.compile(r"\bEMIT\s+(CHANGES|FINAL)\b(\s+LIMIT\s+\d+)?\s*$", re.IGNORECASE)
+_PROPERTY = re.compile(r"^(SET|UNSET)\s+'", re.IGNORECASE)
+_LOCAL = re.compile(
+    r"^(BEGIN|START\s+TRANSACTION|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE|SET|RESET|DISCARD|DEALLOCATE|LISTEN|"
+    r"UNLISTEN|LOCK|CHECKPOINT|VACUUM|ANALYZE)\b",
+    re.IGNORECASE,
+)
+_SHOW = re.compile(
+    r"^SHOW\s+(?P<name>[a-z_][a-z_.]*|transaction\s+isolation\s+level|time\s+zone)$", re.IGNORECASE
+)
+_DECLARE = re.compile(
+    r"^DECLARE\s+(?P<name>\"[^\"]+\"|\w+)\s+(?:BINARY\s+|ASENSITIVE\s+|INSENSITIVE\s+|NO\s+SCROLL\s+|SCROLL\s+)*CURSOR\s+"
+    r"(?:WITH(?:OUT)?\s+HOLD\s+)?FOR\s+(?P<query>.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_FETCH = re.compile(
+    r"^(?:FETCH|MOVE)\s+(?:FORWARD\s+|NEXT\s*)?(?P<count>\d+|ALL)?\s*(?:FROM\s+|IN\s+)?(?P<name>\"[^\"]+\"|\w+)"
+    r"(?:\s+WITH\s*\(\s*timeout\s*=?\s*'(?P<timeout>[\d.]+)\s*s(?:econds?)?'\s*\))?$",
+    re.IGNORECASE,
+)
+_CLOSE = re.compile(r"^CLOSE\s+(?P<name>\"[^\"]+\"|\w+)$", re.IGNORECASE)
+_COPY = re.compile(
+    r"^COPY\s+(?:\((?P<query>.*)\)|(?P<table>[\w.\"]+))\s+TO\s+STDOUT(?P<options>.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+#: a parameter that is a number of rows
+LIMIT = -1
+#: what is quoted or a comment, and parameters
+_LEXEME = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$(\d{1,5})\b""", re.DOTALL)
+_NAMED = re.compile(r":p(\d{1,5})\b")
+#: SHOW of KSQL; any other word is one of PostgreSQL's settings
+_LISTS = frozenset(
+    (
+        "streams",
+        "tables",
+        "topics",
+        "queries",
+        "functions",
+        "properties",
+        "types",
+        "variables",
+        "connectors",
+        "all",
+    )
+)
+
+
+class Kind(Enum):
+    """What becomes of a statement."""
+
+    EMPTY = auto()
+    #: a SELECT or PRINT for the engine
+    QUERY = auto()
+    #: any other statement for the engine
+    STATEMENT = auto()
+    #: a query for the catalog, or one without relations
+    CATALOG = auto()
+    #: transactions and settings, of this connection
+    LOCAL = auto()
+    SHOW = auto()
+    DECLARE = auto()
+    FETCH = auto()
+    CLOSE = auto()
+    COPY = auto()
+
+
+@dataclass(frozen=True)
+class PgStatement:
+    """A statement of a client.
+
+    Args:
+        text: in KSQL for the engine, else as it came.
+        tag: the words that say what it was, once it is done.
+        parameters: the numbers of the client's parameters in the text, ``$1``, which it has as ``:p1``.
+        is_moved: whether places in the text are no longer those of the client's text.
+        details: named parts of it.
+        tree: of a query for the catalog.
+    """
+
+    kind: Kind
+    text: str
+    tag: str = ""
+    parameters: tuple[int, ...] = ()
+    is_moved: bool = False
+    details: dict[str, Any] = field(default_factory=dict)
+    tree: exp.Expr | None = None
+
+
+def shown_name(name: str) -> str:
+    """A name of ours as PostgreSQL's clients see it; the same function leads back.
+
+    >>> [shown_name(name) for name in ("RIDES", "rides", "Rides")]
+    ['rides', 'RIDES', 'Rides']
+    """
+    if name == name.upper():
+        return name.lower()
+    return name.upper() if name == name.lower() else name
+
+
+def split(text: str) -> list[str]:
+    """The statements of a text, without the ``;`` between them and what is empty.
+
+    >>> split("SELECT ';' ; -- nothing; \\n SHOW x;")
+    ["SELECT ';'", 'SHOW x']
+    """
+    found = _tokens(text)
+    if found is None:
+        return [text.strip().rstrip(";").strip()] if text.strip().strip(";") else []
+    pieces, first = [], None
+    for token in found:
+        if token.token_type == TokenType.SEMICOLON:
+            if first is not None:
+                pieces.append(text[first : token.start].rstrip())
+            first = None
+        elif first is None:
+            first = token.start
+    if first is not None:
+        pieces.append(text[first : found[-1].end + 1])
+    return pieces
+
+
+def statement_of(text: str) -> PgStatement:
+    """What a statement is.
+
+    Args:
+        text: one statement.
+    """
+    text = _named(text.strip().rstrip(";").strip())
+    word = text.split(None, 1)[0].upper() if text else ""
+    if not word:
+        return PgStatement(Kind.EMPTY, "")
+    for kind, pattern in (
+        (Kind.DECLARE, _DECLARE),
+        (Kind.FETCH, _FETCH),
+        (Kind.CLOSE, _CLOSE),
+        (Kind.COPY, _COPY),
+    ):
+        if (found := pattern.match(text)) is not None:
+            details = found.groupdict()
+            details["name"] = _cursor(details.get("name") or "")
+            return PgStatement(kind, text, kind.name, details=details)
+    if _LOCAL.match(text) and not _PROPERTY.match(text):
+        return PgStatement(Kind.LOCAL, text, _local_tag(word))
+    if (found := _SHOW.match(text)) is not None and found["name"].lower() not in _LISTS:
+        return PgStatement(Kind.SHOW, text, "SHOW", details={"name": _setting(found["name"])})
+    if word in ("SELECT", "WITH", "VALUES", "TABLE", "("):
+        tree = None if _PUSH.search(text) else _parsed(text)
+        if _is_catalogs(text, tree):
+            return PgStatement(Kind.CATALOG, text, "SELECT", tree=tree)
+        return _ksql(Kind.QUERY, text, tree, "SELECT")
+    if word == "PRINT":
+        return _ksql(Kind.QUERY, text, None, "SELECT")
+    return _ksql(Kind.STATEMENT, text, None, _tag(text))
+
+
+def _is_catalogs(text: str, tree: exp.Expr | None) -> bool:
+    """Whether a query is about what there is, or about nothing: the catalog answers it."""
+    if tree is None:
+        return _CATALOG.search(text) is not None and _PUSH.search(text) is None
+    own = {cte.alias_or_name.lower() for cte in tree.find_all(exp.CTE)}
+    tables = [table for table in tree.find_all(exp.Table) if table.name and table.name.lower() not in own]
+    if not tables:
+        return True
+    return any(
+        table.db.lower() in ("pg_catalog", "information_schema")
+        or (not table.db and table.name.startswith("pg_"))
+        for table in tables
+    )
+
+
+def _ours(identifier: exp.Expr) -> str:
+    """The name of ours that an identifier of PostgreSQL's stands for."""
+    name = str(identifier.name)
+    return shown_name(name) if identifier.args.get("quoted") else name.upper()
+
+
+def _ksql(kind: Kind, text: str, tree: exp.Expr | None, tag: str) -> PgStatement:
+    is_moved = False
+    push = _PUSH.search(text)
+    body, end = (text[: push.start()], text[push.start() :]) if push else (text, "")
+    if _needs_tree(body):
+        parsed = tree if tree is not None else _parsed(body)
+        if parsed is not None:
+            body, is_moved = parsed.transform(_spelt).sql(), True
+    parameters = tuple(sorted({int(number) for number in _NAMED.findall(body)}))
+    return PgStatement(kind, _renamed(body) + end + ";", tag, parameters, is_moved or bool(parameters))
+
+
+def _needs_tree(text: str) -> bool:
+    found = _tokens(text) or []
+    kinds = {token.token_type for token in found}
+    return bool(kinds & {TokenType.DCOLON, TokenType.ILIKE}) or any(
+        token.text.lower() in ("now", "current_timestamp") for token in found
+    )
+
+
+_TYPES = {
+    exp.DType.TEXT: exp.DType.VARCHAR, exp.DType.SMALLINT: exp.DType.INT, exp.DType.FLOAT: exp.DType.DOUBLE,
+    exp.DType.TIMESTAMPTZ: exp.DType.TIMESTAMP, exp.DType.NAME: exp.DType.VARCHAR,
+}  # fmt: skip
+
+
+def _spelt(node: exp.Expr) -> exp.Expr:
+    """A part of a query as KSQL spells it."""
+    match node:
+        case exp.DataType() if node.this in _TYPES:
+            return exp.DataType(this=_TYPES[node.this])
+        case exp.DataType() if node.this == exp.DType.VARCHAR:
+            return exp.DataType(this=exp.DType.VARCHAR)
+        case exp.Cast(this=exp.Placeholder() as parameter):
+            return parameter  # its value has a type
+        case exp.ILike():
+            sides = (exp.Anonymous(this="LCASE", expressions=[side]) for side in (node.this, node.expression))
+            return exp.Like(this=next(sides), expression=next(sides))
+        case exp.CurrentTimestamp():
+            now = exp.Anonymous(this="UNIX_TIMESTAMP", expressions=[])
+            return exp.Anonymous(this="FROM_UNIXTIME", expressions=[now])
+    return node
+
+
+def _renamed(text: str) -> str:
+    """A text with names as KSQL writes them. If no name grows, places in it stay the same."""
+    found = _tokens(text)
+    if found is None:
+        return text
+    parts: list[str] = []
+    at = 0
+    before = None
+    for token, following in zip(found, [*found[1:], None], strict=True):
+        start, end = token.start, token.end + 1
+        if start < at:  # it belongs to what has been written
+            continue
+        is_quoted = token.token_type == TokenType.IDENTIFIER and text[start] == '"'
+        is_schema = token.text.lower() in (SCHEMA, DATABASE) and before != TokenType.DOT
+        before = token.token_type
+        written = None
+        if following is not None and following.token_type == TokenType.DOT and is_schema:
+            end = following.end + 1
+            written = ""
+            before = None
+        elif is_quoted:
+            written = _written(token.text)
+        if written is not None:
+            parts += [text[at:start], written.ljust(end - start)]
+            at = end
+    return "".join([*parts, text[at:]])
+
+
+def _written(name: str) -> str:
+    """A quoted name as KSQL writes it."""
+    ours = shown_name(name)
+    if re.fullmatch(r"[A-Z_][A-Z0-9_]*", ours) and ours not in RESERVED:
+        return ours
+    return "`" + ours.replace("`", "``") + "`"
+
+
+def _tokens(text: str) -> list[Token] | None:
+    try:
+        return list(Postgres().tokenize(text))
+    except SqlglotError:
+        return None
+
+
+def _parsed(text: str) -> exp.Expr | None:
+    import sqlglot
+
+    try:
+        found = sqlglot.parse_one(text, read="postgres")
+    except (SqlglotError, RecursionError):
+        return None
+    return found if isinstance(found, exp.Expr) else None
+
+
+def _cursor(name: str) -> str:
+    return name[1:-1] if name.startswith('"') else name.lower()
+
+
+def _setting(name: str) -> str:
+    short = " ".join(name.lower().split())
+    return {"transaction isolation level": "transaction_isolation", "time zone": "timezone"}.get(short, short)
+
+
+def _local_tag(word: str) -> str:
+    return {"START": "BEGIN", "END": "COMMIT", "ABORT": "ROLLBACK"}.get(word, word)
+
+
+def _tag(text: str) -> str:
+    words = text.upper().split()
+    if words[0] == "INSERT":
+        return "INSERT 0 1"
+    if words[0] in ("CREATE", "DROP", "ALTER"):
+        return " ".join(
+            [words[0], *[word for word in words[1:6] if word in ("STREAM", "TABLE", "CONNECTOR", "TYPE")][:1]]
+        )
+    return words[0]
+
+
+# ---- parameters ------------------------------------------------------------------------------------------
+
+
+def parameter_count(text: str) -> int:
+    """The highest number of a parameter in a text."""
+    return max((int(number) for number in _LEXEME.findall(text) if number), default=0)
+
+
+def _named(text: str) -> str:
+    """A text with ``:p1`` for ``$1``, which sqlglot takes for the beginning of a quoted text."""
+    return _LEXEME.sub(lambda found: f":p{found[1]}" if found[1] else found[0], text)
+
+
+def parameter_name(number: int) -> str:
+    """What a parameter is called in KSQL's text."""
+    return f"p{number}"
+
+
+def parameter_number(node: exp.Expr) -> int | None:
+    """The number of a parameter in a tree; None: it is something else."""
+    if isinstance(node, exp.Placeholder) and (found := _NAMED.fullmatch(f":{node.name}")):
+        return int(found[1])
+    return None
+
+
+def parameter_columns(text: str) -> dict[int, str | int]:
+    """What parameters are compared with or inserted into: number -> the column, by name or by place from 0;
+    or LIMIT.
+    """
+    tree = _query(text)
+    found: dict[int, str | int] = {}
+    for parameter in tree.find_all(exp.Placeholder) if tree is not None else ():
+        number = parameter_number(parameter)
+        inner: exp.Expr = parameter
+        parent = parameter.parent
+        while isinstance(parent, (exp.Cast, exp.Paren)):
+            inner, parent = parent, parent.parent
+        if number is None:
+            continue
+        if isinstance(parent, (exp.Limit, exp.Offset)):
+            found[number] = LIMIT
+        elif isinstance(parent, exp.Tuple) and isinstance(tree, exp.Insert):
+            place = parent.expressions.index(inner)
+            listed = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
+            found[number] = _ours(listed[place]) if place < len(listed) else place
+        elif isinstance(parent, (exp.Binary, exp.Between, exp.In)):
+            sides = [parent.this, *parent.args.values()]
+            column = next((side for side in sides if isinstance(side, exp.Column)), None)
+            if column is not None:
+                found[number] = _ours(column.this)
+    return found
+
+
+def sources_of(text: str) -> Collection[str]:
+    """The sources that a statement names, by names of ours."""
+    tree = _query(text)
+    return [] if tree is None else [_ours(table.this) for table in tree.find_all(exp.Table) if table.name]
+
+
+def _query(text: str) -> exp.Expr | None:
+    """A SELECT or INSERT as a tree; None for others."""
+    if (declared := _DECLARE.match(text)) is not None:
+        text = declared["query"]
+    if not re.match(r"\s*(SELECT|WITH|INSERT)\b", text, re.IGNORECASE):
+        return None
+    text = _named(text)
+    push = _PUSH.search(text)
+    return _parsed(text[: push.start()] if push else text)
+
+
+# ---- errors ----------------------------------------------------------------------------------------------
+
+_STATES = {
+    "SYNTAX": "42601", "SOURCE_UNKNOWN": "42P01", "COLUMN_UNKNOWN": "42703", "FUNCTION_UNKNOWN": "42883",
+    "FORBIDDEN": "42501", "NOT_READY": "57P03", "STOPPED": "57P01", "STATEMENT_TIMEOUT": "57014",
+    "STATEMENT_CANCELLED": "57014", "SOURCE_EXISTS": "42P07",
+}  # fmt: skip
+
+
+#: a syntax error: its place, what is wrong, and the line with the caret
+_SYNTAX = re.compile(r"^line (\d+):(\d+): (.*?)(?:\n  [^\n]*\n *\^+)?$", re.DOTALL)
+
+
+def error_fields(error: KsqlError, statement: PgStatement | None) -> dict[str, str]:
+    """An error as the fields of an ErrorResponse, with its place in the client's text."""
+    state = _STATES.get(error.condition, "42000" if error.code // 100 in (400, 404) else "XX000")
+    fields = {"S": "ERROR", "V": "ERROR", "C": state, "M": error.again().message}
+    at = error.position
+    if error.condition == "SYNTAX" and (found := _SYNTAX.match(fields["M"])) is not None:
+        at = Position(int(found[1]), int(found[2]), 1)
+        fields["M"] = found[3]
+    if at is not None and statement is not None and not statement.is_moved:
+        lines = statement.text.split("\n")
+        before = sum(len(line) + 1 for line in lines[: at.line - 1])
+        fields["P"] = str(before + at.column)
+    return fields

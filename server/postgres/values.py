@@ -1,0 +1,260 @@
+"""Values of results and parameters in PostgreSQL's types, as text and in binary."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from ksql_spark.entities.schemas import SchemaInfo
+from ksql_spark.server.streaming.responses import encode
+
+#: PostgreSQL counts days and microseconds from here
+_EPOCH = datetime.date(2000, 1, 1)
+_EPOCH_TIME = datetime.datetime(2000, 1, 1)
+_MICROSECOND = datetime.timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
+class PgType:
+    """A type of PostgreSQL.
+
+    Args:
+        oid: its number in pg_type.
+        name: its name in pg_type.
+        size: bytes of a value; -1: they differ.
+        shown: its name in SQL.
+        element: of an array.
+        text: a value as text; values are those of the REST API's rows.
+        binary: a value in binary.
+    """
+
+    oid: int
+    name: str
+    size: int
+    shown: str
+    text: Callable[[Any], bytes]
+    binary: Callable[[Any], bytes]
+    element: PgType | None = None
+
+
+def _plain(value: Any) -> bytes:
+    return str(value).encode(errors="replace")
+
+
+def _bool(value: Any) -> bytes:
+    return b"t" if value else b"f"
+
+
+def _bytes(value: Any) -> bytes:
+    return base64.b64decode(value)
+
+
+def _date_binary(value: str) -> bytes:
+    return struct.pack("!i", (datetime.date.fromisoformat(value) - _EPOCH).days)
+
+
+def _time_binary(value: str) -> bytes:
+    time = datetime.time.fromisoformat(value)
+    seconds = time.hour * 3600 + time.minute * 60 + time.second
+    return struct.pack("!q", seconds * 1_000_000 + time.microsecond)
+
+
+def _timestamp_binary(value: str) -> bytes:
+    passed = datetime.datetime.fromisoformat(value) - _EPOCH_TIME
+    return struct.pack("!q", passed // _MICROSECOND)
+
+
+def _numeric_binary(value: Any) -> bytes:
+    """NUMERIC: digits to base 10,000, the weight of the first one, the sign, and digits after the point."""
+    number = Decimal(str(value))
+    sign, digits, exponent = number.as_tuple()
+    assert isinstance(exponent, int), "DECIMAL has no NaN"
+    scale = max(0, -exponent)
+    text = "".join(map(str, digits)) + "0" * max(0, exponent)
+    whole, after = (text[:-scale], text[-scale:]) if scale else (text, "")
+    whole, after = whole.rjust(scale and 1, "0"), after.rjust(scale, "0")
+    whole = whole.rjust(-(-len(whole) // 4) * 4, "0")
+    after = after.ljust(-(-len(after) // 4) * 4, "0")
+    groups = [int((whole + after)[at : at + 4]) for at in range(0, len(whole) + len(after), 4)]
+    weight = len(whole) // 4 - 1
+    while groups and groups[0] == 0:
+        del groups[0]
+        weight -= 1
+    while groups and groups[-1] == 0:
+        del groups[-1]
+    head = struct.pack("!HhHH", len(groups), weight if groups else 0, 0x4000 if sign else 0, scale)
+    return head + b"".join(struct.pack("!H", group) for group in groups)
+
+
+def _float_text(value: Any) -> bytes:
+    return str(value).encode()
+
+
+BOOL = PgType(16, "bool", 1, "boolean", _bool, lambda value: b"\x01" if value else b"\x00")
+BYTEA = PgType(17, "bytea", -1, "bytea", lambda value: b"\\x" + _bytes(value).hex().encode(), _bytes)
+INT8 = PgType(20, "int8", 8, "bigint", _plain, lambda value: struct.pack("!q", int(value)))
+INT4 = PgType(23, "int4", 4, "integer", _plain, lambda value: struct.pack("!i", int(value)))
+TEXT = PgType(25, "text", -1, "text", _plain, _plain)
+JSON = PgType(114, "json", -1, "json", encode, encode)
+FLOAT8 = PgType(
+    701, "float8", 8, "double precision", _float_text, lambda value: struct.pack("!d", float(value))
+)
+DATE = PgType(1082, "date", 4, "date", _plain, _date_binary)
+TIME = PgType(1083, "time", 8, "time without time zone", _plain, _time_binary)
+TIMESTAMP = PgType(
+    1114,
+    "timestamp",
+    8,
+    "timestamp without time zone",
+    lambda value: value.replace("T", " ").encode(),
+    _timestamp_binary,
+)
+NUMERIC = PgType(1700, "numeric", -1, "numeric", lambda value: f"{value:f}".encode(), _numeric_binary)
+
+_PRIMITIVES = {
+    "BOOLEAN": BOOL, "INTEGER": INT4, "BIGINT": INT8, "DOUBLE": FLOAT8, "STRING": TEXT, "BYTES": BYTEA,
+    "DATE": DATE, "TIME": TIME, "TIMESTAMP": TIMESTAMP, "DECIMAL": NUMERIC,
+}  # fmt: skip
+
+
+def _array_text(element: PgType) -> Callable[[Any], bytes]:
+    def text(values: Sequence[Any]) -> bytes:
+        return b"{" + b",".join(one(value) for value in values) + b"}"
+
+    def one(value: Any) -> bytes:
+        if value is None:
+            return b"NULL"
+        shown = element.text(value).replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+        return b'"' + shown + b'"'
+
+    return text
+
+
+def _array_binary(element: PgType) -> Callable[[Any], bytes]:
+    def binary(values: Sequence[Any]) -> bytes:
+        has_null = any(value is None for value in values)
+        head = struct.pack("!iii", 1 if values else 0, int(has_null), element.oid)
+        if not values:
+            return head
+        parts = [head, struct.pack("!ii", len(values), 1)]
+        for value in values:
+            if value is None:
+                parts.append(struct.pack("!i", -1))
+            else:
+                made = element.binary(value)
+                parts += [struct.pack("!i", len(made)), made]
+        return b"".join(parts)
+
+    return binary
+
+
+def _array(oid: int, element: PgType) -> PgType:
+    return PgType(
+        oid,
+        f"_{element.name}",
+        -1,
+        f"{element.shown}[]",
+        _array_text(element),
+        _array_binary(element),
+        element,
+    )
+
+
+_ARRAYS = {
+    element: _array(oid, element)
+    for oid, element in (
+        (1000, BOOL), (1001, BYTEA), (1016, INT8), (1007, INT4), (1009, TEXT), (1022, FLOAT8), (1182, DATE),
+        (1183, TIME), (1115, TIMESTAMP), (1231, NUMERIC),
+    )
+}  # fmt: skip
+
+
+def array_of(element: PgType) -> PgType:
+    """The type of arrays of a type."""
+    return _ARRAYS[element]
+
+
+#: every type that results have
+TYPES = (*_PRIMITIVES.values(), JSON, *_ARRAYS.values())
+
+
+def type_of(schema: SchemaInfo) -> PgType:
+    """The type that a column of a result gets: lists of simple values are arrays, STRUCT and MAP are JSON."""
+    if schema.type == "ARRAY":
+        element = schema.member_schema
+        return _ARRAYS.get(type_of(element), JSON) if element is not None else JSON
+    return _PRIMITIVES.get(schema.type, JSON)
+
+
+# ---- parameters ------------------------------------------------------------------------------------------
+
+
+def _time_of(raw: bytes) -> str:
+    return (_EPOCH_TIME + datetime.timedelta(microseconds=struct.unpack("!q", raw)[0])).isoformat()
+
+
+def _numeric_of(raw: bytes) -> Decimal:
+    count, weight, sign, scale = struct.unpack_from("!HhHH", raw)
+    groups = struct.unpack_from(f"!{count}H", raw, 8)
+    parts = (Decimal(group).scaleb(4 * (weight - at)) for at, group in enumerate(groups))
+    total: Decimal = round(sum(parts, Decimal(0)), scale)
+    return -total if sign == 0x4000 else total
+
+
+_BINARY: dict[int, Callable[[bytes], Any]] = {
+    16: lambda raw: raw != b"\x00",
+    20: lambda raw: struct.unpack("!q", raw)[0],
+    21: lambda raw: struct.unpack("!h", raw)[0],
+    23: lambda raw: struct.unpack("!i", raw)[0],
+    26: lambda raw: struct.unpack("!I", raw)[0],
+    700: lambda raw: struct.unpack("!f", raw)[0],
+    701: lambda raw: struct.unpack("!d", raw)[0],
+    1082: lambda raw: (_EPOCH + datetime.timedelta(days=struct.unpack("!i", raw)[0])).isoformat(),
+    1083: lambda raw: (
+        (datetime.datetime.min + datetime.timedelta(microseconds=struct.unpack("!q", raw)[0]))
+        .time()
+        .isoformat()
+    ),
+    1114: _time_of,
+    1184: _time_of,
+    1700: _numeric_of,
+    17: lambda raw: base64.b64encode(raw).decode(),
+}
+_NUMBERS = {20: int, 21: int, 23: int, 26: int, 700: float, 701: float, 1700: Decimal}
+
+
+def parameter(raw: bytes | None, oid: int, is_binary: bool) -> Any:
+    """The value of a parameter: None, a bool, a number or a text.
+
+    Raises:
+        ValueError: it is not of the type.
+    """
+    if raw is None:
+        return None
+    if is_binary:
+        try:
+            return _BINARY.get(oid, bytes.decode)(raw)
+        except (struct.error, OverflowError) as error:
+            raise ValueError(f"{raw!r} is no binary value of the type {oid}: {error}") from error
+    text = raw.decode()
+    if oid == BOOL.oid:
+        return text.lower() in ("t", "true", "1", "on", "yes", "y")
+    if oid in _NUMBERS:
+        try:
+            return _NUMBERS[oid](text)
+        except ArithmeticError as error:
+            raise ValueError(f"{text!r} is not a number") from error
+    if oid == BYTEA.oid and text.startswith("\\x"):
+        return base64.b64encode(bytes.fromhex(text[2:])).decode()
+    return text
+
+
+def json_text(value: Any) -> str:
+    """A member of an answer as a cell of text."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,417 @@
+"""PostgreSQL's protocol, as psycopg, asyncpg, SQLAlchemy and psql (where it is) use it."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import psycopg
+import pytest
+import sqlalchemy
+from fake_engine import FakeEngine, FakeStream
+
+from ksql_spark.config import Config
+from ksql_spark.engine import Request, ResultColumn, Row
+from ksql_spark.security.authorization import ALL_RIGHTS, Rights
+from ksql_spark.server.host import Host
+from ksql_spark.server.postgres import statements
+from ksql_spark.server.postgres.listener import PostgresListener
+from ksql_spark.server.postgres.statements import Kind, statement_of
+from ksql_spark.server.security.access import Logins
+from ksql_spark.server.security.authentication import Authenticator
+from ksql_spark.server.security.passwords import hash_password
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Field,
+    Struct,
+)
+from ksql_spark.types import (
+    Decimal as DecimalType,
+)
+from tests.certificates import make
+
+SOON_S = 20
+COLUMNS = [
+    ResultColumn.of(name, type_)
+    for name, type_ in {
+        "B": BOOLEAN,
+        "I": INTEGER,
+        "L": BIGINT,
+        "F": DOUBLE,
+        "S": STRING,
+        "D": DATE,
+        "T": TIME,
+        "TS": TIMESTAMP,
+        "N": DecimalType(12, 4),
+        "RAW": BYTES,
+        "A": Array(STRING),
+        "NUMBERS": Array(BIGINT),
+        "WHO": Struct((Field("NAME", STRING),)),
+        "Mixed": STRING,
+    }.items()
+]
+VALUES: list[Any] = [
+    True, -7, 2**62, -1.5, "it's \t\\ \n", "1969-12-31", "23:59:59.999", "1999-12-31T23:59:59.999",
+    Decimal("-12345.0600"), "SGk=", ["a", 'b"c\\', None], [1, -2], {"NAME": "Ann"}, "x",
+]  # fmt: skip
+EXPECTED = (
+    True, -7, 2**62, -1.5, "it's \t\\ \n", datetime.date(1969, 12, 31), datetime.time(23, 59, 59, 999_000),
+    datetime.datetime(1999, 12, 31, 23, 59, 59, 999_000), Decimal("-12345.0600"), b"Hi", ["a", 'b"c\\', None],
+    [1, -2], {"NAME": "Ann"}, "x",
+)  # fmt: skip
+
+
+class PgEngine(FakeEngine):
+    """Its queries return ``stream()``; parameters are kept."""
+
+    stream: Callable[[], FakeStream] = staticmethod(
+        lambda: FakeStream("PULL", COLUMNS, [Row(VALUES), Row([None] * len(COLUMNS))])
+    )
+
+    def query(self, request: Request) -> FakeStream:
+        """As Engine.query."""
+        self.requests.append(request)
+        if "NOWHERE" in request.text:
+            self._one(request.text)
+        self.streams.append(stream := self.stream())
+        return stream
+
+
+class Port:
+    """A port for PostgreSQL's clients, served in a thread."""
+
+    def __init__(
+        self, engine: PgEngine, config: Config | None = None, tls: ssl.SSLContext | None = None
+    ) -> None:
+        self.engine = engine
+        self.host = Host()
+        self.host.engine = engine
+        self._sock = socket.create_server(("127.0.0.1", 0))
+        self.port = self._sock.getsockname()[1]
+        self._loop = asyncio.new_event_loop()
+        logins = Logins(Authenticator(config or Config({})))
+        self._listener = PostgresListener(self.host, logins, self._sock, tls, 50)
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    def __enter__(self) -> Port:
+        self._thread.start()
+        self._run(self._listener.start())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._run(self._listener.stop())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(SOON_S)
+        self._loop.close()
+        self.host.release_threads()
+
+    def _run(self, work: Any) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(SOON_S)
+
+    def connect(self, **options: Any) -> psycopg.Connection[Any]:
+        settings = {"user": "ada", "dbname": "ksql", "connect_timeout": SOON_S, "autocommit": True} | options
+        return psycopg.connect(host="127.0.0.1", port=self.port, **settings)
+
+
+@pytest.fixture
+def engine() -> PgEngine:
+    return PgEngine()
+
+
+@pytest.fixture
+def port(engine: PgEngine) -> Iterator[Port]:
+    with Port(engine) as running:
+        yield running
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_every_type_and_null(port: Port, binary: bool) -> None:
+    with port.connect() as connection, connection.cursor(binary=binary) as cursor:
+        cursor.execute("SELECT * FROM rides")
+        assert [column.name for column in cursor.description or ()][-2:] == ["who", "Mixed"]
+        assert cursor.fetchall() == [EXPECTED, (None,) * len(COLUMNS)]
+        assert cursor.statusmessage == "SELECT 2"
+    assert port.engine.requests[-1].rights == ALL_RIGHTS
+
+
+def test_asyncpg_reads_in_binary(port: Port) -> None:
+    async def read() -> list[Any]:
+        connection = await asyncpg.connect(host="127.0.0.1", port=port.port, user="ada", database="ksql")
+        try:
+            assert await connection.fetchval("SELECT 1") == 1
+            tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = $1 ORDER BY 1"
+            return [row[0] for row in await connection.fetch(tables, "public")]
+        finally:
+            await connection.close()
+
+    assert asyncio.run(read()) == ["rides", "zones"]
+
+
+def test_parameters_have_the_types_of_their_columns(port: Port) -> None:
+    with port.connect() as connection:
+        connection.execute("SELECT * FROM rides WHERE vendorid = %s AND zone IN (%s, %s)", (7, "a", "it's"))
+        request = port.engine.requests[-1]
+        assert request.text == "SELECT * FROM rides WHERE vendorid = :p1 AND zone IN (:p2, :p3);"
+        assert request.parameters == {"p1": 7, "p2": "a", "p3": "it's"}
+        # its type is not said by the client
+        connection.execute("SELECT * FROM rides WHERE vendorid = %s", ("7",))
+        assert port.engine.requests[-1].parameters == {"p1": 7}
+        with pytest.raises(psycopg.errors.InvalidTextRepresentation):
+            connection.execute("SELECT * FROM rides WHERE vendorid = %s", ("seven",))
+
+
+def test_statements_and_what_they_say(port: Port) -> None:
+    said: list[str | None] = []
+    with port.connect() as connection:
+        connection.add_notice_handler(lambda notice: said.append(notice.message_primary))
+        assert (
+            connection.execute("CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = 's')").statusmessage
+            == "CREATE STREAM"
+        )
+        assert said == ["Stream created"]
+        rows = connection.execute("SHOW STREAMS")
+        assert [column.name for column in rows.description or ()][:2] == ["type", "name"]
+        assert rows.fetchone()[:2] == ("STREAM", "RIDES")  # type: ignore[index]
+        assert connection.execute("EXPLAIN SELECT * FROM rides").fetchall() == [("a plan",)]
+
+
+def test_properties_of_the_connection(port: Port) -> None:
+    with port.connect(options="-c auto.offset.reset=earliest") as connection:
+        connection.execute("SELECT * FROM rides EMIT CHANGES LIMIT 1")
+        assert port.engine.requests[-1].properties == {"auto.offset.reset": "earliest"}
+        connection.execute("SET application_name = 'me'")
+        assert connection.execute("SHOW application_name").fetchone() == ("me",)
+        connection.execute("UNSET 'auto.offset.reset'")
+        connection.execute("SELECT * FROM rides")
+        assert port.engine.requests[-1].properties == {}
+
+
+def test_an_error_has_its_place_and_the_connection_goes_on(port: Port) -> None:
+    with port.connect() as connection:
+        with pytest.raises(psycopg.errors.UndefinedTable) as caught:
+            connection.execute("SELECT *\n  FROM NOWHERE")
+        assert caught.value.diag.statement_position == "17"
+        assert caught.value.diag.message_primary == "Source does not exist: NOWHERE."
+        with pytest.raises(psycopg.errors.InternalError_, match="server's log"):
+            connection.execute("CREATE STREAM BOOM")
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_push_query_streams_and_is_cancelled(port: Port) -> None:
+    engine = port.engine
+    columns = [ResultColumn.of("A", BIGINT)]
+    engine.stream = lambda: FakeStream("PUSH", columns, [Row([1]), Row([2])], ends=False)
+    with port.connect() as connection:
+        rows = connection.cursor().stream("SELECT a FROM rides EMIT CHANGES")
+        assert [next(rows), next(rows)] == [(1,), (2,)]
+        connection.cancel_safe()
+        with pytest.raises(psycopg.errors.QueryCanceled):
+            next(rows)
+        assert engine.streams[-1].closed.wait(SOON_S)
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_client_that_leaves_ends_its_query(port: Port) -> None:
+    engine = port.engine
+    engine.stream = lambda: FakeStream("PUSH", [ResultColumn.of("A", BIGINT)], [Row([1])], ends=False)
+    connection = port.connect()
+    rows = connection.cursor().stream("SELECT a FROM rides EMIT CHANGES")
+    assert next(rows) == (1,)
+    os.close(connection.fileno())
+    assert engine.streams[-1].closed.wait(SOON_S)
+
+
+def test_a_cursor_over_a_push_query(port: Port) -> None:
+    engine = port.engine
+    columns = [ResultColumn.of("A", BIGINT)]
+    engine.stream = lambda: FakeStream("PUSH", columns, [Row([n]) for n in range(5)], ends=False)
+    with port.connect() as connection, connection.transaction():
+        with psycopg.ServerCursor(connection, "mine") as cursor:
+            cursor.execute("SELECT a FROM rides EMIT CHANGES")
+            assert cursor.fetchmany(2) == [(0,), (1,)]
+            assert cursor.fetchone() == (2,)
+        connection.execute("DECLARE c CURSOR FOR SELECT a FROM rides EMIT CHANGES")
+        found = connection.execute("FETCH 100 FROM c WITH (timeout = '0.5s')").fetchall()
+        assert found == [(n,) for n in range(5)]
+    assert engine.streams[-1].closed.wait(SOON_S)
+
+
+def test_rows_in_parts(port: Port) -> None:
+    """Execute with a maximum, as JDBC's fetch size does."""
+    port.engine.stream = lambda: FakeStream(
+        "PULL", [ResultColumn.of("A", BIGINT)], [Row([n]) for n in range(5)]
+    )
+
+    async def read() -> list[int]:
+        connection = await asyncpg.connect(host="127.0.0.1", port=port.port, user="ada", database="ksql")
+        try:
+            async with connection.transaction():
+                statement = await connection.prepare(
+                    "SELECT a FROM pg_am UNION ALL SELECT 2 UNION ALL SELECT 3"
+                )
+                cursor = await statement.cursor()
+                return [len(await cursor.fetch(2)), len(await cursor.fetch(2)), len(await cursor.fetch(2))]
+        finally:
+            await connection.close()
+
+    assert asyncio.run(read()) == [2, 1, 0]
+
+
+def test_copy(port: Port) -> None:
+    columns = [ResultColumn.of("A", STRING), ResultColumn.of("B", BIGINT)]
+    port.engine.stream = lambda: FakeStream(
+        "PULL", columns, [Row(["x\ty", 1]), Row([None, 2]), Row(['"', None])]
+    )
+    with port.connect() as connection, connection.cursor() as cursor:
+        with cursor.copy("COPY (SELECT * FROM rides) TO STDOUT") as copied:
+            assert b"".join(map(bytes, copied)) == b'x\\ty\t1\n\\N\t2\n"\t\\N\n'
+        with cursor.copy("COPY rides TO STDOUT (FORMAT CSV, HEADER)") as copied:
+            assert b"".join(map(bytes, copied)) == b'a,b\nx\ty,1\n,2\n"""",\n'
+
+
+def test_reflection(port: Port) -> None:
+    made = sqlalchemy.create_engine(f"postgresql+psycopg://ada@127.0.0.1:{port.port}/ksql")
+    inspector = sqlalchemy.inspect(made)
+    assert inspector.get_table_names() == ["zones"] and inspector.get_view_names() == ["rides"]
+    assert inspector.get_pk_constraint("zones")["constrained_columns"] == ["vendorid"]
+    assert [str(column["type"]) for column in inspector.get_columns("zones")] == [
+        "INTEGER",
+        "NUMERIC(8, 2)",
+        "TEXT",
+    ]
+    table = sqlalchemy.Table("zones", sqlalchemy.MetaData(), autoload_with=made)
+    query = sqlalchemy.select(table.c.zone).where(table.c.vendorid == 3).limit(2)
+    with made.connect() as connection:
+        connection.execute(query)
+    text = port.engine.requests[-1].text
+    assert "WHERE zones.vendorid = :p1" in text and "LIMIT :p2" in text and "CAST" not in text
+    assert port.engine.requests[-1].parameters == {"p1": 3, "p2": 2}
+    made.dispose()
+
+
+@pytest.mark.skipif(shutil.which("psql") is None, reason="psql is not installed")
+def test_psql(port: Port) -> None:
+    commands = ["\\d", "\\d zones", "\\dt", "\\dn", "\\df", "\\du", "\\l", "SELECT zone FROM NOWHERE"]
+    options = [part for command in commands for part in ("-c", command)]
+    url = f"postgresql://ada@127.0.0.1:{port.port}/ksql"
+    done = subprocess.run(["psql", "-X", url, *options], capture_output=True, text=True, timeout=60)
+    assert "public | rides | view" in done.stdout and "fare_amount | numeric(8,2)" in done.stdout
+    assert '"zones_pkey" PRIMARY KEY, btree (vendorid)' in done.stdout
+    assert done.stderr.splitlines()[:2] == [
+        "ERROR:  Source does not exist: NOWHERE.",
+        "LINE 1: SELECT zone FROM NOWHERE",
+    ]
+
+
+def test_what_the_catalog_does_not_know_is_empty(port: Port) -> None:
+    with port.connect() as connection:
+        assert connection.execute("SELECT * FROM pg_catalog.pg_nothing_like_it").fetchall() == []
+        odd = "SELECT a.odd, pg_odd(a.oid) AS b FROM pg_class a JOIN pg_odder o ON o.x = a.oid"
+        cursor = connection.execute(odd)
+        assert [column.name for column in cursor.description or ()] == [
+            "odd",
+            "b",
+        ] and cursor.fetchall() == []
+        broken = "SELECT relname FROM pg_class WHERE relname = ANY(ARRAY[1,2]::bogus[3:4])"
+        assert connection.execute(broken).fetchall() == []
+
+
+@pytest.fixture
+def secured(tmp_path: Path) -> Config:
+    users = tmp_path / "users"
+    users.write_text(f"rita:{hash_password('secret')}:reader:orders_*\n", encoding="utf-8")
+    return Config({"ksql.server.auth.users.file": str(users)})
+
+
+def test_users_and_their_rights(engine: PgEngine, secured: Config) -> None:
+    with Port(engine, secured) as port:
+        with port.connect(user="rita", password="secret") as connection:
+            connection.execute("SELECT * FROM rides")
+        assert engine.requests[-1].rights == Rights.of(["reader:orders_*"])
+        for password in ("wrong", None):
+            with pytest.raises(psycopg.OperationalError, match=r"wrong|password"):
+                port.connect(user="rita", password=password)
+
+
+def test_tls(engine: PgEngine, tmp_path: Path) -> None:
+    make(tmp_path, "server")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.pem", tmp_path / "server.key")
+    with Port(engine, tls=context) as port, port.connect(sslmode="require") as connection:
+        assert connection.pgconn.ssl_in_use
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_not_ready_yet(engine: PgEngine) -> None:
+    with Port(engine) as port:
+        port.host.engine = None
+        with pytest.raises(psycopg.OperationalError, match="starting"):
+            port.connect()
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x00" * 64, b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 100, b"\x00\x00\x00\x08\x00\x03\x00\x00"]
+)
+def test_nonsense_ends_the_connection(port: Port, data: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", port.port), timeout=SOON_S) as sock:
+        sock.sendall(data)
+        sock.shutdown(socket.SHUT_WR)
+        while sock.recv(1000):
+            pass
+    with port.connect() as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "ksql"),
+    [
+        ('SELECT "zone", "Odd" FROM "public"."rides"', Kind.QUERY, "SELECT ZONE, `Odd` FROM RIDES;"),
+        ("SELECT a FROM public.rides LIMIT 3;", Kind.QUERY, "SELECT a FROM rides LIMIT 3;"),
+        ("SELECT n::text FROM rides", Kind.QUERY, "SELECT CAST(n AS VARCHAR) FROM rides;"),
+        (
+            "SELECT a FROM r WHERE b ILIKE 'x%'",
+            Kind.QUERY,
+            "SELECT a FROM r WHERE LCASE(b) LIKE LCASE('x%');",
+        ),
+        ("SELECT a->b FROM r EMIT CHANGES", Kind.QUERY, "SELECT a->b FROM r EMIT CHANGES;"),
+        ("PRINT 'topic' FROM BEGINNING LIMIT 1", Kind.QUERY, "PRINT 'topic' FROM BEGINNING LIMIT 1;"),
+        ("INSERT INTO r VALUES ($1, '$2')", Kind.STATEMENT, "INSERT INTO r VALUES (:p1, '$2');"),
+        ("SET 'auto.offset.reset' = 'earliest'", Kind.STATEMENT, "SET 'auto.offset.reset' = 'earliest';"),
+        ("SHOW QUERIES", Kind.STATEMENT, "SHOW QUERIES;"),
+        ("SELECT now(), 1", Kind.CATALOG, None),
+        ("SELECT * FROM pg_class", Kind.CATALOG, None),
+        ("SHOW server_version", Kind.SHOW, None),
+        ("BEGIN READ ONLY", Kind.LOCAL, None),
+        ("", Kind.EMPTY, None),
+    ],
+)
+def test_what_a_text_is(text: str, kind: Kind, ksql: str | None) -> None:
+    found = statement_of(text)
+    assert found.kind == kind
+    if ksql is not None:
+        assert " ".join(found.text.split()).replace(" ,", ",").replace(" ;", ";") == ksql
+
+
+def test_statements_are_split_as_postgresql_does() -> None:
+    assert statements.split("SELECT ';'; -- no; \n SHOW x;;") == ["SELECT ';'", "SHOW x"]
+    assert statements.split(" ; ") == []
