@@ -1,4 +1,4 @@
-"""Pull queries by key over PostgreSQL's protocol and over the REST API, in turn, and what idle connections cost.
+"""Pull queries by key over PostgreSQL's protocol and over REST, in turn, and what idle connections cost.
 
     .venv/bin/python bench/postgres.py [--rows 20000] [--seconds 5] [--rounds 3] [--idle 100]
 
@@ -62,7 +62,8 @@ def main() -> None:
 def measure(url: str, host: str, port: int, pid: int, options: argparse.Namespace) -> None:
     """Fill a table, and read it by both protocols in turn."""
     rest = httpx.Client(base_url=url, timeout=START_TIMEOUT_S)
-    create = "CREATE TABLE t (id BIGINT PRIMARY KEY, v STRING) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', PARTITIONS = 1);"
+    columns = "id BIGINT PRIMARY KEY, v STRING"
+    create = f"CREATE TABLE t ({columns}) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', PARTITIONS = 1);"
     rest.post("/ksql", json={"ksql": create}).raise_for_status()
     lines = [
         json.dumps({"target": "t"}),
