@@ -76,8 +76,7 @@ class CommandRunner:
         #: token -> a command that this server is writing, with its action, until it has been executed
         self._own: dict[str, tuple[Logged, Future[Done]]] = {}
         self._own_lock = threading.Lock()
-        #: ids of queries that commands have started, and of those whose command failed
-        self._logged: set[str] = set()
+        #: ids of queries whose command failed
         self._skipped: set[str] = set()
         #: command id -> its status
         self.statuses: dict[str, CommandStatus] = {}
@@ -110,7 +109,7 @@ class CommandRunner:
         services.catalog.publish()
         # keep folders of ids that are not in this log: they may belong to another service
         there = {query.id for query in services.queries.all()}
-        services.queries.checkpoints.remove(*sorted(self._logged - there - self._skipped))
+        services.queries.checkpoints.remove(*sorted(services.commands.query_ids - there - self._skipped))
         if count:
             report(f"replayed {count} statements")
 
@@ -299,7 +298,7 @@ class CommandRunner:
         before = services.metastore.copy() if is_live else None
         self.carried_out += is_live
         if command.query_id is not None:
-            self._logged.add(command.query_id)
+            services.commands.query_ids.add(command.query_id)
         try:
             action = own or self._action(sequence, command)
             outcome = action.apply(command.starts) if isinstance(action, Logged) else None

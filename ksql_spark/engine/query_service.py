@@ -63,7 +63,7 @@ from ksql_spark.runtime.reading.topic_feeds import Feeds
 from ksql_spark.runtime.reading.view import View
 from ksql_spark.security.authorization import ALL_RIGHTS, Rights, Role, check_source, check_statement
 from ksql_spark.spark import jvm
-from ksql_spark.statements import Services, StatementContext
+from ksql_spark.statements import Services, StatementContext, errors
 from ksql_spark.statements.query_start import start_offsets
 
 #: how long a pull query waits for its view to catch up, seconds
@@ -174,6 +174,7 @@ class QueryService:
         (statement,) = statements
         with located(statement), registry.with_functions(context.metastore.functions):
             check_statement(request.rights, statement, context)
+            errors.check_known_queries(statement, context)
             if isinstance(statement, PrintTopic):
                 stream = self._print(statement, services, request.rights)
             elif not isinstance(statement, Query):

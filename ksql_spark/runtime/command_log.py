@@ -123,6 +123,8 @@ class CarriedOut:
         self.newer: SkippedRecord | None = None
         #: the token of the last executed command, which the next one follows
         self.token: str | None = None
+        #: ids of the queries that the log's commands have started, including those that have ended
+        self.query_ids: set[str] = set()
 
     def skip(self, record: SkippedRecord, *, is_newer: bool = False) -> None:
         """Skip the record; after a record of a newer release the log is read-only."""

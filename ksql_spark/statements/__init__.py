@@ -36,6 +36,7 @@ from ksql_spark.statements import (
     asserts,
     connectors,
     describe,
+    errors,
     explain,
     functions,
     inserts,
@@ -98,6 +99,8 @@ def handle(statement: Statement, context: StatementContext) -> Action:
     Raises:
         KsqlError: the statement is invalid.
     """
+    if isinstance(statement, (CreateAsSelect, Explain, InsertSelect)) and not context.is_replay:
+        errors.check_known_queries(statement, context)
     return HANDLERS[type(statement)](statement, context)
 
 
@@ -113,6 +116,7 @@ __all__ = [
     "StatementContext",
     "StoredQuery",
     "ThisServer",
+    "errors",
     "functions",
     "handle",
 ]
