@@ -33,7 +33,7 @@ from ksql_spark.physical.text import (
     windowing_text,
     within_text,
 )
-from ksql_spark.schema import Column, Schema
+from ksql_spark.schema import ROWOFFSET, ROWPARTITION, Column, Schema
 
 #: hidden column: the record's value is NULL (in a table: a tombstone)
 NULL_VALUE = "__NULL_VALUE"
@@ -734,6 +734,24 @@ class PhysicalPlan:
     def topics(self) -> tuple[str, ...]:
         """The topics that ``root`` reads, internal ones too."""
         return tuple(s.source.topic for s in walk(self.root) if isinstance(s, SourceStep))
+
+
+#: steps whose rows come from one row each
+_ROW_BY_ROW = (StreamFilter, StreamFlatMap, StreamSelect, StreamSelectKey, TableSelect)
+
+
+def record_topic(step: Step) -> str | None:
+    """The topic of the records that rows of ``step`` come from, where ROWPARTITION and ROWOFFSET name them.
+
+    None where a row comes from several records or from state, or where the key that PARTITION BY made has
+    the name of one of these columns.
+    """
+    while True:
+        if any(step.schema.find(name) is not None for name in (ROWPARTITION, ROWOFFSET)):
+            return None
+        if not isinstance(step, _ROW_BY_ROW):
+            return step.source.topic if isinstance(step, SourceStep) else None
+        step = step.child
 
 
 def walk(step: Step) -> list[Step]:

@@ -43,6 +43,9 @@ def build(step: Step, context: Context) -> DataFrame:
             inputs.append(keyed.deleting(child, build(child.child, context), context))
         else:
             inputs.append(build(child, context))
+    if context.log is not None:
+        topic = steps.record_topic(step.inputs[0]) if len(step.inputs) == 1 else None
+        context = replace(context, log=context.log.of_topic(topic))
     # a branch of merged inputs handles one record at a time, so its calls are made row by row
     called = None if context.tasks.is_merged else python_calls.compute(step, inputs, context.log)
     if called is None:

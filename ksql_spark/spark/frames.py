@@ -105,7 +105,7 @@ class Context:
         """Spark SQL text of a condition on groups; ``results``: texts of the group and aggregate columns."""
         if self.log is None:
             return lowering.lower(node, results)
-        return self.log.lower(node, "HavingFilter", "HAVING", None, results)
+        return self.log.of_topic(None).lower(node, "HavingFilter", "HAVING", None, results)
 
     def task(self, key: str) -> str:
         """Text: the part of a row, over a frame with ROWPARTITION; ``key``: text of the key's bytes."""

@@ -403,10 +403,11 @@ def _grouped(
     """Rows that belong to a group; the others are reported (§6.8)."""
     if context.log is None:
         return rows
-    shown = context.log.record({str(g.expression): f"__key_{i}" for i, g in enumerate(step.group_by)})
+    log = context.log.of_topic(None)
+    shown = log.record({str(g.expression): f"__key_{i}" for i, g in enumerate(step.group_by)})
     for i, group in enumerate(step.group_by):
         message = f"GROUP BY: {group.expression} is NULL, so the row belongs to no group."
-        report = context.log.failed(GROUP_BY, message, "It is NULL, or could not be computed.", shown)
+        report = log.failed(GROUP_BY, message, "It is NULL, or could not be computed.", shown)
         rows.filter(f"__key_{i} IS NOT NULL OR {report}")
     return rows
 

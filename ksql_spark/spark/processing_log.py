@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pyspark.sql import SparkSession
@@ -19,6 +19,7 @@ from ksql_spark.expressions import Expression
 from ksql_spark.functions.lowering import lower_reporting
 from ksql_spark.functions.spark_text import string
 from ksql_spark.physical.steps import NULL_VALUE
+from ksql_spark.schema import ROWOFFSET, ROWPARTITION
 from ksql_spark.spark import jvm
 from ksql_spark.spark.traffic import Traffic, traffic
 from ksql_spark.types import quote_identifier
@@ -40,7 +41,11 @@ STREAM_COLUMNS = """
     productionError STRUCT<errorMessage VARCHAR>,
     serializationError STRUCT<
       target VARCHAR, errorMessage VARCHAR, record VARCHAR, cause ARRAY<VARCHAR>, `topic` VARCHAR>,
-    kafkaStreamsThreadError STRUCT<errorMessage VARCHAR, threadName VARCHAR, cause ARRAY<VARCHAR>>>"""
+    kafkaStreamsThreadError STRUCT<errorMessage VARCHAR, threadName VARCHAR, cause ARRAY<VARCHAR>>>,
+  input STRUCT<`topic` VARCHAR, `partition` INT, `offset` BIGINT>"""
+
+#: those that streams of earlier releases lack
+ADDED_COLUMNS = frozenset({"INPUT"})
 
 
 class Counts(NamedTuple):
@@ -61,11 +66,18 @@ class QueryLog:
         log: the log's name in the JVM.
         query: the query's id.
         shows_rows: whether entries contain the records they are about.
+        topic: of the records that rows come from, each from the one that the columns ROWPARTITION and
+            ROWOFFSET name; None: that is not known.
     """
 
     log: str
     query: str
     shows_rows: bool
+    topic: str | None = None
+
+    def of_topic(self, topic: str | None) -> QueryLog:
+        """These reports, of rows that come from records of ``topic``."""
+        return self if topic == self.topic else replace(self, topic=topic)
 
     def lower(
         self,
@@ -98,11 +110,25 @@ class QueryLog:
 
     def failed(self, step: str, message: str, why: str, record: str = "") -> str:
         """Spark SQL text of a FALSE that reports a row; ``record``: text of its JSON, empty to show none."""
-        return f"{self._function('log_failed', step, message, why)}({record})"
+        return self._call("log_failed", step, message, why, arguments=[record] if record else [])
 
-    def caused(self, step: str, message: str, cause: str) -> str:
-        """Spark SQL text of a FALSE that reports a row; ``cause``: text of a STRING with the reason."""
-        return f"{self._function('log_caused', step, message)}({cause})"
+    def caused(self, step: str, message: str, cause: str, row: str = "") -> str:
+        """Spark SQL text of a FALSE that reports a row.
+
+        Args:
+            step: the end of the logger's name.
+            message: what failed.
+            cause: text of a STRING with the reason.
+            row: before the name of a column of the row, as in "alias."; empty: nothing.
+        """
+        return self._call("log_caused", step, message, arguments=[cause], row=row)
+
+    def _call(self, name: str, *constants: str, arguments: Sequence[str], row: str = "") -> str:
+        """Text of a call of a function of Report.java that also takes which record the row comes from."""
+        if self.topic is not None:
+            constants = (*constants, self.topic)
+            arguments = [*arguments, row + ROWPARTITION, row + ROWOFFSET]
+        return f"{self._function(name, *constants)}({', '.join(arguments)})"
 
     def unreadable(self, step: str, topic: str, target: str, reason: str, data: str) -> str:
         """Spark SQL text of a FALSE that reports a record; ``reason``, ``data``: texts of cause and bytes.
@@ -235,4 +261,4 @@ def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-__all__ = ["Counts", "ProcessingLog", "QueryLog", "create_stream"]
+__all__ = ["ADDED_COLUMNS", "Counts", "ProcessingLog", "QueryLog", "create_stream"]

@@ -89,7 +89,7 @@ def _add(done: Computed, calls: Sequence[Call], log: QueryLog | None) -> None:
         name = f"__call_{next(_NUMBERS)}"
         value = f"__r{i}.value"
         if log is not None:
-            report = log.caused("Function", f"{call} failed.", f"__r{i}.error")
+            report = log.caused("Function", f"{call} failed.", f"__r{i}.error", "__v.")
             value = f"if(__r{i}.error IS NOT NULL AND {report}, NULL, {value})"
         columns.append(named(value, name))
         done.columns[call] = name

@@ -196,10 +196,16 @@ def _usable(time: str, source: DataSource, prefix: str, log: QueryLog | None, st
     is_usable, why = is_time(time), NOT_A_TIME if source.timestamp else NO_TIMESTAMP
     if log is not None:
         row = {c.name: quoted(prefix + c.name) for c in source.schema.columns}
+        log = log.of_topic(None if _is_place_taken(source, prefix) else source.topic)
         is_usable += f" OR {log.failed(TIMESTAMPS, NO_TIME, why, log.record(row))}"
     if stops:
         is_usable += f" OR {stopped_for_time(source.topic, why)}"
     return is_usable
+
+
+def _is_place_taken(source: DataSource, prefix: str) -> bool:
+    """Whether a column of the source has the name of a hidden one, as a key that PARTITION BY made."""
+    return bool({ROWPARTITION, ROWOFFSET} & {prefix + column.name for column in source.schema.columns})
 
 
 def _window(source: DataSource) -> tuple[str, dict[str, str]]:

@@ -11,8 +11,9 @@ from ksql_spark.engine.bootstrap.lifecycle import Lifecycle
 from ksql_spark.engine.execution import StatementExecutor
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
+from ksql_spark.grammar.statements.sources import CreateSource
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.spark.processing_log import ProcessingLog, create_stream
+from ksql_spark.spark.processing_log import ADDED_COLUMNS, ProcessingLog, create_stream
 from ksql_spark.statements import Services
 
 log = logging.getLogger(__name__)
@@ -38,18 +39,27 @@ def create_processing_log(config: Config, admin: KafkaAdmin, lifecycle: Lifecycl
 def create_log_stream(
     config: Config, services: Services, statements: StatementExecutor, lifecycle: Lifecycle
 ) -> None:
-    """Create the stream over the processing log, if it is configured and does not exist."""
+    """Create the stream over the processing log, if it is configured and does not exist.
+
+    One that an earlier release created gets the columns that were added since.
+    """
     if not config["ksql.logging.processing.stream.auto.create"]:
         return
     name = str(config["ksql.logging.processing.stream.name"])
     text = create_stream(name, _topic(config))
     (statement,) = grammar.parse(text)
-    if services.metastore.find(statement.name) is not None:
-        return
+    assert isinstance(statement, CreateSource)
+    existing = services.metastore.find(statement.name)
+    if existing is not None:
+        missing = [c for c in statement.columns if existing.schema.find(c.name) is None]
+        if not missing or not {c.name for c in missing} <= ADDED_COLUMNS:
+            return
+        added = ", ".join(f"ADD COLUMN {grammar.render(c)}" for c in missing)
+        text = f"ALTER STREAM {name} {added};"
     try:
         statements.execute(Request(text))
     except KsqlError as error:
-        log.error("the stream %s over the processing log was not created: %s", name, error)
+        log.error("the stream %s over the processing log was not created or altered: %s", name, error)
         lifecycle.report(f"no stream {name} over the processing log: {error.message}")
 
 

@@ -18,7 +18,7 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.physical.distribution import Tasks, assign, waits_for
-from ksql_spark.physical.steps import EXACTLY_ONCE, MICROBATCH, REALTIME, PhysicalPlan
+from ksql_spark.physical.steps import EXACTLY_ONCE, MICROBATCH, REALTIME, PhysicalPlan, record_topic
 from ksql_spark.runtime.errors import is_state_unreadable, reason
 from ksql_spark.runtime.queries import exactly_once
 from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
@@ -174,7 +174,7 @@ class Launcher:
             frame,
             stage.sink,
             query.sink_partitions if is_last else None,
-            report,
+            report.of_topic(record_topic(stage.root)) if report is not None else None,
             keeps_partition=tasks.keeps_partition,
             stops_on_no_time=bool(self._setting_of(query, STOPS_ON_NO_TIME)),
             records=stage.records,

@@ -352,9 +352,32 @@ INSERT INTO s (a, t) VALUES (3, '3');
 --@output BAD rowsort
 -- stage           | step                          | partition | offset | message                               | cause                                                        | record | is_topic
 -- DESERIALIZATION | KsqlTopic.Source.deserializer | 0         | 0      | The value of a record cannot be read. | Unexpected end-of-input: expected close marker for Object    | NULL   | true
--- PROCESSING      | Project                       | NULL      | NULL   | Column N: CAST(T AS INTEGER) failed.  | There is a value that cannot be cast from STRING to INTEGER. | NULL   | false
+-- PROCESSING      | Project                       | 0         | 1      | Column N: CAST(T AS INTEGER) failed.  | There is a value that cannot be cast from STRING to INTEGER. | NULL   | true
 SELECT stage, COUNT(*) AS n FROM ERRORS OF CSAS_COPY_3 GROUP BY stage ORDER BY stage;
 --@rows
 -- stage           | n
 -- DESERIALIZATION | 1
 -- PROCESSING      | 1
+
+--@test: ERRORS OF names the record that a failed row comes from, up to the first step with state
+CREATE STREAM s (k STRING KEY, a INT, t STRING, l ARRAY<STRING>)
+  WITH (KAFKA_TOPIC = '${case}_w', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM flat AS
+  SELECT k, a, CAST(EXPLODE(l) AS INT) AS n FROM s WHERE 10 / a > 1 PARTITION BY k EMIT CHANGES;
+CREATE TABLE counted AS SELECT k, SUM(CAST(t AS INT)) AS total FROM s GROUP BY k HAVING 10 / SUM(a) > 1 EMIT CHANGES;
+CREATE STREAM bad AS SELECT step, partition, offset FROM ERRORS OF CSAS_FLAT_2 EMIT CHANGES;
+CREATE STREAM bad_counts AS SELECT step, partition, offset FROM ERRORS OF CTAS_COUNTED_3 EMIT CHANGES;
+INSERT INTO s VALUES ('x', 0, '1', ARRAY['1']);
+INSERT INTO s VALUES ('x', 1, 'y', ARRAY['1', 'z']);
+--@output FLAT ordered
+-- k | a | n
+-- x | 1 | 1
+-- x | 1 | NULL
+--@output BAD rowsort
+-- step        | partition | offset
+-- Project     | 0         | 1
+-- WhereFilter | 0         | 0
+--@output BAD_COUNTS rowsort
+-- step              | partition | offset
+-- Aggregate.Prepare | 0         | 1
+-- HavingFilter      | NULL      | NULL

@@ -33,7 +33,21 @@ final class LogEntry {
         void write(JsonGenerator json) throws IOException;
     }
 
+    /**
+     * The record of a topic that an entry is about.
+     *
+     * @param topic its topic
+     * @param partition of the topic
+     * @param offset in the partition
+     */
+    record Input(String topic, int partition, long offset) {}
+
     static String of(String logger, String level, Type type, Body body) {
+        return of(logger, level, type, body, null);
+    }
+
+    /** An entry; {@code input}: the record that the failed row comes from, null where it is not known. */
+    static String of(String logger, String level, Type type, Body body, Input input) {
         StringWriter out = new StringWriter();
         try (JsonGenerator json = JSON.createGenerator(out)) {
             json.writeStartObject();
@@ -52,6 +66,13 @@ final class LogEntry {
                 }
             }
             json.writeEndObject();
+            if (input != null) {
+                json.writeObjectFieldStart("input");
+                json.writeStringField("topic", input.topic());
+                json.writeNumberField("partition", input.partition());
+                json.writeNumberField("offset", input.offset());
+                json.writeEndObject();
+            }
             json.writeEndObject();
         } catch (IOException impossible) { // nothing is written but memory
             throw new UncheckedIOException(impossible);

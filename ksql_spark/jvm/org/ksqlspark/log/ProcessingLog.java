@@ -193,6 +193,17 @@ public final class ProcessingLog {
 
     /** A row could not be computed; {@code record}: the row as JSON, or null. */
     public void failed(String query, String step, String message, String cause, String record) {
+        failed(query, step, message, cause, record, null);
+    }
+
+    /** As above; {@code input}: the record that the row comes from, null where it is not known. */
+    void failed(
+            String query,
+            String step,
+            String message,
+            String cause,
+            String record,
+            LogEntry.Input input) {
         counter(query).failed();
         add(
                 query,
@@ -202,7 +213,8 @@ public final class ProcessingLog {
                     json.writeStringField("errorMessage", message);
                     json.writeStringField("record", record);
                     LogEntry.causes(json, cause);
-                });
+                },
+                input);
     }
 
     /** The key or the value ({@code target}) of a record cannot be written to a topic. */
@@ -228,10 +240,19 @@ public final class ProcessingLog {
     }
 
     private void add(String query, String logger, LogEntry.Type type, LogEntry.Body body) {
+        add(query, logger, type, body, null);
+    }
+
+    private void add(
+            String query,
+            String logger,
+            LogEntry.Type type,
+            LogEntry.Body body,
+            LogEntry.Input input) {
         LogWriter to = writer;
         if (to != null && !muted.contains(query)) {
             String name = "processing." + query + logger;
-            to.add(name, () -> LogEntry.of(name, "ERROR", type, body));
+            to.add(name, () -> LogEntry.of(name, "ERROR", type, body, input));
         }
     }
 }

@@ -78,41 +78,55 @@ public abstract class Report implements ScalarFunction<Boolean> {
         }
     }
 
-    /** Its name has [log, query, step, message, cause]. */
+    /**
+     * Its name has [log, query, step, message, cause], and the topic of the record that the row
+     * comes from where that is known. Its arguments are the row, if it is to be shown, then the
+     * record's partition and offset, if they are known.
+     */
     public static final class Failed extends Report {
-        public Failed(String said) {
-            super(said);
+        public Failed(String said, DataType... inputTypes) {
+            super(said, inputTypes);
         }
 
         public boolean invoke() {
-            ProcessingLog.of(said[0]).failed(said[1], said[2], said[3], said[4], null);
-            return false;
+            return failed(said[4], null, null);
+        }
+
+        public boolean invoke(UTF8String row) {
+            return failed(said[4], String.valueOf(row), null);
+        }
+
+        public boolean invoke(int partition, long offset) {
+            return failed(said[4], null, new LogEntry.Input(said[5], partition, offset));
+        }
+
+        public boolean invoke(UTF8String row, int partition, long offset) {
+            return failed(
+                    said[4], String.valueOf(row), new LogEntry.Input(said[5], partition, offset));
         }
     }
 
-    /** Its name has [log, query, step, message]; its argument is the cause. */
+    /**
+     * Its name has [log, query, step, message], and the topic as above. Its arguments are the
+     * cause, then the record's partition and offset, if they are known.
+     */
     public static final class Caused extends Report {
-        public Caused(String said) {
-            super(said, DataTypes.StringType);
+        public Caused(String said, DataType... inputTypes) {
+            super(said, inputTypes);
         }
 
         public boolean invoke(UTF8String cause) {
-            String why = String.valueOf(cause);
-            ProcessingLog.of(said[0]).failed(said[1], said[2], said[3], why, null);
-            return false;
+            return failed(String.valueOf(cause), null, null);
+        }
+
+        public boolean invoke(UTF8String cause, int partition, long offset) {
+            return failed(
+                    String.valueOf(cause), null, new LogEntry.Input(said[4], partition, offset));
         }
     }
 
-    /** Its name is as for Failed; its argument is the row. */
-    public static final class FailedRow extends Report {
-        public FailedRow(String said) {
-            super(said, DataTypes.StringType);
-        }
-
-        public boolean invoke(UTF8String record) {
-            String row = String.valueOf(record);
-            ProcessingLog.of(said[0]).failed(said[1], said[2], said[3], said[4], row);
-            return false;
-        }
+    final boolean failed(String cause, String row, LogEntry.Input input) {
+        ProcessingLog.of(said[0]).failed(said[1], said[2], said[3], cause, row, input);
+        return false;
     }
 }
