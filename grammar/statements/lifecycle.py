@@ -1,11 +1,11 @@
-"""TERMINATE, PAUSE and RESUME of queries (reference §2.9)."""
+"""TERMINATE, PAUSE and RESUME of queries (reference §2.9), and REPLAY ERRORS (beyond ksqlDB)."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
 from ksql_spark.grammar.generator import KsqlGenerator
-from ksql_spark.grammar.nodes import Arg, Statement
+from ksql_spark.grammar.nodes import Arg, ErrorsOf, Statement
 from ksql_spark.grammar.parser import KsqlParser
 from ksql_spark.grammar.rules import StatementRule
 
@@ -34,6 +34,34 @@ class Resume(QueryControl):
     """RESUME id | ALL."""
 
 
+class ReplayErrors(Statement):
+    """REPLAY ERRORS OF id [WHERE condition]."""
+
+    this = Arg[ErrorsOf](required=True)
+    where = Arg[exp.Expr | None]()
+
+    @property
+    def query_id(self) -> str:
+        """The query's id (folded unless quoted)."""
+        return self.this.query_id
+
+
+def _replay(parser: KsqlParser) -> ReplayErrors:
+    start = parser.at
+    parser.expect_word("REPLAY")
+    errors = parser.at
+    parser.expect_word("ERRORS")
+    parser.expect_word("OF")
+    relation = parser.build(ErrorsOf, errors, this=parser.name())
+    where = parser.any_expression() if parser.word("WHERE") else None
+    return parser.build(ReplayErrors, start, this=relation, where=where)
+
+
+def _render_replay(self: KsqlGenerator, node: ReplayErrors) -> str:
+    where = f" WHERE {self.sql(node.where)}" if node.where is not None else ""
+    return f"REPLAY {self.sql(node.this)}{where}"
+
+
 def _rule(word: str, node: type[QueryControl]) -> StatementRule:
     def parse(parser: KsqlParser) -> QueryControl:
         start = parser.at
@@ -46,4 +74,9 @@ def _rule(word: str, node: type[QueryControl]) -> StatementRule:
     return StatementRule(node, (word,), parse, render)
 
 
-RULES = (_rule("TERMINATE", Terminate), _rule("PAUSE", Pause), _rule("RESUME", Resume))
+RULES = (
+    _rule("TERMINATE", Terminate),
+    _rule("PAUSE", Pause),
+    _rule("RESUME", Resume),
+    StatementRule(ReplayErrors, ("REPLAY ERRORS",), _replay, _render_replay),
+)

@@ -79,7 +79,7 @@ def bind_batch(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str
     Raises:
         KsqlError: the first rule that is broken, with its place.
     """
-    root = _bind(query, Context(metastore, config, _bind))
+    root = _bind(query, Context(metastore, config, _bind, is_batch=True))
     check_results(root.schema.columns, query)
     lookups = narrow(root)
     if not settings.flag(config, "ksql.query.pull.table.scan.enabled"):

@@ -24,13 +24,15 @@ from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS
 class Context:
     """The context in which a query is bound: metastore, configuration, common table expressions.
 
-    ``bind_nested`` binds a sub-query (a parameter, to avoid a circular import).
+    ``bind_nested`` binds a sub-query (a parameter, to avoid a circular import). ``is_batch``: sources are
+    read up to their ends.
     """
 
     metastore: MetaStore
     config: Mapping[str, Any]
     bind_nested: Callable[[nodes.QueryNode, Context], Node]
     common_tables: Mapping[str, nodes.QueryNode] = field(default_factory=dict)
+    is_batch: bool = False
 
     def with_common_tables(self, query: nodes.QueryNode) -> Context:
         """This context with the CTEs of ``query``. They are inlined; a later one may use earlier ones."""
@@ -126,7 +128,7 @@ def named_query(from_item: nodes.Relation, context: Context) -> tuple[str, nodes
         case nodes.SubQuery():
             return from_item.alias_name or "SUBQUERY", from_item.query, context
         case nodes.ErrorsOf():
-            query = errors_of(from_item, context.metastore, context.config)
+            query = errors_of(from_item, context.metastore, context.config, is_batch=context.is_batch)
             return from_item.alias_name, query, replace(context, common_tables={})
     raise invalid("This is not allowed in FROM.", from_item)
 

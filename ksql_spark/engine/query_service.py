@@ -28,6 +28,7 @@ from ksql_spark.engine.request import (
 )
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
+from ksql_spark.grammar.nodes import ErrorsOf
 from ksql_spark.grammar.statements.print_topic import PrintTopic
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -475,6 +476,9 @@ class QueryService:
                 self.plans.note(catalog, settings, request.text, bound, bind)
         consumer = services.client_settings("consumer", context.properties)
         if isinstance(bound, BatchQuery):
+            if statement.find(ErrorsOf) is not None:
+                # what a replay that was aborted has said is not true
+                consumer = {**consumer, "isolation.level": "read_committed"}
             session = services.spark.session()
             return batch.run(
                 bound, services.views, session, consumer, PULL_TIMEOUT_S, context.config.__getitem__

@@ -48,6 +48,26 @@ class TerminateQueryEntity(Entity):
     was_terminated: bool
 
 
+@dataclass(frozen=True, kw_only=True)
+class ErrorsReplayed(Entity):
+    """Of REPLAY ERRORS: how many records.
+
+    Args:
+        replayed: were processed, and their results written.
+        failed_again: have new errors, and no results.
+        gone: are no longer in their topic; ``gone_records`` names the first of them, as in "topic-0: 5, 7-9".
+        unknown: errors that do not name their record, which cannot be replayed.
+    """
+
+    query_id: str
+    replayed: int
+    failed_again: int
+    gone: int
+    gone_records: tuple[str, ...]
+    unknown: int
+    message: str
+
+
 @dataclass(frozen=True)
 class StateRebuilt(Body):
     """Of POST /state/rebuild."""

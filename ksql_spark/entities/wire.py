@@ -21,6 +21,7 @@ from ksql_spark.entities.commands import (
     AssertSchemaEntity,
     AssertTopicEntity,
     CommandStatusEntity,
+    ErrorsReplayed,
     TerminateQueryEntity,
     WarningEntity,
 )
@@ -53,7 +54,7 @@ ENTITIES: Mapping[str, type[Entity]] = {
     "currentStatus": CommandStatusEntity,
     "describe_function": FunctionDescriptionList,
     "drop_connector": DropConnectorEntity,
-    "freshness": FreshnessEntity,
+    "errors_replayed": ErrorsReplayed,
     "function_names": FunctionNameList,
     "kafka_topics": KafkaTopicsList,
     "kafka_topics_extended": KafkaTopicsListExtended,

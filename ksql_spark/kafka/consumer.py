@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -285,6 +286,82 @@ class TopicReader:
             elif error.code() not in (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT):
                 raise self._connection.failure(error, f"read topic '{self.topic}'", self.topic)
         return records
+
+
+#: how many unwanted records to read over before looking for the next wanted one by its offset
+_GAP = 1000
+
+
+def read_at(
+    servers: str,
+    topic: str,
+    offsets: Mapping[int, Iterable[int]],
+    settings: Mapping[str, Any] | None = None,
+) -> Iterator[Record]:
+    """The records of ``topic`` at some offsets (partition -> offsets), in their order; without those that are
+    no longer there.
+
+    Raises:
+        KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED.
+    """
+    connection = Connection(servers, settings)
+    with contextlib.closing(
+        Consumer(
+            connection.config(
+                group_id="ksql-spark-reader",  # required, although it never joins a group
+                enable_auto_commit=False,
+                enable_auto_offset_store=False,
+                auto_offset_reset="error",
+                allow_auto_create_topics=False,
+                enable_partition_eof=True,
+                isolation_level="read_uncommitted",
+            )
+        )
+    ) as consumer:
+        try:
+            for partition in sorted(offsets):
+                low, high = consumer.get_watermark_offsets(
+                    TopicPartition(topic, partition), timeout=REQUEST_TIMEOUT_S
+                )
+                wanted = sorted({offset for offset in offsets[partition] if low <= offset < high})
+                yield from _read_partition(consumer, connection, topic, partition, wanted)
+        except KafkaException as error:
+            raise connection.failure(error, f"read topic '{topic}'", topic) from None
+
+
+def _read_partition(
+    consumer: Consumer, connection: Connection, topic: str, partition: int, wanted: list[int]
+) -> Iterator[Record]:
+    """The records of one partition at the offsets ``wanted``, which are sorted."""
+    next_ = -1
+    progress = time.monotonic()
+    while wanted:
+        if next_ < 0 or wanted[0] - next_ >= _GAP:
+            next_ = wanted[0]
+            consumer.assign([TopicPartition(topic, partition, next_)])
+        message = consumer.poll(1.0)
+        if message is None:
+            if time.monotonic() - progress > REQUEST_TIMEOUT_S:
+                raise KsqlError(
+                    "BROKER_UNREACHABLE", servers=connection.servers, reason=connection.last_failure
+                )
+            continue
+        progress = time.monotonic()
+        error = message.error()
+        if error is None:
+            next_ = message.offset() + 1
+            while wanted and wanted[0] < message.offset():  # compacted away
+                wanted.pop(0)
+            if wanted and wanted[0] == message.offset():
+                wanted.pop(0)
+                yield Record(
+                    topic, partition, message.offset(), message.timestamp()[1],
+                    message.key(), message.value(), tuple(message.headers() or ()),
+                )  # fmt: skip
+        elif error.code() in (KafkaError._PARTITION_EOF, KafkaError._AUTO_OFFSET_RESET):
+            return  # the rest is gone: it was removed meanwhile
+        elif error.code() not in (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT):
+            raise connection.failure(error, f"read topic '{topic}'", topic)
 
 
 def _bytes_of(messages: Iterable[Any]) -> int:

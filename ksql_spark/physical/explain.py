@@ -49,7 +49,7 @@ def explain_logical(root: Node) -> str:
 
 def _logical_lines(node: Node, depth: int) -> Iterator[str]:
     details = _described(_logical_details(node))
-    yield f"{'  ' * depth}{_title(node)}{details}"
+    yield f"{'  ' * depth}{title(node)}{details}"
     for child in nodes.children(node):
         yield from _logical_lines(child, depth + 1)
 
@@ -140,8 +140,8 @@ def explain_plan(plan: PhysicalPlan) -> str:
 
 
 def _step_lines(step: Step, depth: int) -> Iterator[str]:
-    title = _title(step).upper()
-    yield f"{'    ' * depth}> [ {title} ]{_described([*step.details, ('Schema', step.shown_schema)])}"
+    described = _described([*step.details, ("Schema", step.shown_schema)])
+    yield f"{'    ' * depth}> [ {title(step).upper()} ]{described}"
     for child in step.inputs:
         yield from _step_lines(child, depth + 1)
 
@@ -228,7 +228,7 @@ def explain_topology(plan: PhysicalPlan, sizes: Sequence[object] = ()) -> str:
         for step in walk(stage.root):
             if isinstance(step, SourceStep):
                 lines.append(f"  Source: {_topic(step.source, inner)}")
-        states = [f"{_title(step)}: {step.kept_state}" for step in stateful_steps(stage.root)]
+        states = [f"{title(step)}: {step.kept_state}" for step in stateful_steps(stage.root)]
         lines += [f"  State: {state}" for state in states or ("none",)]
         if number < len(sizes) and sizes[number] is not None:
             lines.append(f"  State now: {sizes[number]}")
@@ -249,7 +249,7 @@ def _topic(source: DataSource, inner: Iterable[str], what: str | None = None) ->
 # ---- parts of both ------------------------------------------------------------------------------------
 
 
-def _title(node: Node | Step) -> str:
+def title(node: Node | Step) -> str:
     """StreamWindowedAggregate -> Stream Windowed Aggregate."""
     name = type(node).__name__
     return "".join(f" {c}" if c.isupper() and i else c for i, c in enumerate(name))
@@ -268,4 +268,5 @@ __all__ = [
     "explain_plan",
     "explain_pull",
     "explain_topology",
+    "title",
 ]

@@ -26,7 +26,7 @@ from ksql_spark.grammar.statements.describe import (
 )
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
-from ksql_spark.grammar.statements.lifecycle import Pause, QueryControl, Resume, Terminate
+from ksql_spark.grammar.statements.lifecycle import Pause, QueryControl, ReplayErrors, Resume, Terminate
 from ksql_spark.grammar.statements.print_topic import PrintTopic
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.grammar.statements.session import (
@@ -269,6 +269,13 @@ def _control(statement: QueryControl, catalog: Catalog) -> Iterator[Need] | None
     return (Need(Role.DEVELOPER, Kind.SOURCE, name) for name in sources)
 
 
+def _replay(statement: ReplayErrors, catalog: Catalog) -> Iterator[Need]:
+    yield from _reads(statement, catalog)
+    for uses in catalog.uses(statement.query_id):
+        if uses.writes:
+            yield Need(Role.DEVELOPER, Kind.SOURCE, uses.writes)
+
+
 def _explain(statement: Explain, catalog: Catalog) -> Iterator[Need] | None:
     """Showing a plan reveals its sources."""
     if statement.query_id is not None:
@@ -309,6 +316,7 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
     Pause: _control,
     PrintTopic: _topic,
     Query: _query,
+    ReplayErrors: _replay,
     Resume: _control,
     SetProperty: _nothing,
     Show: _lists,

@@ -69,15 +69,16 @@ def _all(columns: Iterable[NamedExpression], context: Context, step: str, child:
 def _source(
     step: steps.StreamSource | steps.TableSource, _: Sequence[DataFrame], context: Context
 ) -> DataFrame:
-    topic = step.source.topic
-    raw = sources.read(
-        context.session,
-        context.consumer,
-        topic,
-        context.starts,
-        is_batch=context.is_batch,
-        options=context.source_options,
-    )
+    raw = context.records
+    if raw is None:
+        raw = sources.read(
+            context.session,
+            context.consumer,
+            step.source.topic,
+            context.starts,
+            is_batch=context.is_batch,
+            options=context.source_options,
+        )
     return sources.decode(
         raw,
         step.source,

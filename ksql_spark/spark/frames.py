@@ -43,6 +43,7 @@ class Context:
         run: id of the run, by which its sources can be drained (spark/query.py).
         computed: calls that were made before the step -> text of the column with the result
             (spark/python_calls.py).
+        records: what sources read; None: their topics.
         is_resumed: the sink has rows that are not in the query's state (runtime/queries/checkpoints.py).
         state_layout: filled in by the builders: what the bytes in the state mean, part -> description. A
             query resumes only from state with an equal layout (runtime/queries/checkpoints.py).
@@ -64,6 +65,7 @@ class Context:
     log: QueryLog | None = None
     run: str | None = None
     fails_on_loss: bool = False
+    records: DataFrame | None = None
     is_resumed: bool = False
     state_layout: dict[str, str] = field(default_factory=dict)
     computed: Mapping[Expression, str] = field(default_factory=dict)

@@ -343,6 +343,10 @@ def cache_use(session: SparkSession) -> CacheUse:
     return CacheUse(int(budget.used()), int(budget.bound()))
 
 
+#: how the bytes begin that an encoder makes for a row that cannot be written
+_UNWRITABLE = b"\xffksql"
+
+
 class JavaLog(Protocol):
     """ProcessingLog.java: the processing logs of all servers by their names."""
 
@@ -366,9 +370,25 @@ class JavaLog(Protocol):
         """Unreadable, failed, late and lost records of a query; epoch ms of the last error, or 0."""
         ...
 
+    def gather(self, name: str) -> None:
+        """Keep entries in memory instead of writing them."""
+        ...
+
+    def gathered(self, name: str) -> Sequence[str]:
+        """The entries that were kept, which are forgotten."""
+        ...
+
     def close(self, name: str) -> None:
         """Write what is queued, then close."""
         ...
+
+
+def unwritable(session: SparkSession, data: bytes | None) -> str | None:
+    """Why a row cannot be written, if an encoder said so in place of its bytes (Unwritable.java)."""
+    if data is None or not data.startswith(_UNWRITABLE):
+        return None
+    reason = _class(session, "org.ksqlspark.formats.Unwritable").reason(bytearray(data))
+    return None if reason is None else str(reason)
 
 
 def processing_logs(session: SparkSession) -> JavaLog:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping, Sequence
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
@@ -42,10 +43,10 @@ STREAM_COLUMNS = """
     serializationError STRUCT<
       target VARCHAR, errorMessage VARCHAR, record VARCHAR, cause ARRAY<VARCHAR>, `topic` VARCHAR>,
     kafkaStreamsThreadError STRUCT<errorMessage VARCHAR, threadName VARCHAR, cause ARRAY<VARCHAR>>>,
-  input STRUCT<`topic` VARCHAR, `partition` INT, `offset` BIGINT>"""
+  input STRUCT<`topic` VARCHAR, `partition` INT, `offset` BIGINT>, replay INT"""
 
 #: those that streams of earlier releases lack
-ADDED_COLUMNS = frozenset({"INPUT"})
+ADDED_COLUMNS = frozenset({"INPUT", "REPLAY"})
 
 
 class Counts(NamedTuple):
@@ -154,6 +155,22 @@ class QueryLog:
         return f"ksql.{quote_identifier(f'{name}:{json.dumps([self.log, self.query, *constants])}')}"
 
 
+class Gathering(NamedTuple):
+    """Reports whose entries are kept in memory."""
+
+    reports: QueryLog
+    logs: jvm.JavaLog
+
+    def unwritable(self, target: str, topic: str, reason: str) -> None:
+        """Report that the key or the value (``target``) of a row cannot be written."""
+        step = "KsqlTopic.Sink"
+        self.logs.of(self.reports.log).unwritable(self.reports.query, step, target, topic, reason)
+
+    def take(self) -> list[dict[str, Any]]:
+        """The entries since the last call."""
+        return [json.loads(entry) for entry in self.logs.gathered(self.reports.log)]
+
+
 class ProcessingLog:
     """A server's processing log; open() gives it a JVM.
 
@@ -206,6 +223,22 @@ class ProcessingLog:
         if self._topic in topics:
             self._log.mute(self._name, query)  # its failures would be its next input
         return QueryLog(self._name, query, self._shows_rows)
+
+    @contextlib.contextmanager
+    def gathering(self, query: str) -> Iterator[Gathering]:
+        """Reports of a query whose entries the caller writes; they count for nothing."""
+        name = f"{self._name}#{uuid.uuid4().hex}"
+        self._log.gather(name)
+        try:
+            yield Gathering(QueryLog(name, query, self._shows_rows), self._log)
+        finally:
+            with contextlib.suppress(*JVM_ERRORS):
+                self._log.close(name)
+
+    @property
+    def topic(self) -> str | None:
+        """The topic for entries; None: they are only counted."""
+        return self._topic
 
     def query_failed(self, query: str, reason: str) -> None:
         """Write an entry: the query stopped with an error."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -47,6 +47,7 @@ def encode(
     stops_on_no_time: bool = False,
     keeps_partition: bool = False,
     records: RecordSpec | None = None,
+    also: Sequence[str] = (),
 ) -> DataFrame:
     """The columns of TopicSink.java: key, value, time [, headers] [, partition].
 
@@ -58,6 +59,7 @@ def encode(
         keeps_partition: records go to the partition that ROWPARTITION names.
         stops_on_no_time: such a record stops the query instead of being left out.
         records: serdes of the records; None: as ``sink`` says.
+        also: texts of more columns.
     """
     schema = sink.schema
     key_serde, value_serde = serdes(sink, records)
@@ -110,6 +112,7 @@ def encode(
         f"cast({time} AS bigint) AS time",
         *([] if headers is None else [f"{headers} AS headers"]),
         *partition,
+        *also,
     )
 
 

@@ -21,7 +21,7 @@ from ksql_spark.grammar.statements.describe import (
 )
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
-from ksql_spark.grammar.statements.lifecycle import Pause, Resume, Terminate
+from ksql_spark.grammar.statements.lifecycle import Pause, ReplayErrors, Resume, Terminate
 from ksql_spark.grammar.statements.session import (
     AlterSystem,
     DefineVariable,
@@ -84,6 +84,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     InsertSelect: sources.insert_select,
     InsertValues: inserts.insert_values,
     Pause: lifecycle.pause,
+    ReplayErrors: errors.replay_errors,
     Resume: lifecycle.resume,
     SetProperty: session.set_property,
     Show: show.show,

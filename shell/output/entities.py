@@ -466,7 +466,7 @@ ENTITIES: dict[str, Callable[[Entity], Iterator[Part]]] = {
     "currentStatus": _message,
     "describe_function": _function,
     "drop_connector": _connector,
-    "freshness": _freshness,
+    "errors_replayed": _message,
     "function_names": _functions,
     "kafka_topics": _topics,
     "kafka_topics_extended": _topics,

@@ -55,8 +55,8 @@ class Candidate:
 STARTS = (
     "SELECT", "CREATE STREAM", "CREATE TABLE", "CREATE OR REPLACE", "CREATE SOURCE", "CREATE TYPE",
     "INSERT INTO", "SHOW", "LIST", "DESCRIBE", "EXPLAIN", "DROP STREAM", "DROP TABLE", "DROP TYPE",
-    "CREATE FUNCTION", "DROP FUNCTION", "TERMINATE", "PAUSE", "RESUME", "PRINT", "SET", "UNSET", "DEFINE",
-    "UNDEFINE", "ALTER STREAM", "ALTER TABLE", "ASSERT", "RUN SCRIPT",
+    "CREATE FUNCTION", "DROP FUNCTION", "TERMINATE", "PAUSE", "RESUME", "REPLAY ERRORS OF", "PRINT", "SET",
+    "UNSET", "DEFINE", "UNDEFINE", "ALTER STREAM", "ALTER TABLE", "ASSERT", "RUN SCRIPT",
 )  # fmt: skip
 _CREATED = ("STREAM", "TABLE", "OR REPLACE", "SOURCE", "TYPE", "FUNCTION")
 _DROPPED = ("STREAM", "TABLE", "TYPE", "CONNECTOR", "FUNCTION")
@@ -175,6 +175,10 @@ def _offers(
         case ["TERMINATE" | "PAUSE" | "RESUME"]:
             yield from ((name, "query") for name in metadata.queries)
             yield ("ALL", "keyword")
+        case ["REPLAY", "ERRORS", "OF"]:
+            yield from ((name, "query") for name in metadata.queries)
+        case ["REPLAY", "ERRORS", "OF", _]:
+            yield ("WHERE", "keyword")
         case ["EXPLAIN"]:
             yield from ((name, "query") for name in metadata.queries)
             yield from (

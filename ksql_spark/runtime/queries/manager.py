@@ -6,8 +6,9 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from pyspark.sql import SparkSession
 
@@ -25,6 +26,7 @@ from ksql_spark.runtime.queries.removals import PendingRemovals
 from ksql_spark.runtime.queries.runs import QueryRuns
 from ksql_spark.runtime.queries.states import Event, State, TransitionRefused
 from ksql_spark.runtime.queries.watcher import QueryWatcher
+from ksql_spark.runtime.replay import Failed, Replay, Replayed
 from ksql_spark.spark import jvm
 from ksql_spark.spark.processing_log import Counts, ProcessingLog
 from ksql_spark.spark.traffic import Traffic
@@ -69,6 +71,8 @@ class QueryManager:
         self._admin = admin
         self._config = config
         self._log = processing_log
+        self._session = session
+        self._functions = functions
         self._queries: dict[str, ManagedQuery] = {}
         #: stream or table -> the queries that write it; lookups read it without the lock
         self._writers: dict[str, tuple[ManagedQuery, ...]] = {}
@@ -298,6 +302,22 @@ class QueryManager:
     def logs_records(self) -> bool:
         """Whether errors of single records are written to a topic."""
         return self._log is not None and self._log.has_topic
+
+    @property
+    def log_topic(self) -> str | None:
+        """The topic to which errors of single records are written; None: they are only counted."""
+        return self._log.topic if self._log is not None else None
+
+    def replay(self, query: ManagedQuery, writer_id: str, find: Callable[[], Iterable[Failed]]) -> Replayed:
+        """Send failed records of a query without state through it once more; see Replay.
+
+        Raises:
+            KsqlError: as Replay.run().
+        """
+        assert self._log is not None  # the statement has checked it
+        setting = partial(self._runs.setting, query)
+        replay = Replay(query, self._admin, self._session(), self._log, self._functions(), setting, writer_id)
+        return replay.run(find)
 
     def start_registered(self, report: Callable[[str], None]) -> None:
         """Start the registered queries; one that does not start is retried like a failed one."""

@@ -1,10 +1,14 @@
 package org.ksqlspark.log;
 
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
  * The processing log of one server (reference §5.8): errors of single records, counted by query and
@@ -19,6 +23,9 @@ public final class ProcessingLog {
 
     /** Null: entries go nowhere. */
     private volatile LogWriter writer;
+
+    /** Entries that were gathered; null: they are not gathered. */
+    private volatile Queue<String> gathered;
 
     /** Where entries go, without what is muted; null: nowhere. */
     private volatile LogTarget target;
@@ -36,6 +43,21 @@ public final class ProcessingLog {
         ProcessingLog log = of(name);
         log.target = new LogTarget(topic, Map.copyOf(producer), Set.of());
         log.writer = LogWriter.to(log.target);
+    }
+
+    /** Gathers the entries of the log {@code name} from now on, for the caller to write. */
+    public static void gather(String name) {
+        of(name).gathered = new ConcurrentLinkedQueue<>();
+    }
+
+    /** The entries that were gathered since the last call. */
+    public static List<String> gathered(String name) {
+        List<String> found = new ArrayList<>();
+        Queue<String> queue = of(name).gathered;
+        for (String entry = queue.poll(); entry != null; entry = queue.poll()) {
+            found.add(entry);
+        }
+        return found;
     }
 
     /** Writes the queued entries, for a few seconds at most, and removes the log. */
@@ -250,8 +272,11 @@ public final class ProcessingLog {
             LogEntry.Body body,
             LogEntry.Input input) {
         LogWriter to = writer;
-        if (to != null && !muted.contains(query)) {
-            String name = "processing." + query + logger;
+        Queue<String> kept = gathered;
+        String name = "processing." + query + logger;
+        if (kept != null) {
+            kept.add(LogEntry.of(name, "ERROR", type, body, input));
+        } else if (to != null && !muted.contains(query)) {
             to.add(name, () -> LogEntry.of(name, "ERROR", type, body, input));
         }
     }

@@ -1,11 +1,14 @@
 package org.ksqlspark.log;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
 import java.util.Arrays;
+import java.util.List;
 
 class ProcessingLogTest {
     @Test
@@ -22,6 +25,24 @@ class ProcessingLogTest {
             assertArrayEquals(new long[5], ProcessingLog.counts("test", "Q2"));
         } finally {
             ProcessingLog.close("test");
+        }
+    }
+
+    @Test
+    void entriesThatAreGatheredNameTheRecordThatTheRowComesFrom() throws InterruptedException {
+        ProcessingLog.gather("gathered");
+        try {
+            ProcessingLog log = ProcessingLog.of("gathered");
+            log.failed("Q1", "Project", "failed", null, null, new LogEntry.Input("t", 3, 14));
+            log.failed("Q1", "HavingFilter", "failed", null, null);
+            List<String> found = ProcessingLog.gathered("gathered");
+            String input = "\"input\":{\"topic\":\"t\",\"partition\":3,\"offset\":14}}";
+            assertTrue(found.get(0).endsWith(input), found.get(0));
+            assertFalse(found.get(1).contains("input"), found.get(1));
+            assertEquals(2, found.size());
+            assertEquals(List.of(), ProcessingLog.gathered("gathered"));
+        } finally {
+            ProcessingLog.close("gathered");
         }
     }
 }

@@ -1,0 +1,113 @@
+"""Evaluates a stateless plan over records in memory: what it makes of each (runtime/replay.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+
+from ksql_spark.functions.spark_text import string
+from ksql_spark.kafka.consumer import Record
+from ksql_spark.kafka.transactions import Written
+from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.schema import ROWOFFSET, ROWPARTITION
+from ksql_spark.spark import jvm, sinks
+from ksql_spark.spark.build import build
+from ksql_spark.spark.frames import Context
+from ksql_spark.spark.processing_log import QueryLog
+
+#: headers that say how the bytes of a record are read (TopicSink.java)
+_SCHEMA_IDS = frozenset({"__key_schema_id", "__value_schema_id"})
+_HEADERS = "array<struct<key: string, value: binary>>"
+
+
+class Result(NamedTuple):
+    """A record of the sink, and the place of the record that it was made of.
+
+    ``unwritable``: (key or value, why) where a row does not fit a schema.
+    """
+
+    partition: int
+    offset: int
+    record: Written
+    unwritable: tuple[str, str] | None
+
+
+def evaluate(
+    session: SparkSession,
+    plan: PhysicalPlan,
+    records: Sequence[Record],
+    sink_partitions: int,
+    reports: QueryLog,
+    setting: Callable[[str], Any],
+) -> list[Result]:
+    """The results of ``plan``, which has no state and reads one topic, for some records of that topic.
+
+    Args:
+        session: the query's own session.
+        plan: the plan.
+        records: at least one, a few megabytes at most.
+        sink_partitions: of the sink's topic.
+        reports: takes what fails.
+        setting: effective value of a property, by name.
+    """
+    context = Context(
+        session, {}, {}, is_batch=True, setting=setting, log=reports, records=_frame(session, records)
+    )
+    topic = records[0].topic
+    encoded = sinks.encode(
+        build(plan.root, context),
+        plan.sink,
+        sink_partitions,
+        reports.of_topic(topic),
+        records=plan.records,
+        also=[f"{ROWPARTITION} AS __p", f"{ROWOFFSET} AS __o"],
+    )
+    results = []
+    for row in encoded.collect():
+        found = row.asDict()
+        key, value = (None if found[n] is None else bytes(found[n]) for n in ("key", "value"))
+        reasons = ((name, jvm.unwritable(session, data)) for name, data in (("key", key), ("value", value)))
+        headers = [
+            (h["key"], None if h["value"] is None else bytes(h["value"]))
+            for h in found.get("headers") or ()
+            if h["key"] not in _SCHEMA_IDS
+        ]
+        time_ms = found["time"]
+        record = Written(
+            plan.sink.topic,
+            key,
+            value,
+            None if time_ms is None or time_ms < 0 else time_ms,
+            headers,
+            found.get("partition"),
+        )
+        unwritable = next(((name, reason) for name, reason in reasons if reason is not None), None)
+        results.append(Result(found["__p"], found["__o"], record, unwritable))
+    return sorted(results, key=lambda result: result[:2])
+
+
+def _frame(session: SparkSession, records: Sequence[Record]) -> DataFrame:
+    """Records as ``sources.read`` returns them."""
+    rows = ", ".join(
+        f"({_bytes(r.key)}, {_bytes(r.value)}, {r.partition}, {r.offset}L, {r.timestamp_ms}L, {_headers(r)})"
+        for r in records
+    )
+    return session.sql(
+        "SELECT key, value, partition, offset, timestamp_millis(__time) AS timestamp, headers"
+        f" FROM VALUES {rows} AS t(key, value, partition, offset, __time, headers)"
+    )
+
+
+def _bytes(data: bytes | None) -> str:
+    return "cast(NULL AS binary)" if data is None else f"X'{data.hex()}'"
+
+
+def _headers(record: Record) -> str:
+    if not record.headers:
+        return f"cast(NULL AS {_HEADERS})"
+    listed = ", ".join(
+        f"named_struct('key', {string(name)}, 'value', {_bytes(value)})" for name, value in record.headers
+    )
+    return f"cast(array({listed}) AS {_HEADERS})"

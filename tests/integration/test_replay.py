@@ -1,0 +1,224 @@
+"""REPLAY ERRORS: failed records go through their query once more, exactly once."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksql_spark.config import Config
+from ksql_spark.engine import Engine, Request
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import Record, TopicReader, read_at
+from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.kafka.transactions import TransactionalWriter, Written
+from ksql_spark.services.broker import EmbeddedBroker
+from ksql_spark.spark.session import SparkProcess
+
+pytestmark = pytest.mark.kafka
+
+#: waiting for the next records, seconds; it only matters where a test fails
+TIMEOUT_S = 60.0
+EARLIEST = {"auto.offset.reset": "earliest"}
+
+
+class Server:
+    """An engine with a processing log, which can be started again on its folder."""
+
+    def __init__(self, config: dict[str, Any], spark: SparkProcess) -> None:
+        self._config, self._spark = config, spark
+        self.engine = self._started()
+
+    def _started(self) -> Engine:
+        engine = Engine(Config(self._config), self._spark)
+        engine.start()
+        return engine
+
+    def restart(self) -> None:
+        self.engine.stop()
+        self.engine = self._started()
+
+    def run(self, text: str) -> list[Any]:
+        return self.engine.execute(Request(text, EARLIEST))
+
+    def replay(self, text: str) -> tuple[int, int, int]:
+        (answer,) = self.run(text)
+        return answer.replayed, answer.failed_again, answer.gone
+
+    def rows(self, text: str) -> list[list[Any]]:
+        found: list[list[Any]] = []
+        stream = self.engine.query(Request(text))
+        while (rows := stream.read(TIMEOUT_S)) is not None:
+            found += [row.values for row in rows]
+        return found
+
+    def errors(self, query: str, count: int) -> list[list[Any]]:
+        """Partition, offset, attempt and REPLAYED of errors, once there are so many."""
+        deadline = time.monotonic() + TIMEOUT_S
+        text = f"SELECT partition, offset, attempt, replayed FROM ERRORS OF {query};"
+        while len(found := self.rows(text)) < count:
+            assert time.monotonic() < deadline, found
+            time.sleep(0.2)
+        return sorted(found)
+
+
+@pytest.fixture
+def server(
+    broker: EmbeddedBroker, spark_process: SparkProcess, kafka_admin: KafkaAdmin, tmp_path: Path
+) -> Iterator[Server]:
+    name = f"replay_{uuid.uuid4().hex[:8]}"
+    made = Server(
+        {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "ksql.spark.data.dir": str(tmp_path),
+            "ksql.service.id": name,
+            "ksql.output.topic.name.prefix": name,
+            "ksql.logging.processing.topic.auto.create": "true",
+            "ksql.logging.processing.stream.auto.create": "true",
+        },
+        spark_process,
+    )
+    yield made
+    made.engine.stop()
+    kafka_admin.delete_topics(t for t in kafka_admin.topics() if name in t)
+
+
+def results(server: Server, broker: EmbeddedBroker, count: int) -> list[Record]:
+    """The committed records of the stream COPY, once there are so many."""
+    topic = server.engine.services.metastore.require("COPY").topic
+    found: list[Record] = []
+    with TopicReader(broker.bootstrap_servers, topic) as reader:
+        while len(found) < count:
+            batch = reader.poll_batch(TIMEOUT_S)
+            assert batch, f"nothing comes after {len(found)} records"
+            found += batch
+        found += reader.poll_batch(0.5)
+    return found
+
+
+def numbers(records: list[Record]) -> list[tuple[Any, Any]]:
+    return sorted((json.loads(r.value or b"")["A"], json.loads(r.value or b"")["N"]) for r in records)
+
+
+@pytest.mark.parametrize("partitions", [1, 12])
+def test_records_are_replayed_by_the_current_version(
+    server: Server, broker: EmbeddedBroker, topic_names: Callable[[str], str], partitions: int
+) -> None:
+    topic = topic_names("replayed")
+    server.run(
+        f"CREATE STREAM s (k STRING KEY, a INT, t STRING) WITH (KAFKA_TOPIC = '{topic}', FORMAT = 'JSON',"
+        f" PARTITIONS = {partitions});"
+        "CREATE STREAM copy AS SELECT k, a, CAST(t AS INT) AS n FROM s WHERE a > 0 EMIT CHANGES;"
+    )
+    producer = RecordProducer(broker.bootstrap_servers)
+    places = [
+        producer.send(
+            topic, json.dumps(f"k{a % 3}").encode(), json.dumps(row).encode(), 1_000 + a, [("h", b"x")]
+        )
+        for a, row in enumerate(
+            [{"A": 1, "T": "one"}, {"A": 2, "T": "2"}, {"A": 3, "T": "three"}, {"A": "x"}]
+        )
+    ]
+    producer.close()
+    query = "CSAS_COPY_2"
+    failed = sorted(places[i] for i in (0, 2, 3))
+    assert server.errors(query, 3) == [[p, o, 0, False] for p, o in failed]
+    assert numbers(results(server, broker, 3)) == [(1, None), (2, 2), (3, None)]
+    # with the same version all of them fail again: nothing is written, and there are new errors
+    assert server.replay(f"REPLAY ERRORS OF {query} WHERE stage = 'PROCESSING';") == (0, 2, 0)
+    assert len(results(server, broker, 3)) == 3
+    found = server.errors(query, 5)
+    assert [e for e in found if e[2]] == [
+        [*places[i], 1, False] for i in sorted((0, 2), key=places.__getitem__)
+    ]
+    assert sum(e[3] for e in found) == 2
+    # the next version can compute them
+    server.run("CREATE OR REPLACE STREAM copy AS SELECT k, a, LEN(t) AS n FROM s WHERE a > 0 EMIT CHANGES;")
+    assert server.replay(f"REPLAY ERRORS OF {query} WHERE attempt = 1;") == (2, 0, 0)
+    replayed = results(server, broker, 5)
+    assert numbers(replayed) == [(1, 3), (1, None), (2, 2), (3, 5), (3, None)]
+    new = next(r for r in replayed if numbers([r]) == [(1, 3)])
+    old = next(r for r in replayed if numbers([r]) == [(1, None)])
+    assert (new.partition, new.key, new.timestamp_ms, new.headers) == (
+        old.partition, old.key, old.timestamp_ms, old.headers,
+    )  # fmt: skip
+    # none is sent a second time, whatever is asked for; a restart changes nothing
+    assert server.replay(f"REPLAY ERRORS OF {query} WHERE stage = 'PROCESSING';") == (0, 0, 0)
+    server.restart()
+    server.run(f"PAUSE {query};")
+    assert server.replay(f"REPLAY ERRORS OF {query};") == (0, 1, 0)
+    assert len(results(server, broker, 5)) == 5
+
+
+def test_records_that_are_gone_are_named(
+    server: Server, broker: EmbeddedBroker, topic_names: Callable[[str], str], kafka_admin: KafkaAdmin
+) -> None:
+    topic = topic_names("gone")
+    server.run(
+        f"CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = '{topic}', VALUE_FORMAT = 'JSON', PARTITIONS = 1);"
+        "CREATE STREAM copy AS SELECT a, 1 / a AS n FROM s EMIT CHANGES;"
+        + "INSERT INTO s (a) VALUES (0);"
+        * 3
+    )
+    server.errors("CSAS_COPY_2", 3)
+    kafka_admin.delete_topics([topic])
+    (answer,) = server.run("REPLAY ERRORS OF CSAS_COPY_2;")
+    assert (answer.replayed, answer.gone) == (0, 3)
+    assert answer.gone_records == (f"{topic}-0: 0-2",)
+
+
+def test_a_replay_that_was_killed_is_invisible(
+    server: Server, broker: EmbeddedBroker, topic_names: Callable[[str], str], kafka_admin: KafkaAdmin
+) -> None:
+    topic = topic_names("killed")
+    server.run(
+        f"CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = '{topic}', VALUE_FORMAT = 'JSON', PARTITIONS = 1);"
+        "CREATE STREAM copy AS SELECT a, 1 / a AS n FROM s EMIT CHANGES;"
+        + "INSERT INTO s (a) VALUES (0);"
+        * 3
+    )
+    query = "CSAS_COPY_2"
+    server.errors(query, 3)
+    server.run("CREATE OR REPLACE STREAM copy AS SELECT a, 1 + a AS n FROM s EMIT CHANGES;")
+    services = server.engine.services
+    writer_id = f"_confluent-ksql-{services.config['ksql.service.id']}query_{query}-replay"
+    killed = TransactionalWriter(broker.bootstrap_servers, writer_id)
+    mark = {
+        "level": "INFO", "logger": f"processing.{query}.Replay", "time": 0, "message": None,
+        "input": {"topic": topic, "partition": 0, "offset": 0}, "replay": 1,
+    }  # fmt: skip
+    sink, log = services.metastore.require("COPY").topic, services.queries.log_topic
+    assert log is not None
+    killed._producer.begin_transaction()
+    killed._producer.produce(sink, b'{"A":0,"N":1}')
+    killed._producer.produce(log, json.dumps(mark).encode())
+    killed._producer.flush()
+    assert server.replay(f"REPLAY ERRORS OF {query};") == (3, 0, 0)
+    assert numbers(results(server, broker, 6)) == [(0, 1)] * 3 + [(0, None)] * 3
+    with pytest.raises(KsqlError):
+        killed.write([Written(sink, None, b"{}")])
+    killed.close()
+    assert server.replay(f"REPLAY ERRORS OF {query};") == (0, 0, 0)
+
+
+def test_records_at_offsets(
+    broker: EmbeddedBroker, topic_names: Callable[[str], str], kafka_admin: KafkaAdmin
+) -> None:
+    topic = topic_names("places")
+    kafka_admin.create_topic(topic, 2)
+    producer = RecordProducer(broker.bootstrap_servers)
+    for partition in (0, 1):
+        for i in range(2500):
+            producer.send_async(topic, None, str(i).encode(), partition=partition)
+    producer.close()
+    offsets = {1: [2499, 0, 7, 2500, 7], 0: [1500]}
+    found = [(r.partition, r.offset, r.value) for r in read_at(broker.bootstrap_servers, topic, offsets)]
+    assert found == [(0, 1500, b"1500"), (1, 0, b"0"), (1, 7, b"7"), (1, 2499, b"2499")]
+    with pytest.raises(KsqlError, match="nothing_there"):
+        list(read_at(broker.bootstrap_servers, "nothing_there", {0: [1]}))
