@@ -40,11 +40,12 @@ class AlterSource(NamedStatement):
 
 
 class DropSource(NamedStatement):
-    """DROP STREAM|TABLE [IF EXISTS] name [DELETE TOPIC]."""
+    """DROP STREAM|TABLE [IF EXISTS] name [DELETE TOPIC] [CASCADE]; CASCADE is beyond ksqlDB."""
 
     kind = Arg[str](required=True)
     if_exists = Arg[bool](default=False)
     delete_topic = Arg[bool](default=False)
+    cascade = Arg[bool](default=False)
 
 
 def _create(parser: KsqlParser) -> CreateSource | CreateAsSelect:
@@ -98,6 +99,7 @@ def _drop(parser: KsqlParser) -> DropSource:
         "if_exists": parser.if_exists(),
         "this": parser.source_name(),
         "delete_topic": parser.word("DELETE", "TOPIC"),
+        "cascade": parser.word("CASCADE"),
     }
     return parser.build(DropSource, start, **args)
 
@@ -124,7 +126,8 @@ def _render_alter(self: KsqlGenerator, node: AlterSource) -> str:
 def _render_drop(self: KsqlGenerator, node: DropSource) -> str:
     if_exists = "IF EXISTS " if node.if_exists else ""
     topic = " DELETE TOPIC" if node.delete_topic else ""
-    return f"DROP {node.kind} {if_exists}{self.sql(node.this)}{topic}"
+    cascade = " CASCADE" if node.cascade else ""
+    return f"DROP {node.kind} {if_exists}{self.sql(node.this)}{topic}{cascade}"
 
 
 RULES = (

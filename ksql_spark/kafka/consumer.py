@@ -339,7 +339,7 @@ def _read_partition(
         if next_ < 0 or wanted[0] - next_ >= _GAP:
             next_ = wanted[0]
             consumer.assign([TopicPartition(topic, partition, next_)])
-        message = consumer.poll(1.0)
+        message: Any = consumer.poll(1.0)
         if message is None:
             if time.monotonic() - progress > REQUEST_TIMEOUT_S:
                 raise KsqlError(

@@ -180,6 +180,9 @@ class Catalog(Protocol):
     def uses(self, query_id: str) -> list[Uses]:
         """The sources of the queries with this id, ignoring case."""
 
+    def falling(self, source: str) -> list[str]:
+        """What DROP … CASCADE of a stream or table removes or no longer writes, itself included."""
+
 
 _OF_STATEMENTS: dict[type[Statement], Role] = {
     **dict.fromkeys(
@@ -247,10 +250,12 @@ def _write(statement: AlterSource | InsertValues, catalog: Catalog) -> Iterator[
 
 
 def _drop_source(statement: DropSource, catalog: Catalog) -> Iterator[Need]:
-    yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
-    topic = catalog.topic_of(statement.name) if statement.delete_topic else None
-    if topic is not None:
-        yield Need(Role.DEVELOPER, Kind.TOPIC, topic)
+    names = catalog.falling(statement.name) if statement.cascade else [statement.name]
+    for name in names or [statement.name]:
+        yield Need(Role.DEVELOPER, Kind.SOURCE, name)
+        topic = catalog.topic_of(name) if statement.delete_topic else None
+        if topic is not None:
+            yield Need(Role.DEVELOPER, Kind.TOPIC, topic)
 
 
 def _describe(statement: DescribeSource | ExplainFreshness, catalog: Catalog) -> Iterator[Need]:
@@ -283,7 +288,7 @@ def _explain(statement: Explain, catalog: Catalog) -> Iterator[Need] | None:
         names = (name for uses in found for name in [*uses.reads, *([uses.writes] if uses.writes else [])])
         return (Need(Role.READER, Kind.SOURCE, name) for name in names) if found else None
     planned = statement.statement
-    sink = [planned.name] if isinstance(planned, (CreateAsSelect, InsertSelect)) else []
+    sink = [planned.name] if isinstance(planned, (CreateAsSelect, InsertSelect, DropSource)) else []
     seen = [Need(Role.READER, Kind.SOURCE, name) for name in sink if catalog.has(name)]
     return iter([*seen, *_reads(planned, catalog)])
 

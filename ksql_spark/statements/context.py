@@ -140,6 +140,14 @@ class KnownQuery:
         return cls(query.id, query.plan.sink.name, sources, query.creates_sink, logical)
 
 
+@dataclass(frozen=True)
+class Fall:
+    """What DROP … CASCADE removes: names of sources, each before those that it reads, and queries."""
+
+    sources: tuple[str, ...]
+    queries: tuple[KnownQuery, ...]
+
+
 def uses_of(query: ManagedQuery) -> Uses:
     """The sources that a query reads and writes."""
     sink = None if query.is_transient else query.plan.sink.name
@@ -217,7 +225,29 @@ class StatementContext:
         wanted = query_id.upper()
         return [uses_of(q) for q in self.services.queries.all() if q.id.upper() == wanted]
 
+    def falling(self, source: str) -> list[str]:
+        """What DROP … CASCADE of a stream or table removes or no longer writes, itself included."""
+        fall = self.fall(source)
+        return list(dict.fromkeys([*fall.sources, *(q.sink for q in fall.queries)]))
+
     # --------------------------------------------------------------------------------------------------
+
+    def fall(self, name: str) -> Fall:
+        """What DROP … CASCADE of a stream or table takes with it."""
+        sources: list[str] = []
+
+        def visit(source: str) -> None:
+            for dependent in self.metastore.dependents(source):
+                if dependent not in sources and dependent != name:
+                    visit(dependent)
+            if source not in sources:
+                sources.append(source)
+
+        visit(name)
+        fallen = set(sources)
+        queries = [q for q in self.queries if q.sink in fallen or q.sources & fallen]
+        order = {source: i for i, source in enumerate(sources)}
+        return Fall(tuple(sources), tuple(sorted(queries, key=lambda q: (order.get(q.sink, -1), q.id))))
 
     @property
     def sequence(self) -> int:

@@ -13,7 +13,7 @@ from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.describe import Explain, ExplainFreshness
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.queries import Query
-from ksql_spark.grammar.statements.sources import CreateAsSelect
+from ksql_spark.grammar.statements.sources import CreateAsSelect, DropSource
 from ksql_spark.logical.nodes import BatchQuery, Node, PersistentQuery, PullQuery, relations
 from ksql_spark.physical import explain as plan_text
 from ksql_spark.physical.planner import lower, lower_transient
@@ -48,6 +48,8 @@ def explain(statement: Explain, context: StatementContext) -> Action:
     text = planned.source_text or statement.source_text
     if statement.evolution:
         return _evolution(statement, plan_evolution(planned, context), text, context)
+    if isinstance(planned, DropSource):
+        return _drop(statement, planned, text, context)
     if isinstance(planned, Query) and planned.query.emit is None:
         pull = analyzer.bind_pull(planned.query, context.metastore, context.config)
         described = _pull_description(pull, text)
@@ -78,6 +80,45 @@ def _evolution(statement: Explain, evolution: Evolution, text: str, context: Sta
             statement_text=statement.source_text,
             query_description=replace(described, topology="", execution_plan=evolution.report()),
         )
+    )
+
+
+def _drop(statement: Explain, drop: DropSource, text: str, context: StatementContext) -> Action:
+    """What DROP would remove, in which order, and whether it needs CASCADE (beyond ksqlDB)."""
+    source = context.metastore.require(drop.name)
+    fall, rights = context.fall(source.name), context.rights
+    lines = []
+    others = [each for each in fall.sources if each != source.name]
+    kept = [q for q in fall.queries if not (q.sink == source.name and q.creates_sink)]
+    if (others or kept) and not drop.cascade:
+        lines.append("Refused, because others use it. With CASCADE it would remove, in this order:")
+    else:
+        lines.append("Removes, in this order:")
+    hidden = 0
+    for query in fall.queries:
+        if all(map(rights.may_read, [*query.sources, query.sink])):
+            lines.append(f"  query {query.id}, with its state")
+        else:
+            hidden += 1
+    for name in fall.sources:
+        each = context.metastore.require(name)
+        if rights.may_read(name):
+            fate = "is deleted with all records" if drop.delete_topic else "stays"
+            lines.append(f"  {each.kind.lower()} {name}; its topic {each.topic} {fate}")
+        else:
+            hidden += 1
+    if hidden:
+        lines.append(f"  {hidden} more, which you may not see")
+    described = QueryDescription(
+        statement_text=masked(text),
+        window_type=None,
+        fields=(),
+        sources=(source.name,),
+        execution_plan="\n".join(lines),
+        query_type="PERSISTENT",
+    )
+    return Immediate(
+        lambda: QueryDescriptionEntity(statement_text=statement.source_text, query_description=described)
     )
 
 

@@ -22,6 +22,7 @@ from ksql_spark.runtime.cleanup import CleanupRecord, Orphans
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.statements.context import (
     Action,
+    Fall,
     Immediate,
     KnownQuery,
     Logged,
@@ -238,7 +239,10 @@ def alter_source(statement: AlterSource, context: StatementContext) -> Action:
 
 
 def drop_source(statement: DropSource, context: StatementContext) -> Action:
-    """DROP STREAM|TABLE [DELETE TOPIC]; the query that created a sink is dropped with it."""
+    """DROP STREAM|TABLE [DELETE TOPIC] [CASCADE]; the query that created a sink is dropped with it.
+
+    With CASCADE, so is all that reads it, and each query that reads or writes any of that.
+    """
     name = statement.name
     source = context.metastore.find(name)
     if source is None:
@@ -249,28 +253,36 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
     if source.kind != statement.kind:
         reason = f"Incompatible data source type is {source.kind}, but statement was DROP {statement.kind}."
         raise KsqlError("INVALID_STATEMENT", reason=reason)
-    if statement.delete_topic and source.read_only:
-        raise KsqlError("INVALID_STATEMENT", reason=f"Cannot delete topic for read-only source: {name}.")
-    is_read_only = is_read_only_topic(context.config, source.topic)
-    if statement.delete_topic and is_read_only and not context.is_replay:
-        raise KsqlError("INVALID_STATEMENT", reason=f"Cannot delete read-only topic: {source.topic}.")
     services = context.services
-    others = [q for q in context.queries if not (q.sink == name and q.creates_sink)]
-    _check_unused(source, context.metastore.dependents(name), others)
-    context.metastore.drop(name)
+    falling = context.fall(name) if statement.cascade else Fall((name,), ())
+    dropped = [context.metastore.require(each) for each in falling.sources]
+    if statement.delete_topic:
+        for each in dropped:
+            _check_deletable(each, context)
+    ended = {q.id for q in falling.queries}
+    others = [q for q in context.queries if not (q.sink == name and q.creates_sink) and q.id not in ended]
+    if not statement.cascade:
+        _check_unused(source, context.metastore.dependents(name), others)
+    for each in dropped:
+        context.metastore.drop(each.name)
     context.queries = others
 
     def makers() -> list[ManagedQuery]:
-        return [q for q in services.queries.all() if q.creates_sink and q.plan.sink.name == name]
+        there = services.queries.all()
+        writers = [q for q in there if q.creates_sink and q.plan.sink.name == name and q.id not in ended]
+        return [*(q for each in falling.queries for q in there if q.id == each.id), *writers]
 
     termination = Termination(services.queries, makers)
-    topics = (source.topic,) if statement.delete_topic else ()
+    topics = tuple(each.topic for each in dropped) if statement.delete_topic else ()
+    with_it = ", ".join(f"`{each.name}`" for each in dropped[:-1])
 
     def apply(_: Starts) -> Outcome:
         termination.apply()
-        services.views.drop(name)
-        services.metastore.drop(name)
-        return Outcome(f"Source `{name}` (topic: {source.topic}) was dropped.")
+        for each in dropped:
+            services.views.drop(each.name)
+            services.metastore.drop(each.name)
+        also = f", and before it: {with_it}" if with_it else ""
+        return Outcome(f"Source `{name}` (topic: {source.topic}) was dropped{also}.")
 
     def after() -> None:
         services.admin.delete_topics(topics)
@@ -280,6 +292,20 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
         return CleanupRecord(logged=replace(kept, topics=(*kept.topics, *topics)))
 
     return Logged(f"{statement.kind.lower()}/{name}/drop", apply, after=after, cleanup=cleanup)
+
+
+def _check_deletable(source: DataSource, context: StatementContext) -> None:
+    """Refuse to delete a topic that statements must not delete.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    if source.read_only:
+        raise KsqlError(
+            "INVALID_STATEMENT", reason=f"Cannot delete topic for read-only source: {source.name}."
+        )
+    if is_read_only_topic(context.config, source.topic) and not context.is_replay:
+        raise KsqlError("INVALID_STATEMENT", reason=f"Cannot delete read-only topic: {source.topic}.")
 
 
 def _check_unused(source: DataSource, dependents: Iterable[str], queries: Iterable[KnownQuery]) -> None:

@@ -321,7 +321,7 @@ def test_explain_of_pull_queries(world: World) -> None:
         assert described["queryType"] == "PULL" and described["executionPlan"].startswith(plan)
 
 
-@pytest.mark.parametrize("text", ["EXPLAIN SHOW STREAMS;", "EXPLAIN DROP STREAM s;"])
+@pytest.mark.parametrize("text", ["EXPLAIN SHOW STREAMS;", "EXPLAIN DROP TYPE t;"])
 def test_explain_of_anything_else(world: World, text: str) -> None:
     assert "does not run a ksql query" in world.refused(text).message
 
