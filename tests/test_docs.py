@@ -206,6 +206,7 @@ def test_named_targets_of_make_exist(path: Path) -> None:
 #: pages whose statements build on each other, from top to bottom
 RUNNABLE = [
     *(p for p in HAND_WRITTEN if p.parent == generate.REFERENCE),
+    ROOT / "docs" / "how-to" / "change-a-query.md",
     ROOT / "docs" / "how-to" / "streaming-queries.md",
     ROOT / "docs" / "tutorial.md",
 ]
@@ -295,6 +296,10 @@ class ReferencePage:
                 store.add(analyzer.bind_alter_source(statement, store))
             case InsertValues():
                 analyzer.bind_insert_values(statement, store, config)
+            case CreateAsSelect() if analyzer.evolve_of(statement):
+                bound = analyzer.bind_evolution(statement, store, config)
+                analyzer.check_evolution(store.require(statement.name), bound.sink, ())
+                store.add(bound.sink)
             case CreateAsSelect() | InsertSelect():
                 bound = analyzer.bind_persistent(statement, store, config)
                 by_time = bound.by_event_time

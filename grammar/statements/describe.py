@@ -8,6 +8,7 @@ from ksql_spark.grammar.generator import KsqlGenerator
 from ksql_spark.grammar.nodes import Arg, NamedStatement, Statement
 from ksql_spark.grammar.parser import KsqlParser
 from ksql_spark.grammar.rules import StatementRule
+from ksql_spark.grammar.statements.evolution import DescribeEvolution
 
 
 class DescribeSource(NamedStatement):
@@ -58,6 +59,9 @@ def _describe(parser: KsqlParser) -> Statement:
     if parser.is_word("FUNCTION") and parser.is_name(1):  # else a source of that name
         parser.word("FUNCTION")
         return parser.build(DescribeFunction, start, this=parser.name())
+    if parser.is_word("EVOLUTION") and parser.is_name(1):
+        parser.word("EVOLUTION")
+        return parser.build(DescribeEvolution, start, this=parser.name())
     if parser.word("CONNECTOR"):
         return parser.build(DescribeConnector, start, this=parser.name())
     name = parser.name()

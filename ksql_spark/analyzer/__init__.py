@@ -4,6 +4,7 @@ The functions only read the metastore. Schemas come through a port (schema_regis
 are KsqlErrors with their position in the statement and, where possible, a hint.
 """
 
+from ksql_spark.analyzer.evolving import bind_evolution, check_evolution, evolve_of
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
 from ksql_spark.analyzer.inference import infer_columns
 from ksql_spark.analyzer.inserts import BoundRow, bind_insert_target, bind_insert_values
@@ -21,6 +22,7 @@ __all__ = [
     "Scope",
     "bind_alter_source",
     "bind_create_source",
+    "bind_evolution",
     "bind_expression",
     "bind_insert_target",
     "bind_insert_values",
@@ -30,6 +32,8 @@ __all__ = [
     "bind_push",
     "bind_query",
     "bind_type",
+    "check_evolution",
     "check_query_replacement",
+    "evolve_of",
     "infer_columns",
 ]

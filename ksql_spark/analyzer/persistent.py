@@ -112,6 +112,7 @@ def _bind_create(
     root = planned.root
     _check_kind(root.kind, statement)
     _check_windowed_tables(planned, statement)
+    given.evolve()
     sink = with_schema_ids(_sink(statement, given, planned, config), given, registry)
     if existing is not None:
         check_replacement(existing, sink, statement)

@@ -33,8 +33,20 @@ class Rule:
     most: int | None = None
 
 
+@dataclass(frozen=True)
+class Evolve:
+    """EVOLVE = 'backfill': a new version runs beside the old one until the swap.
+
+    Args:
+        is_manual: SWAP = 'manual': the swap waits for the statement SWAP.
+    """
+
+    is_manual: bool
+
+
 #: name -> rule
 PROPERTIES: dict[str, Rule] = {
+    "EVOLVE": Rule("string", frozenset({CREATE_AS})),
     "FORMAT": Rule("string"),
     "HEADERS": Rule("string", frozenset({CREATE_AS})),
     "INFER": Rule("string", frozenset({CREATE})),
@@ -53,6 +65,7 @@ PROPERTIES: dict[str, Rule] = {
     "RETENTION_MS": Rule("integer", least=-(2**63), most=2**63 - 1),
     "SOURCED_BY_CONNECTOR": Rule("string", frozenset({CREATE})),
     "START": Rule("string or integer", frozenset({CREATE_AS, INSERT})),
+    "SWAP": Rule("string", frozenset({CREATE_AS})),
     "TIMESTAMP": Rule("string"),
     "TIMESTAMP_FORMAT": Rule("string"),
     "VALUE_AVRO_SCHEMA_FULL_NAME": Rule("string"),
@@ -68,6 +81,8 @@ PROPERTIES: dict[str, Rule] = {
 EVENT_TIME = "event-time"
 #: values of ORDER: by arrival, or by event time within a batch
 ORDERS = ("arrival", EVENT_TIME)
+#: the value of EVOLVE, and those of SWAP
+BACKFILL, AUTO, MANUAL = "backfill", "auto", "manual"
 _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 #: the end of the year 9999, the last moment that START may name
@@ -237,6 +252,27 @@ class Properties:
             return order is not None and order.lower() == EVENT_TIME
         reason = f"'{order}' is none of {', '.join(ORDERS)}"
         raise failure("PROPERTY_IN_WITH", self.node("ORDER"), name="ORDER", reason=reason)
+
+    def evolve(self) -> Evolve | None:
+        """How EVOLVE and SWAP ask for a running query to be changed (beyond ksqlDB); None without EVOLVE.
+
+        Raises:
+            KsqlError: an unknown way; SWAP without EVOLVE.
+        """
+        for name, values in (("EVOLVE", (BACKFILL,)), ("SWAP", (AUTO, MANUAL))):
+            value = self.get(name)
+            if value is not None and value.lower() not in values:
+                reason = (
+                    f"'{value}' is none of {', '.join(values)}"
+                    if len(values) > 1
+                    else (f"expected '{values[0]}', got '{value}'")
+                )
+                raise failure("PROPERTY_IN_WITH", self.node(name), name=name, reason=reason)
+        if self.get("EVOLVE") is None:
+            if self.get("SWAP") is not None:
+                raise invalid("'SWAP' needs 'EVOLVE' too.", self.node("SWAP"))
+            return None
+        return Evolve(is_manual=(self.get("SWAP") or AUTO).lower() == MANUAL)
 
     def with_headers(self, schema: Schema, kind: str) -> Schema:
         """``schema`` with the column in HEADERS as the records' headers (beyond ksqlDB).

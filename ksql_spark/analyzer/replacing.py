@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ksql_spark.analyzer.failures import Placed, invalid
+from ksql_spark.formats import CAPABILITIES
 from ksql_spark.logical.nodes import (
     Aggregate,
     Filter,
@@ -17,8 +18,11 @@ from ksql_spark.logical.nodes import (
     Source,
     children,
 )
+from ksql_spark.metastore.sources import TABLE, DataSource
 from ksql_spark.schema import Schema
 
+#: the hint for tables, which may also change beside the running version
+BACKFILL = "WITH (EVOLVE = 'backfill') changes more: EXPLAIN EVOLUTION tells how."
 #: hints: if some changes are allowed; if none is
 RULE = (
     "CREATE OR REPLACE may change the WHERE on the source and append columns to SELECT that use existing "
@@ -40,6 +44,8 @@ def check_query_replacement(old: PersistentQuery, new: PersistentQuery, node: Pl
     """
 
     def refuse(reason: str, hint: str = RULE) -> Exception:
+        if is_evolvable(new.sink):
+            hint = f"{hint} {BACKFILL}"
         return invalid(f"Cannot upgrade the query that writes `{new.sink.name}`: {reason}", node, hint=hint)
 
     before, after = old.root, new.root
@@ -93,4 +99,11 @@ def _fixed_clauses(node: Node) -> list[tuple[str, object]]:
     return [*own, *_fixed_clauses(child)]
 
 
-__all__ = ["check_query_replacement"]
+def is_evolvable(sink: DataSource) -> bool:
+    """Whether EVOLVE = 'backfill' may change the query of a sink."""
+    formats = (sink.key_format.name, sink.value_format.name)
+    is_plain = all(CAPABILITIES[name].registry is None for name in formats)
+    return sink.is_sink and sink.kind == TABLE and sink.window is None and is_plain
+
+
+__all__ = ["BACKFILL", "check_query_replacement", "is_evolvable"]

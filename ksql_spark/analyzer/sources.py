@@ -10,6 +10,7 @@ from ksql_spark import deadline
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.properties import CREATE, Properties, with_naming
+from ksql_spark.analyzer.replacing import BACKFILL, is_evolvable
 from ksql_spark.analyzer.serialization import check_columns, check_wrapping, known_format
 from ksql_spark.analyzer.type_nodes import bind_type
 from ksql_spark.formats import CAPABILITIES
@@ -257,14 +258,17 @@ def _check_inferred(statement: CreateSource, schema: Schema, key: FormatSpec, va
 def check_replacement(old: DataSource, new: DataSource, statement: nodes.NamedStatement) -> None:
     """Refuse a CREATE OR REPLACE that does more than append value columns (reference §2.3)."""
     word = new.kind.lower()
+    hint = (
+        "CREATE OR REPLACE may only append value columns."
+        if not new.is_sink
+        else "CREATE OR REPLACE ... AS SELECT may change WHERE, and append value columns."
+    )
+    if is_evolvable(new):
+        hint = f"{hint} {BACKFILL}"
 
     def refuse(reason: str) -> Exception:
-        return invalid(
-            f"Cannot add {word} '{new.name}': Cannot upgrade data source: {reason}", statement.this,
-            hint="CREATE OR REPLACE may only append value columns."
-            if not new.is_sink
-            else "CREATE OR REPLACE ... AS SELECT may change WHERE, and append value columns.",
-        )  # fmt: skip
+        text = f"Cannot add {word} '{new.name}': Cannot upgrade data source: {reason}"
+        return invalid(text, statement.this, hint=hint)
 
     if old.kind != new.kind:
         raise refuse(

@@ -32,7 +32,7 @@ from ksql_spark.entities.connectors import (
     CreateConnectorEntity,
     DropConnectorEntity,
 )
-from ksql_spark.entities.graph import FreshnessEntity
+from ksql_spark.entities.evolutions import EvolutionDescription
 from ksql_spark.entities.queries import Queries, QueryDescriptionEntity, QueryDescriptionList
 from ksql_spark.entities.sources import (
     KafkaTopicsList,
@@ -54,7 +54,7 @@ ENTITIES: Mapping[str, type[Entity]] = {
     "currentStatus": CommandStatusEntity,
     "describe_function": FunctionDescriptionList,
     "drop_connector": DropConnectorEntity,
-    "errors_replayed": ErrorsReplayed,
+    "evolution_description": EvolutionDescription,
     "function_names": FunctionNameList,
     "kafka_topics": KafkaTopicsList,
     "kafka_topics_extended": KafkaTopicsListExtended,

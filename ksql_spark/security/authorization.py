@@ -24,6 +24,7 @@ from ksql_spark.grammar.statements.describe import (
     Explain,
     ExplainFreshness,
 )
+from ksql_spark.grammar.statements.evolution import AbortEvolution, DescribeEvolution, Swap
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import Pause, QueryControl, ReplayErrors, Resume, Terminate
@@ -187,8 +188,8 @@ class Catalog(Protocol):
 _OF_STATEMENTS: dict[type[Statement], Role] = {
     **dict.fromkeys(
         (
-            DefineVariable, DescribeConnector, DescribeFunction, DescribeSource, DescribeSources, Explain,
-            ExplainFreshness, Query, SetProperty, Show, UndefineVariable, UnsetProperty,
+            DefineVariable, DescribeConnector, DescribeEvolution, DescribeFunction, DescribeSource,
+            DescribeSources, Explain, Query, SetProperty, Show, UndefineVariable, UnsetProperty,
         ),
         Role.READER,
     ),
@@ -245,7 +246,7 @@ def _insert_select(statement: InsertSelect, catalog: Catalog) -> Iterator[Need]:
     yield from _reads(statement, catalog)
 
 
-def _write(statement: AlterSource | InsertValues, catalog: Catalog) -> Iterator[Need]:
+def _write(statement: AlterSource | InsertValues | Swap | AbortEvolution, catalog: Catalog) -> Iterator[Need]:
     yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
 
 
@@ -258,7 +259,7 @@ def _drop_source(statement: DropSource, catalog: Catalog) -> Iterator[Need]:
             yield Need(Role.DEVELOPER, Kind.TOPIC, topic)
 
 
-def _describe(statement: DescribeSource | ExplainFreshness, catalog: Catalog) -> Iterator[Need]:
+def _describe(statement: DescribeSource | DescribeEvolution, catalog: Catalog) -> Iterator[Need]:
     yield Need(Role.READER, Kind.SOURCE, statement.name)
 
 
@@ -305,11 +306,13 @@ def _nothing(statement: Statement, catalog: Catalog) -> Iterator[Need]:
 #: statement class -> the roles that it needs for sources and topics; None, as for missing classes: a role for
 #: everything
 _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] = {
+    AbortEvolution: _write,
     AlterSource: _write,
     AssertTopic: _topic,
     CreateAsSelect: _create_as_select,
     CreateSource: _create_source,
     DefineVariable: _nothing,
+    DescribeEvolution: _describe,
     DescribeFunction: _nothing,
     DescribeSource: _describe,
     DescribeSources: _nothing,
@@ -325,6 +328,7 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
     Resume: _control,
     SetProperty: _nothing,
     Show: _lists,
+    Swap: _write,
     Terminate: _control,
     UndefineVariable: _nothing,
     UnsetProperty: _nothing,

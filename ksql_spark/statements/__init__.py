@@ -19,6 +19,7 @@ from ksql_spark.grammar.statements.describe import (
     Explain,
     ExplainFreshness,
 )
+from ksql_spark.grammar.statements.evolution import AbortEvolution, DescribeEvolution, Swap
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import Pause, ReplayErrors, Resume, Terminate
@@ -36,7 +37,7 @@ from ksql_spark.statements import (
     asserts,
     connectors,
     describe,
-    errors,
+    evolving,
     explain,
     functions,
     inserts,
@@ -61,6 +62,7 @@ from ksql_spark.statements.context import (
 
 #: statement class -> handler; Engine.query runs SELECT and PRINT
 HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = {
+    AbortEvolution: evolving.abort_evolution,
     AlterSource: sources.alter_source,
     AlterSystem: session.alter_system,
     AssertSchema: asserts.assert_schema,
@@ -72,6 +74,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     CreateType: types.create_type,
     DefineVariable: session.define,
     DescribeConnector: connectors.describe_connector,
+    DescribeEvolution: evolving.describe_evolution,
     DescribeFunction: describe.describe_function,
     DescribeSource: describe.describe_source,
     DescribeSources: describe.describe_sources,
@@ -88,6 +91,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     Resume: lifecycle.resume,
     SetProperty: session.set_property,
     Show: show.show,
+    Swap: evolving.swap,
     Terminate: lifecycle.terminate,
     UndefineVariable: session.undefine,
     UnsetProperty: session.unset_property,

@@ -124,20 +124,27 @@ class Services:
 
 @dataclass(frozen=True)
 class KnownQuery:
-    """A persistent query in the sandbox."""
+    """A persistent query in the sandbox; ``evolves`` is the table whose new version it is until the swap."""
 
     id: str
     sink: str
     sources: frozenset[str]
     creates_sink: bool
     logical: PersistentQuery | None
+    evolves: str | None = None
 
     @classmethod
     def of(cls, query: ManagedQuery) -> KnownQuery:
         """A running query as seen by the sandbox."""
         logical = query.logical if isinstance(query.logical, PersistentQuery) else None
         sources = frozenset(s.name for s in query.plan.sources)
-        return cls(query.id, query.plan.sink.name, sources, query.creates_sink, logical)
+        return cls(query.id, query.plan.sink.name, sources, query.creates_sink, logical, evolves(query))
+
+
+def evolves(query: ManagedQuery) -> str | None:
+    """The table whose new version a query is, until the swap."""
+    evolution = query.evolution
+    return None if evolution is None or evolution.is_swapped else evolution.table
 
 
 @dataclass(frozen=True)
@@ -150,7 +157,7 @@ class Fall:
 
 def uses_of(query: ManagedQuery) -> Uses:
     """The sources that a query reads and writes."""
-    sink = None if query.is_transient else query.plan.sink.name
+    sink = None if query.is_transient else evolves(query) or query.plan.sink.name
     return Uses(frozenset(source.name for source in query.plan.sources), sink)
 
 

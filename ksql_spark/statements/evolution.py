@@ -5,8 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ksql_spark import analyzer
+from ksql_spark.analyzer.properties import Evolve
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.sources import CreateAsSelect
@@ -15,6 +17,7 @@ from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.explain import explain_logical
 from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.statements.context import KnownQuery, StatementContext, uses_of
+from ksql_spark.statements.evolving import bind_evolution
 from ksql_spark.statements.sources import check_or_replace, replaced_query
 
 
@@ -44,41 +47,94 @@ def plan_evolution(statement: Statement, context: StatementContext) -> Evolution
         reason = "EXPLAIN EVOLUTION takes CREATE OR REPLACE … AS SELECT."
         raise KsqlError("INVALID_STATEMENT", reason=reason)
     old_sink = context.metastore.require(statement.name)
-    registry = context.services.registry
-    refusal = None
+    evolve = analyzer.evolve_of(statement)
+    refusal: KsqlError | None = None
+    new: PersistentQuery | None = None
     try:
         check_or_replace(statement, context)
-        new = analyzer.bind_persistent(statement, context.metastore, context.config, registry)
-        replaced_query(statement, new, context)
+        new = _bound(statement, evolve, context)
     except KsqlError as error:
         refusal = error
         without = context.metastore.copy()
         without.drop(statement.name)
-        new = analyzer.bind_persistent(statement, without, context.config, registry)
+        new = analyzer.bind_persistent(statement, without, context.config, context.services.registry)
     old = next((q for q in context.queries if q.sink == statement.name and q.creates_sink), None)
     query_id = old.id if old is not None else ""
+    way = _Way(evolve, refusal, query_id, refusal is not None and _may_backfill(statement, evolve, context))
 
     def report() -> str:
         lines = [
-            *_way(refusal, query_id),
+            *_told(way, old_sink),
             *_columns(old_sink, new.sink),
             *_plan(old, new, context),
-            *_state(query_id, refusal, context),
-            *_reading(refusal, new, context),
-            *_readers(old_sink, context),
+            *_state(way, context),
+            *_reading(way, new, context),
+            *_readers(way, old_sink, new.sink, context),
         ]
         return "\n".join(lines)
 
     return Evolution(new, query_id, report)
 
 
-def _way(refusal: KsqlError | None, query_id: str) -> Iterator[str]:
-    if refusal is not None:
-        yield f"Not possible in place: {refusal.message}"
-    elif not query_id:
+class _Way(NamedTuple):
+    """How the replacement would happen.
+
+    Args:
+        evolve: what EVOLVE asks for; None: in place.
+        refusal: why it is not possible.
+        query_id: of the running version; empty if none runs.
+        may_backfill: whether EVOLVE = 'backfill' would make it possible.
+    """
+
+    evolve: Evolve | None
+    refusal: KsqlError | None
+    query_id: str
+    may_backfill: bool
+
+    @property
+    def reads_again(self) -> bool:
+        return self.refusal is not None or self.evolve is not None
+
+
+def _bound(statement: CreateAsSelect, evolve: Evolve | None, context: StatementContext) -> PersistentQuery:
+    """The new version, if the replacement is possible.
+
+    Raises:
+        KsqlError: why it is not.
+    """
+    if evolve is not None:
+        return bind_evolution(statement, context)
+    new = analyzer.bind_persistent(statement, context.metastore, context.config, context.services.registry)
+    replaced_query(statement, new, context)
+    return new
+
+
+def _may_backfill(statement: CreateAsSelect, evolve: Evolve | None, context: StatementContext) -> bool:
+    if evolve is not None:
+        return False
+    try:
+        check_or_replace(statement, context)
+        bind_evolution(statement, context)
+    except KsqlError:
+        return False
+    return True
+
+
+def _told(way: _Way, table: DataSource) -> Iterator[str]:
+    if way.refusal is not None:
+        yield f"Not possible {'in place' if way.evolve is None else 'as a backfill'}: {way.refusal.message}"
+    elif way.evolve is not None:
+        beside = f"beside {way.query_id}" if way.query_id else "in a topic of its own"
+        when = f"SWAP {table.name}; then" if way.evolve.is_manual else "Once it has caught up, the swap"
+        yield f"Backfill: a new query runs {beside}, from its start."
+        yield f"{when} writes what differs to topic {table.topic}, and the new query goes on there."
+        yield f"Until then ABORT EVOLUTION {table.name}; leaves everything as it is; a swap cannot be undone."
+    elif not way.query_id:
         yield "New query: no query writes the sink now."
     else:
-        yield f"In place: {query_id} continues from its current position, with its state."
+        yield f"In place: {way.query_id} continues from its current position, with its state."
+    if way.may_backfill:
+        yield "Possible as a backfill: WITH (EVOLVE = 'backfill')."
 
 
 def _columns(old: DataSource, new: DataSource) -> Iterator[str]:
@@ -111,22 +167,28 @@ def _section(title: str, before: list[str], after: list[str]) -> Iterator[str]:
             yield f"  {line}"
 
 
-def _state(query_id: str, refusal: KsqlError | None, context: StatementContext) -> Iterator[str]:
-    query = context.services.queries.find(query_id)
+def _state(way: _Way, context: StatementContext) -> Iterator[str]:
+    query = context.services.queries.find(way.query_id)
     sizes = [size for size in (state_sizes(query.runner) if query is not None else ()) if size is not None]
     if not any(size.entries for size in sizes):
         return
     rows, kept = sum(size.entries for size in sizes), sum(size.bytes for size in sizes)
-    fate = "kept" if refusal is None else "lost with the old query"
+    fate = "lost with the old query" if way.reads_again else "kept"
     yield f"State: {fate} ({rows:,} entries, {kept:,} bytes)"
 
 
-def _reading(refusal: KsqlError | None, new: PersistentQuery, context: StatementContext) -> Iterator[str]:
-    if refusal is None:
+def _reading(way: _Way, new: PersistentQuery, context: StatementContext) -> Iterator[str]:
+    if not way.reads_again:
         yield "Reads again: nothing. Rows that are already written stay as they are."
         return
     admin = context.services.admin
-    yield "Instead: DROP it and CREATE it again, with START = 'earliest' to read what the topics still hold:"
+    if way.refusal is None:
+        yield "Reads again, unless START says otherwise:"
+    elif way.may_backfill:
+        yield "The backfill reads:"
+    else:
+        anew = "DROP it and CREATE it again, with START = 'earliest'"
+        yield f"Instead: {anew} to read what the topics still hold:"
     for topic in dict.fromkeys(relation.source.topic for relation in relations(new.root)):
         first, end = admin.beginning_offsets(topic), admin.end_offsets(topic)
         removed = sum(first.values())
@@ -134,7 +196,7 @@ def _reading(refusal: KsqlError | None, new: PersistentQuery, context: Statement
         yield f"  topic {topic}: at most {sum(end.values()) - removed:,} records{gone}"
 
 
-def _readers(sink: DataSource, context: StatementContext) -> Iterator[str]:
+def _readers(way: _Way, sink: DataSource, new: DataSource, context: StatementContext) -> Iterator[str]:
     queries = [
         query.id
         for query in context.services.queries.all()
@@ -143,3 +205,12 @@ def _readers(sink: DataSource, context: StatementContext) -> Iterator[str]:
     found = context.services.admin.consumers().get(sink.topic)
     groups = found.groups if found is not None else 0
     yield f"Read by: {', '.join(queries) or 'no query'}; {groups} consumer groups of topic {sink.topic}"
+    if way.evolve is None or way.refusal is not None:
+        return
+    known = {column.name for column in sink.schema.columns}
+    added = [column.name for column in new.schema.columns if column.name not in known]
+    unseen = f", without {', '.join(added)}" if added else ""
+    for query in queries:
+        yield f"  {query} receives an update of each key that differs{unseen}"
+    if groups:
+        yield f"  consumers of topic {sink.topic} read the new rows, and tombstones of keys that are gone"

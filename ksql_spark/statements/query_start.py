@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ksql_spark.analyzer.properties import Evolve
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import RecordSpec
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.logical.nodes import PersistentQuery, Start
 from ksql_spark.metastore.serdes import check_registrable, record_spec, registered
+from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical import codec
 from ksql_spark.physical.planner import check_runnable, lower
 from ksql_spark.physical.steps import PhysicalPlan, StreamTableJoin, walk
 from ksql_spark.runtime.cleanup import CleanupRecord, Orphans
-from ksql_spark.runtime.queries.definition import QueryDefinition
+from ksql_spark.runtime.queries.definition import Evolution, QueryDefinition
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.statements.context import (
     KnownQuery,
@@ -37,6 +39,7 @@ class QueryStart:
         kind: STREAM or TABLE: the kind of the sink.
         context: the statement's context.
         replaced: the query that it replaces, if any.
+        evolve: if it is the new version of a table that another query writes: how.
 
     Raises:
         KsqlError: the query cannot run, or there are too many.
@@ -49,7 +52,9 @@ class QueryStart:
         kind: str,
         context: StatementContext,
         replaced: KnownQuery | None = None,
+        evolve: Evolve | None = None,
     ) -> None:
+        self._evolve = evolve
         self._statement = statement
         self._bound = bound
         self._kind = kind
@@ -61,9 +66,8 @@ class QueryStart:
             self._id, self._plan = stored.id, stored.plan
         else:
             self._id = _query_id(bound, replaced, context)
-            self._plan = lower(
-                bound.root, bound.sink, context.config, self._id, by_event_time=bound.by_event_time
-            )
+            sink = bound.sink if evolve is None else self._beside(bound.sink)
+            self._plan = lower(bound.root, sink, context.config, self._id, by_event_time=bound.by_event_time)
         #: roughly what the command log will store: prepare() adds schema ids
         self._document = None if context.is_replay else codec.encode((bound, self._plan))
         self._sources = frozenset(source.name for source in self._plan.sources)
@@ -75,11 +79,34 @@ class QueryStart:
             _check_limit(context, replaced)
         self._change_sandbox(context)
 
+    def _beside(self, table: DataSource) -> DataSource:
+        """The sink of a table's new version until the swap.
+
+        Raises:
+            KsqlError: TOPIC_UNKNOWN.
+        """
+        topic = self._services.admin.topic(table.topic)
+        if topic is None and table.topic not in self._context.new_topics:
+            raise KsqlError("TOPIC_UNKNOWN", topic=table.topic)
+        prefix = f"_confluent-ksql-{self._context.config['ksql.service.id']}query_{self._id}"
+        return replace(
+            table,
+            name=f"{table.name} (new version)",
+            topic=f"{prefix}-evolution",
+            # a statement before this one may be about to create it
+            partitions=topic.partitions if topic is not None else self._context.new_topics[table.topic],
+            replicas=min(topic.replicas) if topic is not None else table.replicas,
+        )
+
     def _records(self) -> RecordSpec:
         return self._plan.records or record_spec(self._plan.sink)
 
     def _change_sandbox(self, context: StatementContext) -> None:
         bound, sink = self._bound, self._plan.sink
+        if self._evolve is not None:
+            evolving = KnownQuery(self._id, sink.name, self._sources, False, bound, bound.sink.name)
+            context.queries.append(evolving)
+            return
         if bound.creates_sink:
             context.metastore.add(sink, self._sources)
             context.new_topics.setdefault(sink.topic, sink_partitions(self._plan, context))
@@ -89,8 +116,9 @@ class QueryStart:
 
     def action(self) -> Logged:
         """The action for the executor."""
+        verb = "create" if self._evolve is None else "evolve"
         return Logged(
-            f"{self._kind.lower()}/`{self._plan.sink.name}`/create",
+            f"{self._kind.lower()}/`{self._bound.sink.name}`/{verb}",
             self._apply,
             self._prepare,
             undo=self._undo,
@@ -118,7 +146,8 @@ class QueryStart:
         if old is not None:
             starts = old.starts
         else:
-            starts = start_offsets(self._plan, self._context, self._bound.start)
+            begin = "earliest" if self._evolve is not None else None
+            starts = start_offsets(self._plan, self._context, self._bound.start or begin)
         return Prepared(starts, self._id, codec.encode((self._bound, self._plan)))
 
     def _undo(self) -> None:
@@ -134,6 +163,12 @@ class QueryStart:
         old, queries = self._old(), self._services.queries
         topic = self._services.admin.topic(sink.topic)
         partitions = topic.partitions if topic is not None else 1
+        creates_sink = bound.creates_sink and self._evolve is None
+        evolution = old.evolution if old is not None else None
+        if self._evolve is not None:
+            # after the swap, its own topic is gone
+            partitions = sink.partitions or partitions
+            evolution = Evolution(bound.sink.name, sink.topic, self._evolve.is_manual)
         definition = QueryDefinition(
             id=self._id,
             statement=self._statement.source_text + ";",
@@ -141,11 +176,12 @@ class QueryStart:
             starts=starts,
             properties=self._context.properties,
             sink_partitions=partitions,
-            creates_sink=bound.creates_sink,
+            creates_sink=creates_sink,
             logical=bound,
+            evolution=evolution,
         )
         query = ManagedQuery(definition)
-        if bound.creates_sink:
+        if creates_sink:
             self._services.metastore.add(replace(sink, partitions=partitions), self._sources)
             self._services.views.renew(sink)
         # only of its sources: it has no results yet

@@ -30,7 +30,9 @@ from ksql_spark.statements.context import (
     Prepared,
     Starts,
     StatementContext,
+    evolves,
 )
+from ksql_spark.statements.evolving import begin_evolution, evolution_of
 from ksql_spark.statements.query_start import QueryStart
 from ksql_spark.statements.termination import Termination
 from ksql_spark.statements.topics import check_topic, topic_config
@@ -148,6 +150,9 @@ def create_as_select(statement: CreateAsSelect, context: StatementContext) -> Ac
     if existing is not None and not statement.or_replace:
         return _exists(statement, statement.kind, statement.if_not_exists, existing)
     check_or_replace(statement, context)
+    evolve = analyzer.evolve_of(statement)
+    if evolve is not None:
+        return begin_evolution(statement, evolve, context)
     bound = _bound(statement, context)
     sink = replace(bound.sink, statement=statement.source_text + ";")
     bound = replace(bound, sink=sink)
@@ -183,7 +188,13 @@ def replaced_query(
     Raises:
         KsqlError: the replacement is not allowed (reference §2.3).
     """
-    writers = [q for q in context.queries if q.sink == bound.sink.name]
+    name = bound.sink.name
+    evolving = evolution_of(name, context)
+    if evolving is not None and not context.is_replay:
+        reason = f"{evolving.id}, a new version of {name}, runs beside the current one."
+        hint = f"SWAP {name}; or ABORT EVOLUTION {name}; first."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
+    writers = [q for q in context.queries if q.sink == name]
     if len(writers) > 1 or any(not q.creates_sink for q in writers):
         ids = ", ".join(sorted(q.id for q in writers))
         reason = f"REPLACE for sink {bound.sink.name} is not supported: INSERT INTO writes it too: {ids}."
@@ -254,23 +265,15 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
         reason = f"Incompatible data source type is {source.kind}, but statement was DROP {statement.kind}."
         raise KsqlError("INVALID_STATEMENT", reason=reason)
     services = context.services
-    falling = context.fall(name) if statement.cascade else Fall((name,), ())
-    dropped = [context.metastore.require(each) for each in falling.sources]
-    if statement.delete_topic:
-        for each in dropped:
-            _check_deletable(each, context)
-    ended = {q.id for q in falling.queries}
-    others = [q for q in context.queries if not (q.sink == name and q.creates_sink) and q.id not in ended]
-    if not statement.cascade:
-        _check_unused(source, context.metastore.dependents(name), others)
-    for each in dropped:
-        context.metastore.drop(each.name)
+    # with the table goes the new version that runs beside it
+    others = [q for q in context.queries if q.evolves != name and not (q.sink == name and q.creates_sink)]
+    _check_unused(source, context.metastore.dependents(name), others)
+    context.metastore.drop(name)
     context.queries = others
 
     def makers() -> list[ManagedQuery]:
         there = services.queries.all()
-        writers = [q for q in there if q.creates_sink and q.plan.sink.name == name and q.id not in ended]
-        return [*(q for each in falling.queries for q in there if q.id == each.id), *writers]
+        return [q for q in there if evolves(q) == name or (q.creates_sink and q.plan.sink.name == name)]
 
     termination = Termination(services.queries, makers)
     topics = tuple(each.topic for each in dropped) if statement.delete_topic else ()

@@ -118,6 +118,24 @@ def _connector(entity: Entity) -> Iterator[Part]:
     yield table(["Message"], [[f"{verb} connector {name}"]])
 
 
+def _evolution(entity: Entity) -> Iterator[Part]:
+    members = (
+        ("Name", "name"),
+        ("State", "state"),
+        ("Reason", "reason"),
+        ("Query", "queryId"),
+        ("Kafka topic", "topic"),
+        ("Records left", "recordsLeft"),
+        ("Keys changed", "keysChanged"),
+        ("Keys removed", "keysRemoved"),
+    )
+    for name, member in members:
+        if entity.get(member) is not None:
+            yield label(name, entity[member])
+    if entity.get("isManual") and entity.get("state") == "caught up":
+        yield f"SWAP {entity.get('name')}; lets the new version take over."
+
+
 def _sources(member: str, header: str) -> Callable[[Entity], Iterator[Part]]:
     def show_sources(entity: Entity) -> Iterator[Part]:
         yield table(
@@ -466,7 +484,7 @@ ENTITIES: dict[str, Callable[[Entity], Iterator[Part]]] = {
     "currentStatus": _message,
     "describe_function": _function,
     "drop_connector": _connector,
-    "errors_replayed": _message,
+    "evolution_description": _evolution,
     "function_names": _functions,
     "kafka_topics": _topics,
     "kafka_topics_extended": _topics,

@@ -55,10 +55,11 @@ class Candidate:
 STARTS = (
     "SELECT", "CREATE STREAM", "CREATE TABLE", "CREATE OR REPLACE", "CREATE SOURCE", "CREATE TYPE",
     "INSERT INTO", "SHOW", "LIST", "DESCRIBE", "EXPLAIN", "DROP STREAM", "DROP TABLE", "DROP TYPE",
-    "CREATE FUNCTION", "DROP FUNCTION", "TERMINATE", "PAUSE", "RESUME", "REPLAY ERRORS OF", "PRINT", "SET",
-    "UNSET", "DEFINE", "UNDEFINE", "ALTER STREAM", "ALTER TABLE", "ASSERT", "RUN SCRIPT",
+    "CREATE FUNCTION", "DROP FUNCTION", "SWAP", "ABORT EVOLUTION", "TERMINATE", "PAUSE", "RESUME", "PRINT",
+    "SET", "UNSET", "DEFINE", "UNDEFINE", "ALTER STREAM", "ALTER TABLE", "ASSERT", "RUN SCRIPT",
 )  # fmt: skip
 _CREATED = ("STREAM", "TABLE", "OR REPLACE", "SOURCE", "TYPE", "FUNCTION")
+_DESCRIBED = ("FUNCTION", "STREAMS", "TABLES", "CONNECTOR", "EVOLUTION")
 _DROPPED = ("STREAM", "TABLE", "TYPE", "CONNECTOR", "FUNCTION")
 SHOWN = (
     "STREAMS",
@@ -77,7 +78,7 @@ DATA_TYPES = (
 )  # fmt: skip
 WITH_PROPERTIES = (
     "KAFKA_TOPIC", "VALUE_FORMAT", "KEY_FORMAT", "FORMAT", "PARTITIONS", "REPLICAS", "RETENTION_MS",
-    "HEADERS", "ORDER", "REPLICATED",
+    "HEADERS", "ORDER", "REPLICATED", "EVOLVE", "SWAP",
     "TIMESTAMP", "TIMESTAMP_FORMAT", "WRAP_SINGLE_VALUE", "WINDOW_TYPE", "WINDOW_SIZE",
     "VALUE_DELIMITER", "KEY_DELIMITER", "VALUE_SCHEMA_ID", "KEY_SCHEMA_ID",
 )  # fmt: skip
@@ -153,9 +154,13 @@ def _offers(
             yield ("IF NOT EXISTS", "keyword")
         case ["DESCRIBE"]:
             yield from ((name, "source") for name in sources)
-            yield from ((name, "keyword") for name in ("FUNCTION", "STREAMS", "TABLES", "CONNECTOR"))
+            yield from ((name, "keyword") for name in _DESCRIBED)
         case ["DESCRIBE", "FUNCTION"]:
             yield from ((name, "function") for name in metadata.functions)
+        case ["SWAP"] | ["ABORT" | "DESCRIBE", "EVOLUTION"]:
+            yield from ((name, "source") for name in metadata.tables)
+        case ["ABORT"]:
+            yield ("EVOLUTION", "keyword")
         case ["DESCRIBE", _]:
             yield ("EXTENDED", "keyword")
         case ["DROP"]:
@@ -182,7 +187,8 @@ def _offers(
         case ["EXPLAIN"]:
             yield from ((name, "query") for name in metadata.queries)
             yield from (
-                (name, "keyword") for name in ("SELECT", "CREATE STREAM", "CREATE TABLE", "INSERT INTO")
+                (name, "keyword")
+                for name in ("SELECT", "CREATE STREAM", "CREATE TABLE", "INSERT INTO", "EVOLUTION")
             )
         case ["PRINT"]:
             yield from ((_topic(name), "topic") for name in metadata.topics)

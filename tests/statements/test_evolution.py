@@ -44,9 +44,34 @@ def test_a_change_that_needs_a_new_query(world: World) -> None:
         world, "CREATE OR REPLACE TABLE counts AS SELECT k, SUM(v) AS n FROM s GROUP BY k EMIT CHANGES;"
     )
     assert lines[0].startswith("Not possible in place: ") and "changed, missing or reordered" in lines[0]
+    assert {"Possible as a backfill: WITH (EVOLVE = 'backfill').", "The backfill reads:"} <= set(lines)
     assert {"  - N BIGINT", "  + N INTEGER"} <= set(lines)
     assert "  topic s: at most 1,234 records" in lines
     assert world.message("CREATE OR REPLACE TABLE counts AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;")
+
+
+def test_a_backfill(world: World) -> None:
+    world.run(N + "CREATE TABLE d AS SELECT * FROM counts EMIT CHANGES;")
+    world.admin.ends[("s", 0)] = 1234
+    way = "CREATE OR REPLACE TABLE counts WITH (EVOLVE = 'backfill'{}) AS SELECT k, {} FROM s GROUP BY k;"
+    lines = report(world, way.format(", SWAP = 'manual'", "COUNT(*) AS n, SUM(v) AS total"))
+    old, reader = world.ids()
+    assert lines[:3] == [
+        f"Backfill: a new query runs beside {old}, from its start.",
+        "SWAP COUNTS; then writes what differs to topic COUNTS, and the new query goes on there.",
+        "Until then ABORT EVOLUTION COUNTS; leaves everything as it is; a swap cannot be undone.",
+    ]
+    assert lines[-4:] == [
+        "Reads again, unless START says otherwise:",
+        "  topic s: at most 1,234 records",
+        f"Read by: {reader}; 0 consumer groups of topic COUNTS",
+        f"  {reader} receives an update of each key that differs, without TOTAL",
+    ]
+    lines = report(world, way.format("", "SUM(v) AS n"))
+    assert lines[0].startswith(
+        "Not possible as a backfill: COUNTS cannot evolve: columns can only be appended"
+    )
+    assert world.ids() == [old, reader]
 
 
 def test_a_sink_that_no_query_writes_any_more(world: World) -> None:

@@ -29,6 +29,7 @@ from ksql_spark.engine.bootstrap.spark import (
 )
 from ksql_spark.engine.cluster import Cluster
 from ksql_spark.engine.command_runner import CommandRunner
+from ksql_spark.engine.evolutions import CHECK_EVERY_S, AutomaticSwaps
 from ksql_spark.engine.execution import StatementExecutor
 from ksql_spark.engine.graph import Graphs
 from ksql_spark.engine.health import DEADLINE_S, Health
@@ -181,6 +182,9 @@ class Bootstrap:
         create_log_stream(config, services, statements, lifecycle)
         _require_registry(services)
         services.queries.start_registered(lifecycle.report)
+        swaps = PeriodicTask("evolutions", CHECK_EVERY_S, AutomaticSwaps(services, statements).check)
+        lifecycle.on_stop(swaps.close)
+        swaps.start()
         if config["ksql.console.enabled"]:
             sampler = PeriodicTask("metrics-history", EVERY_S, history.sample)
             lifecycle.on_stop(sampler.close)

@@ -14,6 +14,26 @@ TRANSIENT_PREFIX = "transient_"
 
 
 @dataclass(frozen=True)
+class Evolution:
+    """A query that is the new version of a table.
+
+    Args:
+        table: the table's name.
+        topic: where the new version writes until the swap.
+        is_manual: whether it waits for SWAP.
+        is_swapped: whether SWAP has happened: before its next start, what differs is written to the table's
+            topic.
+        predecessors: transactional ids of the old version, which must not write any more.
+    """
+
+    table: str
+    topic: str
+    is_manual: bool
+    is_swapped: bool = False
+    predecessors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class QueryDefinition:
     """A query's definition. ManagedQuery is how it runs.
 
@@ -27,6 +47,7 @@ class QueryDefinition:
         creates_sink: whether the sink is dropped together with this query.
         is_transient: whether it is a push query.
         logical: the logical plan, for EXPLAIN and CREATE OR REPLACE.
+        evolution: if it is, or was, a table's new version.
     """
 
     id: str
@@ -38,6 +59,7 @@ class QueryDefinition:
     creates_sink: bool = False
     is_transient: bool = False
     logical: PersistentQuery | PushQuery | None = None
+    evolution: Evolution | None = None
 
 
-__all__ = ["TRANSIENT_PREFIX", "QueryDefinition"]
+__all__ = ["TRANSIENT_PREFIX", "Evolution", "QueryDefinition"]

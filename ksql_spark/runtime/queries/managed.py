@@ -13,7 +13,7 @@ from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.errors import QueryError
 from ksql_spark.runtime.queries import exactly_once
 from ksql_spark.runtime.queries.backoff import Retries
-from ksql_spark.runtime.queries.definition import QueryDefinition
+from ksql_spark.runtime.queries.definition import Evolution, QueryDefinition
 from ksql_spark.runtime.queries.states import Lifecycle, State
 from ksql_spark.runtime.queries.topics import QueryTopics
 from ksql_spark.spark import jvm
@@ -51,6 +51,8 @@ class ManagedQuery:
         self.shares: ManagedQuery | None = None
         #: ids of the push queries, including itself, that share its Spark query
         self.clients: set[str] = set()
+        #: why its automatic swap was refused last; None if it was not
+        self.swap_refusal: str | None = None
         #: whether it is listed and can be terminated; not if it only runs for other push queries
         self.is_listed = True
 
@@ -98,6 +100,16 @@ class ManagedQuery:
     def logical(self) -> PersistentQuery | PushQuery | None:
         """The logical plan, for EXPLAIN and CREATE OR REPLACE."""
         return self._definition.logical
+
+    @property
+    def evolution(self) -> Evolution | None:
+        """If it is, or was, a table's new version."""
+        return self._definition.evolution
+
+    @property
+    def definition(self) -> QueryDefinition:
+        """What does not change while it runs."""
+        return self._definition
 
     @property
     def state(self) -> State:

@@ -20,6 +20,7 @@ from ksql_spark.kafka.transactions import fence
 from ksql_spark.runtime.cluster.placement import Placement
 from ksql_spark.runtime.errors import SYSTEM, classify, reason
 from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
+from ksql_spark.runtime.queries.differences import Differences
 from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
 from ksql_spark.runtime.queries.removals import PendingRemovals
@@ -142,6 +143,10 @@ class QueryManager:
         self._list(query)
         if not is_all:
             self._runs.start_rest(query)
+
+    def swapped(self, query: ManagedQuery) -> Differences | None:
+        """As QueryRuns.swapped."""
+        return self._runs.swapped(query)
 
     def _did_not_go_on(self, query: ManagedQuery, cause: Exception) -> None:
         """As QueryRuns needs it: also ends the running parts of the query."""
@@ -405,8 +410,17 @@ class QueryManager:
     def _list(self, query: ManagedQuery) -> None:
         """Add a query to the manager, perhaps in place of another one with its id."""
         with self._lock:
+            before = self._queries.get(query.id)
+            if before is not None:
+                self._unlist_writer(before)
             self._queries[query.id] = query
             self._writers[query.plan.sink.name] = (*self._other_writers(query), query)
+
+    def _unlist_writer(self, query: ManagedQuery) -> None:
+        if others := self._other_writers(query):
+            self._writers[query.plan.sink.name] = others
+        else:
+            self._writers.pop(query.plan.sink.name, None)
 
     def _other_writers(self, query: ManagedQuery) -> tuple[ManagedQuery, ...]:
         """The other queries that write what ``query`` writes."""
@@ -417,10 +431,7 @@ class QueryManager:
         with self._lock:
             if self._queries.get(query.id) is query:
                 del self._queries[query.id]
-                if others := self._other_writers(query):
-                    self._writers[query.plan.sink.name] = others
-                else:
-                    self._writers.pop(query.plan.sink.name, None)
+                self._unlist_writer(query)
                 query.lifecycle.apply(Event.END)
                 self._unreadable.pop(query.id, None)
                 if self._placement is not None and not self._closing.is_set():
@@ -469,6 +480,8 @@ class QueryManager:
         """
         self.end_transactions(*query.plan.transactional_ids)
         self._runs.remove_state(query)
+        if query.evolution is not None:
+            self._admin.delete_topics([query.evolution.topic])
 
     def stop(self, query_id: str) -> None:
         """Drain a query, then end it; its state stays."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
@@ -16,11 +17,13 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import EndOffsets
+from ksql_spark.kafka.transactions import fence
 from ksql_spark.physical.distribution import waits_for
 from ksql_spark.physical.steps import EXACTLY_ONCE
 from ksql_spark.runtime.errors import USER, QueryError
-from ksql_spark.runtime.queries import exactly_once
+from ksql_spark.runtime.queries import differences, exactly_once
 from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
+from ksql_spark.runtime.queries.differences import Differences
 from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.launcher import Launcher
 from ksql_spark.runtime.queries.managed import ManagedQuery, internal_topics, log_failure
@@ -34,6 +37,8 @@ log = logging.getLogger(__name__)
 
 #: how many queries to end in parallel
 STOP_THREADS = 32
+#: the file beside a new version's checkpoints that says that it has taken over
+_SWAPPED = "swapped.json"
 #: a value of ksql.on.data.loss
 SKIP_AND_RECORD = "skip-and-record"
 #: a value of ksql.on.partitions.change
@@ -128,6 +133,7 @@ class QueryRuns:
         self._checkpoints.keep(query.id)
         self._create_internal_topics(query)
         if not query.is_transient:
+            self._finish_swap(query)
             self._fit_topics(query)
         # this stops threads of an earlier start: their token is no longer in the set
         query.loading = set()
@@ -140,6 +146,49 @@ class QueryRuns:
             self.end(query)
             raise
         return not has_history
+
+    def swapped(self, query: ManagedQuery) -> Differences | None:
+        """What a new version that has taken over has changed in its table; None: it has not taken over yet.
+
+        Raises:
+            OSError, KsqlError: the note cannot be read.
+        """
+        evolution = query.evolution
+        if evolution is None or not evolution.is_swapped:
+            return None
+        try:
+            noted = json.loads(self._checkpoints.folder(query.id).read(_SWAPPED))
+            return Differences(int(noted["changed"]), int(noted["removed"]))
+        except FileNotFoundError:
+            return None
+
+    def _finish_swap(self, query: ManagedQuery) -> None:
+        """Write what differs to a table's topic, before its new version writes there for the first time.
+
+        Neither version runs. If this is interrupted, the next start compares again.
+
+        Raises:
+            KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED; SPARK_RESTARTING.
+            OSError: the state's store is unavailable.
+        """
+        evolution = query.evolution
+        if evolution is None or not evolution.is_swapped:
+            return
+        is_there = self._admin.topic(evolution.topic) is not None
+        if is_there and self.swapped(query) is None:
+            self.end(query)
+            # transactions of a killed server would hide what is committed
+            for transactional_id in (*evolution.predecessors, *query.plan.transactional_ids):
+                fence(self._admin.servers, transactional_id, self._admin.settings)
+            target = query.plan.sink.topic
+            records = differences.compare(self._admin, target, evolution.topic)
+            differences.write(self._admin, target, records)
+            self.topics(query).forget(evolution.topic)
+            found = differences.count(records)
+            self._checkpoints.folder(query.id).write(_SWAPPED, json.dumps(found._asdict()))
+            log.info("query %s writes topic %s from now on: %s", query.id, target, found)
+        if is_there:
+            self._admin.delete_topics([evolution.topic])
 
     def start_rest(self, query: ManagedQuery) -> None:
         """Start each further sub-topology once the one before it has read its history, in another thread."""

@@ -122,6 +122,16 @@ class QueryTopics:
         ids = {name: id_ for name, id_ in known.ids.items() if name == sink}
         return NotedTopics(ids, known.sink, tuple(sorted({*known.scattered, *moved})))
 
+    def forget(self, sink: str) -> None:
+        """Forget a topic that the query no longer writes; the next check notes the one that it writes now.
+
+        Raises:
+            OSError, KsqlError: the note cannot be read or written.
+        """
+        known = self._read()
+        ids = {name: id_ for name, id_ in known.ids.items() if name != sink}
+        self.note(replace(known, ids=ids, sink={}))
+
     def note(self, known: NotedTopics) -> None:
         """Write the note.
 

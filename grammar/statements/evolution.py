@@ -1,0 +1,41 @@
+"""SWAP, ABORT EVOLUTION and DESCRIBE EVOLUTION of a table whose new version runs beside the old one (beyond
+ksqlDB)."""
+
+from __future__ import annotations
+
+from ksql_spark.grammar.generator import KsqlGenerator
+from ksql_spark.grammar.nodes import NamedStatement
+from ksql_spark.grammar.parser import KsqlParser
+from ksql_spark.grammar.rules import StatementRule
+
+
+class Swap(NamedStatement):
+    """SWAP name."""
+
+
+class AbortEvolution(NamedStatement):
+    """ABORT EVOLUTION name."""
+
+
+class DescribeEvolution(NamedStatement):
+    """DESCRIBE EVOLUTION name."""
+
+
+def _rule(words: str, node: type[NamedStatement]) -> StatementRule:
+    def parse(parser: KsqlParser) -> NamedStatement:
+        start = parser.at
+        parser.expect_word(*words.split())
+        return parser.build(node, start, this=parser.name())
+
+    def render(self: KsqlGenerator, node: NamedStatement) -> str:
+        return f"{words} {self.sql(node.this)}"
+
+    # DESCRIBE decides itself, because a source may be called EVOLUTION
+    return StatementRule(node, () if words.startswith("DESCRIBE") else (words,), parse, render)
+
+
+RULES = (
+    _rule("SWAP", Swap),
+    _rule("ABORT EVOLUTION", AbortEvolution),
+    _rule("DESCRIBE EVOLUTION", DescribeEvolution),
+)

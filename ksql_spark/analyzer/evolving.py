@@ -1,0 +1,100 @@
+"""EVOLVE = 'backfill': which changes of a table its topic and its readers take (beyond ksqlDB, ADR 54)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ksql_spark.analyzer.failures import Placed, invalid
+from ksql_spark.analyzer.persistent import bind_persistent
+from ksql_spark.analyzer.properties import CREATE_AS, Evolve, Properties
+from ksql_spark.formats import CAPABILITIES
+from ksql_spark.grammar.statements.sources import CreateAsSelect
+from ksql_spark.logical.nodes import PersistentQuery
+from ksql_spark.metastore.sources import TABLE, DataSource
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.schema_registry import SchemaRegistry
+
+
+def evolve_of(statement: CreateAsSelect) -> Evolve | None:
+    """How the statement asks for a new version beside the old one; None if it does not.
+
+    Raises:
+        KsqlError: PROPERTY_IN_WITH, INVALID_STATEMENT.
+    """
+    return Properties(statement.properties, CREATE_AS).evolve()
+
+
+def bind_evolution(
+    statement: CreateAsSelect,
+    metastore: MetaStore,
+    config: Mapping[str, Any],
+    registry: SchemaRegistry | None = None,
+) -> PersistentQuery:
+    """The new version of a table; its sink has the table's topic.
+
+    Raises:
+        KsqlError: SOURCE_UNKNOWN if there is no such table; what is wrong with the new version by itself.
+            ``check_evolution`` decides what it may change.
+    """
+    name = statement.name
+    old = metastore.require(name)
+    if not statement.or_replace:
+        raise invalid(f"A {old.kind.lower()} {name} exists.", statement, hint="EVOLVE needs OR REPLACE.")
+    if old.kind != TABLE or not old.is_sink:
+        raise invalid("EVOLVE is for tables that a query writes.", statement)
+    without = metastore.copy()
+    without.drop(name)
+    new = bind_persistent(statement, without, config, registry)
+    is_given = any(p.name.upper() == "KAFKA_TOPIC" for p in statement.properties)
+    sink = new.sink if is_given else replace(new.sink, topic=old.topic)
+    return replace(new, sink=sink)
+
+
+def check_evolution(
+    old: DataSource, new: DataSource, readers: Sequence[str], node: Placed | None = None
+) -> None:
+    """Refuse a new version whose rows would not fit into the table's topic, or that readers do not take.
+
+    Args:
+        old: the table.
+        new: what the new version makes of it.
+        readers: ids of the queries that read it.
+        node: the statement, for the error's position.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+
+    def refuse(reason: str, hint: str | None = None) -> Exception:
+        return invalid(f"{old.name} cannot evolve: {reason}", node, hint=hint)
+
+    if old.window is not None or new.window is not None:
+        raise refuse("EVOLVE does not support windowed tables yet.")
+    for side, before, after in (
+        ("key", old.key_format, new.key_format),
+        ("value", old.value_format, new.value_format),
+    ):
+        if CAPABILITIES[before.name].registry is not None:
+            raise refuse(f"EVOLVE does not support the {side} format {before.name} yet.")
+        if before != after:
+            hint = f"Its {side} format is {before.name}: WITH ({side.upper()}_FORMAT = '{before.name}')."
+            raise refuse(f"the {side} format cannot change.", hint)
+    if old.topic != new.topic:
+        raise refuse(f"its topic, {old.topic}, cannot change.")
+    if old.timestamp != new.timestamp:
+        raise refuse("its timestamp column cannot change.")
+    if new.partitions is not None and old.partitions is not None and new.partitions != old.partitions:
+        raise refuse(f"its topic has {old.partitions} partitions, which cannot change.")
+    if old.schema.key != new.schema.key:
+        raise refuse(f"key columns must stay the same: {', '.join(map(str, old.schema.key))}.")
+    kept = new.schema.value[: len(old.schema.value)]
+    if kept != old.schema.value and readers:
+        raise refuse(
+            "columns can only be appended while queries read it: "
+            f"{', '.join(sorted(readers))} would find other columns than before."
+        )
+
+
+__all__ = ["bind_evolution", "check_evolution", "evolve_of"]

@@ -1,0 +1,316 @@
+"""EVOLVE = 'backfill', SWAP, ABORT EVOLUTION, DESCRIBE EVOLUTION: a table's new version runs beside the old
+one, and then takes its place (beyond ksqlDB, ADR 54)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ksql_spark import analyzer
+from ksql_spark.analyzer.properties import Evolve
+from ksql_spark.entities import Entity
+from ksql_spark.entities.evolutions import EvolutionDescription
+from ksql_spark.errors import KsqlError
+from ksql_spark.grammar.statements.evolution import AbortEvolution, DescribeEvolution, Swap
+from ksql_spark.grammar.statements.sources import CreateAsSelect
+from ksql_spark.logical.nodes import PersistentQuery, relations
+from ksql_spark.metastore.serdes import record_spec
+from ksql_spark.metastore.sources import TABLE, DataSource
+from ksql_spark.runtime.cleanup import CleanupRecord
+from ksql_spark.runtime.queries import differences
+from ksql_spark.runtime.queries.definition import Evolution
+from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.states import State
+from ksql_spark.statements.context import (
+    Action,
+    Immediate,
+    KnownQuery,
+    Logged,
+    Outcome,
+    Services,
+    Starts,
+    StatementContext,
+    evolves,
+)
+from ksql_spark.statements.query_start import QueryStart
+from ksql_spark.statements.termination import Termination
+
+#: states of an evolution
+BACKFILLING, CAUGHT_UP, SWAPPING, SWAPPED, FAILED = (
+    "backfilling", "caught up", "swapping", "swapped", "failed",
+)  # fmt: skip
+#: how many records the new version may lack when it takes over
+MAX_LAG = "ksql.evolution.max.lag"
+
+
+def begin_evolution(statement: CreateAsSelect, evolve: Evolve, context: StatementContext) -> Action:
+    """Start the new version of a table beside the old one."""
+    if context.stored is not None:
+        bound = context.stored.logical
+    else:
+        bound = bind_evolution(statement, context)
+    sink = replace(bound.sink, statement=statement.source_text + ";")
+    return QueryStart(statement, replace(bound, sink=sink), TABLE, context, evolve=evolve).action()
+
+
+def bind_evolution(statement: CreateAsSelect, context: StatementContext) -> PersistentQuery:
+    """The new version of a table, which may run beside the old one.
+
+    Raises:
+        KsqlError: the new version is invalid, or the table cannot evolve so, or not now.
+    """
+    name, registry = statement.name, context.services.registry
+    bound = analyzer.bind_evolution(statement, context.metastore, context.config, registry)
+    _check_alone(context)
+    running = evolution_of(name, context)
+    if running is not None:
+        reason = f"{running.id}, a new version of {name}, already runs beside the current one."
+        hint = f"SWAP {name}; or ABORT EVOLUTION {name}; first."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
+    writers = [q.id for q in context.queries if q.sink == name and not q.creates_sink]
+    if writers:
+        reason = f"INSERT INTO writes {name} too: {', '.join(writers)}."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint="TERMINATE these queries first.")
+    for query in context.services.queries.all():
+        if query.plan.sink.name == name and _state_of_swapped(query, context.services) == SWAPPING:
+            reason = f"{query.id} is still taking over {name}."
+            raise KsqlError("INVALID_STATEMENT", reason=reason, hint=f"DESCRIBE EVOLUTION {name};")
+    made_of_it = _all_made_of(name, context)
+    for source in dict.fromkeys(relation.source.name for relation in relations(bound.root)):
+        if source in made_of_it:
+            reason = f"{source} is made of {name}, so the new version would read its own results."
+            raise KsqlError("INVALID_STATEMENT", reason=reason)
+    check_evolution(bound, context)
+    return bound
+
+
+def _check_alone(context: StatementContext) -> None:
+    """Refuse several servers: the new version may only take over once the old one has ended.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    if context.services.placement is not None:
+        reason = "EVOLVE and SWAP do not support servers that share queries yet."
+        raise KsqlError("INVALID_STATEMENT", reason=reason)
+
+
+def check_evolution(bound: PersistentQuery, context: StatementContext) -> None:
+    """Refuse a new version that does not fit the table as it is now.
+
+    Raises:
+        KsqlError: as analyzer.check_evolution.
+    """
+    name = bound.sink.name
+    old = context.metastore.require(name)
+    readers = [q.id for q in context.queries if name in q.sources]
+    analyzer.check_evolution(old, bound.sink, readers)
+
+
+def _all_made_of(name: str, context: StatementContext) -> set[str]:
+    """The sinks of all queries that read a source, directly or not."""
+    found: set[str] = set()
+    ahead = [name]
+    while ahead:
+        source = ahead.pop()
+        new = {q.sink for q in context.queries if source in q.sources} - found
+        found |= new
+        ahead += new
+    return found
+
+
+def evolution_of(name: str, context: StatementContext) -> KnownQuery | None:
+    """The new version that runs beside a table; None if there is none."""
+    return next((q for q in context.queries if q.evolves == name), None)
+
+
+def _required(name: str, context: StatementContext) -> KnownQuery:
+    """As ``evolution_of``.
+
+    Raises:
+        KsqlError: SOURCE_UNKNOWN, INVALID_STATEMENT if there is none.
+    """
+    context.metastore.require(name)
+    found = evolution_of(name, context)
+    if found is None:
+        reason = f"No new version of {name} runs beside it."
+        hint = f"CREATE OR REPLACE TABLE {name} WITH (EVOLVE = 'backfill') AS SELECT ... starts one."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
+    return found
+
+
+# ---- SWAP ---------------------------------------------------------------------------------------------
+
+
+def swap(statement: Swap, context: StatementContext) -> Action:
+    """Let the new version take the place of the old one.
+
+    With the command in the log it is done: all that is left is what the new version does before it starts
+    to write the table's topic (QueryRuns), whenever that is.
+    """
+    name, services = statement.name, context.services
+    known = _required(name, context)
+    assert known.logical is not None  # queries with evolutions are of this release
+    sink = known.logical.sink
+    if not context.is_replay:
+        _check_alone(context)
+        check_evolution(known.logical, context)
+        query = services.queries.find(known.id)
+        if query is None or query.state is not State.RUNNING:
+            state = "has not begun" if query is None else f"is in state {query.state}"
+            raise KsqlError("INVALID_STATEMENT", reason=f"The new version, {known.id}, {state}.")
+        services.admin.require_topic(query.plan.sink.topic)
+        left, most = records_left(query, services), max_lag(query, services)
+        if left > most:
+            reason = f"The new version, {known.id}, has {left:,} records left to read ({MAX_LAG}: {most:,})."
+            raise KsqlError(
+                "INVALID_STATEMENT", reason=reason, hint=f"DESCRIBE EVOLUTION {name}; shows how far it is."
+            )
+    old = [q for q in context.queries if q.sink == name and q.creates_sink]
+    context.queries = [q for q in context.queries if q is not known and q not in old]
+    context.queries.append(replace(known, sink=name, creates_sink=True, evolves=None))
+    context.metastore.add(sink, known.sources)
+
+    def writers() -> list[ManagedQuery]:
+        return [q for q in services.queries.all() if q.creates_sink and q.plan.sink.name == name]
+
+    def apply(_: Starts) -> Outcome:
+        query = services.queries.find(known.id)
+        if query is None:
+            raise KsqlError("QUERY_UNKNOWN", id=known.id, hint="It has been dropped meanwhile.")
+        before = writers()
+        swapped = _swapped(query, sink, before)
+        services.metastore.add(swapped.plan.sink, known.sources)
+        services.views.renew(swapped.plan.sink)
+        if not services.queries.is_replaying:
+            for writer in before:
+                services.queries.stop(writer.id)
+        Termination(services.queries, lambda: before).apply()
+        try:
+            services.queries.take_over(swapped, query)
+        except KsqlError as error:
+            message = f"{error.message} Query {query.id} exists in state ERROR, and the server retries it."
+            return Outcome(message, query.id, is_failed=True)
+        found = services.queries.swapped(swapped) if not services.queries.is_replaying else None
+        done = f": {found.changed} keys changed, {found.removed} removed" if found is not None else ""
+        return Outcome(f"{query.id} writes {name} from now on{done}.", query.id)
+
+    def cleanup() -> CleanupRecord:
+        return CleanupRecord(logged=Termination(services.queries, writers).orphans())
+
+    return Logged(f"table/`{name}`/swap", apply, cleanup=cleanup)
+
+
+def _swapped(query: ManagedQuery, table: DataSource, before: list[ManagedQuery]) -> ManagedQuery:
+    """The new version, as it writes the table's topic."""
+    assert query.evolution is not None
+    sink = replace(table, partitions=query.sink_partitions)
+    plan = replace(query.plan, sink=sink, records=record_spec(sink))
+    predecessors = tuple(name for writer in before for name in writer.plan.transactional_ids)
+    evolution = replace(query.evolution, is_swapped=True, predecessors=predecessors)
+    return ManagedQuery(replace(query.definition, plan=plan, creates_sink=True, evolution=evolution))
+
+
+# ---- ABORT EVOLUTION ----------------------------------------------------------------------------------
+
+
+def abort_evolution(statement: AbortEvolution, context: StatementContext) -> Action:
+    """End the new version, with its state and its topic; the old one has never noticed it."""
+    name, services = statement.name, context.services
+    known = _required(name, context)
+    context.queries.remove(known)
+
+    def which() -> list[ManagedQuery]:
+        query = services.queries.find(known.id)
+        return [] if query is None else [query]
+
+    termination = Termination(services.queries, which)
+
+    def apply(_: Starts) -> Outcome:
+        termination.apply()
+        return Outcome(f"{name} stays as it is: its new version, {known.id}, has ended.")
+
+    def cleanup() -> CleanupRecord:
+        return CleanupRecord(logged=termination.orphans())
+
+    return Logged(f"table/`{name}`/abort", apply, cleanup=cleanup)
+
+
+# ---- DESCRIBE EVOLUTION -------------------------------------------------------------------------------
+
+
+def describe_evolution(statement: DescribeEvolution, context: StatementContext) -> Action:
+    """How far a table's new version is, and what it changes."""
+    name, services = statement.name, context.services
+    table = context.metastore.require(name)
+
+    def run() -> Entity:
+        there = services.queries.all()
+        found = next((q for q in there if evolves(q) == name), None) or next(
+            (q for q in there if q.evolution is not None and q.plan.sink.name == name), None
+        )
+        if found is None or found.evolution is None:
+            raise KsqlError("INVALID_STATEMENT", reason=f"{name} has not evolved.")
+        return _described(statement.source_text, found, found.evolution, table, services)
+
+    return Immediate(run, waits=True)
+
+
+def _described(
+    text: str, query: ManagedQuery, evolution: Evolution, table: DataSource, services: Services
+) -> EvolutionDescription:
+    left: int | None = None
+    reason: str | None = None
+    found: differences.Differences | None = None
+    if evolution.is_swapped:
+        state = _state_of_swapped(query, services)
+        found = services.queries.swapped(query)
+    else:
+        left, reason = records_left(query, services), query.swap_refusal
+        state = CAUGHT_UP if left <= max_lag(query, services) else BACKFILLING
+        if state == CAUGHT_UP:
+            found = differences.count(differences.compare(services.admin, table.topic, evolution.topic))
+    if query.state is State.ERROR and state != SWAPPED:
+        state, reason = FAILED, query.why_failed
+    return EvolutionDescription(
+        statement_text=text,
+        name=evolution.table,
+        state=state,
+        reason=reason,
+        query_id=query.id,
+        topic=evolution.topic,
+        is_manual=evolution.is_manual,
+        records_left=left,
+        keys_changed=None if found is None else found.changed,
+        keys_removed=None if found is None else found.removed,
+    )
+
+
+def _state_of_swapped(query: ManagedQuery, services: Services) -> str | None:
+    evolution = query.evolution
+    if evolution is None or not evolution.is_swapped:
+        return None
+    is_done = services.queries.swapped(query) is not None or services.admin.topic(evolution.topic) is None
+    return SWAPPED if is_done else SWAPPING
+
+
+def max_lag(query: ManagedQuery, services: Services) -> int:
+    """How many records a new version may lack when it takes over."""
+    return int(query.properties.get(MAX_LAG, services.config[MAX_LAG]))
+
+
+def records_left(query: ManagedQuery, services: Services) -> int:
+    """How many records of its sources a query has not read, as of its last checkpoint.
+
+    Raises:
+        KsqlError: CHECKPOINT_DAMAGED; as KafkaAdmin.
+    """
+    committed = services.queries.checkpoints.committed_offsets(query)
+    topics = dict.fromkeys(source.topic for source in query.plan.sources)
+    ends = services.admin.end_offsets(*topics)
+    return sum(max(0, end - committed.get(topic, {}).get(p, 0)) for (topic, p), end in ends.items())
+
+
+__all__ = [
+    "abort_evolution", "begin_evolution", "bind_evolution", "describe_evolution", "evolution_of", "max_lag",
+    "records_left", "swap",
+]  # fmt: skip

@@ -1,0 +1,170 @@
+"""A table evolves while records arrive: then its topic is what the new version makes of the whole input."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from ksql_spark.engine import Engine, Request
+from ksql_spark.entities.wire import to_json
+from ksql_spark.kafka.consumer import TopicReader
+from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.runtime.queries.differences import latest
+from ksql_spark.services.broker import EmbeddedBroker
+
+pytestmark = pytest.mark.kafka
+
+PREFIX = "evolve_"
+TIMEOUT_S = 180.0
+STATEMENTS = f"""
+CREATE STREAM events (who STRING KEY, n BIGINT)
+  WITH (KAFKA_TOPIC = '{PREFIX}events', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
+CREATE TABLE totals AS SELECT who, COUNT(*) AS c FROM events GROUP BY who EMIT CHANGES;
+CREATE TABLE large AS SELECT who, c FROM totals WHERE c > 9 EMIT CHANGES;
+"""
+EVOLVE = """
+CREATE OR REPLACE TABLE totals WITH (EVOLVE = 'backfill', SWAP = 'manual') AS
+  SELECT who, SUM(n) AS c FROM events WHERE n % 3 > 0 GROUP BY who EMIT CHANGES;
+"""
+#: of each six keys the new version never has two
+PEOPLE = 12
+
+
+class Input:
+    """Numbered events, which keep coming while ``arriving``."""
+
+    def __init__(self, broker: EmbeddedBroker) -> None:
+        self.count = 0
+        self._producer = RecordProducer(broker.bootstrap_servers, linger_ms=5)
+
+    def send(self, count: int) -> None:
+        for n in range(self.count, self.count + count):
+            self._producer.send_async(f"{PREFIX}events", b"p%d" % (n % PEOPLE), b'{"N": %d}' % n)
+        self._producer.flush()
+        self.count += count
+
+    @contextmanager
+    def arriving(self) -> Iterator[None]:
+        is_over = threading.Event()
+
+        def run() -> None:
+            while not is_over.wait(0.1):
+                self.send(20)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join()
+
+    def close(self) -> None:
+        self._producer.close()
+
+    def old_version(self) -> dict[str, int]:
+        return dict(Counter(f"p{n % PEOPLE}" for n in range(self.count)))
+
+    def new_version(self) -> dict[str, int]:
+        sums: Counter[str] = Counter()
+        for n in range(self.count):
+            if n % 3:
+                sums[f"p{n % PEOPLE}"] += n
+        return dict(sums)
+
+
+def run(engine: Engine, text: str) -> dict[str, Any]:
+    entities = engine.execute(Request(text, {"auto.offset.reset": "earliest"}))
+    return to_json(entities[-1])
+
+
+def rows(engine: Engine, topic: str) -> dict[str, int]:
+    """A table's topic, folded by key."""
+    admin = engine.services.admin
+    with TopicReader(admin.servers, PREFIX + topic) as reader:
+        found = latest(record for records in reader.read_to_end() for record in records)
+    assert len({key for _, key in found}) == len(found)
+    return {
+        record.key.decode(): json.loads(record.value)["C"]
+        for record in found.values()
+        if record.key is not None and record.value is not None
+    }
+
+
+def until_rows(engine: Engine, topic: str, wanted: dict[str, int]) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    while (found := rows(engine, topic)) != wanted:
+        assert time.monotonic() < deadline, (topic, found, wanted)
+        time.sleep(0.3)
+
+
+def until_state(engine: Engine, state: str) -> dict[str, Any]:
+    deadline = time.monotonic() + TIMEOUT_S
+    while (shown := run(engine, "DESCRIBE EVOLUTION totals;"))["state"] != state:
+        assert time.monotonic() < deadline and shown["state"] != "failed", shown
+        time.sleep(0.5)
+    return shown
+
+
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+def test_a_table_evolves(make_engine: Callable[..., Engine], broker: EmbeddedBroker, guarantee: str) -> None:
+    config = {
+        "processing.guarantee": guarantee,
+        "ksql.checkpoint.interval.ms": "5000",
+        "ksql.evolution.max.lag": "500",
+    }
+    engine = make_engine(**config)
+    run(engine, STATEMENTS)
+    events = Input(broker)
+    events.send(1200)
+    until_rows(engine, "TOTALS", events.old_version())
+
+    def restart() -> None:
+        nonlocal engine
+        engine.stop()
+        engine = make_engine(**config)
+
+    with events.arriving():
+        run(engine, EVOLVE)
+        restart()
+        topic = until_state(engine, "caught up")["topic"]
+        restart()
+        shown = until_state(engine, "caught up")
+        assert shown["keysRemoved"] == PEOPLE / 3
+        assert len(engine.services.queries.all()) == 3
+        status = run(engine, "SWAP totals;")["commandStatus"]
+        assert status["status"] == "SUCCESS" and "writes TOTALS from now on" in status["message"], status
+    until_rows(engine, "TOTALS", events.new_version())
+    until_rows(engine, "LARGE", {who: c for who, c in events.new_version().items() if c > 9})
+    assert run(engine, "DESCRIBE EVOLUTION totals;")["state"] == "swapped"
+    assert len(engine.services.queries.all()) == 2
+    assert engine.services.admin.topic(topic) is None
+
+    restart()
+    events.send(600)
+    until_rows(engine, "TOTALS", events.new_version())
+    until_rows(engine, "LARGE", {who: c for who, c in events.new_version().items() if c > 9})
+    events.close()
+
+
+def test_an_automatic_swap_and_an_abort(make_engine: Callable[..., Engine], broker: EmbeddedBroker) -> None:
+    engine = make_engine(**{"ksql.checkpoint.interval.ms": "5000"})
+    run(engine, STATEMENTS)
+    events = Input(broker)
+    events.send(600)
+    until_rows(engine, "TOTALS", events.old_version())
+    before = set(engine.services.admin.topics())
+    run(engine, EVOLVE)
+    run(engine, "ABORT EVOLUTION totals;")
+    assert set(engine.services.admin.topics()) == before
+    run(engine, EVOLVE.replace(", SWAP = 'manual'", ""))
+    until_state(engine, "swapped")
+    until_rows(engine, "TOTALS", events.new_version())
+    events.close()

@@ -1,0 +1,315 @@
+"""EVOLVE = 'backfill': a table's new version runs beside the old one, and then takes its place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from ksql_spark.engine.evolutions import AutomaticSwaps
+from ksql_spark.kafka.consumer import Record
+from ksql_spark.runtime.queries import differences, runs
+from tests.statements.world import World
+
+OLD = "CREATE TABLE x AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;"
+NEW = (
+    "CREATE OR REPLACE TABLE x WITH (EVOLVE = 'backfill', SWAP = 'manual') AS "
+    "SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s WHERE v > 3 GROUP BY k EMIT CHANGES;"
+)
+AUTOMATIC = NEW.replace(", SWAP = 'manual'", "")
+READER = "CREATE TABLE y AS SELECT k, n FROM x EMIT CHANGES;"
+
+
+class Topics:
+    """The topics that a swap compares, in place of Kafka."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, dict[bytes, bytes]] = {}
+        self.written: list[tuple[str, bytes | None, bytes | None]] = []
+        self.fenced: list[str] = []
+        self.fails = False
+
+    def compare(self, admin: object, old: str, new: str) -> list[Record]:
+        def records(topic: str) -> list[Record]:
+            rows = self.rows.get(topic, {})
+            return [Record(topic, 0, i, 1000 + i, *row) for i, row in enumerate(rows.items())]
+
+        return list(differences.changes(*(differences.latest(records(t)) for t in (old, new))))
+
+    def write(self, admin: object, topic: str, records: list[Record]) -> None:
+        if self.fails:
+            raise OSError("the network is gone")
+        for record in records:
+            self.written.append((topic, record.key, record.value))
+            rows = self.rows.setdefault(topic, {})
+            assert record.key is not None
+            rows.pop(record.key, None)
+            if record.value is not None:
+                rows[record.key] = record.value
+
+
+@pytest.fixture
+def topics(monkeypatch: pytest.MonkeyPatch) -> Iterator[Topics]:
+    found = Topics()
+    monkeypatch.setattr(differences, "compare", found.compare)
+    monkeypatch.setattr(differences, "write", found.write)
+    monkeypatch.setattr(runs, "fence", lambda _servers, id_, _settings: found.fenced.append(id_))
+    yield found
+
+
+@pytest.fixture
+def evolving(world: World, topics: Topics) -> World:
+    """A world in which the new version has begun; its topic is not empty, and has other rows than x's."""
+    world.run(OLD)
+    world.admin.ends[("s", 0)] = 20_000
+    world.run(NEW)
+    topics.rows["X"] = {b"a": b"1", b"b": b"2", b"c": b"3"}
+    topics.rows[topic(world)] = {b"a": b"1", b"b": b"9", b"d": b"4"}
+    return world
+
+
+def topic(world: World) -> str:
+    return next(name for name in world.admin.topics() if name.endswith("-evolution"))
+
+
+def caught_up(world: World) -> None:
+    world.commit(world.ids()[-1], 0, s={"0": 20_000, "1": 0, "2": 0})
+
+
+def described(world: World) -> dict[str, object]:
+    entity = world.one("DESCRIBE EVOLUTION x;")
+    return {name: entity[name] for name in ("state", "recordsLeft", "keysChanged", "keysRemoved", "reason")}
+
+
+def test_the_new_version_runs_beside_the_old_one(evolving: World) -> None:
+    old, new = evolving.ids()
+    assert evolving.states() == {old: "RUNNING", new: "RUNNING"}
+    assert topic(evolving) == f"_confluent-ksql-default_query_{new}-evolution"
+    assert evolving.admin.topics()[topic(evolving)].partitions == 3
+    assert evolving.admin.configs[topic(evolving)] == {"cleanup.policy": "compact"}
+    query = evolving.queries.find(new)
+    assert query is not None and query.starts == {"s": {"0": 0, "1": 0, "2": 0}}
+    # the catalog shows x as before
+    (field,) = [f for f in evolving.one("DESCRIBE x;")["sourceDescription"]["fields"] if f["name"] != "K"]
+    assert field["name"] == "N"
+    shown = evolving.one("SHOW QUERIES;")["queries"]
+    assert [q["sinks"] for q in shown] == [["X"], ["X (new version)"]]
+    assert described(evolving)["state"] == "backfilling" and described(evolving)["recordsLeft"] == 20_000
+    assert "20,000 records left" in evolving.refused("SWAP x;").message
+
+
+def test_a_swap(evolving: World, topics: Topics) -> None:
+    old, new = evolving.ids()
+    former = topic(evolving)
+    caught_up(evolving)
+    assert described(evolving) == {
+        "state": "caught up", "recordsLeft": 0, "keysChanged": 2, "keysRemoved": 1, "reason": None,
+    }  # fmt: skip
+    assert evolving.message("SWAP x;") == f"{new} writes X from now on: 2 keys changed, 1 removed."
+    assert topics.written == [("X", b"b", b"9"), ("X", b"d", b"4"), ("X", b"c", None)]
+    assert evolving.states() == {new: "RUNNING"}
+    query = evolving.queries.find(new)
+    assert query is not None and (query.plan.sink.name, query.plan.sink.topic) == ("X", "X")
+    assert query.creates_sink and query.plan.records is not None and query.plan.records.value.topic == "X"
+    assert [f["name"] for f in evolving.one("DESCRIBE x;")["sourceDescription"]["fields"]] == [
+        "K",
+        "N",
+        "TOTAL",
+    ]
+    assert former not in evolving.admin.topics()
+    assert not evolving.checkpoint(old).exists()
+    assert described(evolving) == {
+        "state": "swapped", "recordsLeft": None, "keysChanged": 2, "keysRemoved": 1, "reason": None,
+    }  # fmt: skip
+    # afterwards it is a table like any other
+    assert "No new version of X" in evolving.refused("SWAP x;").message
+    evolving.run("DROP TABLE x;")
+    assert evolving.ids() == []
+
+
+def test_a_restart_in_each_phase(evolving: World, topics: Topics) -> None:
+    old, new = evolving.ids()
+    evolving.restart()
+    assert evolving.states() == {old: "RUNNING", new: "RUNNING"}
+    assert described(evolving)["state"] == "backfilling"
+    caught_up(evolving)
+    evolving.run("SWAP x;")
+    written = list(topics.written)
+    evolving.restart()
+    assert evolving.states() == {new: "RUNNING"}, evolving.queries.find(new).errors
+    assert topics.written == written
+    assert described(evolving)["state"] == "swapped"
+    query = evolving.queries.find(new)
+    assert query is not None and query.plan.sink.topic == "X"
+
+
+def test_a_swap_that_fails_is_completed_later(evolving: World, topics: Topics) -> None:
+    _, new = evolving.ids()
+    caught_up(evolving)
+    topics.fails = True
+    assert "the network is gone" in evolving.message("SWAP x;")
+    assert evolving.states() == {new: "ERROR"}
+    assert described(evolving)["state"] == "failed"
+    assert "the network is gone" in str(described(evolving)["reason"])
+    assert "is still taking over X" in evolving.refused(NEW).message
+    topics.fails = False
+    evolving.restart()
+    assert evolving.states() == {new: "RUNNING"} and described(evolving)["state"] == "swapped"
+    assert topics.written == [("X", b"b", b"9"), ("X", b"d", b"4"), ("X", b"c", None)]
+
+
+def test_a_kill_between_the_log_and_the_swap(evolving: World, topics: Topics) -> None:
+    """The command is in the log, and nothing of it has been done."""
+    old, new = evolving.ids()
+    caught_up(evolving)
+    last = json.loads(evolving.log.records[-1])
+    body = {**last, "id": "table/`X`/swap", "statement": "SWAP x", "token": "t", "follows": last["token"],
+            "starts": {}, "queryId": None, "plan": None}  # fmt: skip
+    evolving.close()
+    evolving.log.records.append(json.dumps(body))
+    evolving._start()
+    assert evolving.states() == {new: "RUNNING"} and len(topics.written) == 3
+    assert not evolving.checkpoint(old).exists()
+
+
+def test_what_was_written_by_a_killed_swap_is_not_written_again(evolving: World, topics: Topics) -> None:
+    caught_up(evolving)
+    topics.rows["X"] = dict(topics.rows[topic(evolving)])
+    assert evolving.message("SWAP x;").endswith("0 keys changed, 0 removed.")
+
+
+def test_exactly_once_ends_the_transactions_of_both_versions(
+    make_world: Callable[..., World], topics: Topics
+) -> None:
+    world = make_world(**{"processing.guarantee": "exactly_once_v2"})
+    world.queries.end_transactions = lambda *ids: None  # type: ignore[method-assign]
+    world.run(OLD)
+    world.run(NEW)
+    old, new = world.ids()
+    world.run("SWAP x;")
+    prefix = "_confluent-ksql-default_query_"
+    assert topics.fenced == [f"{prefix}{old}-0", f"{prefix}{new}-0"]
+    assert world.states() == {new: "RUNNING"}
+
+
+def test_an_abort_leaves_nothing(evolving: World, topics: Topics) -> None:
+    old, new = evolving.ids()
+    before = topic(evolving)
+    assert evolving.message("ABORT EVOLUTION x;") == f"X stays as it is: its new version, {new}, has ended."
+    assert evolving.states() == {old: "RUNNING"}
+    assert before not in evolving.admin.topics() and not evolving.checkpoint(new).exists()
+    assert "has not evolved" in evolving.refused("DESCRIBE EVOLUTION x;").message
+    evolving.run(NEW)
+    evolving.restart()
+    assert len(evolving.ids()) == 2 and topics.written == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "left"), [("DROP TABLE x;", 0), ("TERMINATE ALL;", 0), ("TERMINATE {new};", 1)]
+)
+def test_what_ends_an_evolution_too(evolving: World, statement: str, left: int) -> None:
+    before = topic(evolving)
+    evolving.run(statement.format(new=evolving.ids()[1]))
+    assert len(evolving.ids()) == left and before not in evolving.admin.topics()
+    evolving.restart()
+    assert len(evolving.ids()) == left
+
+
+def test_the_old_version_may_be_terminated(evolving: World) -> None:
+    old, new = evolving.ids()
+    evolving.run(f"TERMINATE {old};")
+    caught_up(evolving)
+    evolving.run("SWAP x;")
+    assert evolving.states() == {new: "RUNNING"}
+
+
+def test_an_automatic_swap(world: World, topics: Topics) -> None:
+    world.run(OLD)
+    world.admin.ends[("s", 0)] = 20_000
+    world.run(AUTOMATIC)
+    swaps = AutomaticSwaps(world.services, world.statements)
+    swaps.check()
+    assert len(world.ids()) == 2
+    caught_up(world)
+    swaps.check()
+    assert len(world.ids()) == 1 and described(world)["state"] == "swapped"
+
+
+def test_an_automatic_swap_that_a_new_reader_prevents(world: World, topics: Topics) -> None:
+    world.run(OLD)
+    world.run(AUTOMATIC.replace("COUNT(*) AS n, ", ""))
+    world.run(READER)
+    swaps = AutomaticSwaps(world.services, world.statements)
+    swaps.check()
+    assert described(world)["state"] == "caught up" and "CTAS_Y_" in str(described(world)["reason"])
+    world.run("DROP TABLE y;")
+    swaps.check()
+    assert described(world)["state"] == "swapped"
+
+
+def test_no_automatic_swap_if_it_is_manual(evolving: World) -> None:
+    caught_up(evolving)
+    AutomaticSwaps(evolving.services, evolving.statements).check()
+    assert len(evolving.ids()) == 2
+
+
+def test_a_replacement_in_place_after_a_failed_swap_still_completes_it(
+    evolving: World, topics: Topics
+) -> None:
+    caught_up(evolving)
+    topics.fails = True
+    evolving.run("SWAP x;")
+    topics.fails = False
+    evolving.run(NEW.replace("WITH (EVOLVE = 'backfill', SWAP = 'manual') ", "").replace("v > 3", "v > 4"))
+    assert len(topics.written) == 3 and described(evolving)["state"] == "swapped"
+
+
+@pytest.mark.parametrize(
+    ("before", "statement", "reason"),
+    [
+        ("", NEW.replace("k, COUNT", "w, COUNT").replace("BY k", "BY w"), "key columns must stay"),
+        ("", NEW.replace("SWAP", "VALUE_FORMAT = 'DELIMITED', SWAP"), "the value format cannot change"),
+        ("", NEW.replace("SWAP", "VALUE_FORMAT = 'AVRO', SWAP"), "the value format cannot change"),
+        ("", NEW.replace("SWAP", "KAFKA_TOPIC = 'other', SWAP"), "its topic, X, cannot change"),
+        ("", NEW.replace("SWAP", "PARTITIONS = 7, SWAP"), "its topic has 3 partitions"),
+        ("", NEW.replace("FROM s", "FROM s WINDOW TUMBLING (SIZE 1 MINUTE)"), "windowed tables"),
+        ("", NEW.replace("CREATE OR REPLACE", "CREATE"), "exists"),
+        ("", NEW.replace("'backfill'", "'magic'"), "expected 'backfill', got 'magic'"),
+        ("", NEW.replace("'manual'", "'never'"), "'never' is none of auto, manual"),
+        ("", NEW.replace("EVOLVE = 'backfill', ", ""), "'SWAP' needs 'EVOLVE' too"),
+        ("", NEW.replace("TABLE x", "TABLE unknown"), "UNKNOWN"),
+        ("", NEW.replace("TABLE x", "TABLE t"), "EVOLVE is for tables that a query writes"),
+        (READER, NEW.replace("COUNT(*) AS n, ", ""), "appended while queries read it: CTAS_Y_"),
+        (READER, NEW.replace("FROM s WHERE v > 3", "FROM y WHERE n > 3").replace("SUM(v)", "SUM(n)"),
+         "Y is made of X"),
+        (NEW, NEW, "already runs beside"),
+        (NEW, NEW.replace("WITH (EVOLVE = 'backfill', SWAP = 'manual') ", ""), "or ABORT EVOLUTION X;"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(world: World, topics: Topics, before: str, statement: str, reason: str) -> None:
+    world.run(OLD + before)
+    ids = world.ids()
+    error = world.refused(statement)
+    assert reason in f"{error.message} {error.hint}"
+    assert world.ids() == ids
+
+
+def test_appended_columns_do_not_disturb_readers(world: World, topics: Topics) -> None:
+    world.run(OLD + READER + AUTOMATIC)
+    AutomaticSwaps(world.services, world.statements).check()
+    assert described(world)["state"] == "swapped"
+    assert len(world.ids()) == 2
+
+
+def test_servers_that_share_queries_do_not_evolve_tables(world: World) -> None:
+    world.run(OLD)
+    world.services.placement = object()  # type: ignore[assignment]
+    assert "servers that share queries" in world.refused(NEW).message
+    world.services.placement = None
+
+
+def test_the_hint_of_a_refused_replacement(world: World) -> None:
+    world.run(OLD)
+    error = world.refused("CREATE OR REPLACE TABLE x AS SELECT k, SUM(v) AS n FROM s GROUP BY k;")
+    assert "EVOLVE = 'backfill'" in str(error.hint)
