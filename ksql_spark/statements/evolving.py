@@ -267,7 +267,7 @@ def _described(
     else:
         left, reason = records_left(query, services), query.swap_refusal
         state = CAUGHT_UP if left <= max_lag(query, services) else BACKFILLING
-        if state == CAUGHT_UP:
+        if state == CAUGHT_UP and query.state is State.RUNNING:
             found = differences.count(differences.compare(services.admin, table.topic, evolution.topic))
     if query.state is State.ERROR and state != SWAPPED:
         state, reason = FAILED, query.why_failed
