@@ -71,7 +71,9 @@ def bind_evolution(statement: CreateAsSelect, context: StatementContext) -> Pers
         reason = f"INSERT INTO writes {name} too: {', '.join(writers)}."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint="TERMINATE these queries first.")
     for query in context.services.queries.all():
-        if query.plan.sink.name == name and _state_of_swapped(query, context.services) == SWAPPING:
+        evolution = query.evolution
+        is_swapped = query.plan.sink.name == name and evolution is not None and evolution.is_swapped
+        if evolution is not None and is_swapped and not _has_taken_over(query, evolution, context.services):
             reason = f"{query.id} is still taking over {name}."
             raise KsqlError("INVALID_STATEMENT", reason=reason, hint=f"DESCRIBE EVOLUTION {name};")
     made_of_it = _all_made_of(name, context)
@@ -262,7 +264,7 @@ def _described(
     reason: str | None = None
     found: differences.Differences | None = None
     if evolution.is_swapped:
-        state = _state_of_swapped(query, services)
+        state = SWAPPED if _has_taken_over(query, evolution, services) else SWAPPING
         found = services.queries.swapped(query)
     else:
         left, reason = records_left(query, services), query.swap_refusal
@@ -285,12 +287,9 @@ def _described(
     )
 
 
-def _state_of_swapped(query: ManagedQuery, services: Services) -> str | None:
-    evolution = query.evolution
-    if evolution is None or not evolution.is_swapped:
-        return None
-    is_done = services.queries.swapped(query) is not None or services.admin.topic(evolution.topic) is None
-    return SWAPPED if is_done else SWAPPING
+def _has_taken_over(query: ManagedQuery, evolution: Evolution, services: Services) -> bool:
+    """Whether a swapped version has written what differs: it says so, or its state was rebuilt since."""
+    return services.queries.swapped(query) is not None or services.admin.topic(evolution.topic) is None
 
 
 def max_lag(query: ManagedQuery, services: Services) -> int:

@@ -146,8 +146,10 @@ class QueryStart:
         if old is not None:
             starts = old.starts
         else:
-            begin = "earliest" if self._evolve is not None else None
-            starts = start_offsets(self._plan, self._context, self._bound.start or begin)
+            start = self._bound.start
+            if start is None and self._evolve is not None:
+                start = "earliest"
+            starts = start_offsets(self._plan, self._context, start)
         return Prepared(starts, self._id, codec.encode((self._bound, self._plan)))
 
     def _undo(self) -> None:

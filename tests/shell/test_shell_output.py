@@ -275,6 +275,9 @@ def test_properties() -> None:
         ({"@type": "assert_schema", "id": 3, "exists": False}, " Schema with id 3 does not exist."),
         ({"@type": "connector_list", "connectors": [{"name": "C"}]}, " C              |      |       |"),
         ({"@type": "connector_plugins_list", "connectorsPlugins": [{"className": "P"}]}, " P     |      |"),
+        ({"@type": "evolution_description", "recordsLeft": 0}, "Records left         : 0"),
+        ({"@type": "evolution_description", "isManual": True, "state": "caught up", "name": "T"},
+         "SWAP T; lets the new version take over."),
         ({"@type": "something_new", "x": 1}, '  "x": 1'),
     ],
 )  # fmt: skip
