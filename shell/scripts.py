@@ -16,7 +16,6 @@ from ksql_spark.shell import commands, statements
 from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.commands.command import Command, CommandProblem, Context
 from ksql_spark.shell.output import entities
-from ksql_spark.shell.output.console import Form
 from ksql_spark.shell.session import Failure
 
 
@@ -67,10 +66,13 @@ def run_file(path: str, text: str, context: Context) -> None:
     file = Path(path).expanduser().resolve()
     if file in context.running_scripts:
         raise ClientError(f"The script {path} runs itself.")
+    console = context.session.console
     context.running_scripts.append(file)
+    pages, console.pages = console.pages, False
     try:
         run_script(io.StringIO(text), path, context)
     finally:
+        console.pages = pages
         context.running_scripts.pop()
 
 
@@ -105,15 +107,14 @@ def _run_part(part: grammar.StatementText, is_one_of_many: bool, context: Contex
     target = session.inserts_into(part)
     if target is None:
         session.tell_inserted()
-        if is_one_of_many and console.form is Form.TABULAR:
+        if is_one_of_many and console.form.is_for_people:
             console.note()
             console.note(console.cyan(entities.one_line(statements.shown(part.text)) + ";"))
     found = _command(part.text)
     if found is None:
-        meant = commands.meant(part.text)
-        if meant is not None:
-            problem = CommandProblem(f"Unknown command '{part.text}'. Did you mean {meant}?")
-            raise Failure(problem, part.line, part.column)
+        problem = commands.problem(part.text)
+        if problem is not None:
+            raise Failure(CommandProblem(problem), part.line, part.column)
         session.run(part)
         if target is not None:
             session.count_inserted(target)
@@ -150,7 +151,7 @@ def is_whole(text: str) -> bool:
     """
     found = _command(text)
     if found is None:
-        return statements.is_complete(text) or commands.meant(text) is not None
+        return statements.is_complete(text) or commands.problem(text) is not None
     command, arguments = found
     return len(arguments) >= command.least_arguments or text.rstrip().endswith(";")
 

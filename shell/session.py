@@ -5,23 +5,29 @@ Prompt, scripts and command line all use it; it prints results to the console.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from ksql_spark import grammar
-from ksql_spark.grammar.statements.inserts import InsertValues
+from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
+from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.shell import statements
 from ksql_spark.shell.client import Client, ClientError, FrameStream, ServerError, Settings
 from ksql_spark.shell.output import entities, rows
-from ksql_spark.shell.output.console import Console, Form
+from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.statements import Kind, StatementProblem
 
 TICK_S = 0.1
 #: how long a pull query's table waits for rows before it chooses its widths
 FIRST_ROWS_S = 0.25
+#: statements that take longer say so
+SLOW_S = 1.0
+_PLAIN_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 #: a position in the server's messages: at the start of a line, because quoted statements are indented
 _PLACE = re.compile(r"^line (\d+):(\d+)", re.M)
 
@@ -107,6 +113,14 @@ class Session:
         self.pipelining = False
         #: Ctrl-C ends only a running query; False in a script, which Ctrl-C ends completely
         self.interrupt_ends_query_only = True
+        #: the text of the last pull query
+        self.last_pull: str | None = None
+        #: seconds that the last statement took
+        self.last_took_s: float | None = None
+        #: whether Ctrl-C ended the last query
+        self.was_interrupted = False
+        #: prints results to a file instead of the screen
+        self._file: Console | None = None
         #: warnings that have been shown
         self._warned: set[str] = set()
         #: the source of the last inserted rows, and their number
@@ -116,6 +130,22 @@ class Session:
     def settings(self) -> Settings:
         """The settings for the next request."""
         return Settings(self.properties, self.variables, waits=not self.pipelining)
+
+    @property
+    def results(self) -> Console:
+        """Where results go: the console, or a file in the console's format."""
+        if self._file is None:
+            return self.console
+        self._file.form, self._file.wrap = self.console.form, self.console.wrap
+        self._file.column_width = self.console.column_width
+        return self._file
+
+    def send_results(self, path: Path | None) -> None:
+        """Write results to a file from now on; None: to the console again. Raises OSError."""
+        opened = path.open("w", encoding="utf-8") if path is not None else None
+        if self._file is not None:
+            self._file.close()
+        self._file = self.console.to_file(opened) if opened is not None else None
 
     def run(self, part: grammar.StatementText) -> None:
         """Run one statement and print its results.
@@ -150,7 +180,7 @@ class Session:
         """The source to which ``part`` writes a row, if that should be reported; None for any other
         statement.
         """
-        if not self.console.tty or self.console.form is not Form.TABULAR:
+        if not self.console.tty or not self.console.form.is_for_people:
             return None
         if statements.body(part.text)[:6].upper() != "INSERT":
             return None
@@ -176,14 +206,22 @@ class Session:
     def _send(self, text: str) -> None:
         """Run ``text`` as one /ksql request and print the answer. Raises ClientError."""
         self._ready()
+        began = time.monotonic()
         with self.console.busy():
             answer = self.client.run(text, self.settings)
+        self.last_took_s = time.monotonic() - began
         for entity in answer:
             # the server repeats warnings about properties with each request; show each once
             warnings = {str(w.get("message", "")): w for w in entity.get("warnings") or []}
             entity["warnings"] = [w for message, w in warnings.items() if message not in self._warned]
             self._warned.update(warnings)
-        entities.show(answer, self.console)
+        with self.results.paging():
+            entities.show(answer, self.results)
+        for entity in answer:
+            if self.console.form.is_for_people and (said := _started(entity)) is not None:
+                self.console.note(said)
+        if self.console.timing and self.last_took_s >= SLOW_S and self.console.form.is_for_people:
+            self.console.note(f"({duration(self.last_took_s)})")
 
     def query(self, text: str) -> None:
         """Run a SELECT and print its rows as they arrive; Ctrl-C ends it.
@@ -193,21 +231,29 @@ class Session:
             KeyboardInterrupt: Ctrl-C, in a script.
         """
         self._ready()
+        is_push = "EMIT" in text.upper()
+        self.last_pull = self.last_pull if is_push else text
+        began = time.monotonic()
         with self.console.busy():
             stream = self.client.query(text, self.settings)
-        self._show_stream(
-            stream, _QueryView(self.console, is_push="EMIT" in text.upper()), "Query terminated"
-        )
+        view = _QueryView(self.results, is_push)
+        with self.results.paging() if not is_push else contextlib.nullcontext():
+            self._show_stream(stream, view)
+        self._tell_end(view, "Query terminated", began)
 
     def print_topic(self, text: str) -> None:
         """Run a PRINT; Ctrl-C ends it. Raises the same errors as query."""
         self._ready()
+        began = time.monotonic()
         with self.console.busy():
             stream = self.client.print_topic(text, self.settings)
-        self._show_stream(stream, _LinesView(self.console), "Topic printing ceased")
+        view = _LinesView(self.results)
+        self._show_stream(stream, view)
+        self._tell_end(view, "Topic printing ceased", began)
 
-    def _show_stream(self, stream: FrameStream, view: _View, farewell: str) -> None:
+    def _show_stream(self, stream: FrameStream, view: _View) -> None:
         began = time.monotonic()
+        self.was_interrupted = False
         deadline = began + self.timeout_ms / 1000 if self.timeout_ms is not None else None
         try:
             while (frames := stream.read(TICK_S)) is not None:
@@ -218,9 +264,12 @@ class Session:
                     break
                 if deadline is not None and time.monotonic() >= deadline:
                     break
+                if self.console.is_left:
+                    break
                 if not frames and view.is_quiet:
                     self.console.status("Press CTRL-C to interrupt")
         except KeyboardInterrupt:
+            self.was_interrupted = True
             if not self.interrupt_ends_query_only:
                 raise
         finally:
@@ -229,10 +278,14 @@ class Session:
             view.end()
         if view.error is not None:
             raise view.error
-        if self.console.form is Form.TABULAR:
+
+    def _tell_end(self, view: _View, farewell: str, began: float) -> None:
+        self.last_took_s = time.monotonic() - began
+        if self.console.form.is_for_people:
             if view.final_message:
                 self.console.note(view.final_message)
-            self.console.note(farewell)
+            told = f" ({view.counted}, {duration(self.last_took_s)})" if self.console.timing else ""
+            self.console.note(farewell + told)
 
     def set(self, name: str, value: str) -> None:
         """SET: add an override for further requests, if the server accepts the property."""
@@ -277,7 +330,7 @@ class Session:
     def show_variables(self) -> None:
         """SHOW VARIABLES."""
         listed = [{"name": name, "value": value} for name, value in sorted(self.variables.items())]
-        entities.show([{"@type": "variables", "variables": listed}], self.console)
+        entities.show([{"@type": "variables", "variables": listed}], self.results)
 
     def _ready(self) -> None:
         if self.before_request is not None:
@@ -289,12 +342,19 @@ class _View:
 
     #: whether a status line may be shown
     is_quiet = True
+    #: what it counts
+    unit = "row"
 
     def __init__(self, console: Console) -> None:
         self.console = console
         self.count = 0
         self.error: ServerError | None = None
         self.final_message: str | None = None
+
+    @property
+    def counted(self) -> str:
+        """How much was shown, such as "1 row"."""
+        return f"{self.count:,} {self.unit}{'' if self.count == 1 else 's'}"
 
     def show(self, frames: Sequence[Mapping[str, Any]]) -> None:
         """Print frames; called with [] if none arrived."""
@@ -306,6 +366,8 @@ class _View:
 
 class _LinesView(_View):
     """PRINT."""
+
+    unit = "line"
 
     def show(self, frames: Sequence[Mapping[str, Any]]) -> None:
         """Print the lines."""
@@ -363,6 +425,35 @@ class _QueryView(_View):
         if self._first:
             self._printer.rows(self._first)
         self._first = []
+
+
+def _started(entity: Mapping[str, Any]) -> str | None:
+    """Where to look after a statement that started a query; None if it started none."""
+    query_id = (entity.get("commandStatus") or {}).get("queryId")
+    if not query_id:
+        return None
+    how = f"EXPLAIN {query_id}; says how it runs."
+    try:
+        (tree,) = grammar.parse(str(entity.get("statementText") or ""))
+    except (grammar.ParseFailed, ValueError):
+        return how
+    if not isinstance(tree, (CreateAsSelect, InsertSelect)):
+        return how
+    name = tree.name if _PLAIN_NAME.fullmatch(tree.name) else statements.quoted_name(tree.name)
+    return f"SELECT * FROM {name} EMIT CHANGES; shows its rows, {how}"
+
+
+def duration(seconds: float) -> str:
+    """A time for people.
+
+    >>> duration(0.0123), duration(2.34), duration(125)
+    ('12 ms', '2.3 s', '2 min 5 s')
+    """
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
 
 
 def _limited(frames: list[dict[str, Any]], rows_left: int) -> list[dict[str, Any]]:

@@ -12,14 +12,18 @@ from ksql_spark import grammar
 from ksql_spark.shell.commands import (
     clear,
     exit,
+    expanded,
     help,
     history,
     output,
+    output_file,
+    pager,
     request_pipelining,
     run_script,
     server,
     set_cli,
     spool,
+    timing,
     version,
 )
 from ksql_spark.shell.commands.command import Command, CommandProblem, Context, Leave
@@ -31,6 +35,10 @@ COMMANDS: tuple[Command, ...] = (
     clear.COMMAND,
     history.COMMAND,
     output.COMMAND,
+    expanded.COMMAND,
+    output_file.COMMAND,
+    timing.COMMAND,
+    pager.COMMAND,
     server.COMMAND,
     request_pipelining.COMMAND,
     run_script.COMMAND,
@@ -74,4 +82,25 @@ def meant(line: str) -> str | None:
     return next(iter(difflib.get_close_matches(word, names, n=1, cutoff=0.7)), None)
 
 
-__all__ = ["COMMANDS", "Command", "CommandProblem", "Context", "Leave", "find", "meant"]
+def problem(line: str) -> str | None:
+    r"""What is wrong with a line that is neither a command nor a statement; None if it may be a statement.
+
+    >>> problem(r"\timng")
+    "Unknown command '\\timng'. Did you mean \\timing?"
+    >>> problem(r"\x 1 2")
+    'Syntax: \\x [on|off|auto]'
+    """
+    text = line.strip()
+    if text.startswith("\\"):
+        word = text.split()[0].lower().removesuffix(";")
+        known = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
+        if word in known:
+            return f"Syntax: {known[word].usage}"
+        close = difflib.get_close_matches(word, [name for name in known if name[0] == "\\"], n=1, cutoff=0.7)
+        advice = f"Did you mean {close[0]}?" if close else "help lists the commands."
+        return f"Unknown command '{word}'. {advice}"
+    guess = meant(line)
+    return f"Unknown command '{text.removesuffix(';').rstrip()}'. Did you mean {guess}?" if guess else None
+
+
+__all__ = ["COMMANDS", "Command", "CommandProblem", "Context", "Leave", "find", "problem"]

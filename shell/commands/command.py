@@ -25,10 +25,33 @@ class Context:
     session: Session
     #: the input so far, oldest first
     history: Callable[[], list[str]] = field(default=list)
+    #: adds an input to the history; None if nobody types
+    remember: Callable[[str], None] | None = None
     #: the running scripts, each started by the one before it
     running_scripts: list[Path] = field(default_factory=list)
     #: called after the session has changed to another server
     on_server_change: Callable[[], None] = field(default=lambda: None)
+
+
+def file_name(arguments: Sequence[str]) -> str:
+    """The file that a command names, with or without quotes.
+
+    >>> file_name(["'it''s", "mine.sql'"])
+    "it's mine.sql"
+    """
+    path = " ".join(arguments)
+    if len(path) > 1 and path[0] == path[-1] and path[0] in "'\"":
+        path = path[1:-1].replace(path[0] * 2, path[0])
+    return path
+
+
+def is_on(name: str, arguments: Sequence[str], otherwise: bool) -> bool:
+    """What ``on`` or ``off`` says; ``otherwise`` without a word. Raises CommandProblem."""
+    if not arguments:
+        return otherwise
+    if arguments[0].lower() not in ("on", "off"):
+        raise CommandProblem(f"{name} takes on or off.")
+    return arguments[0].lower() == "on"
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,17 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
     try:
         console.form = Form(arguments[0].upper())
     except ValueError:
-        raise CommandProblem(f"Unknown output format '{arguments[0]}'; choose JSON or TABULAR.") from None
+        *others, last = [form.value for form in Form]
+        raise CommandProblem(
+            f"Unknown output format '{arguments[0]}'; choose {', '.join(others)} or {last}."
+        ) from None
     console.note(f"Output format set to {console.form.value}")
 
 
 COMMAND = Command(
-    "output", "output [JSON|TABULAR]", "show or set the format of results", _run, most_arguments=1
+    "output",
+    f"output [{'|'.join(form.value for form in Form)}]",
+    "show or set the format of results",
+    _run,
+    most_arguments=1,
 )

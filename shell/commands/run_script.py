@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ksql_spark.shell.commands.command import Command, CommandProblem, Context
+from ksql_spark.shell.commands.command import Command, CommandProblem, Context, file_name
 
 
 def _run(context: Context, arguments: Sequence[str]) -> None:
     from ksql_spark.shell.scripts import read_script, run_file
 
-    path = " ".join(arguments)
-    if len(path) > 1 and path[0] == path[-1] and path[0] in "'\"":
-        path = path[1:-1].replace(path[0] * 2, path[0])
+    path = file_name(arguments)
     if not path:
         raise CommandProblem("run script takes a file name.")
     run_file(path, read_script(path), context)

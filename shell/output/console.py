@@ -18,14 +18,26 @@ from enum import Enum
 from pathlib import Path
 from typing import TextIO
 
+from ksql_spark.shell.output import pager
+
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Form(Enum):
-    """The two output formats."""
+    """The output formats; ksqlDB has the first two."""
 
     TABULAR = "TABULAR"
     JSON = "JSON"
+    NDJSON = "NDJSON"
+    CSV = "CSV"
+    TSV = "TSV"
+    MARKDOWN = "MARKDOWN"
+    VERTICAL = "VERTICAL"
+
+    @property
+    def is_for_people(self) -> bool:
+        """Whether notes, such as the number of rows, may stand between results."""
+        return self in (Form.TABULAR, Form.VERTICAL)
 
 
 @dataclass(frozen=True)
@@ -74,8 +86,15 @@ class Console:
         self.colours = self.tty and _wants_colours()
         self.form = Form.TABULAR
         self.wrap = True
+        #: draw rows that are too wide for the terminal vertically
+        self.auto_vertical = True
+        #: tell how many rows a query returned, and how long it took
+        self.timing = self.tty
         #: width of every cell; 0: by content and terminal
         self.column_width = 0
+        #: show long results in a pager
+        self.pages = False
+        self._pager: pager.Pager | None = None
         self._columns = columns
         self._spool: TextIO | None = None
         self._status_shown = False
@@ -95,8 +114,11 @@ class Console:
     def write(self, text: str) -> None:
         """Print text without adding a line end, and flush."""
         self.clear_status()
-        self._out.write(text)
-        self._out.flush()
+        if self._pager is not None:
+            self._pager.write(text)
+        else:
+            self._out.write(text)
+            self._out.flush()
         self._copy(text)
 
     def note(self, text: str = "") -> None:
@@ -128,13 +150,34 @@ class Console:
 
     def status(self, text: str) -> None:
         """Show a status line with a spinner below the output, only on a terminal."""
-        if not self.tty:
+        if not self.tty or (self._pager is not None and self._pager.has_screen):
             return
         wheel = self._spinner[int(time.monotonic() * 10) % len(self._spinner)]
         room = (self.columns or 80) - 4
         self._out.write(f"\r\x1b[2K{self.dim(wheel + ' ' + text[:room])}")
         self._out.flush()
         self._status_shown = True
+
+    @contextlib.contextmanager
+    def paging(self) -> Iterator[None]:
+        """Show what the block prints in a pager if it is longer than the screen; warnings come before it."""
+        program = pager.command() if self.pages and self.tty and self._pager is None else None
+        if program is None:
+            yield
+            return
+        # the prompt needs a line too
+        self._pager = pager.Pager(self._out, shutil.get_terminal_size().lines - 2, program)
+        try:
+            yield
+        finally:
+            shown, self._pager = self._pager, None
+            self.clear_status()
+            shown.close()
+
+    @property
+    def is_left(self) -> bool:
+        """Whether the reader has left the pager, so that nobody sees what comes next."""
+        return self._pager is not None and self._pager.is_left
 
     @contextlib.contextmanager
     def busy(self, text: str = "running", after_s: float = 0.5) -> Iterator[None]:
@@ -184,6 +227,14 @@ class Console:
         """Copy what was typed to the spool file."""
         if self._spool is not None:
             self._spool.write(f"ksql> {text}\n")
+
+    def to_file(self, file: TextIO) -> Console:
+        """A console that prints results to ``file``, and errors where this one does."""
+        return Console(file, tty=False, err=self._err)
+
+    def close(self) -> None:
+        """Close the file that this console prints to."""
+        self._out.close()
 
     def dim(self, text: str) -> str:
         """``text`` in a faint color."""

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
 from ksql_spark.shell.output.console import Console, Form
-from ksql_spark.shell.output.table import Table, draw
+from ksql_spark.shell.output.exports import EXPORTS
+from ksql_spark.shell.output.table import Table, draw, draw_vertically
 from ksql_spark.shell.output.text import fold, json_text, width
 
 AT_LEAST_ONCE = "at_least_once"
@@ -20,19 +21,53 @@ Part = Union[Table, str]
 
 
 def show(entities: Sequence[Entity], console: Console) -> None:
-    """Print the entities that a request returned."""
-    if console.form is Form.JSON:
-        if entities:
-            console.line(json_text(list(entities), indent=2))
-        return
+    """Print the entities that a request returned, in the console's current format."""
+    SHOWN[console.form](entities, console)
+
+
+def _show_json(entities: Sequence[Entity], console: Console) -> None:
+    """The entities as the server returned them."""
+    if entities:
+        console.line(json_text(list(entities), indent=2))
+
+
+def _show_json_lines(entities: Sequence[Entity], console: Console) -> None:
+    """The entities as the server returned them, a line each."""
+    for entity in entities:
+        console.line(json_text(dict(entity)))
+
+
+def _show_lines(entities: Sequence[Entity], console: Console) -> None:
+    """The rows of the entities' tables as lines of the format; what has no table as lines of text."""
+    export = EXPORTS[console.form]
+    for entity in entities:
+        parts = list(ENTITIES.get(str(entity.get("@type")), _unknown)(entity))
+        tables = [part for part in parts if isinstance(part, Table)]
+        for number, one in enumerate(tables):
+            if number:
+                console.line()
+            console.write(export.header(one.headers, one.right))
+            console.write("".join(export.row(one.headers, row) for row in one.rows))
+        for part in [] if tables else parts:
+            console.line(str(part))
+        _warn(entity, console)
+
+
+def _show_text(entities: Sequence[Entity], console: Console) -> None:
+    """Tables and lines."""
+    drawn = draw_vertically if console.form is Form.VERTICAL else draw
     for entity in entities:
         if len(entities) > 1 and entity.get("statementText"):
             console.line()
             console.line(console.cyan(one_line(entity["statementText"])))
         for part in ENTITIES.get(str(entity.get("@type")), _unknown)(entity):
-            console.line(draw(part, console) if isinstance(part, Table) else _wrapped(part, console.columns))
-        for warning in entity.get("warnings") or []:
-            console.warning(str(warning.get("message", "")))
+            console.line(drawn(part, console) if isinstance(part, Table) else _wrapped(part, console.columns))
+        _warn(entity, console)
+
+
+def _warn(entity: Entity, console: Console) -> None:
+    for warning in entity.get("warnings") or []:
+        console.warning(str(warning.get("message", "")))
 
 
 def _wrapped(text: str, columns: int | None) -> str:
@@ -472,6 +507,17 @@ def _assert_schema(entity: Entity) -> Iterator[Part]:
 def _unknown(entity: Entity) -> Iterator[Part]:
     yield json_text(dict(entity), indent=2)
 
+
+#: every output format
+SHOWN: dict[Form, Callable[[Sequence[Entity], Console], None]] = {
+    Form.TABULAR: _show_text,
+    Form.VERTICAL: _show_text,
+    Form.JSON: _show_json,
+    Form.NDJSON: _show_json_lines,
+    Form.CSV: _show_lines,
+    Form.TSV: _show_lines,
+    Form.MARKDOWN: _show_lines,
+}
 
 #: @type -> its text
 ENTITIES: dict[str, Callable[[Entity], Iterator[Part]]] = {

@@ -2,18 +2,19 @@
 
 They form a table if the terminal is wide enough for the column names, otherwise one line per value. Widths
 are fixed before all rows are known: from the columns' types, from the first rows if they arrive at once, and
-from the terminal. Longer values are wrapped, or truncated (WRAP OFF).
+from the terminal. Longer values are wrapped, or truncated (WRAP OFF). Other formats have a row in PRINTERS.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ksql_spark.shell.output import exports
 from ksql_spark.shell.output.console import Console, Form
-from ksql_spark.shell.output.table import fit
+from ksql_spark.shell.output.table import UNLIMITED, fit
 from ksql_spark.shell.output.text import TOMBSTONE, clip, fold, json_text, pad, value_text, width
 
 #: the width that suffices for most values of a type
@@ -82,10 +83,15 @@ def _split(schema: str) -> list[str]:
     return [*parts, schema[begin:]] if schema.strip() else []
 
 
+def value_at(row: Mapping[str, Any], index: int) -> Any:
+    """One value of a row frame."""
+    values = row.get("columns") or []
+    return values[index] if index < len(values) else None
+
+
 def cell(row: Mapping[str, Any], index: int) -> str:
     """The text of one value of a row frame."""
-    values = row.get("columns") or []
-    value = values[index] if index < len(values) else None
+    value = value_at(row, index)
     # a deleted row has only its key
     if row.get("tombstone") and value is None:
         return TOMBSTONE
@@ -162,20 +168,24 @@ class RowPrinter:
         console, lines = self._console, self._console.lines
         console.line(console.dim(self._rule(lines.top)))
         names = [column.name for column in self._columns]
-        console.write(self._line(names, style=console.bold))
+        console.write(self._line(names, [console.bold] * len(names)))
         console.line(console.dim(self._rule(lines.cross)))
 
     def rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """One line (or more) for each row frame."""
         indices = range(len(self._columns))
-        self._console.write("".join(self._line([cell(row, i) for i in indices]) for row in rows))
+        lines = []
+        for row in rows:
+            # faint, which tells NULL from the text 'null'
+            styles = [self._console.dim if value_at(row, i) is None else None for i in indices]
+            lines.append(self._line([cell(row, i) for i in indices], styles))
+        self._console.write("".join(lines))
 
     def footer(self) -> None:
-        """The lower edge, if the box is drawn with lines."""
-        if self._console.tty:
-            self._console.line(self._console.dim(self._rule(self._console.lines.bottom)))
+        """The lower edge."""
+        self._console.line(self._console.dim(self._rule(self._console.lines.bottom)))
 
-    def _line(self, cells: Sequence[str], style: Any = None) -> str:
+    def _line(self, cells: Sequence[str], styles: Sequence[Callable[[str], str] | None]) -> str:
         console = self._console
         bar = console.dim(console.lines.vertical)
         if console.columns is None and not console.column_width:
@@ -188,7 +198,9 @@ class RowPrinter:
         text = []
         for number in range(max(map(len, folded), default=0)):
             parts = []
-            for column, lines, columns in zip(self._columns, folded, self._widths, strict=True):
+            for column, lines, columns, style in zip(
+                self._columns, folded, self._widths, styles, strict=True
+            ):
                 part = pad(lines[number] if number < len(lines) else "", columns, column.is_number)
                 parts.append(style(part) if style else part)
             text.append(f"{bar} {f' {bar} '.join(parts)} {bar}\n")
@@ -211,13 +223,13 @@ class RecordPrinter:
     def header(self) -> None:
         """The columns' names, because the first row may take a while."""
         names = ", ".join(column.name for column in self._columns)
-        self._console.line(self._console.dim("\n".join(fold(names, self._console.columns or 80))))
+        self._console.line(self._console.dim("\n".join(fold(names, self._console.columns or UNLIMITED))))
 
     def rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """A numbered line, and the values below it."""
         console = self._console
         bar = console.dim(console.lines.vertical)
-        room = max(LEAST_WIDTH, (console.columns or 80) - self._names - 4)
+        room = max(LEAST_WIDTH, (console.columns or UNLIMITED) - self._names - 4)
         text = []
         for row in rows:
             self._count += 1
@@ -227,9 +239,44 @@ class RecordPrinter:
                 value = cell(row, index)
                 lines = fold(value, room) if console.wrap else [clip(value.replace("\n", " "), room)]
                 name = console.bold(pad(column.name, self._names))
-                text.append(f" {name} {bar} {lines[0]}")
+                shown = console.dim(lines[0]) if value_at(row, index) is None else lines[0]
+                text.append(f" {name} {bar} {shown}")
                 text += [f" {' ' * self._names} {bar} {line}" for line in lines[1:]]
         console.write("\n".join(text) + "\n")
+
+    def footer(self) -> None:
+        """Nothing."""
+
+
+class TextPrinter:
+    """The rows in a format of exports.py.
+
+    Args:
+        console: the console to print to.
+        columns: the columns of the header frame.
+        export: the format.
+    """
+
+    def __init__(self, console: Console, columns: Sequence[Column], export: exports.Export) -> None:
+        self._console = console
+        self._columns = columns
+        self._export = export
+
+    def header(self) -> None:
+        """The columns' names."""
+        names = [column.name for column in self._columns]
+        numbers = {index for index, column in enumerate(self._columns) if column.is_number}
+        self._console.write(self._export.header(names, numbers))
+
+    def rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """One line for each row."""
+        names = [column.name for column in self._columns]
+        lines = []
+        for row in rows:
+            missing = TOMBSTONE if row.get("tombstone") else None
+            values = [value_at(row, index) for index in range(len(names))]
+            lines.append(self._export.row(names, [missing if v is None else v for v in values]))
+        self._console.write("".join(lines))
 
     def footer(self) -> None:
         """Nothing."""
@@ -265,11 +312,36 @@ def printer(
         first: see RowPrinter.
         more: see RowPrinter.
     """
-    if console.form is Form.JSON:
-        return JsonPrinter(console, header)
-    columns = columns_of(str(header.get("schema", "")))
-    if console.columns is not None and not console.column_width:
+    return PRINTERS[console.form](console, header, first, more)
+
+
+def _table(
+    console: Console, header: Mapping[str, Any], first: Sequence[Mapping[str, Any]], more: bool
+) -> Printer:
+    """A table, or vertical rows on a terminal that is too narrow for it."""
+    columns = _columns(header)
+    if console.columns is not None and not console.column_width and console.auto_vertical:
         least = sum(max(width(column.name), LEAST_WIDTH) + 3 for column in columns) + 1
         if least > console.columns and len(columns) > 1:
             return RecordPrinter(console, columns)
     return RowPrinter(console, columns, first, more)
+
+
+def _columns(header: Mapping[str, Any]) -> list[Column]:
+    return columns_of(str(header.get("schema", "")))
+
+
+def _exported(export: exports.Export) -> MakePrinter:
+    return lambda console, header, first, more: TextPrinter(console, _columns(header), export)
+
+
+#: makes the printer of a query: console, header frame, first rows, and whether more follow
+MakePrinter = Callable[[Console, Mapping[str, Any], Sequence[Mapping[str, Any]], bool], Printer]
+
+#: every output format
+PRINTERS: dict[Form, MakePrinter] = {
+    Form.TABULAR: _table,
+    Form.JSON: lambda console, header, first, more: JsonPrinter(console, header),
+    Form.VERTICAL: lambda console, header, first, more: RecordPrinter(console, _columns(header)),
+    **{form: _exported(export) for form, export in exports.EXPORTS.items()},
+}

@@ -12,6 +12,9 @@ from ksql_spark.shell.output.text import clip, fold, pad, width
 MIN_WIDTH = 8
 #: columns are not truncated below this width
 CUT_WIDTH = 12
+#: the width where lines are never wrapped, and of a rule there
+UNLIMITED = 1_000_000
+RULE_WIDTH = 40
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,8 @@ def draw(table: Table, console: Console) -> str:
             columns if index == table.cut else min(_longest_word(table, index), room // (3 if index else 1))
             for index, columns in enumerate(widths)
         ]
-        if len(widths) > 1 and sum(least) > room and table.rows:
-            return _listed(table, console)
+        if len(widths) > 1 and sum(least) > room and table.rows and console.auto_vertical:
+            return draw_vertically(table, console)
         widths = fit(widths, room, least)
     bar = console.dim(console.lines.vertical)
     rule = console.dim(console.lines.horizontal * (sum(widths) + 3 * (len(widths) - 1) + 2))
@@ -95,13 +98,13 @@ def _without(table: Table, index: int) -> Table:
     return Table((*table.headers[:index], *table.headers[index + 1 :]), rows, table.right)
 
 
-def _listed(table: Table, console: Console) -> str:
-    """Each row as lines of a header and a cell, for a terminal that is too narrow for columns."""
+def draw_vertically(table: Table, console: Console) -> str:
+    """Each row as lines of a header and a cell, as for a terminal that is too narrow for columns."""
     names = max(map(width, table.headers))
-    columns = console.columns or 80
+    columns = console.columns or UNLIMITED
     room = max(MIN_WIDTH, columns - names - 4)
     bar = console.dim(console.lines.vertical)
-    rule = console.dim(console.lines.horizontal * columns)
+    rule = console.dim(console.lines.horizontal * (console.columns or RULE_WIDTH))
     text = [rule]
     for row in table.rows:
         for header, cell in zip(table.headers, row, strict=True):

@@ -156,7 +156,7 @@ def test_execute(server: LiveServer) -> None:
     done = ksql("-e", "SHOW TOPICS; SELECT * FROM RIDES", server.url)
     assert (done.returncode, done.stderr) == (0, "")
     assert " rides       |          2 |                  1\n" in done.stdout
-    assert done.stdout.endswith("|        2 | Jamaica Bay |\n")
+    assert done.stdout.endswith("|        2 | Jamaica Bay |\n+----------+-------------+\n")
 
 
 def test_server_that_is_not_there_is_an_error() -> None:

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from ksql_spark.shell.output import entities, rows
+from ksql_spark.shell.output import entities, exports, rows
 from ksql_spark.shell.output.console import Console, Form
 from ksql_spark.shell.output.table import Table, draw, fit
 from ksql_spark.shell.output.text import clip, fold, json_text, value_text
@@ -336,6 +336,7 @@ def test_rows_in_a_pipe_are_never_broken(console: Console, out: io.StringIO) -> 
         "+----------+------------------+",
         f"|        1 | {long} |",
         "|       22 | null             |",
+        "+----------+------------------+",
     ]
 
 
@@ -345,6 +346,7 @@ def test_rows_at_hand_set_the_widths(console: Console, out: io.StringIO) -> None
         "| V        |",
         "+----------+",
         "| abcdefgh |",
+        "+----------+",
     ]
 
 
@@ -391,7 +393,7 @@ def test_rows_cut_instead_of_wrapped(out: io.StringIO, monkeypatch: pytest.Monke
 def test_fixed_column_width(console: Console, out: io.StringIO) -> None:
     console.column_width = 6
     lines = row_lines(console, out, "`V` STRING, `W` STRING", ["abcdefgh", "a"])
-    assert lines[3:] == ["| abcdef | a      |", "| gh     |        |"]
+    assert lines[3:-1] == ["| abcdef | a      |", "| gh     |        |"]
 
 
 def test_tombstone(console: Console, out: io.StringIO) -> None:
@@ -406,6 +408,109 @@ def test_rows_as_json(console: Console, out: io.StringIO) -> None:
     assert "".join(line.strip() for line in lines) == (
         '{"header": {"schema": "`K` STRING"}}{"row": {"columns": ["a"]}}'
     )
+
+
+def test_every_format_has_its_forms() -> None:
+    """Rows and answers can be shown in each format, and no format has two texts."""
+    assert set(rows.PRINTERS) == set(entities.SHOWN) == set(Form)
+    assert not set(exports.EXPORTS) & {Form.TABULAR, Form.JSON, Form.VERTICAL}
+
+
+@pytest.mark.parametrize(
+    ("form", "lines"),
+    [
+        (Form.NDJSON, ['{"N": 1, "TEXT": "a,\\"b\\"\\n|"}', '{"N": null, "TEXT": ""}']),
+        (Form.CSV, ["N,TEXT", '1,"a,""b""', '|"', ',""']),
+        (Form.TSV, ["N\tTEXT", '1\ta,"b"\\n|', "\\N\t"]),
+        (Form.MARKDOWN, ["| N | TEXT |", "| ---: | --- |", '| 1 | a,"b"<br>\\| |', "| *null* |  |"]),
+        (
+            Form.VERTICAL,
+            [
+                "N, TEXT",
+                "-[ 1 ]------------",
+                " N    | 1",
+                ' TEXT | a,"b"',
+                "      | |",
+                "-[ 2 ]------------",
+                " N    | null",
+                " TEXT | ",
+            ],
+        ),
+    ],
+)
+def test_rows_in_other_formats(form: Form, lines: list[str], console: Console, out: io.StringIO) -> None:
+    console.form = form
+    assert row_lines(console, out, "`N` BIGINT, `TEXT` STRING", [1, 'a,"b"\n|'], [None, ""]) == lines
+
+
+@pytest.mark.parametrize("form", [Form.CSV, Form.TSV, Form.MARKDOWN, Form.NDJSON])
+def test_a_deleted_row_in_other_formats(form: Form, console: Console, out: io.StringIO) -> None:
+    console.form = form
+    printer = rows.printer(console, {"schema": "`K` STRING, `V` INTEGER"})
+    printer.rows([{"columns": ["k", None], "tombstone": True}])
+    assert "TOMBSTONE" in out.getvalue()
+
+
+STREAMS = {
+    "@type": "streams",
+    "streams": [{"name": "A", "topic": "a", "keyFormat": "KAFKA", "valueFormat": "JSON"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("form", "lines"),
+    [
+        (Form.CSV, ["Stream Name,Kafka Topic,Key Format,Value Format,Windowed", "A,a,KAFKA,JSON,false"]),
+        (
+            Form.MARKDOWN,
+            [
+                "| Stream Name | Kafka Topic | Key Format | Value Format | Windowed |",
+                "| --- | --- | --- | --- | --- |",
+                "| A | a | KAFKA | JSON | false |",
+            ],
+        ),
+        (
+            Form.VERTICAL,
+            [
+                "-" * 40,
+                " Stream Name  | A",
+                " Kafka Topic  | a",
+                " Key Format   | KAFKA",
+                " Value Format | JSON",
+                " Windowed     | false",
+                "-" * 40,
+            ],
+        ),
+        (Form.NDJSON, [json_text(STREAMS)]),
+    ],
+)
+def test_answers_in_other_formats(form: Form, lines: list[str], console: Console, out: io.StringIO) -> None:
+    console.form = form
+    entities.show([STREAMS], console)
+    assert out.getvalue().splitlines() == lines
+
+
+def test_an_answer_without_a_table_is_its_lines(console: Console, out: io.StringIO) -> None:
+    console.form = Form.CSV
+    entities.show([{"@type": "describe_function", "name": "UCASE", "type": "SCALAR"}], console)
+    assert out.getvalue().splitlines() == ["Name        : UCASE", "Type        : SCALAR", "Variations  :"]
+
+
+def test_null_is_fainter_than_text(out: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    console = Console(out, tty=True, columns=30)
+    lines = row_lines(console, out, "`A` STRING, `B` STRING", ["null", None], first=True)
+    assert " null  " in lines[3] and "\x1b[2mnull \x1b[0m" in lines[3]
+
+
+def test_vertical_only_if_wanted(out: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    console = Console(out, tty=True, columns=20)
+    console.auto_vertical = False
+    assert row_lines(console, out, "`FIRST_NAME` STRING, `LAST_NAME` STRING", ["a", "b"])[0][0] == "┌"
+    entities.show([{"@type": "queries", "queries": [QUERY]}], console)
+    assert " CTAS_RIDES_PER_MINUTE_6" not in out.getvalue()
 
 
 @pytest.mark.parametrize(

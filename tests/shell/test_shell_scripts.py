@@ -98,7 +98,7 @@ def test_a_script_without_errors(way: Way, server: LiveServer, tmp_path: Path) -
     )
     done, _ = way(text, server.url, tmp_path)
     assert (done.code, done.err) == (0, "")
-    assert [line[:3] for line in done.out.splitlines()] == ["+--", "| V", "+--", "|  ", "|  "]
+    assert [line[:3] for line in done.out.splitlines()] == ["+--", "| V", "+--", "|  ", "|  ", "+--"]
 
 
 @every_way

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from ksql_spark.shell.client import Client, ServerError, Unreachable
 from ksql_spark.shell.commands.command import Context
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.scripts import run_text
-from ksql_spark.shell.session import Failure, Session
+from ksql_spark.shell.session import Failure, Session, _started
 
 COLUMNS = [ResultColumn("K", "STRING")]
 
@@ -128,6 +129,7 @@ def test_pull_query(session: Session, out: io.StringIO) -> None:
         "+----------+-------------+",
         "|        1 | Astoria     |",
         "|        2 | Jamaica Bay |",
+        "+----------+-------------+",
     ]
 
 
@@ -138,12 +140,13 @@ def test_empty_pull_query_shows_its_header(session: Session, engine: FakeEngine,
         "+------------------+",
         "| K                |",
         "+------------------+",
+        "+------------------+",
     ]
 
 
 def test_push_query_with_a_limit(session: Session, out: io.StringIO) -> None:
     run(session, "SELECT * FROM RIDES EMIT CHANGES LIMIT 2;")
-    assert out.getvalue().splitlines()[-1] == "|        2 | Jamaica Bay      |"
+    assert out.getvalue().splitlines()[-2] == "|        2 | Jamaica Bay      |"
 
 
 def test_row_limit_ends_the_query_on_the_server(
@@ -152,7 +155,7 @@ def test_row_limit_ends_the_query_on_the_server(
     stream = engine.next_stream = FakeStream("PUSH", COLUMNS, [Row([str(n)]) for n in range(9)], ends=False)
     session.row_limit = 3
     run(session, "SELECT * FROM RIDES EMIT CHANGES;")
-    assert [line.strip("| ") for line in out.getvalue().splitlines()[3:]] == [
+    assert [line.strip("| ") for line in out.getvalue().splitlines()[3:-1]] == [
         "0",
         "1",
         "2",
@@ -188,6 +191,124 @@ def test_a_terminal_is_told_how_a_query_ended(session: Session, out: io.StringIO
     session.console.tty = True
     run(session, "SELECT * FROM RIDES EMIT CHANGES LIMIT 2;")
     assert out.getvalue().splitlines()[-2:] == ["Limit Reached", "Query terminated"]
+
+
+def test_timing(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
+    session.console.tty = session.console.timing = True
+    run(session, "SELECT * FROM RIDES;")
+    assert re.fullmatch(r"Query terminated \(2 rows, \d+ ms\)", out.getvalue().splitlines()[-1])
+    engine.next_stream = FakeStream("PULL", COLUMNS, [Row(["a"])])
+    run(session, "SELECT * FROM RIDES;")
+    assert "(1 row, " in out.getvalue().splitlines()[-1]
+    run(session, "PRINT rides;")
+    assert "(2 lines, " in out.getvalue().splitlines()[-1]
+    run(session, r"\timing off")
+    run(session, "SELECT * FROM RIDES;")
+    assert out.getvalue().splitlines()[-1] == "Query terminated"
+
+
+@pytest.mark.parametrize(
+    ("text", "look"),
+    [
+        ("CREATE TABLE sales AS SELECT * FROM x;", "SELECT * FROM SALES EMIT CHANGES; shows its rows, "),
+        ("INSERT INTO `ab` SELECT * FROM x;", "SELECT * FROM `ab` EMIT CHANGES; shows its rows, "),
+        ("CREATE SOURCE TABLE t (k INT PRIMARY KEY) WITH (KAFKA_TOPIC = 't', FORMAT = 'JSON');", ""),
+        ("", ""),
+    ],
+)
+def test_a_started_query_says_where_to_look(text: str, look: str) -> None:
+    entity = {"statementText": text, "commandStatus": {"queryId": "CTAS_SALES_1"}}
+    assert _started(entity) == f"{look}EXPLAIN CTAS_SALES_1; says how it runs."
+    assert _started({"commandStatus": {"queryId": None}}) is _started({}) is None
+
+
+def paged(session: Session, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Turns the pager on; what it gets is in the file."""
+    file = folder / "paged"
+    monkeypatch.setenv("PAGER", f"sh -c 'cat > {file}'")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("LINES", "24")
+    session.console.tty = session.console.pages = True
+    return file
+
+
+def test_long_results_go_through_a_pager(
+    session: Session, engine: FakeEngine, out: io.StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = paged(session, tmp_path, monkeypatch)
+    run(session, "SELECT * FROM RIDES;")
+    assert "Astoria" in out.getvalue() and not file.exists()
+    engine.next_stream = FakeStream("PULL", COLUMNS, [Row([str(n)]) for n in range(99)])
+    run(session, "SELECT * FROM RIDES;")
+    assert len(file.read_text().splitlines()) == 99 + 4
+    assert "98" not in out.getvalue()
+    file.unlink()
+    run(session, r"\pager off")
+    engine.next_stream = FakeStream("PULL", COLUMNS, [Row([str(n)]) for n in range(99)])
+    run(session, "SELECT * FROM RIDES;")
+    assert "98" in out.getvalue() and not file.exists()
+
+
+def test_only_what_ends_goes_through_a_pager(
+    session: Session, engine: FakeEngine, out: io.StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = paged(session, tmp_path, monkeypatch)
+    engine.next_stream = FakeStream("PUSH", COLUMNS, [Row([str(n)]) for n in range(99)])
+    run(session, "SELECT * FROM RIDES EMIT CHANGES LIMIT 99;")
+    script = tmp_path / "s.sql"
+    script.write_text("help\n")
+    run(session, f"RUN SCRIPT '{script}';")
+    assert not file.exists() and session.console.pages
+    run(session, "help")
+    assert "Commands" in file.read_text()
+
+
+def test_whoever_leaves_the_pager_ends_the_query(
+    session: Session, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    paged(session, tmp_path, monkeypatch)
+    monkeypatch.setenv("PAGER", "true")
+    stream = engine.next_stream = FakeStream("PULL", COLUMNS, ends=False)
+
+    def feed() -> None:
+        while not stream.closed.wait(0.01):
+            stream.rows.put(Row(["a\n" * 40]))
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    run(session, "SELECT * FROM RIDES;")
+    feeder.join(20)
+    assert stream.closed.is_set()
+
+
+def test_there_is_no_pager(session: Session, out: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.console.tty = session.console.pages = True
+    monkeypatch.setenv("LINES", "24")
+    monkeypatch.setenv("PAGER", "/no/such/pager -x")
+    run(session, "help")
+    assert "Ctrl-D" in out.getvalue()
+    monkeypatch.setenv("PAGER", "")
+    with pytest.raises(Failure, match="There is no pager"):
+        run(session, r"\pager on")
+
+
+def test_results_go_to_a_file(session: Session, out: io.StringIO, tmp_path: Path) -> None:
+    session.console.tty = True
+    file = tmp_path / "o.csv"
+    run(session, "output CSV")
+    run(session, rf"\o '{file}'")
+    run(session, "SELECT * FROM RIDES; SHOW VARIABLES;")
+    run(session, r"\o")
+    assert file.read_text().splitlines() == [
+        "VENDORID,ZONE", "1,Astoria", "2,Jamaica Bay", "Variable Name,Value",
+    ]  # fmt: skip
+    assert out.getvalue().splitlines() == [
+        "Output format set to CSV",
+        f"Results go to {file}",
+        "Results go to the screen",
+    ]
+    with pytest.raises(Failure, match="Cannot write to /no/such/dir: "):
+        run(session, r"\o /no/such/dir")
 
 
 def test_error_within_a_query(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
