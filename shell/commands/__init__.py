@@ -7,10 +7,12 @@ with a COMMAND, and add it to the table below; help and completion use the table
 from __future__ import annotations
 
 import difflib
+import re
 
 from ksql_spark import grammar
 from ksql_spark.shell.commands import (
     clear,
+    edit,
     exit,
     expanded,
     help,
@@ -22,9 +24,11 @@ from ksql_spark.shell.commands import (
     run_script,
     server,
     set_cli,
+    shortcuts,
     spool,
     timing,
     version,
+    watch,
 )
 from ksql_spark.shell.commands.command import Command, CommandProblem, Context, Leave
 
@@ -39,6 +43,9 @@ COMMANDS: tuple[Command, ...] = (
     output_file.COMMAND,
     timing.COMMAND,
     pager.COMMAND,
+    *shortcuts.COMMANDS,
+    edit.COMMAND,
+    watch.COMMAND,
     server.COMMAND,
     request_pipelining.COMMAND,
     run_script.COMMAND,
@@ -46,6 +53,10 @@ COMMANDS: tuple[Command, ...] = (
     set_cli.COMMAND,
     version.COMMAND,
 )
+
+
+#: a function's name and a question mark
+_ASKED = re.compile(r"(\w+)\s*\?")
 
 
 def find(line: str) -> tuple[Command, list[str]] | None:
@@ -58,6 +69,8 @@ def find(line: str) -> tuple[Command, list[str]] | None:
     text = line.strip().removesuffix(";")
     if ";" in text:
         return None
+    if match := _ASKED.fullmatch(text):
+        return shortcuts.FUNCTION, [match[1]]
     words = text.split()
     folded = [word.lower() for word in words]
     for command in COMMANDS:

@@ -11,4 +11,4 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
     raise Leave
 
 
-COMMAND = Command("exit", "exit", "leave the shell", _run, aliases=("quit",))
+COMMAND = Command("exit", r"exit, quit, \q", "leave the shell", _run, aliases=("quit", r"\q"))

@@ -1,12 +1,14 @@
-"""help: list commands and shortcuts."""
+"""help: list commands and shortcuts, or explain one statement, command or function."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ksql_spark.shell.commands.command import Command, Context
+from ksql_spark.shell.commands import pages, shortcuts
+from ksql_spark.shell.commands.command import Command, CommandProblem, Context
 from ksql_spark.shell.output.text import pad
 from ksql_spark.shell.prompt.completion import SKELETONS
+from ksql_spark.shell.session import Failure
 
 _KEYS = (
     ("Tab", "complete words, names, columns, functions"),
@@ -18,12 +20,21 @@ _KEYS = (
 
 
 def _run(context: Context, arguments: Sequence[str]) -> None:
+    with context.session.console.paging():
+        if arguments:
+            _explain(context, arguments)
+        else:
+            _list(context)
+
+
+def _list(context: Context) -> None:
     from ksql_spark.shell.commands import COMMANDS
 
     console = context.session.console
     console.line(
         "Statements end with ';' and may take several lines: CREATE STREAM, SELECT, SHOW STREAMS, DESCRIBE …"
     )
+    console.line("help STATEMENT explains one, such as help select; a function's name and ? explain it.")
     _section(context, "Commands", [(command.usage, command.help) for command in COMMANDS])
     _section(
         context,
@@ -33,13 +44,61 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
     _section(context, "Keys", _KEYS)
 
 
+def _explain(context: Context, words: Sequence[str]) -> None:
+    """The page of a statement, of a command, or of a function. Raises CommandProblem."""
+    from ksql_spark.shell.commands import COMMANDS
+
+    console = context.session.console
+    name = " ".join(words).lower().removesuffix(";")
+    command = next((one for one in COMMANDS if name in (one.name, *one.aliases)), None)
+    nodes = pages.found(words)
+    if command is not None:
+        console.line(f"{console.cyan(command.usage)}  {command.help}")
+    elif len(nodes) > 1:
+        _section(
+            context,
+            "Statements",
+            [(pages.PAGES[node].titles[0], pages.PAGES[node].what) for node in nodes],
+        )
+    for node in nodes if len(nodes) == 1 else ():
+        page = pages.PAGES[node]
+        console.line(f"{console.bold(page.titles[0])}: {page.what}")
+        console.line()
+        console.line(pages.syntax(node))
+        for example in page.examples:
+            console.line()
+            console.line(console.cyan(example))
+    if command is None and not nodes:
+        _function(context, words)
+
+
+def _function(context: Context, words: Sequence[str]) -> None:
+    try:
+        if len(words) == 1 and words[0].rstrip(";").replace("_", "").isalnum():
+            shortcuts.FUNCTION.run(context, [words[0].rstrip(";")])
+            return
+    except Failure:
+        pass
+    raise CommandProblem(
+        f"There is no help for '{' '.join(words)}': name a statement (help select), a command or a function."
+    )
+
+
 def _section(context: Context, title: str, entries: Sequence[tuple[str, str]]) -> None:
     console = context.session.console
     console.line()
     console.line(console.bold(title))
-    columns = max(len(name) for name, _ in entries)
+    # a long usage must not push all descriptions to the right
+    columns = min(max(len(name) for name, _ in entries), 40)
     for name, text in entries:
         console.line(f"  {console.cyan(pad(name, columns))}  {text}")
 
 
-COMMAND = Command("help", "help", "show this list", _run, aliases=("?",))
+COMMAND = Command(
+    "help",
+    "help [STATEMENT|COMMAND|FUNCTION]",
+    "show this list, or how to write a statement",
+    _run,
+    most_arguments=8,
+    aliases=("?", r"\?", r"\h"),
+)

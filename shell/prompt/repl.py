@@ -111,6 +111,7 @@ class Repl:
         self._toolbar = toolbar
         self._history = history or InMemoryHistory()
         context.history = lambda: list(self._history.get_strings())
+        context.remember = self._history.append_string
         context.on_server_change = lambda: metadata.moved(context.session.client)
         self._prompt: PromptSession[str] = PromptSession(
             [("class:prompt", PROMPT)],

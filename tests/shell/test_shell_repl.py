@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import contextlib
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fake_engine import FakeEngine
@@ -11,8 +14,13 @@ from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from ksql_spark import grammar
+from ksql_spark.grammar.rules import StatementSet
+from ksql_spark.grammar.statements import RULES
 from ksql_spark.shell import commands
+from ksql_spark.shell.commands import pages, watch
 from ksql_spark.shell.commands.command import Context
+from ksql_spark.shell.output.console import Form
 from ksql_spark.shell.prompt.metadata import MetadataCache
 from ksql_spark.shell.prompt.repl import Repl, run_input
 from ksql_spark.shell.scripts import ScriptFailure, is_whole, run_script
@@ -170,8 +178,149 @@ def test_output_command(session: Session, out: io.StringIO) -> None:
         "Current output format: JSON",
     ]
     assert refusal(session, "Output nonsense") == (
-        "Unknown output format 'nonsense'; choose JSON or TABULAR."
+        "Unknown output format 'nonsense'; choose TABULAR, JSON, NDJSON, CSV, TSV, MARKDOWN or VERTICAL."
     )
+
+
+def test_vertical_rows(session: Session, out: io.StringIO) -> None:
+    console = session.console
+    run(session, out, r"\x")
+    assert console.form is Form.VERTICAL
+    run(session, out, r"\X off;")
+    assert (console.form, console.auto_vertical) == (Form.TABULAR, False)
+    run(session, out, r"\x", r"\x")
+    assert (console.form, console.auto_vertical) == (Form.TABULAR, True)
+    assert refusal(session, r"\x maybe") == (
+        r"\x takes on, off or auto (vertical if the terminal is too narrow)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "texts"),
+    [
+        (r"\d", ["SHOW STREAMS;", "SHOW TABLES;"]),
+        (r"\d rides;", ["DESCRIBE rides;"]),
+        (r"\d+ rides", ["DESCRIBE rides EXTENDED;"]),
+        (r"\DT", ["SHOW TABLES;"]),
+        (r"\ds", ["SHOW STREAMS;"]),
+        (r"\df", ["SHOW FUNCTIONS;"]),
+        (r"\df ucase", ["DESCRIBE FUNCTION ucase;"]),
+        ("ucase?", ["DESCRIBE FUNCTION ucase;"]),
+        ("ucase ?", ["DESCRIBE FUNCTION ucase;"]),
+        ("help ucase", ["DESCRIBE FUNCTION ucase;"]),
+        (r"\dq", ["SHOW QUERIES;"]),
+        (r"\dq CSAS_A_1", ["EXPLAIN CSAS_A_1;"]),
+        (r"\c", ["SHOW CONNECTORS;"]),
+        (r"\l", ["SHOW TOPICS;"]),
+    ],
+)
+def test_shortcuts(
+    session: Session, engine: FakeEngine, out: io.StringIO, line: str, texts: list[str]
+) -> None:
+    with contextlib.suppress(ScriptFailure):  # the fake engine does not know them all
+        run(session, out, line)
+    assert [request.text for request in engine.requests] == texts
+
+
+def test_a_shortcut_that_fails_has_a_place(session: Session) -> None:
+    assert refusal(session, r"\d NOWHERE").startswith("<stdin>:1:10: Source does not exist: NOWHERE.")
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("help select", "SELECT: query streams and tables"),
+        (r"\h create stream s", "CREATE STREAM: declare a stream or table over a topic"),
+        ("? Group by;", "SELECT: query streams and tables"),
+        ("help drop", "  DROP TYPE"),
+        (r"help \timing", r"\timing [on|off]"),
+        ("help output", "output [TABULAR|JSON|"),
+    ],
+)
+def test_help_by_statement(session: Session, out: io.StringIO, line: str, text: str) -> None:
+    assert is_whole(line)
+    assert any(shown.startswith(text) for shown in run(session, out, line))
+
+
+def test_no_help(session: Session) -> None:
+    assert refusal(session, "help me out") == (
+        "There is no help for 'me out': name a statement (help select), a command or a function."
+    )
+
+
+def test_every_statement_has_a_page() -> None:
+    shown = [rule.node for rule in RULES if rule.statement_set is not StatementSet.TEST]
+    assert set(pages.PAGES) == set(shown)
+    for node, page in pages.PAGES.items():
+        assert pages.syntax(node).count("\n") < 12
+        for example in page.examples:
+            (tree,) = grammar.parse(example, allowed=StatementSet.SCRIPT)
+            assert type(tree) is node, example
+    for word in grammar.STATEMENT_STARTERS:
+        assert pages.found([word]), word
+
+
+def test_edit(session: Session, engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\nsed -i s/TOPICS/TABLES/ $2\n")
+    editor.chmod(0o700)
+    monkeypatch.setenv("VISUAL", f"{editor} -n")
+    history = InMemoryHistory()
+    typed(session, "SHOW TOPICS;\rhelp\r\\e\r", history)
+    assert "SHOW TABLES;" in [request.text for request in engine.requests]
+    assert list(history.get_strings())[-1] == "SHOW TABLES;"
+
+
+def test_edit_fails(session: Session, monkeypatch: pytest.MonkeyPatch, err: io.StringIO) -> None:
+    assert refusal(session, r"\e") == r"\e works only at the prompt."
+    for editor, message in (
+        ("false", "Not run: the editor false ended with code 1."),
+        ("true", "Nothing to run: the file is empty."),
+        ("/no/such", "Cannot start the editor /no/such: No such file or directory."),
+    ):
+        monkeypatch.setenv("VISUAL", editor)
+        typed(session, "\\e\r")
+        assert err.getvalue().splitlines()[-1] == message
+
+
+def test_watch(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
+    assert refusal(session, r"\watch").startswith("There is no query to repeat")
+    run(session, out, "SELECT * FROM RIDES;", r"\watch 0.001 3")
+    assert [request.text for request in engine.requests] == ["SELECT * FROM RIDES;"] * 4
+    assert out.getvalue().count("Astoria") == 4
+    run(session, out, "SELECT * FROM RIDES EMIT CHANGES LIMIT 1;", r"\watch 0.001 1")
+    assert engine.requests[-1].text == "SELECT * FROM RIDES;", "a push query updates by itself"
+    for wrong in ("0", "x", "1 0"):
+        assert refusal(session, rf"\watch {wrong}") == (
+            r"\watch takes seconds, and how many times, both above 0."
+        )
+
+
+def test_watch_until_ctrl_c(
+    session: Session, engine: FakeEngine, out: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(session, out, "SELECT * FROM RIDES;")
+
+    def interrupted(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(watch, "time", SimpleNamespace(sleep=interrupted))
+    run(session, out, r"\watch", "SHOW TOPICS;")
+    assert engine.requests[-1].text == "SHOW TOPICS;"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (r"\timng", r"Unknown command '\timng'. Did you mean \timing?"),
+        (r"\zz now", r"Unknown command '\zz'. help lists the commands."),
+        (r"\x on off", r"Syntax: \x [on|off|auto]"),
+        (r"\timing maybe", r"\timing takes on or off."),
+    ],
+)
+def test_a_backslash_begins_a_command(session: Session, line: str, message: str) -> None:
+    assert is_whole(line)
+    assert refusal(session, line) == message
 
 
 def test_set_cli(session: Session, out: io.StringIO) -> None:

@@ -1,0 +1,219 @@
+"""Help by statement: syntax and examples. The syntax is the grammar's, unless a page has more to say."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ksql_spark.grammar.nodes import Statement
+from ksql_spark.grammar.statements import (
+    asserts,
+    connectors,
+    describe,
+    functions,
+    inserts,
+    lifecycle,
+    print_topic,
+    queries,
+    scripts,
+    session,
+    show,
+    sources,
+    types,
+)
+
+
+@dataclass(frozen=True)
+class Page:
+    """One statement.
+
+    Attributes:
+        titles: the words by which it is found.
+        what: what the statement does, in a line.
+        examples: whole statements.
+        syntax: by default that of the grammar.
+    """
+
+    titles: tuple[str, ...]
+    what: str
+    examples: tuple[str, ...]
+    syntax: str = ""
+
+
+_SELECT = """\
+SELECT * | expression [[AS] name], …
+  FROM source [[AS] alias] [WINDOW …]
+  [[INNER | LEFT | RIGHT | FULL] JOIN source [alias] [WITHIN n unit [GRACE PERIOD n unit]] ON condition]
+  [WINDOW TUMBLING (SIZE n unit) | HOPPING (SIZE n unit, ADVANCE BY n unit) | SESSION (n unit)]
+  [WHERE condition] [GROUP BY expression, …] [PARTITION BY expression] [HAVING condition]
+  [EMIT CHANGES | EMIT FINAL] [LIMIT n];
+with EMIT it goes on and shows every change; without, it returns the current rows and ends"""
+_SHOW = """\
+SHOW | LIST  STREAMS | TABLES | QUERIES [EXTENDED];
+SHOW | LIST  [ALL] TOPICS [EXTENDED];
+SHOW | LIST  PROPERTIES | FUNCTIONS | TYPES | VARIABLES | [SOURCE | SINK] CONNECTORS | CONNECTOR PLUGINS;"""
+
+#: every statement that the shell takes
+PAGES: Mapping[type[Statement], Page] = {
+    queries.Query: Page(
+        ("SELECT", "WITH", "FROM", "WHERE", "JOIN", "WINDOW", "GROUP BY", "HAVING", "PARTITION BY", "EMIT"),
+        "query streams and tables",
+        (
+            "SELECT * FROM orders WHERE price > 100 EMIT CHANGES LIMIT 10;",
+            "SELECT * FROM sales WHERE item = 'tea';",
+            "SELECT o.id, c.city FROM orders o JOIN customers c ON o.customer = c.name EMIT CHANGES;",
+            "SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY item\n"
+            "  EMIT CHANGES;",
+        ),
+        _SELECT,
+    ),
+    sources.CreateSource: Page(
+        ("CREATE STREAM", "CREATE TABLE", "CREATE SOURCE", "CREATE OR REPLACE"),
+        "declare a stream or table over a topic",
+        (
+            "CREATE STREAM orders (id INT KEY, item STRING, price DOUBLE)\n"
+            "  WITH (KAFKA_TOPIC = 'orders', VALUE_FORMAT = 'JSON', PARTITIONS = 1);",
+            "CREATE TABLE items (item STRING PRIMARY KEY, stock INT)\n"
+            "  WITH (KAFKA_TOPIC = 'items', FORMAT = 'JSON', PARTITIONS = 1);",
+        ),
+    ),
+    sources.CreateAsSelect: Page(
+        ("CREATE STREAM AS", "CREATE TABLE AS", "CREATE AS"),
+        "start a query that fills a new stream or table, until it is terminated",
+        (
+            "CREATE STREAM dear AS SELECT id, item FROM orders WHERE price > 100;",
+            "CREATE TABLE sales AS SELECT item, SUM(price) AS revenue FROM orders GROUP BY item;",
+        ),
+    ),
+    sources.AlterSource: Page(
+        ("ALTER STREAM", "ALTER TABLE"), "add columns", ("ALTER STREAM orders ADD COLUMN note STRING;",)
+    ),
+    sources.DropSource: Page(
+        ("DROP STREAM", "DROP TABLE"),
+        "remove a stream or table, and the query that fills it",
+        ("DROP STREAM IF EXISTS dear DELETE TOPIC;",),
+    ),
+    inserts.InsertValues: Page(
+        ("INSERT INTO", "VALUES"),
+        "write a row",
+        ("INSERT INTO orders (id, item, price) VALUES (1, 'tea', 2.5);",),
+    ),
+    inserts.InsertSelect: Page(
+        ("INSERT INTO SELECT", "INSERT SELECT"),
+        "start a query that writes into a stream",
+        ("INSERT INTO moves SELECT * FROM returns;",),
+    ),
+    types.CreateType: Page(
+        ("CREATE TYPE",), "name a type", ("CREATE TYPE point AS STRUCT<x DOUBLE, y DOUBLE>;",)
+    ),
+    types.DropType: Page(("DROP TYPE",), "remove the name of a type", ("DROP TYPE IF EXISTS point;",)),
+    functions.CreateFunction: Page(
+        ("CREATE FUNCTION",),
+        "make a function in Python",
+        (
+            "CREATE FUNCTION twice(n BIGINT) RETURNS BIGINT LANGUAGE PYTHON AS $$\n"
+            "def twice(n):\n    return 2 * n\n$$;",
+        ),
+    ),
+    functions.DropFunction: Page(
+        ("DROP FUNCTION",), "remove a function in Python", ("DROP FUNCTION IF EXISTS twice;",)
+    ),
+    lifecycle.Terminate: Page(("TERMINATE",), "end a query for good", ("TERMINATE CTAS_SALES_1;",)),
+    lifecycle.Pause: Page(("PAUSE",), "stop a query until RESUME", ("PAUSE CTAS_SALES_1;",)),
+    lifecycle.Resume: Page(("RESUME",), "go on with a paused query", ("RESUME CTAS_SALES_1;",)),
+    show.Show: Page(
+        ("SHOW", "LIST"), "list what there is", ("SHOW STREAMS EXTENDED;", "LIST TOPICS;"), _SHOW
+    ),
+    describe.DescribeSource: Page(
+        ("DESCRIBE",),
+        "columns of a stream or table; EXTENDED: also its queries, topic and offsets",
+        ("DESCRIBE orders EXTENDED;",),
+    ),
+    describe.DescribeSources: Page(
+        ("DESCRIBE STREAMS", "DESCRIBE TABLES"), "describe all", ("DESCRIBE TABLES EXTENDED;",)
+    ),
+    describe.DescribeFunction: Page(
+        ("DESCRIBE FUNCTION",), "signatures of a function", ("DESCRIBE FUNCTION UCASE;",)
+    ),
+    describe.DescribeConnector: Page(
+        ("DESCRIBE CONNECTOR",), "state and tasks of a connector", ("DESCRIBE CONNECTOR files;",)
+    ),
+    describe.Explain: Page(
+        ("EXPLAIN",),
+        "how a query runs or would run; EVOLUTION: what replacing one would change",
+        ("EXPLAIN CTAS_SALES_1;", "EXPLAIN SELECT * FROM orders EMIT CHANGES;"),
+        "EXPLAIN queryId;\nEXPLAIN statement;\nEXPLAIN EVOLUTION CREATE OR REPLACE … AS SELECT …;",
+    ),
+    print_topic.PrintTopic: Page(
+        ("PRINT",), "records of a topic, until Ctrl-C", ("PRINT orders FROM BEGINNING LIMIT 3;",)
+    ),
+    session.SetProperty: Page(
+        ("SET",), "set a property for this session", ("SET 'auto.offset.reset' = 'earliest';",)
+    ),
+    session.UnsetProperty: Page(("UNSET",), "use the server's value again", ("UNSET 'auto.offset.reset';",)),
+    session.AlterSystem: Page(
+        ("ALTER SYSTEM",), "set a property of the server", ("ALTER SYSTEM 'auto.offset.reset' = 'earliest';",)
+    ),
+    session.DefineVariable: Page(
+        ("DEFINE",), "name a text, which statements use as ${name}", ("DEFINE limit_price = '100';",)
+    ),
+    session.UndefineVariable: Page(("UNDEFINE",), "forget a variable", ("UNDEFINE limit_price;",)),
+    connectors.CreateConnector: Page(
+        ("CREATE SOURCE CONNECTOR", "CREATE SINK CONNECTOR", "CREATE CONNECTOR"),
+        "start a connector of Kafka Connect",
+        (
+            "CREATE SOURCE CONNECTOR files WITH (\n"
+            "  'connector.class' = 'FileStreamSource', 'file' = '/tmp/in', 'topic' = 'lines');",
+        ),
+    ),
+    connectors.DropConnector: Page(
+        ("DROP CONNECTOR",), "end a connector", ("DROP CONNECTOR IF EXISTS files;",)
+    ),
+    asserts.AssertTopic: Page(
+        ("ASSERT", "ASSERT TOPIC"),
+        "fail unless there is a topic",
+        ("ASSERT TOPIC orders WITH (PARTITIONS = 1) TIMEOUT 10 SECONDS;",),
+    ),
+    asserts.AssertSchema: Page(
+        ("ASSERT SCHEMA",),
+        "fail unless the registry has a schema",
+        ("ASSERT SCHEMA SUBJECT 'orders-value' TIMEOUT 10 SECONDS;",),
+    ),
+    scripts.RunScript: Page(
+        ("RUN SCRIPT",), "run the statements of a file", ("RUN SCRIPT 'statements.sql';",)
+    ),
+}
+
+
+def syntax(node: type[Statement]) -> str:
+    """The syntax of a statement: its page's, or the first line of what the grammar says of it.
+
+    >>> syntax(types.DropType)
+    'DROP TYPE [IF EXISTS] name;'
+    """
+    said = " ".join((inspect.getdoc(node) or "").split("\n\n")[0].split())
+    return PAGES[node].syntax or said.split(";")[0].removesuffix(".") + ";"
+
+
+def found(words: Sequence[str]) -> list[type[Statement]]:
+    """The statements that begin with ``words``, or those whose title ``words`` begin with.
+
+    >>> [node.__name__ for node in found(["drop"])]
+    ['DropSource', 'DropType', 'DropFunction', 'DropConnector']
+    >>> [node.__name__ for node in found("create stream s".split())]
+    ['CreateSource']
+    """
+    wanted = " ".join(words).upper().removesuffix(";") + " "
+    exact = [node for node, page in PAGES.items() if any(wanted == f"{title} " for title in page.titles)]
+    if exact:
+        return exact
+    begun = [
+        node for node, page in PAGES.items() if any(f"{title} ".startswith(wanted) for title in page.titles)
+    ]
+    if begun:
+        return begun
+    longer = {
+        title: node for node, page in PAGES.items() for title in page.titles if wanted.startswith(f"{title} ")
+    }
+    return [longer[max(longer, key=len)]] if longer else []
