@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ksql_spark.grammar import KEYWORDS
+from ksql_spark.shell.statements import quoted_name, type_text
 
 #: words that expand to the beginning of a statement (reference §8.2)
 SKELETONS: dict[str, str] = {
@@ -26,6 +28,9 @@ class Metadata:
 
     Attributes:
         streams, tables: name -> names of its columns (empty while unknown).
+        schemas: source -> column -> its schema, an object of the REST API.
+        keys: source -> its key columns.
+        signatures: function -> how it is called, and what it does.
     """
 
     streams: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -35,6 +40,9 @@ class Metadata:
     topics: tuple[str, ...] = ()
     properties: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
+    schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    signatures: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def sources(self) -> dict[str, tuple[str, ...]]:
@@ -44,11 +52,15 @@ class Metadata:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One thing to insert: ``text`` in place of the last ``length`` characters."""
+    """One thing to insert: ``text`` in place of the last ``length`` characters.
+
+    ``meta`` says more than its kind: the type of a column, the signature of a function.
+    """
 
     text: str
     length: int
     kind: str
+    meta: str = ""
 
 
 #: first words of statements
@@ -113,6 +125,13 @@ def complete(text: str, metadata: Metadata, commands: Iterable[str] = ()) -> lis
         return []
     if tokens and tokens[-1].startswith("'") and not (len(tokens[-1]) > 1 and tokens[-1].endswith("'")):
         return _in_quotes(tokens, metadata)
+    if statement.lstrip().startswith("\\"):
+        word = statement.lstrip()
+        return [
+            Candidate(name, len(word), "command")
+            for name in commands
+            if name.startswith(word.lower()) and name != word.lower()
+        ]
     match = _WORD.search(statement)
     word = match[0] if match else ""
     before = tokens[:-1] if word else tokens
@@ -121,7 +140,8 @@ def complete(text: str, metadata: Metadata, commands: Iterable[str] = ()) -> lis
         [token.upper() for token in before], before, word, statement, metadata, commands
     ):
         if word.upper() != name.upper() and name.upper().startswith(word.upper()):
-            found.setdefault(name, Candidate(_in_case(name, word, kind), len(word), kind))
+            meta = _meta(name, kind, metadata)
+            found.setdefault(name, Candidate(_in_case(name, word, kind), len(word), kind, meta))
     return list(found.values())
 
 
@@ -198,6 +218,15 @@ def _offers(
             yield from ((f"'{name}'", "property") for name in metadata.properties)
         case ["INSERT"]:
             yield ("INTO", "keyword")
+        case [*_, "-", ">"]:
+            yield from ((name, "field") for name in _fields(upper, before, metadata))
+        case [*_, property, "="] if (values := _values(property, metadata)) is not None:
+            yield from ((f"'{value}'", kind) for value, kind in values)
+        case [*_, "WRAP_SINGLE_VALUE" | "REPLICATED", "="]:
+            yield from ((name, "value") for name in ("TRUE", "FALSE"))
+        case _ if last == "ON":
+            yield from ((condition, "join") for condition in _conditions(upper, before, metadata))
+            yield from _in_query(upper, before, statement, metadata)
         case _ if last in ("FROM", "JOIN", "INTO"):
             yield from ((name, "source") for name in sources)
         case ["INSERT", "INTO", _]:
@@ -242,16 +271,107 @@ def _in_query(
 
 def _aliases(upper: list[str], before: list[str]) -> Iterator[tuple[str, str]]:
     """(alias, source) for every source named after FROM or JOIN; a source is its own alias too."""
+    for name, source in _relations(upper, before):
+        yield source.upper(), source.upper()
+        yield name.upper(), source.upper()
+
+
+def _relations(upper: list[str], before: list[str]) -> Iterator[tuple[str, str]]:
+    """(alias as it was typed, or the source's name; source) for every source after FROM or JOIN."""
     for index, token in enumerate(upper[:-1]):
         if token not in ("FROM", "JOIN"):
             continue
-        source = _source_name(before[index + 1]).upper()
-        yield source, source
-        rest = upper[index + 2 : index + 4]
-        if rest[:1] == ["AS"] and len(rest) > 1:
-            yield rest[1], source
-        elif rest and rest[0].isidentifier() and rest[0] not in KEYWORDS:
-            yield rest[0], source
+        alias = index + 3 if upper[index + 2 : index + 3] == ["AS"] else index + 2
+        named = alias < len(upper) and upper[alias].isidentifier() and upper[alias] not in KEYWORDS
+        yield before[alias if named else index + 1], _source_name(before[index + 1])
+
+
+def _fields(upper: list[str], before: list[str], metadata: Metadata) -> list[str]:
+    """The fields of the struct before ``->``, such as ``o.address->``, ``a->b->`` and ``lines[1]->``."""
+    path: list[tuple[str, int]] = []  # from the right: name, number of subscripts
+    end = len(upper)
+    while upper[end - 2 : end] == ["-", ">"]:
+        end, subscripts = end - 2, 0
+        while end and upper[end - 1] == "]":
+            end = max((i for i in range(end) if upper[i] == "["), default=0)
+            subscripts += 1
+        if not end:
+            return []
+        end -= 1
+        path.append((_source_name(before[end]), subscripts))
+    aliases = dict(_aliases(upper, before))
+    if upper[end - 1 : end] == ["."] and end > 1:
+        sources = [aliases.get(upper[end - 2], upper[end - 2])]
+    else:
+        sources = list(dict.fromkeys(aliases.values())) or list(metadata.schemas)
+    (column, subscripts), *rest = reversed(path)
+    for source in sources:
+        schema = metadata.schemas.get(source, {}).get(column)
+        for name, more in [("", subscripts), *rest]:
+            fields = {one["name"]: one["schema"] for one in (schema or {}).get("fields") or []}
+            schema = fields.get(name) if name else schema
+            for _ in range(more):
+                schema = (schema or {}).get("memberSchema")
+        if schema and schema.get("fields"):
+            return [_plain(one["name"]) for one in schema["fields"]]
+    return []
+
+
+def _conditions(upper: list[str], before: list[str], metadata: Metadata) -> list[str]:
+    """Conditions for a join, the likeliest first: equal names, then keys of the same type."""
+    *others, (right, right_source) = list(_relations(upper, before)) or [("", "")]
+    columns = metadata.schemas.get(right_source, {})
+    keys = metadata.keys.get(right_source, ())
+    same_name, same_type = [], []
+    for left, left_source in others:
+        for name, schema in metadata.schemas.get(left_source, {}).items():
+            for key in keys:
+                condition = f"{left}.{_plain(name)} = {right}.{_plain(key)}"
+                if type_text(schema) != type_text(columns[key]):
+                    continue
+                if name == key:
+                    same_name.insert(0, condition)
+                elif key in name or name in key or name in metadata.keys.get(left_source, ()):
+                    same_type.append(condition)
+            if name in columns and name not in keys:
+                same_name.append(f"{left}.{_plain(name)} = {right}.{_plain(name)}")
+    return [*same_name, *same_type]
+
+
+def _values(property: str, metadata: Metadata) -> list[tuple[str, str]] | None:
+    """(value, kind) of a property in WITH whose values are texts; None if they are unknown."""
+    match property:
+        case "KAFKA_TOPIC":
+            return [(topic, "topic") for topic in metadata.topics]
+        case "VALUE_FORMAT" | "KEY_FORMAT" | "FORMAT":
+            return [(name, "format") for name in FORMATS]
+        case "VALUE_DELIMITER" | "KEY_DELIMITER":
+            return [(name, "value") for name in ("SPACE", "TAB", ",", "|", ";")]
+        case "WINDOW_TYPE":
+            return [(name, "value") for name in ("TUMBLING", "HOPPING", "SESSION")]
+        case "ORDER":
+            return [(name, "value") for name in ("arrival", "event-time")]
+        case "START":
+            return [(name, "value") for name in ("earliest", "latest")]
+    return None
+
+
+def _meta(name: str, kind: str, metadata: Metadata) -> str:
+    """What the menu says of a candidate beside its text."""
+    match kind:
+        case "function":
+            return metadata.signatures.get(name.rstrip("("), "")
+        case "column":
+            found = {type_text(columns[name]) for columns in metadata.schemas.values() if name in columns}
+            return found.pop() if len(found) == 1 else ""
+        case "source":
+            return "stream" if name in metadata.streams else "table"
+    return ""
+
+
+def _plain(name: str) -> str:
+    """A name as it is written in SQL."""
+    return name if re.fullmatch(r"[A-Z_][A-Z0-9_]*", name) else quoted_name(name)
 
 
 def _inside_with(upper: list[str]) -> bool:
@@ -276,10 +396,8 @@ def _in_quotes(tokens: list[str], metadata: Metadata) -> list[Candidate]:
             names, kind = metadata.topics, "topic"
         case ["SET" | "UNSET"]:
             names, kind = metadata.properties, "property"
-        case [*_, "KAFKA_TOPIC", "="]:
-            names, kind = metadata.topics, "topic"
-        case [*_, "VALUE_FORMAT" | "KEY_FORMAT" | "FORMAT", "="]:
-            names, kind = FORMATS, "format"
+        case [*_, property, "="] if (values := _values(property, metadata)) is not None:
+            names, kind = tuple(value for value, _ in values), next((kind for _, kind in values), "value")
         case _:
             return []
     return [

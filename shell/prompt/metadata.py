@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ksql_spark.shell.client import Client, ClientError
@@ -27,6 +27,7 @@ class MetadataCache:
         self.client = client
         self.current = Metadata()
         self._lasting: dict[str, Any] = {}
+        self._signatures: dict[str, str] = {}
         self._wanted = threading.Event()
         self._closed = False
         self._thread: threading.Thread | None = None
@@ -42,6 +43,7 @@ class MetadataCache:
         """Use another server from now on."""
         self.client = client
         self._lasting.clear()
+        self._signatures = {}
         self.refresh()
 
     def close(self) -> None:
@@ -71,11 +73,23 @@ class MetadataCache:
             answers |= answer
         streams = [str(s["name"]) for s in answers.get("streams") or []]
         tables = [str(s["name"]) for s in answers.get("tables") or []]
-        columns = self._columns([*streams, *tables])
+        fields = self._fields([*streams, *tables])
+        columns = {name: tuple(str(one["name"]) for one in found) for name, found in fields.items()}
+        functions = tuple(str(f["name"]) for f in answers.get("functions") or [])
+        self._sign(functions)
         return Metadata(
             streams={name: columns.get(name, ()) for name in streams},
             tables={name: columns.get(name, ()) for name in tables},
-            functions=tuple(str(f["name"]) for f in answers.get("functions") or []),
+            functions=functions,
+            schemas={
+                name: {str(one["name"]): one.get("schema") or {"type": "STRING"} for one in found}
+                for name, found in fields.items()
+            },
+            keys={
+                name: tuple(str(one["name"]) for one in found if one.get("type") == "KEY")
+                for name, found in fields.items()
+            },
+            signatures=self._signatures,
             queries=tuple(str(q["id"]) for q in answers.get("queries") or []),
             topics=tuple(str(t["name"]) for t in answers.get("topics") or []),
             properties=tuple(str(p["name"]) for p in answers.get("properties") or []),
@@ -90,7 +104,19 @@ class MetadataCache:
             # RuntimeError: the client was closed meanwhile.
             return None
 
-    def _columns(self, names: list[str]) -> dict[str, tuple[str, ...]]:
+    def _sign(self, functions: Sequence[str]) -> None:
+        """Learn how functions are called that were not known yet."""
+        new = [name for name in functions if name not in self._signatures]
+        self._signatures = {**self._signatures, **dict.fromkeys(new, "")}
+        try:
+            answer = self.client.run("".join(f"DESCRIBE FUNCTION {name};" for name in new)) if new else []
+        except (ClientError, RuntimeError):
+            return
+        for entity in answer:
+            if entity.get("name") in self._signatures:
+                self._signatures[str(entity["name"])] = _signature(entity)
+
+    def _fields(self, names: list[str]) -> dict[str, list[dict[str, Any]]]:
         if not names:
             return {}
         try:
@@ -98,7 +124,24 @@ class MetadataCache:
         except (ClientError, RuntimeError):
             return {}
         described = [entity.get("sourceDescription") or {} for entity in answer]
-        return {
-            str(source.get("name")): tuple(str(column["name"]) for column in source.get("fields") or [])
-            for source in described
-        }
+        return {str(source.get("name")): list(source.get("fields") or []) for source in described}
+
+
+def _signature(function: Mapping[str, Any]) -> str:
+    """How a function is called, and the first sentence of what it does.
+
+    >>> _signature({"functions": [{"arguments": [{"type": "STRING"}], "returnType": "INTEGER"}]})
+    '(STRING) → INTEGER'
+    """
+    variations = function.get("functions") or []
+    if not variations:
+        return ""
+    first = variations[0]
+    arguments = [
+        f"{one.get('name', '')} {one.get('type', '')}{'…' if one.get('isVariadic') else ''}".strip()
+        for one in first.get("arguments") or []
+    ]
+    more = f" (+{len(variations) - 1})" if len(variations) > 1 else ""
+    said = str(function.get("description") or first.get("description") or "").split(". ")[0].strip()
+    text = f"({', '.join(arguments)}) → {first.get('returnType', '')}{more}"
+    return f"{text}  {said}" if said else text

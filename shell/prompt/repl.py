@@ -19,6 +19,7 @@ from prompt_toolkit.formatted_text import HTML
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.lexers import PygmentsLexer
 from prompt_toolkit.output import Output
 from prompt_toolkit.patch_stdout import patch_stdout
@@ -128,6 +129,7 @@ class Repl:
             refresh_interval=0.25,
             style=_STYLE,
             enable_open_in_editor=True,
+            input_processors=[HighlightMatchingBracketProcessor(chars="[](){}")],
             input=input,
             output=output,
         )
@@ -174,7 +176,11 @@ class _Completer(Completer):
         if skeleton:
             yield Completion(skeleton, start_position=-len(text), display_meta="skeleton")
         for candidate in complete(text, self._metadata.current, self._commands):
-            yield Completion(candidate.text, start_position=-candidate.length, display_meta=candidate.kind)
+            yield Completion(
+                candidate.text,
+                start_position=-candidate.length,
+                display_meta=candidate.meta or candidate.kind,
+            )
 
 
 def _bindings() -> KeyBindings:

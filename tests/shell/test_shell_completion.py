@@ -6,6 +6,14 @@ from ksql_spark.shell.prompt.completion import Metadata, complete
 from ksql_spark.shell.prompt.metadata import MetadataCache
 from ksql_spark.shell.session import Session
 
+PLACE = {
+    "type": "STRUCT",
+    "fields": [{"name": "LAT", "schema": {"type": "DOUBLE"}}, {"name": "lon", "schema": {"type": "DOUBLE"}}],
+}
+STOP = {
+    "type": "STRUCT",
+    "fields": [{"name": "NAME", "schema": {"type": "STRING"}}, {"name": "PLACE", "schema": PLACE}],
+}
 METADATA = Metadata(
     streams={"RIDES": ("VENDORID", "FARE")},
     tables={"ZONES": ("LOCATIONID", "BOROUGH")},
@@ -14,6 +22,19 @@ METADATA = Metadata(
     topics=("rides", "my-topic"),
     properties=("auto.offset.reset", "ksql.max.push.queries"),
     types=("ADDRESS",),
+    schemas={
+        "RIDES": {"VENDORID": {"type": "INTEGER"}, "FARE": {"type": "DOUBLE"}},
+        "ZONES": {"LOCATIONID": {"type": "INTEGER"}, "BOROUGH": {"type": "STRING"}},
+        "TRIPS": {
+            "ID": {"type": "BIGINT"},
+            "LOCATIONID": {"type": "INTEGER"},
+            "VENDORID": {"type": "INTEGER"},
+            "STOPS": {"type": "ARRAY", "memberSchema": STOP},
+            "LAST_STOP": STOP,
+        },
+    },
+    keys={"RIDES": ("VENDORID",), "ZONES": ("LOCATIONID",), "TRIPS": ("ID",)},
+    signatures={"UCASE": "(col STRING) → STRING  Upper case"},
 )
 
 
@@ -61,6 +82,18 @@ def offered(text: str) -> list[str]:
         ("CREATE STREAM s (a INT) WITH (KAFKA", ["KAFKA_TOPIC"]),
         ("CREATE STREAM s WITH (KAFKA_TOPIC='r", ["rides'"]),
         ("CREATE STREAM s WITH (VALUE_FORMAT='J", ["JSON'", "JSON_SR'"]),
+        ("CREATE STREAM s WITH (VALUE_FORMAT=", ["'JSON'", "'AVRO'"]),
+        ("CREATE STREAM s WITH (KAFKA_TOPIC = ", ["'rides'", "'my-topic'"]),
+        ("CREATE STREAM s WITH (FORMAT='JSON', WRAP_SINGLE_VALUE=", ["TRUE", "FALSE"]),
+        ("CREATE STREAM s WITH (WINDOW_TYPE='s", ["SESSION'"]),
+        ("SELECT last_stop->", ["NAME", "PLACE"]),
+        ("SELECT * FROM trips t WHERE t.last_stop->pl", ["PLACE"]),
+        ("SELECT * FROM trips t WHERE t.last_stop->place->", ["LAT", "`lon`"]),
+        ("SELECT * FROM trips WHERE stops[1 + 1]->place->l", ["LAT"]),
+        ("SELECT * FROM trips WHERE id->", []),
+        ("SELECT * FROM trips t JOIN zones z ON ", ["t.LOCATIONID = z.LOCATIONID"]),
+        ("SELECT * FROM trips AS t JOIN rides ON t", ["t.VENDORID = rides.VENDORID"]),
+        ("SELECT * FROM rides r JOIN zones z ON ", ["r.VENDORID = z.LOCATIONID"]),
     ],
 )
 def test_offers(text: str, first: list[str]) -> None:
@@ -70,6 +103,19 @@ def test_offers(text: str, first: list[str]) -> None:
 @pytest.mark.parametrize("text", ["-- sel", "SELECT 'abc", "SELECT * FROM RIDES -- WHE"])
 def test_offers_nothing_in_comments_and_strings(text: str) -> None:
     assert offered(text) == []
+
+
+def test_commands_with_a_backslash() -> None:
+    assert [c.text for c in complete("SHOW TOPICS; \\d", METADATA, ["help", "\\d", "\\dt"])] == ["\\dt"]
+
+
+def test_the_menu_says_what_a_candidate_is() -> None:
+    def meta(text: str) -> str:
+        return complete(text, METADATA)[0].meta
+
+    assert meta("SELECT uca") == "(col STRING) → STRING  Upper case"
+    assert meta("SELECT * FROM rides WHERE far") == "DOUBLE"
+    assert (meta("SELECT * FROM rid"), meta("SELECT * FROM zon")) == ("stream", "table")
 
 
 def test_replaces_what_was_typed() -> None:
@@ -84,6 +130,8 @@ def test_never_fails() -> None:
     for end in range(len(text) + 1):
         complete(text[:end], METADATA)
         complete(text[end:], METADATA)
+    for text in ("->", "]->", "a]->", "SELECT x FROM -> ON", "SELECT * FROM rides JOIN ON ", "ON "):
+        complete(text, METADATA)
 
 
 def test_metadata_of_a_server(session: Session) -> None:
@@ -94,6 +142,8 @@ def test_metadata_of_a_server(session: Session) -> None:
     assert metadata.topics == ("rides",)
     assert "auto.offset.reset" in metadata.properties
     assert metadata.functions == ("UCASE",)
+    assert metadata.keys == {"RIDES": ("VENDORID",), "ZONES": ("VENDORID",)}
+    assert metadata.schemas["RIDES"]["ZONE"]["type"] == "STRING"
 
 
 def test_metadata_without_a_server() -> None:
