@@ -155,9 +155,18 @@ def _tls(properties: dict[str, str], certificate: str | None) -> Any:
 class Connection:
     """A session, with its engine if we have started one."""
 
-    def __init__(self, session: Session, server: embedded.EmbeddedServer | None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        server: embedded.EmbeddedServer | None,
+        start: Callable[[], embedded.EmbeddedServer] | None = None,
+    ) -> None:
         self.session = session
         self.server = server
+        #: starts the engine again
+        self._start = start
+        #: called after the engine was started again, perhaps at another address
+        self.on_restart: Callable[[], None] = lambda: None
 
     def run(self, script: Callable[[Context], None]) -> int:
         """Run a script once the server accepts statements; return the exit code. Errors go to standard error.
@@ -198,10 +207,19 @@ class Connection:
         self.session.before_request = self._check_engine if self.server is not None else None
 
     def _check_engine(self) -> None:
-        """Raise ClientError if our own engine has stopped."""
+        """Start our own engine again if it has stopped. Raises ClientError if it does not start."""
         assert self.server is not None
-        if self.server.failed:
-            raise ClientError(f"The engine has stopped: {self.server.last_words()} Exit and start again.")
+        if not self.server.failed:
+            return
+        why = self.server.last_words()
+        if self._start is None:
+            raise ClientError(f"The engine has stopped: {why} Exit and start again.")
+        self.session.console.warning(f"The engine has stopped: {why} It starts again.")
+        self.server.stop()
+        self.server = self._start()
+        self.session.before_request = self.before_request
+        self.before_request()
+        self.on_restart()
 
 
 @contextlib.contextmanager
@@ -215,8 +233,12 @@ def connect(url: str | None, options: argparse.Namespace, console: Console) -> I
     overrides = {name: value for name, value in properties.items() if not _CLIENT_PROPERTIES.match(name)}
     client = make_client(url or embedded.DEFAULT_URL, options, properties)
     server = None
+
+    def start() -> embedded.EmbeddedServer:
+        return embedded.start(options.data_dir and options.data_dir.expanduser())
+
     if url is None and not embedded.is_running():
-        server = embedded.start(options.data_dir and options.data_dir.expanduser())
+        server = start()
     elif options.data_dir is not None:
         raise OptionProblem(
             "--data-dir is for an engine that the shell starts, but the server at "
@@ -232,14 +254,14 @@ def connect(url: str | None, options: argparse.Namespace, console: Console) -> I
         row_limit=options.query_row_limit,
         timeout_ms=options.query_timeout,
     )
-    connection = Connection(session, server)
+    connection = Connection(session, server, start)
     session.before_request = connection.before_request
     try:
         yield connection
     finally:
         session.client.close()
-        if server is not None:
-            _stop(server, console)
+        if connection.server is not None:
+            _stop(connection.server, console)
 
 
 def _stop(server: embedded.EmbeddedServer, console: Console) -> None:

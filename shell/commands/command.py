@@ -25,6 +25,8 @@ class Context:
     session: Session
     #: the input so far, oldest first
     history: Callable[[], list[str]] = field(default=list)
+    #: sets the keys of the prompt: "vi" or "emacs"
+    set_editing: Callable[[str], None] = field(default=lambda mode: None)
     #: adds an input to the history; None if nobody types
     remember: Callable[[str], None] | None = None
     #: the running scripts, each started by the one before it

@@ -1,4 +1,4 @@
-"""set cli: how tables of rows are drawn."""
+"""set cli: how tables of rows are drawn, and how the prompt behaves."""
 
 from __future__ import annotations
 
@@ -14,16 +14,21 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
             console.wrap = value == "ON"
         case ["COLUMN-WIDTH", value] if value.isdigit():
             console.column_width = int(value)
+        case ["EDITING", "VI" | "EMACS" as value]:
+            context.set_editing(value.lower())
+        case ["TOOLBAR", "ON" | "OFF" as value]:
+            console.toolbar = value == "ON"
         case _:
             raise CommandProblem(
-                "set cli takes WRAP ON|OFF, or COLUMN-WIDTH and a number (0: fit the terminal)."
+                "set cli takes WRAP ON|OFF, COLUMN-WIDTH and a number (0: fit the terminal), EDITING VI|EMACS or "
+                "TOOLBAR ON|OFF."
             )
 
 
 COMMAND = Command(
     "set cli",
-    "set cli WRAP ON|OFF, COLUMN-WIDTH N",
-    "wrap or truncate long cells; set the width of columns (0: fit the terminal)",
+    "set cli WRAP ON|OFF, COLUMN-WIDTH N, EDITING VI|EMACS, TOOLBAR ON|OFF",
+    "wrap or truncate long cells; width of columns (0: fit the terminal); keys of the prompt; the line below it",
     _run,
     most_arguments=2,
 )

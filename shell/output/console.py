@@ -92,6 +92,8 @@ class Console:
         self.timing = self.tty
         #: width of every cell; 0: by content and terminal
         self.column_width = 0
+        #: show the state of server and session below the prompt
+        self.toolbar = True
         #: show long results in a pager
         self.pages = False
         self._pager: pager.Pager | None = None

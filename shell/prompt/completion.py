@@ -322,7 +322,8 @@ def _conditions(upper: list[str], before: list[str], metadata: Metadata) -> list
     *others, (right, right_source) = list(_relations(upper, before)) or [("", "")]
     columns = metadata.schemas.get(right_source, {})
     keys = metadata.keys.get(right_source, ())
-    same_name, same_type = [], []
+    same_name: list[str] = []
+    same_type: list[str] = []
     for left, left_source in others:
         for name, schema in metadata.schemas.get(left_source, {}).items():
             for key in keys:

@@ -13,6 +13,8 @@ from ksql_spark.shell.options import Connection
 from ksql_spark.shell.output.console import SPINNER
 from ksql_spark.shell.prompt.metadata import MetadataCache
 from ksql_spark.shell.prompt.repl import Repl, open_history
+from ksql_spark.shell.prompt.toolbar import toolbar
+from ksql_spark.shell.prompt.watch import ServerWatch
 from ksql_spark.shell.version import release, version
 
 #: properties with the addresses of services that the server uses or has started
@@ -30,6 +32,7 @@ class Interactive:
         self._connection = connection
         self._session = connection.session
         self._metadata = MetadataCache(connection.session.client)
+        self._watch: ServerWatch | None = None
 
     def run(self) -> int:
         """Greet, read and run until the user leaves; return the exit code."""
@@ -51,22 +54,29 @@ class Interactive:
             console.line(console.dim("  starting an engine"))
         console.line("  Type help for help, Ctrl-D to exit.")
         console.line()
-        follower = None
+        self._connection.on_restart = lambda: self._metadata.moved(self._session.client)
+        repl = Repl(Context(self._session), self._metadata, toolbar=self._toolbar, history=open_history())
+        self._watch = ServerWatch(
+            lambda: self._metadata.client, lambda text: repl.say(console.dim(text)), self._engine_failed
+        )
         if self._connection.server is not None:
-            follower = threading.Thread(target=self._follow, daemon=True)
-            follower.start()
+            threading.Thread(target=self._follow, daemon=True).start()
         else:
+            self._watch.start()
             self._metadata.refresh()
         try:
-            Repl(
-                Context(self._session),
-                self._metadata,
-                toolbar=self._toolbar if self._connection.server is not None else None,
-                history=open_history(),
-            ).run()
+            repl.run()
         finally:
+            self._watch.close()
             self._metadata.close()
         return 0
+
+    def _engine_failed(self) -> str | None:
+        """Why our own engine has stopped; None while it runs."""
+        server = self._connection.server
+        return (
+            server.last_words() if server is not None and server.url is not None and server.failed else None
+        )
 
     def _greet(self, info: dict[str, Any]) -> None:
         console = self._session.console
@@ -79,9 +89,13 @@ class Interactive:
             console.line("  WARNING: CLI and server versions differ; some features may not work.")
 
     def _toolbar(self) -> str | None:
-        """The engine's progress until it is ready."""
+        """The engine's progress until it is ready; then the state of server and session."""
         server = self._connection.server
-        if server is None or server.url is not None or server.failed:
+        if server is None or server.url is not None:
+            state = self._watch.state if self._watch is not None else ""
+            queries = len(self._metadata.current.queries)
+            return toolbar(self._session, self._metadata.client.url, state, queries)
+        if server.failed:
             return None
         wheel = SPINNER[int(server.elapsed_s * 4) % len(SPINNER)]
         return f"{wheel} {server.progress} ({server.elapsed_s:.0f} s) · you can type already"
@@ -103,6 +117,8 @@ class Interactive:
         client = self._session.client.at(url)
         self._say_services(client, lambda text: print(console.dim(text)))
         self._metadata.moved(client)
+        if self._watch is not None:
+            self._watch.start()
 
     def _say_services(self, client: Client, say: Callable[[str], None]) -> None:
         """Print the addresses of the services that the server uses."""

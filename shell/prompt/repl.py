@@ -14,6 +14,7 @@ from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
+from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition, has_completions, is_searching
 from prompt_toolkit.formatted_text import HTML
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
@@ -113,6 +114,10 @@ class Repl:
         self._history = history or InMemoryHistory()
         context.history = lambda: list(self._history.get_strings())
         context.remember = self._history.append_string
+        context.set_editing = self._set_editing
+        #: lines to print above the next prompt
+        self._unsaid: list[str] = []
+        self._is_prompting = False
         context.on_server_change = lambda: metadata.moved(context.session.client)
         self._prompt: PromptSession[str] = PromptSession(
             [("class:prompt", PROMPT)],
@@ -140,7 +145,8 @@ class Repl:
         while True:
             try:
                 # lines that other threads print appear above the prompt
-                with patch_stdout(raw=True):
+                self._say_all()
+                with patch_stdout(raw=True), self._prompting():
                     text = self._prompt.prompt()
             except KeyboardInterrupt:
                 console.line("^C")
@@ -156,6 +162,29 @@ class Repl:
                 break
             self._metadata.refresh()
         console.line("Exiting ksql-spark.")
+
+    def say(self, text: str) -> None:
+        """Print a line above the prompt, or above the next one if a statement is running (in any thread)."""
+        if self._is_prompting:
+            print(text)
+        else:
+            self._unsaid.append(text)
+
+    def _say_all(self) -> None:
+        said, self._unsaid = self._unsaid, []
+        for line in said:
+            self._context.session.console.line(line)
+
+    @contextlib.contextmanager
+    def _prompting(self) -> Iterator[None]:
+        self._is_prompting = True
+        try:
+            yield
+        finally:
+            self._is_prompting = False
+
+    def _set_editing(self, mode: str) -> None:
+        self._prompt.editing_mode = EditingMode.VI if mode == "vi" else EditingMode.EMACS
 
     def _bottom(self) -> Any:
         text = self._toolbar() if self._toolbar else None

@@ -327,7 +327,8 @@ def test_set_cli(session: Session, out: io.StringIO) -> None:
     assert run(session, out, "SET CLI WRAP OFF", "set cli column-width 12;") == []
     assert (session.console.wrap, session.console.column_width) == (False, 12)
     assert refusal(session, "set cli nonsense") == (
-        "set cli takes WRAP ON|OFF, or COLUMN-WIDTH and a number (0: fit the terminal)."
+        "set cli takes WRAP ON|OFF, COLUMN-WIDTH and a number (0: fit the terminal), EDITING VI|EMACS or "
+        "TOOLBAR ON|OFF."
     )
 
 
