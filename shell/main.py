@@ -45,6 +45,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
         "print a user's line for the server's users file",
     ),
     "state": ("ksql_spark.shell.tools.state", "rebuild a query's state that can no longer be read"),
+    "fmt": ("ksql_spark.shell.tools.format.main", "format files of statements"),
     "test": (
         "ksql_spark.shell.tools.testing.main",
         "run test files: statements with their expected results",

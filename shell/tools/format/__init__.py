@@ -1,0 +1,1 @@
+"""``ksql-spark fmt``: a pretty printer of files of statements (reference §8.7)."""

@@ -1,0 +1,304 @@
+"""From a statement's tokens to atoms: the text of each, the space before it and the comments around it.
+
+Keywords become upper case. The grammar folds text outside of quotes, so this changes no meaning; it does not
+fold names of topics and subjects, so they stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from ksql_spark.grammar.words import NON_RESERVED, RESERVED, UNITS
+
+_COMMENT = re.compile(r"--(?:@[^\r\n]*|[^@][^\r\n]*)?\r?\n?|/\*[\s\S]*?\*/")
+
+#: after one of these words, the topic or subject that follows keeps its case
+_KEEPS_CASE = frozenset({"PRINT", "TOPIC", "SUBJECT"})
+#: words that are keywords only after, only before, others
+_AFTER = {
+    "CHANGES": {"EMIT"},
+    "COLUMN": {"ADD"},
+    "EVOLUTION": {"EXPLAIN"},
+    "FINAL": {"EMIT"},
+    "FIRST": {"NULLS"},
+    "FUNCTION": {"CREATE", "DROP", "DESCRIBE", "REPLACE"},
+    "KEY": {"PRIMARY"},
+    "LAST": {"NULLS"},
+    "OF": {"ERRORS"},
+    "PERIOD": {"GRACE"},
+    "PYTHON": {"LANGUAGE"},
+    "REPLACE": {"OR"},
+    "RETURNS": {")"},
+    "SCHEMA": {"ASSERT", "EXISTS"},
+    "SESSION": {"WINDOW"},
+    "SUBJECT": {"SCHEMA"},
+    "SYSTEM": {"ALTER"},
+    "TABLES": {"DESCRIBE"},
+    "TYPE": {"CREATE", "DROP"},
+}
+_BEFORE = {
+    "ADD": {"COLUMN"},
+    "EMIT": {"CHANGES", "FINAL"},
+    "ERRORS": {"OF"},
+    "GRACE": {"PERIOD"},
+    "IF": {"NOT", "EXISTS"},
+    "LANGUAGE": {"PYTHON"},
+    "NULLS": {"FIRST", "LAST"},
+    "ORDER": {"BY"},
+    "PARTITION": {"BY"},
+    "PRIMARY": {"KEY"},
+    "SINK": {"CONNECTOR", "CONNECTORS"},
+    "SOURCE": {"STREAM", "TABLE", "CONNECTOR", "CONNECTORS"},
+    "UNION": {"ALL"},
+}
+#: keywords if a literal follows
+_BEFORE_LITERAL = frozenset({"ESCAPE", "ID", "INTERVAL", "OFFSET", "TIMEOUT"})
+_NESTED_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
+_TYPES = _NESTED_TYPES | {
+    *(
+        "BIGINT",
+        "BOOLEAN",
+        "BYTES",
+        "DATE",
+        "DOUBLE",
+        "INT",
+        "INTEGER",
+        "STRING",
+        "TIME",
+        "TIMESTAMP",
+        "VARCHAR",
+    )
+}
+_CONSTRAINTS = frozenset({"HEADER", "HEADERS", "KEY"})
+#: reserved words that are called like functions, and those that are values
+_CALLED = frozenset({"CAST", "DECIMAL"})
+_VALUES = frozenset({"END", "FALSE", "NULL", "TRUE"})
+#: words before a name whose `(` is not that of a call
+_DECLARES = frozenset({"EXISTS", "INTO", "STREAM", "TABLE", "VALUES"})
+_WORDY = frozenset(
+    {TokenType.VAR, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.PARAMETER, TokenType.STRING}
+)
+_LITERAL = frozenset({TokenType.NUMBER, TokenType.STRING})
+_NO_SPACE_BEFORE = frozenset({",", ")", "]", ";", ".", "->"})
+_NO_SPACE_AFTER = frozenset({"(", "[", ".", "->"})
+
+
+class Irregular(Exception):
+    """Tokens that are no statement, for instance brackets that do not match."""
+
+
+@dataclass(slots=True)
+class Comment:
+    """A comment: as written, without white space after it.
+
+    Attributes:
+        text: its text.
+        own_line: nothing but comments precedes it on its line.
+        after_blank: an empty line precedes it.
+    """
+
+    text: str
+    own_line: bool
+    after_blank: bool
+
+
+@dataclass(slots=True)
+class Atom:
+    """A token to be printed.
+
+    Attributes:
+        text: its text, with a short comment that follows it within its line.
+        word: folded text of a word; the text of a symbol; otherwise empty.
+        space: whether a space precedes it in a line.
+        before: comments on the lines before it.
+        after: comments that end its line.
+    """
+
+    text: str
+    word: str
+    space: bool
+    before: Sequence[str] = ()
+    after: Sequence[str] = ()
+    opens: bool = False
+    closes: bool = False
+
+
+def comments(gap: str, starts_text: bool) -> tuple[list[Comment], bool]:
+    """The comments in the text between two tokens, and whether an empty line precedes the second token."""
+    found = []
+    done, is_new_line = 0, starts_text
+    for match in _COMMENT.finditer(gap):
+        lines = gap.count("\n", done, match.start()) + is_new_line
+        text = match.group().rstrip()
+        # `--` alone would take the next line into the comment (reference §1.1)
+        found.append(Comment("-- " if text == "--" else text, lines > 0, lines > 1))
+        done, is_new_line = match.end(), match.group().endswith("\n")
+    return found, gap.count("\n", done) + is_new_line > 1
+
+
+def atoms(tokens: Sequence[Token], text: str) -> list[Atom]:
+    """The tokens of one statement, with the comments between them.
+
+    Raises:
+        Irregular: brackets do not match, or something is not closed.
+    """
+    made: list[Atom] = []
+    starter = tokens[0].text
+    brackets: list[str] = []
+    #: comments before the next token
+    pending: list[str] = []
+    is_ordered = in_query = False
+    before_last, last, last_end = "", "", tokens[0].start - 1
+    last_type: TokenType | None = None
+    is_signed = False  # whether the last atom is a sign
+    for index, token in enumerate(tokens):
+        kind = token.token_type
+        start, end = token.start, token.end
+        source = text[start : end + 1]
+        is_word = kind == TokenType.VAR
+        if kind == TokenType.UNKNOWN:
+            raise Irregular
+        if start > last_end + 2:
+            gap = text[last_end + 1 : start]
+            if not gap.isspace():
+                _attach(comments(gap, False)[0], made, pending)
+        word = token.text if is_word else source if kind not in _WORDY else ""
+        following = tokens[index + 1] if index + 1 < len(tokens) else None
+        next_word = following.text if following is not None else ""
+        opens = closes = False
+        inside = brackets[-1] if brackets else ""
+
+        # the space
+        if not made or word in _NO_SPACE_BEFORE or last in _NO_SPACE_AFTER:
+            space = False
+        elif is_signed:
+            space = source[0] == last
+        elif word == "(":
+            if last_type == TokenType.VAR:
+                is_call = last not in RESERVED or last in _CALLED
+                space = (
+                    not is_call
+                    or (before_last in _DECLARES and not in_query)
+                    or (last == "SESSION" and before_last == "WINDOW")
+                    or (last == "KEY" and before_last == ")")
+                )
+            else:
+                space = last_type != TokenType.IDENTIFIER or (before_last in _DECLARES and not in_query)
+        elif word == "[":
+            space = not (
+                (last_type == TokenType.VAR and last not in RESERVED)
+                or last_type in (TokenType.IDENTIFIER, TokenType.PARAMETER, TokenType.STRING)
+                or last in (")", "]")
+            )
+        elif (
+            kind in _WORDY
+            and last_type in _WORDY
+            and (kind == TokenType.PARAMETER or last_type == TokenType.PARAMETER)
+        ):
+            # a variable's value and what touches it make one name
+            space = start > last_end + 1
+        else:
+            space = True
+
+        # brackets
+        if word == "(" or word == "[":
+            opens = True
+            is_columns = word == "(" and not brackets and not in_query and last != "WITH"
+            brackets.append("columns" if is_columns and starter in ("CREATE", "ASSERT") else word)
+        elif word == ")" or word == "]":
+            if not brackets or (brackets.pop() == "[") != (word == "]"):
+                raise Irregular
+            closes = True
+        elif word == "<" and last in _NESTED_TYPES and last_type == TokenType.VAR:
+            brackets.append("<")
+            opens, space = True, False
+        elif word == ">" and inside == "<":
+            brackets.pop()
+            closes, space = True, last == "<"
+        elif (word == "<>" and last == "STRUCT") or (inside == "<" and last == "<"):
+            space = False
+
+        # the case
+        if is_word:
+            if last == "." or last == "->" or (last in _KEEPS_CASE and starter in ("PRINT", "ASSERT")):
+                is_keyword = False
+            elif word in RESERVED:
+                is_keyword = True
+            else:
+                is_keyword = (
+                    not made
+                    or last in _AFTER.get(word, ())
+                    or next_word in _BEFORE.get(word, ())
+                    or (word in UNITS and last_type == TokenType.NUMBER)
+                    or (is_ordered and word in ("ASC", "DESC"))
+                    or (starter in ("SHOW", "LIST") and word in NON_RESERVED)
+                    or (
+                        word in _BEFORE_LITERAL
+                        and following is not None
+                        and following.token_type in _LITERAL
+                        and (last_type in _WORDY or last == ")")
+                    )
+                    or (
+                        word in _TYPES
+                        and (
+                            (word in _NESTED_TYPES and next_word in ("<", "(", "[", "<>"))
+                            or (last == "AS" and next_word == ")")
+                            or last == "<"
+                            or last == "RETURNS"
+                            or (
+                                (inside in ("columns", "<") or starter == "ALTER")
+                                and last_type in (TokenType.VAR, TokenType.IDENTIFIER)
+                            )
+                            or (inside == "<" and last == ",")
+                        )
+                    )
+                    or (
+                        word in _CONSTRAINTS
+                        and inside == "columns"
+                        and (last_type == TokenType.VAR or last in (")", ">"))
+                    )
+                )
+            if is_keyword and not (
+                (last_type == TokenType.PARAMETER and start == last_end + 1)
+                or (
+                    following is not None
+                    and following.token_type == TokenType.PARAMETER
+                    and following.start == end + 1
+                )
+            ):
+                source = word
+            if word == "SELECT":
+                in_query = True
+            elif word == "BY":
+                is_ordered = last == "ORDER"
+            elif word in ("EMIT", "LIMIT"):
+                is_ordered = False
+        is_signed = (word == "-" or word == "+") and (
+            not made
+            or (last_type == TokenType.VAR and last in RESERVED and last not in _VALUES)
+            or (last_type not in _WORDY and last not in (")", "]", ">"))
+            or is_signed
+        )
+        if made and made[-1].text.endswith("*/") and made[-1].text != made[-1].word:
+            space = True
+        made.append(Atom(source, word, space, tuple(pending), (), opens, closes))
+        pending.clear()
+        before_last, last, last_type, last_end = last, word, kind, end
+    if brackets:
+        raise Irregular
+    return made
+
+
+def _attach(found: list[Comment], made: list[Atom], pending: list[str]) -> None:
+    """Give comments to the atom before them in their line, or keep them for the next atom."""
+    for comment in found:
+        if comment.own_line or pending:
+            pending.append(comment.text)
+        elif comment.text.startswith("/*") and "\n" not in comment.text and not made[-1].after:
+            made[-1].text += " " + comment.text
+        else:
+            made[-1].after = (*made[-1].after, comment.text)
