@@ -38,6 +38,7 @@ from ksql_spark.formats import CAPABILITIES, FORMATS
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spec import Category, Example, Kind, Spec, expression
+from ksql_spark.lint.rules import RULES as RULES_OF_LINT
 from ksql_spark.statements import HANDLERS
 from ksql_spark.types import (
     BIGINT,
@@ -504,6 +505,20 @@ def shell_commands() -> str:
     )
 
 
+def lint() -> str:
+    """The rules of ``ksql-spark lint``."""
+    intro = """
+        What `ksql-spark lint FILE…` finds ([how to](command-line.md#88-lint)). A comment `-- lint: ignore(RULE)` in
+        a statement, or in the line before it, ignores the rule there.
+    """
+    rows = [(f"[{rule.name}](#{rule.name})", rule.title) for rule in RULES_OF_LINT]
+    sections = []
+    for rule in RULES_OF_LINT:
+        sections += [f"## {rule.name}", f"{rule.title}.", rule.why]
+        sections += ["Found:", f"```sql\n{rule.bad}\n```", "Not found:", f"```sql\n{rule.good}\n```"]
+    return page("Lint", intro, table(("rule", "what it finds"), rows), *sections)
+
+
 # ---- generated parts of hand-written pages -------------------------------------------------------------
 
 
@@ -576,6 +591,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "errors.md": errors,
     "formats.md": formats,
     "functions.md": functions,
+    "lint.md": lint,
     "operators.md": operators,
     "properties.md": properties,
     "rest.md": rest,

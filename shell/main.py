@@ -46,6 +46,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     ),
     "state": ("ksql_spark.shell.tools.state", "rebuild a query's state that can no longer be read"),
     "fmt": ("ksql_spark.shell.tools.format.main", "format files of statements"),
+    "lint": ("ksql_spark.lint.command", "check files of statements without a server"),
     "test": (
         "ksql_spark.shell.tools.testing.main",
         "run test files: statements with their expected results",
