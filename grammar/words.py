@@ -37,7 +37,8 @@ RESERVED = _words(
 
 #: words of clauses beyond ksqlDB: special only where such a clause can begin, identifiers elsewhere
 CONTEXTUAL = _words(
-    "UNION ORDER OFFSET ASC DESC NULLS FIRST LAST RETURNS LANGUAGE PYTHON ERRORS OF EVOLUTION SWAP ABORT"
+    "UNION ORDER OFFSET ASC DESC NULLS FIRST LAST RETURNS LANGUAGE PYTHON ERRORS OF EVOLUTION FRESHNESS"
+    " REPLAY CASCADE SWAP ABORT"
 )
 
 #: every keyword, for completion and highlighting

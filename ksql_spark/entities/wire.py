@@ -33,6 +33,7 @@ from ksql_spark.entities.connectors import (
     DropConnectorEntity,
 )
 from ksql_spark.entities.evolutions import EvolutionDescription
+from ksql_spark.entities.graph import FreshnessEntity
 from ksql_spark.entities.queries import Queries, QueryDescriptionEntity, QueryDescriptionList
 from ksql_spark.entities.sources import (
     KafkaTopicsList,
@@ -54,7 +55,9 @@ ENTITIES: Mapping[str, type[Entity]] = {
     "currentStatus": CommandStatusEntity,
     "describe_function": FunctionDescriptionList,
     "drop_connector": DropConnectorEntity,
+    "errors_replayed": ErrorsReplayed,
     "evolution_description": EvolutionDescription,
+    "freshness": FreshnessEntity,
     "function_names": FunctionNameList,
     "kafka_topics": KafkaTopicsList,
     "kafka_topics_extended": KafkaTopicsListExtended,

@@ -113,7 +113,8 @@ def _statements(text: str) -> Iterator[tuple[grammar.StatementText, int, int]]:
 
 def _without_tokens(text: str) -> str:
     """The comments of a text, in their lines."""
-    parts, done = [], 0
+    parts: list[str] = []
+    done = 0
     for token in grammar.scan(text):
         parts += (text[done : token.start], "\n" * text.count("\n", token.start, token.end + 1))
         done = token.end + 1

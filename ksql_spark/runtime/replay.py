@@ -70,7 +70,7 @@ class Replay:
         admin: KafkaAdmin,
         session: SparkSession,
         log: ProcessingLog,
-        functions: Mapping[str, Spec],
+        functions: Callable[[], Mapping[str, Spec]],
         setting: Callable[[str], Any],
         writer_id: str,
     ) -> None:

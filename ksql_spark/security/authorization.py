@@ -189,7 +189,8 @@ _OF_STATEMENTS: dict[type[Statement], Role] = {
     **dict.fromkeys(
         (
             DefineVariable, DescribeConnector, DescribeEvolution, DescribeFunction, DescribeSource,
-            DescribeSources, Explain, Query, SetProperty, Show, UndefineVariable, UnsetProperty,
+            DescribeSources, Explain, ExplainFreshness, Query, SetProperty, Show, UndefineVariable,
+            UnsetProperty,
         ),
         Role.READER,
     ),
@@ -259,7 +260,9 @@ def _drop_source(statement: DropSource, catalog: Catalog) -> Iterator[Need]:
             yield Need(Role.DEVELOPER, Kind.TOPIC, topic)
 
 
-def _describe(statement: DescribeSource | DescribeEvolution, catalog: Catalog) -> Iterator[Need]:
+def _describe(
+    statement: DescribeSource | DescribeEvolution | ExplainFreshness, catalog: Catalog
+) -> Iterator[Need]:
     yield Need(Role.READER, Kind.SOURCE, statement.name)
 
 

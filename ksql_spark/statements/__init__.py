@@ -37,6 +37,7 @@ from ksql_spark.statements import (
     asserts,
     connectors,
     describe,
+    errors,
     evolving,
     explain,
     functions,

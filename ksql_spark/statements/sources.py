@@ -265,15 +265,29 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
         reason = f"Incompatible data source type is {source.kind}, but statement was DROP {statement.kind}."
         raise KsqlError("INVALID_STATEMENT", reason=reason)
     services = context.services
-    # with the table goes the new version that runs beside it
-    others = [q for q in context.queries if q.evolves != name and not (q.sink == name and q.creates_sink)]
-    _check_unused(source, context.metastore.dependents(name), others)
-    context.metastore.drop(name)
+    falling = context.fall(name) if statement.cascade else Fall((name,), ())
+    dropped = [context.metastore.require(each) for each in falling.sources]
+    if statement.delete_topic:
+        for each in dropped:
+            _check_deletable(each, context)
+    ended, gone = {q.id for q in falling.queries}, {each.name for each in dropped}
+    others = [
+        q
+        for q in context.queries
+        # with a table goes the new version that runs beside it
+        if not (q.id in ended or q.evolves in gone or (q.sink == name and q.creates_sink))
+    ]
+    if not statement.cascade:
+        _check_unused(source, context.metastore.dependents(name), others)
+    for each in dropped:
+        context.metastore.drop(each.name)
     context.queries = others
 
     def makers() -> list[ManagedQuery]:
         there = services.queries.all()
-        return [q for q in there if evolves(q) == name or (q.creates_sink and q.plan.sink.name == name)]
+        writers = [q for q in there if q.creates_sink and q.plan.sink.name == name and q.id not in ended]
+        beside = [q for q in there if evolves(q) in gone and q.id not in ended]
+        return [*(q for each in falling.queries for q in there if q.id == each.id), *beside, *writers]
 
     termination = Termination(services.queries, makers)
     topics = tuple(each.topic for each in dropped) if statement.delete_topic else ()

@@ -321,7 +321,7 @@ class QueryManager:
         """
         assert self._log is not None  # the statement has checked it
         setting = partial(self._runs.setting, query)
-        replay = Replay(query, self._admin, self._session(), self._log, self._functions(), setting, writer_id)
+        replay = Replay(query, self._admin, self._session(), self._log, self._functions, setting, writer_id)
         return replay.run(find)
 
     def start_registered(self, report: Callable[[str], None]) -> None:
