@@ -19,12 +19,14 @@ from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.shell import statements
 from ksql_spark.shell.client import Client, ClientError, FrameStream, ServerError, Settings
 from ksql_spark.shell.output import entities, rows
-from ksql_spark.shell.output.console import Console
+from ksql_spark.shell.output.console import Console, Form
 from ksql_spark.shell.statements import Kind, StatementProblem
 
 TICK_S = 0.1
 #: how long a pull query's table waits for rows before it chooses its widths
 FIRST_ROWS_S = 0.25
+#: push queries that end sooner get no live view
+LIVE_AFTER_S = 0.3
 #: statements that take longer say so
 SLOW_S = 1.0
 _PLAIN_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
@@ -32,7 +34,7 @@ _PLAIN_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 _PLACE = re.compile(r"^line (\d+):(\d+)", re.M)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Failure(Exception):
     """A statement that failed: its error, and the position in the text where the statement begins."""
 
@@ -117,6 +119,8 @@ class Session:
         self.last_pull: str | None = None
         #: seconds that the last statement took
         self.last_took_s: float | None = None
+        #: shows a push query that goes on; raises KeyboardInterrupt if the user ends it
+        self.live: Callable[[FrameStream, QueryView], None] | None = None
         #: whether Ctrl-C ended the last query
         self.was_interrupted = False
         #: prints results to a file instead of the screen
@@ -236,7 +240,7 @@ class Session:
         began = time.monotonic()
         with self.console.busy():
             stream = self.client.query(text, self.settings)
-        view = _QueryView(self.results, is_push)
+        view = QueryView(self.results, is_push, text)
         with self.results.paging() if not is_push else contextlib.nullcontext():
             self._show_stream(stream, view)
         self._tell_end(view, "Query terminated", began)
@@ -251,20 +255,28 @@ class Session:
         self._show_stream(stream, view)
         self._tell_end(view, "Topic printing ceased", began)
 
-    def _show_stream(self, stream: FrameStream, view: _View) -> None:
+    def limited(self, frames: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+        """``frames`` up to the row limit, after ``count`` rows."""
+        return frames if self.row_limit is None else _limited(frames, self.row_limit - count)
+
+    def is_over(self, count: int, began: float) -> bool:
+        """Whether a query that began at ``began`` and has returned ``count`` rows has reached a limit."""
+        if self.row_limit is not None and count >= self.row_limit:
+            return True
+        return self.timeout_ms is not None and time.monotonic() >= began + self.timeout_ms / 1000
+
+    def _show_stream(self, stream: FrameStream, view: View) -> None:
         began = time.monotonic()
         self.was_interrupted = False
-        deadline = began + self.timeout_ms / 1000 if self.timeout_ms is not None else None
+        live = self._live_for(view, stream)
         try:
             while (frames := stream.read(TICK_S)) is not None:
-                if self.row_limit is not None:
-                    frames = _limited(frames, self.row_limit - view.count)
-                view.show(frames)
-                if self.row_limit is not None and view.count >= self.row_limit:
+                view.show(self.limited(frames, view.count))
+                if self.is_over(view.count, began) or self.console.is_left:
                     break
-                if deadline is not None and time.monotonic() >= deadline:
-                    break
-                if self.console.is_left:
+                if live is not None and time.monotonic() - began > LIVE_AFTER_S and view.error is None:
+                    self.console.clear_status()
+                    live()
                     break
                 if not frames and view.is_quiet:
                     self.console.status("Press CTRL-C to interrupt")
@@ -279,7 +291,17 @@ class Session:
         if view.error is not None:
             raise view.error
 
-    def _tell_end(self, view: _View, farewell: str, began: float) -> None:
+    def _live_for(self, view: View, stream: FrameStream) -> Callable[[], None] | None:
+        """Shows a push query in a live view; None if it is to be printed."""
+        live = self.live
+        if live is None or not isinstance(view, QueryView) or not view.is_push:
+            return None
+        if view.console is not self.console or self.console.form is not Form.TABULAR:
+            return None
+        view.early = []
+        return lambda: live(stream, view)
+
+    def _tell_end(self, view: View, farewell: str, began: float) -> None:
         self.last_took_s = time.monotonic() - began
         if self.console.form.is_for_people:
             if view.final_message:
@@ -337,7 +359,7 @@ class Session:
             self.before_request()
 
 
-class _View:
+class View:
     """Prints the frames of a stream."""
 
     #: whether a status line may be shown
@@ -364,7 +386,7 @@ class _View:
         """Print what remains to be printed at the end."""
 
 
-class _LinesView(_View):
+class _LinesView(View):
     """PRINT."""
 
     unit = "line"
@@ -378,49 +400,66 @@ class _LinesView(_View):
             self.console.write("".join(f"{line}\n" for line in lines).replace("\r", "\\r"))
 
 
-class _QueryView(_View):
+class QueryView(View):
     """SELECT: header, rows, end."""
 
-    def __init__(self, console: Console, is_push: bool) -> None:
+    def __init__(self, console: Console, is_push: bool, text: str) -> None:
         super().__init__(console)
-        self._is_push = is_push
-        self._header: Mapping[str, Any] | None = None
+        self.text = text
+        self.is_push = is_push
+        self.header: Mapping[str, Any] | None = None
+        #: whether the header was printed
+        self.has_begun = False
+        #: the rows before a live view begins; None if there will be none
+        self.early: list[Mapping[str, Any]] | None = None
         self._printer: rows.Printer | None = None
         self._first: list[Mapping[str, Any]] = []
         self._began = 0.0
 
     def show(self, frames: Sequence[Mapping[str, Any]]) -> None:
-        """Print the rows; those of a pull query are delayed for a moment, to choose the table's widths."""
+        """Print the rows."""
+        self.print(self.take(frames))
+
+    def take(self, frames: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """Note what the frames say; return their rows."""
         arrived = []
         for frame in frames:
             if "row" in frame:
                 arrived.append(frame["row"])
             elif "header" in frame:
-                self._header = frame["header"]
+                self.header = frame["header"]
                 self._began = time.monotonic()
             elif "errorMessage" in frame:
                 self.error = ServerError(frame["errorMessage"])
             elif "finalMessage" in frame:
                 self.final_message = str(frame["finalMessage"])
         self.count += len(arrived)
+        if self.early is not None:
+            self.early += arrived
+        return arrived
+
+    def print(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Print rows; those of a pull query are delayed for a moment, to choose the table's widths."""
         if self._printer is not None:
-            if arrived:
-                self._printer.rows(arrived)
+            if rows:
+                self._printer.rows(rows)
             return
-        self._first += arrived
-        if self._header is not None and (self._is_push or time.monotonic() - self._began > FIRST_ROWS_S):
+        self._first += rows
+        if self.header is not None and (self.is_push or time.monotonic() - self._began > FIRST_ROWS_S):
             self._begin()
 
     def end(self) -> None:
-        """Print delayed rows, and the table's lower edge."""
-        if self._printer is None and self._header is not None and (self._first or self.error is None):
+        """Print delayed rows, and the table's lower edge; further rows begin another table."""
+        if not self.has_begun and self.header is not None and (self._first or self.error is None):
             self._begin()
         if self._printer is not None:
             self._printer.footer()
+            self._printer = None
 
     def _begin(self) -> None:
-        assert self._header is not None
-        self._printer = rows.printer(self.console, self._header, self._first, self._is_push)
+        assert self.header is not None
+        self.has_begun = True
+        self._printer = rows.printer(self.console, self.header, self._first, self.is_push)
         self._printer.header()
         if self._first:
             self._printer.rows(self._first)

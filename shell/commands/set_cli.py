@@ -20,15 +20,15 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
             console.toolbar = value == "ON"
         case _:
             raise CommandProblem(
-                "set cli takes WRAP ON|OFF, COLUMN-WIDTH and a number (0: fit the terminal), EDITING VI|EMACS"
-                " or TOOLBAR ON|OFF."
+                "set cli takes WRAP ON|OFF, COLUMN-WIDTH and a number (0: fit the terminal), "
+                "EDITING VI|EMACS or TOOLBAR ON|OFF."
             )
 
 
 COMMAND = Command(
     "set cli",
     "set cli WRAP ON|OFF, COLUMN-WIDTH N, EDITING VI|EMACS, TOOLBAR ON|OFF",
-    "wrap or cut long cells; width of columns (0: fit the terminal); keys of the prompt; the line below it",
+    "wrap or truncate long cells; width of columns (0: fit the terminal); keys of the prompt; line below it",
     _run,
     most_arguments=2,
 )

@@ -176,8 +176,16 @@ class RowPrinter:
         indices = range(len(self._columns))
         lines = []
         for row in rows:
-            # faint, which tells NULL from the text 'null'
-            styles = [self._console.dim if value_at(row, i) is None else None for i in indices]
+            changed = row.get("changed") or ()
+            # NULL is faint, which tells it from the text 'null'
+            styles = [
+                self._console.green
+                if i in changed
+                else self._console.dim
+                if value_at(row, i) is None
+                else None
+                for i in indices
+            ]
             lines.append(self._line([cell(row, i) for i in indices], styles))
         self._console.write("".join(lines))
 

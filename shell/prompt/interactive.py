@@ -7,14 +7,16 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ksql_spark.shell.client import Client, ClientError
+from ksql_spark.shell.client import Client, ClientError, FrameStream
 from ksql_spark.shell.commands.command import Context
 from ksql_spark.shell.options import Connection
 from ksql_spark.shell.output.console import SPINNER
+from ksql_spark.shell.prompt.live import LiveQuery, key_of_result
 from ksql_spark.shell.prompt.metadata import MetadataCache
 from ksql_spark.shell.prompt.repl import Repl, open_history
 from ksql_spark.shell.prompt.toolbar import toolbar
 from ksql_spark.shell.prompt.watch import ServerWatch
+from ksql_spark.shell.session import QueryView
 from ksql_spark.shell.version import release, version
 
 #: properties with the addresses of services that the server uses or has started
@@ -54,6 +56,8 @@ class Interactive:
             console.line(console.dim("  starting an engine"))
         console.line("  Type help for help, Ctrl-D to exit.")
         console.line()
+        if console.tty:
+            self._session.live = self._live
         self._connection.on_restart = lambda: self._metadata.moved(self._session.client)
         repl = Repl(Context(self._session), self._metadata, toolbar=self._toolbar, history=open_history())
         self._watch = ServerWatch(
@@ -70,6 +74,10 @@ class Interactive:
             self._watch.close()
             self._metadata.close()
         return 0
+
+    def _live(self, stream: FrameStream, view: QueryView) -> None:
+        """Show a push query that goes on."""
+        LiveQuery(self._session, stream, view, key_of_result(self._session, view.text)).run()
 
     def _engine_failed(self) -> str | None:
         """Why our own engine has stopped; None while it runs."""

@@ -19,7 +19,7 @@ from ksql_spark.config import Config
 from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.server.security import passwords
 from ksql_spark.shell import embedded
-from ksql_spark.shell.client import Client, ServerError, Unreachable
+from ksql_spark.shell.client import Client, ClientError, ServerError, Unreachable
 from ksql_spark.shell.commands.command import Context
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.scripts import run_text
@@ -191,6 +191,15 @@ def test_a_terminal_is_told_how_a_query_ended(session: Session, out: io.StringIO
     session.console.tty = True
     run(session, "SELECT * FROM RIDES EMIT CHANGES LIMIT 2;")
     assert out.getvalue().splitlines()[-2:] == ["Limit Reached", "Query terminated"]
+
+
+def test_a_failure_passes_through_context_managers() -> None:
+    @contextmanager
+    def block() -> Iterator[None]:
+        yield
+
+    with pytest.raises(Failure, match="no"), block():
+        raise Failure(ClientError("no"), 1, 1)
 
 
 def test_timing(session: Session, engine: FakeEngine, out: io.StringIO) -> None:

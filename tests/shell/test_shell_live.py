@@ -1,0 +1,211 @@
+"""Live views of push queries: the table that updates in place, and the keys."""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fake_engine import FakeEngine, FakeStream
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from ksql_spark.engine import ResultColumn, Row
+from ksql_spark.shell.commands.command import Context
+from ksql_spark.shell.output.console import Console
+from ksql_spark.shell.output.live import LiveTable, key_of
+from ksql_spark.shell.output.rows import columns_of
+from ksql_spark.shell.prompt.live import LiveQuery, key_of_result
+from ksql_spark.shell.scripts import run_text
+from ksql_spark.shell.session import Failure, Session
+
+SOON_S = 60
+
+
+def table(schema: str, *rows: list[object]) -> LiveTable:
+    columns = columns_of(schema)
+    made = LiveTable(columns, [column.name for column in columns if column.is_key])
+    for number, row in enumerate(rows):
+        made.take([{"columns": row}], now=float(number + 1))
+    return made
+
+
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> Console:
+    monkeypatch.setenv("NO_COLOR", "1")
+    return Console(io.StringIO(), tty=True, columns=40)
+
+
+KEYED = "`K` STRING KEY, `N` INTEGER"
+
+
+def test_a_key_has_one_row(screen: Console) -> None:
+    made = table(KEYED, ["a", 1], ["b", 2], ["a", 3])
+    assert len(made) == 2
+    assert made.text(screen, 20).splitlines()[3:-1] == ["│ a     │     3 │", "│ b     │     2 │"]
+    made.take([{"columns": ["a", None], "tombstone": True}])
+    assert made.text(screen, 20).splitlines()[3:-1] == ["│ b     │     2 │"]
+
+
+def test_rows_without_a_key_are_all_there(screen: Console) -> None:
+    made = table("`K` STRING, `N` INTEGER", ["a", 1], ["a", 1])
+    assert len(made) == 2
+
+
+def test_the_latest_keys_if_the_screen_is_small(screen: Console) -> None:
+    made = table(KEYED, ["a", 1], ["b", 2], ["c", 3], ["a", 9])
+    lines = made.text(screen, 6).splitlines()
+    assert len(lines) == 6
+    assert [line.split()[1] for line in lines[3:-1]] == ["a", "c"], "in the order of their arrival"
+
+
+def test_changed_cells_are_marked_for_a_moment(screen: Console) -> None:
+    screen.colours = True
+    made = table(KEYED, ["a", 1], ["a", 2])
+    changed = made.text(screen, 20, now=2.5).splitlines()[3]
+    assert "\x1b[32m    2\x1b[0m" in changed and "\x1b[32ma" not in changed
+    assert "\x1b[32m" not in made.text(screen, 20, now=4)
+
+
+def test_many_keys_are_bounded(screen: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ksql_spark.shell.output.live.MOST_ROWS", 3)
+    made = table(KEYED, *([str(n), n] for n in range(9)))
+    assert len(made) == 3
+
+
+PLAN = " > [ TRANSIENT SELECT ] | x\n   > [ TABLE {}] | Key: K | y"
+
+
+@pytest.mark.parametrize(
+    ("description", "key"),
+    [
+        ({"executionPlan": PLAN, "fields": [{"name": "K"}]}, ["K"]),
+        ({"executionPlan": PLAN, "fields": [{"name": "N"}]}, []),
+        ({"executionPlan": PLAN.replace("TABLE", "STREAM"), "fields": [{"name": "K"}]}, []),
+        (
+            {
+                "executionPlan": PLAN,
+                "windowType": "TUMBLING",
+                "fields": [{"name": "K"}, {"name": "WINDOWSTART"}],
+            },
+            ["K", "WINDOWSTART"],
+        ),
+        ({}, []),
+    ],
+)
+def test_the_key_of_a_result(description: dict[str, object], key: list[str]) -> None:
+    assert key_of(description) == key
+
+
+def test_a_server_that_does_not_explain(session: Session) -> None:
+    assert key_of_result(session, "SELECT * FROM NOWHERE;") == key_of_result(session, "SELECT 1;") == []
+
+
+COLUMNS = [ResultColumn("K", "STRING", True), ResultColumn("N", "INTEGER")]
+
+
+Press = Callable[[str], None]
+
+
+def watch(session: Session, stream: FakeStream, *steps: Callable[[Press, LiveQuery], object]) -> None:
+    """Run a push query in a live view; each step, in a thread, gets a function that types, and the view."""
+    session.console.tty = True
+    with create_pipe_input() as keys:
+        views: list[LiveQuery] = []
+
+        def live(stream, view) -> None:
+            views.append(LiveQuery(session, stream, view, ["K"], keys, DummyOutput()))
+            type_later.start()
+            views[0].run()
+
+        def type_all() -> None:
+            for step in steps:
+                step(keys.send_text, views[0])
+
+        type_later = threading.Thread(target=type_all)
+        session.live = live
+        run_text("SELECT * FROM RIDES EMIT CHANGES;", Context(session))
+        type_later.join(SOON_S)
+    assert stream.closed.wait(SOON_S)
+
+
+def until(true: Callable[[], object]) -> None:
+    deadline = time.monotonic() + SOON_S
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_the_log_and_the_table(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
+    stream = engine.next_stream = FakeStream("PUSH", COLUMNS, [Row(["a", 1])], ends=False)
+
+    def to_table(press: Press, live: LiveQuery) -> None:
+        until(lambda: "| a " in out.getvalue())
+        stream.rows.put(Row(["b", 2]))
+        until(lambda: "| b " in out.getvalue())
+        press("t")
+        until(lambda: live._is_table)
+        stream.rows.put(Row(["a", 7]))
+        stream.rows.put(Row(["c", 3]))
+        until(lambda: live._view.count == 4)
+
+    watch(session, stream, to_table, lambda press, live: press("q"))
+    # a status line may have been there before
+    lines = [line.rpartition("\x1b[2K")[2].replace(" ", "") for line in out.getvalue().splitlines()]
+    assert [line for line in lines if line.startswith("|")] == [
+        "|K|N|", "|a|1|", "|b|2|", "|K|N|", "|a|7|", "|b|2|", "|c|3|",
+    ]  # fmt: skip
+    assert session.was_interrupted and out.getvalue().splitlines()[-1].startswith("Query terminated")
+
+
+def test_pause(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
+    stream = engine.next_stream = FakeStream("PUSH", COLUMNS, [Row(["a", 1])], ends=False)
+
+    def pause(press: Press, live: LiveQuery) -> None:
+        press("p")
+        until(lambda: live._is_paused)
+        stream.rows.put(Row(["late", 1]))
+        time.sleep(0.3)
+        assert "late" not in out.getvalue()
+        press("p")
+        until(lambda: "late" in out.getvalue())
+        press("\x03")
+
+    watch(session, stream, pause)
+
+
+def test_a_live_query_ends_by_itself(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
+    stream = engine.next_stream = FakeStream("PUSH", COLUMNS, [Row(["a", 1])], ends=False)
+    watch(session, stream, lambda press, live: stream.end("Limit Reached"))
+    assert out.getvalue().splitlines()[-2:] == ["Limit Reached", "Query terminated"]
+    assert not session.was_interrupted
+
+
+def test_limits_and_errors_end_a_live_query(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
+    stream = engine.next_stream = FakeStream("PUSH", COLUMNS, ends=False)
+    session.row_limit = 2
+    watch(session, stream, lambda press, live: [stream.rows.put(Row([str(n), n])) for n in range(5)])
+    assert "| 1 " in out.getvalue() and "| 2 " not in out.getvalue()
+    stream = engine.next_stream = FakeStream("PUSH", COLUMNS, ends=False, error=None)
+
+    def fail(press: Press, live: LiveQuery) -> None:
+        stream.error = RuntimeError("no")
+
+    with pytest.raises(Failure, match="RuntimeError: no"):
+        watch(session, stream, fail)
+
+
+def test_only_tables_on_the_screen_are_live(session: Session, engine: FakeEngine, tmp_path: Path) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    session.live = never
+    session.timeout_ms = 500
+    for setting in ("output JSON", f"output TABULAR;\n\\o {tmp_path / 'o'}"):
+        for line in setting.split(";\n"):
+            run_text(line, Context(session))
+        engine.next_stream = FakeStream("PUSH", COLUMNS, ends=False)
+        run_text("SELECT * FROM RIDES EMIT CHANGES;", Context(session))
