@@ -90,11 +90,14 @@ class LiveQuery:
 
     def run(self) -> None:
         """Show rows until the end. Raises KeyboardInterrupt if the user ends the query."""
-        self._app.run(pre_run=lambda: self._app.create_background_task(self._pump()))
+        self._app.run(pre_run=self._start)
         if self._is_table and self._table is not None:
             self._console.write(self._table.text(self._console, 1_000_000, now=float("inf")))
         if self._is_ended_by_user:
             raise KeyboardInterrupt
+
+    def _start(self) -> None:
+        self._app.create_background_task(self._pump())
 
     def _bindings(self) -> KeyBindings:
         bindings = KeyBindings()
