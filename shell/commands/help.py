@@ -6,9 +6,12 @@ from collections.abc import Sequence
 
 from ksql_spark.shell.commands import pages, shortcuts
 from ksql_spark.shell.commands.command import Command, CommandProblem, Context
-from ksql_spark.shell.output.text import pad
+from ksql_spark.shell.output.text import fold, pad
 from ksql_spark.shell.prompt.completion import SKELETONS
 from ksql_spark.shell.session import Failure
+
+#: the widest usage beside which a description stands
+USAGE_WIDTH = 34
 
 _KEYS = (
     ("Tab", "complete words, names, columns, functions"),
@@ -88,10 +91,18 @@ def _section(context: Context, title: str, entries: Sequence[tuple[str, str]]) -
     console = context.session.console
     console.line()
     console.line(console.bold(title))
-    # a long usage must not push all descriptions to the right
-    columns = min(max(len(name) for name, _ in entries), 40)
+    # a long usage has a line of its own
+    columns = min(max(len(name) for name, _ in entries), USAGE_WIDTH)
+    room = max(20, (console.columns or 1_000_000) - columns - 4)
     for name, text in entries:
-        console.line(f"  {console.cyan(pad(name, columns))}  {text}")
+        first, *more = fold(text, room)
+        if len(name) > columns:
+            console.line(f"  {console.cyan(name)}")
+            console.line(f"  {' ' * columns}  {first}")
+        else:
+            console.line(f"  {console.cyan(pad(name, columns))}  {first}")
+        for line in more:
+            console.line(f"  {' ' * columns}  {line}")
 
 
 COMMAND = Command(

@@ -61,7 +61,7 @@ class Interactive:
         self._connection.on_restart = lambda: self._metadata.moved(self._session.client)
         repl = Repl(Context(self._session), self._metadata, toolbar=self._toolbar, history=open_history())
         self._watch = ServerWatch(
-            lambda: self._metadata.client, lambda text: repl.say(console.dim(text)), self._engine_failed
+            lambda: self._metadata.client, lambda text: self._tell(repl, text), self._engine_failed
         )
         if self._connection.server is not None:
             threading.Thread(target=self._follow, daemon=True).start()
@@ -74,6 +74,11 @@ class Interactive:
             self._watch.close()
             self._metadata.close()
         return 0
+
+    def _tell(self, repl: Repl, text: str) -> None:
+        """Tell a change of the server's state, and ask what it has now."""
+        repl.say(self._session.console.dim(text))
+        self._metadata.refresh()
 
     def _live(self, stream: FrameStream, view: QueryView) -> None:
         """Show a push query that goes on."""

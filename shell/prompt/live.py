@@ -92,7 +92,7 @@ class LiveQuery:
         """Show rows until the end. Raises KeyboardInterrupt if the user ends the query."""
         self._app.run(pre_run=self._start)
         if self._is_table and self._table is not None:
-            self._console.write(self._table.text(self._console, 1_000_000, now=float("inf")))
+            self._console.write(self._table.text(self._console, self._height, now=float("inf")))
         if self._is_ended_by_user:
             raise KeyboardInterrupt
 
@@ -153,8 +153,13 @@ class LiveQuery:
             await run_in_terminal(lambda: self._view.print(rows))
 
     def _draw(self) -> None:
-        height = self._app.output.get_size().rows - 2
-        self._picture = self._table.text(self._console, height).rstrip("\n") if self._table else ""
+        text = self._table.text(self._console, self._height) if self._table is not None else ""
+        self._picture = text.rstrip("\n")
+
+    @property
+    def _height(self) -> int:
+        """The lines of the screen above the bottom line."""
+        return self._app.output.get_size().rows - 2
 
     def _bottom(self) -> ANSI:
         now = time.monotonic()

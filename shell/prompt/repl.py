@@ -30,6 +30,7 @@ from ksql_spark.shell import commands, statements
 from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.commands.command import Context, Leave
 from ksql_spark.shell.prompt.completion import SKELETONS, complete
+from ksql_spark.shell.prompt.files import complete_file
 from ksql_spark.shell.prompt.lexer import KsqlLexer
 from ksql_spark.shell.prompt.metadata import MetadataCache
 from ksql_spark.shell.scripts import is_whole, run_text, skipped
@@ -204,7 +205,9 @@ class _Completer(Completer):
         skeleton = SKELETONS.get(text.strip().lower())
         if skeleton:
             yield Completion(skeleton, start_position=-len(text), display_meta="skeleton")
-        for candidate in complete(text, self._metadata.current, self._commands):
+        files = complete_file(text)
+        found = complete(text, self._metadata.current, self._commands) if files is None else files
+        for candidate in found:
             yield Completion(
                 candidate.text,
                 start_position=-candidate.length,

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from ksql_spark.shell.prompt.completion import Metadata, complete
+from ksql_spark.shell.prompt.files import complete_file
 from ksql_spark.shell.prompt.metadata import MetadataCache
 from ksql_spark.shell.session import Session
 
@@ -103,6 +106,22 @@ def test_offers(text: str, first: list[str]) -> None:
 @pytest.mark.parametrize("text", ["-- sel", "SELECT 'abc", "SELECT * FROM RIDES -- WHE"])
 def test_offers_nothing_in_comments_and_strings(text: str) -> None:
     assert offered(text) == []
+
+
+def test_file_names(tmp_path: Path) -> None:
+    for name in ("one.sql", "Other.sql", ".hidden"):
+        (tmp_path / name).touch()
+    (tmp_path / "folder").mkdir()
+
+    def names(text: str) -> list[str] | None:
+        found = complete_file(text)
+        return None if found is None else [candidate.text for candidate in found]
+
+    assert names(f"RUN SCRIPT '{tmp_path}/") == ["folder/", "one.sql'", "Other.sql'"]
+    assert names(f"spool {tmp_path}/o") == ["one.sql"]
+    assert names(f"\\o {tmp_path}/.h") == [".hidden"]
+    assert names("run script /no/such/") == []
+    assert names("SELECT * FROM ") is names(f"RUN SCRIPT '{tmp_path}/one.sql';") is None
 
 
 def test_commands_with_a_backslash() -> None:
