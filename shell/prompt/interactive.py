@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -56,7 +57,7 @@ class Interactive:
             console.line(console.dim("  starting an engine"))
         console.line("  Type help for help, Ctrl-D to exit.")
         console.line()
-        if console.tty:
+        if console.tty and os.environ.get("TERM") != "dumb":
             self._session.live = self._live
         self._connection.on_restart = lambda: self._metadata.moved(self._session.client)
         repl = Repl(Context(self._session), self._metadata, toolbar=self._toolbar, history=open_history())
