@@ -91,6 +91,17 @@ class Client:
         with self._said():
             return self._connection.run(text, **_arguments(settings))
 
+    def validate(self, text: str, settings: Settings) -> int:
+        """Validate statements with POST /ksql/validate, without an effect; returns their number.
+
+        Raises:
+            ClientError: a statement is invalid, or the server cannot validate.
+        """
+        with self._said():
+            return self._connection.validate(
+                text, properties=settings.properties, variables=settings.variables
+            )
+
     def query(self, text: str, settings: Settings | None = None) -> FrameStream:
         """Start a SELECT; the stream has its frames as dicts (reference §7.5). Raises ClientError."""
         arguments = _arguments(settings)

@@ -99,7 +99,11 @@ def _subcommand(name: str, arguments: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from ksql_spark.shell.options import add_connection_options, add_output_options
+    from ksql_spark.shell.options import (
+        add_connection_options,
+        add_output_options,
+        add_script_options,
+    )
 
     width = max(map(len, SUBCOMMANDS))
     listed = "\n".join(f"  {name.ljust(width)}  {text}" for name, (_, text) in SUBCOMMANDS.items())
@@ -117,6 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("-e", "--execute", metavar="STATEMENTS", help="run these statements and exit")
     what.add_argument("-f", "--file", metavar="FILE", help="run a file's statements and exit")
+    add_script_options(parser)
     add_output_options(parser)
     add_connection_options(parser)
     return parser
@@ -124,6 +129,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _shell(arguments: Sequence[str]) -> int:
     from ksql_spark.shell.client import ClientError
+    from ksql_spark.shell.dry_run import dry_run
     from ksql_spark.shell.options import WRONG_OPTIONS, OptionProblem, connect
     from ksql_spark.shell.output.console import Console
     from ksql_spark.shell.scripts import read_script, run_file, run_script
@@ -139,6 +145,13 @@ def _shell(arguments: Sequence[str]) -> int:
         )
     try:
         text = read_script(options.file) if options.file is not None else options.execute
+        name = options.file or ("-e" if text is not None else "<stdin>")
+        if options.dry_run:
+            if text is None and sys.stdin.isatty():
+                raise OptionProblem("--dry-run needs statements: -e, -f or a pipe.")
+            checked = sys.stdin.read() if text is None else text
+            with connect(options.url, options, Console()) as connection:
+                return connection.run(lambda context: dry_run([(name, checked)], context))
         with connect(options.url, options, Console()) as connection:
             if options.file is not None:
                 return connection.run(lambda context: run_file(options.file, text, context))

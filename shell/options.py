@@ -57,6 +57,16 @@ def add_connection_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_script_options(parser: argparse.ArgumentParser) -> None:
+    """Options for how scripts run."""
+    group = parser.add_argument_group("scripts")
+    group.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="only let the server check all statements, in order and without an effect",
+    )
+
+
 def add_output_options(parser: argparse.ArgumentParser) -> None:
     """Options for variables, limits and the format of results."""
     group = parser.add_argument_group("results")
@@ -73,6 +83,7 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "-d",
         "--define",
+        "--var",
         metavar="NAME=VALUE",
         action="append",
         default=[],
@@ -282,6 +293,7 @@ __all__ = [
     "OptionProblem",
     "add_connection_options",
     "add_output_options",
+    "add_script_options",
     "connect",
     "definition",
 ]

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 
 from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.commands.command import Context
+from ksql_spark.shell.dry_run import dry_run
 from ksql_spark.shell.options import (
     WRONG_OPTIONS,
     OptionProblem,
     add_connection_options,
     add_output_options,
+    add_script_options,
     connect,
 )
 from ksql_spark.shell.output.console import Console
@@ -31,6 +33,9 @@ def main(argv: Sequence[str]) -> int:
         scripts = [(name, read_script(name)) for name in options.files]
 
         def run_all(context: Context) -> None:
+            if options.dry_run:
+                dry_run(scripts, context)
+                return
             for name, text in scripts:
                 run_file(name, text, context)
 
@@ -55,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="URL",
         help="the server (default: http://127.0.0.1:8088, or one started for this run)",
     )
+    add_script_options(parser)
     add_output_options(parser)
     add_connection_options(parser)
     return parser

@@ -224,6 +224,22 @@ class Connection:
             self._settings.note(text)
         return entities
 
+    def validate(
+        self,
+        text: str,
+        *,
+        properties: Mapping[str, Any] | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> int:
+        """Validate statements that are not queries, as run() does, without an effect; returns their number.
+
+        Raises:
+            DatabaseError: a statement is rejected, the server cannot validate, or no server responds.
+        """
+        given, variables = self._settings.with_(properties, variables)
+        body = protocol.statement_body(text, None, given, self._sequence, variables)
+        return int(self._whole("/ksql/validate", json=body).json(dict)["statements"])
+
     def info(self) -> dict[str, Any]:
         """``version``, ``kafkaClusterId``, ``ksqlServiceId`` and ``serverStatus`` of the server.
 

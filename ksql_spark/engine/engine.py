@@ -117,6 +117,17 @@ class Engine:
         """
         return self._parts.statements.execute(request)
 
+    def validate(self, request: Request) -> int:
+        """Validate statements (not queries) in order, as execute() does, without an effect.
+
+        Returns:
+            how many statements there are.
+
+        Raises:
+            KsqlError: for the first that is invalid, with ``statement``.
+        """
+        return self._parts.statements.validate(request)
+
     def query(self, request: Request) -> QueryStream:
         """Start a SELECT or PRINT.
 

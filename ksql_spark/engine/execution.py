@@ -84,6 +84,22 @@ class StatementExecutor:
         with registry.with_functions(self._services.catalog.functions):
             return self._execute(filled_in(request))
 
+    def validate(self, request: Request) -> int:
+        """Validate statements as execute() does, without an effect; returns their number.
+
+        Raises:
+            KsqlError: for the first that is invalid, with ``statement``.
+        """
+        services = self._services
+        request = filled_in(request)
+        with registry.with_functions(services.catalog.functions):
+            wait_for_command(request, services)
+            self._catch_up()
+            with services.lock:
+                context = context_of(request, services)
+            with planning(request, services):
+                return len(self._checked(parsed(request, context), context, []))
+
     def terminate_cluster(self, topics: Sequence[str]) -> list[CommandStatusEntity]:
         """End all queries, and delete the command log and the matching sink topics; see Engine.
 

@@ -256,6 +256,13 @@ class DrainStatus(Body):
 
 
 @dataclass(frozen=True)
+class Validated(Body):
+    """Of POST /ksql/validate: how many statements there are, all of them valid."""
+
+    statements: int
+
+
+@dataclass(frozen=True)
 class Noted(Body):
     """Of POST /heartbeat and /lag."""
 

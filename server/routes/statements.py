@@ -6,10 +6,11 @@ import json
 from typing import TYPE_CHECKING
 
 from fastapi import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from ksql_spark.config import warning
 from ksql_spark.entities import Entity
+from ksql_spark.entities.servers import Validated
 from ksql_spark.entities.wire import to_json
 from ksql_spark.security.authorization import Role
 from ksql_spark.server.endpoints import Router, Rules
@@ -57,3 +58,19 @@ async def run_statements(http: Request) -> Response:
         headers={} if token is None else {TOKEN_HEADER: token},
         media_type="application/json",
     )
+
+
+@router.endpoint(
+    "POST",
+    "/ksql/validate",
+    Rules(Role.READER, takes_patterns=True, runs_sql=True),
+    openapi_extra=described(StatementsBody, answers={"application/json": Validated}),
+)
+async def validate_statements(http: Request) -> Response:
+    """Validate all statements except queries and PRINT in order, as /ksql does, without an effect."""
+    host: Host = http.app.state.host
+    principal = principal_of(http)
+    request = (await read_body(StatementsBody, http)).request(principal.rights)
+    with host.handling_statements():
+        count = await host.call_while_connected(http, request, lambda engine: engine.validate(request))
+    return JSONResponse(to_json(Validated(statements=count)))

@@ -237,6 +237,7 @@ class FakeEngine:
     def __init__(self, config: object = None) -> None:
         self.state = "RUNNING"
         self.requests: list[Request] = []
+        self.validated: list[str] = []
         self.streams: list[FakeStream] = []
         self.next_stream: FakeStream | None = None
         self.sources: dict[str, str] = {"RIDES": "STREAM", "ZONES": "TABLE"}
@@ -267,6 +268,11 @@ class FakeEngine:
                 error.entities = entities
                 raise
         return entities
+
+    def validate(self, request: Request) -> int:
+        """As execute, without its answers."""
+        self.validated.append(request.text)
+        return len([self._one(part.strip()) for part in request.text.split(";") if part.strip()])
 
     def _one(self, text: str) -> list[Entity]:
         if "BOOM" in text:

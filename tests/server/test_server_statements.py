@@ -88,6 +88,14 @@ def test_statement_error_has_the_statement_and_what_already_ran(client: AppClien
     assert [entity["@type"] for entity in error["entities"]] == ["streams"]
 
 
+def test_validates_without_running(client: AppClient, engine: FakeEngine) -> None:
+    response = client.post("/ksql/validate", json={"ksql": "SHOW STREAMS; SHOW TOPICS;"})
+    assert (response.status_code, response.json()) == (200, {"statements": 2})
+    response = client.post("/ksql/validate", json={"ksql": "SHOW STREAMS; DESCRIBE NOWHERE;"})
+    assert (response.status_code, response.json()["statementText"]) == (400, "DESCRIBE NOWHERE;")
+    assert not engine.requests
+
+
 def test_query_belongs_elsewhere(client: AppClient) -> None:
     response = client.post("/ksql", json={"ksql": "SELECT * FROM RIDES;"})
     assert (response.status_code, response.json()["error_code"]) == (400, 40002)
