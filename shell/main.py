@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ksql_spark.shell.version import version
 
 if TYPE_CHECKING:
+    from ksql_spark.shell.commands.command import Context
     from ksql_spark.shell.options import Connection
 
 #: name -> module with ``main(argv) -> int``, and a description
@@ -145,22 +146,25 @@ def _shell(arguments: Sequence[str]) -> int:
         )
     try:
         text = read_script(options.file) if options.file is not None else options.execute
+        is_script = text is not None or not sys.stdin.isatty()
+        if (options.dry_run or options.wait) and not is_script:
+            raise OptionProblem("--dry-run and --wait are for scripts: -e, -f or a pipe.")
         name = options.file or ("-e" if text is not None else "<stdin>")
-        if options.dry_run:
-            if text is None and sys.stdin.isatty():
-                raise OptionProblem("--dry-run needs statements: -e, -f or a pipe.")
-            checked = sys.stdin.read() if text is None else text
-            with connect(options.url, options, Console()) as connection:
-                return connection.run(lambda context: dry_run([(name, checked)], context))
-        with connect(options.url, options, Console()) as connection:
-            if options.file is not None:
-                return connection.run(lambda context: run_file(options.file, text, context))
-            if text is not None:
-                return connection.run(lambda context: run_script(io.StringIO(text), "-e", context))
-            if not sys.stdin.isatty():
+
+        def script(context: Context) -> None:
+            if options.dry_run:
+                dry_run([(name, sys.stdin.read() if text is None else text)], context)
+            elif options.file is not None:
+                run_file(name, text, context)
+            elif text is not None:
+                run_script(io.StringIO(text), name, context)
+            else:
                 # readline, because iteration reads ahead: a statement must run as soon as it arrives
-                lines = iter(sys.stdin.readline, "")
-                return connection.run(lambda context: run_script(lines, "<stdin>", context))
+                run_script(iter(sys.stdin.readline, ""), name, context)
+
+        with connect(options.url, options, Console()) as connection:
+            if is_script:
+                return connection.run(script, wait=options.wait)
             return _interactive(connection)
     except (OptionProblem, ClientError) as problem:
         print(f"ksql-spark: {problem}", file=sys.stderr)

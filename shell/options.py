@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ksql_spark.shell import embedded
+from ksql_spark.shell import embedded, waiting
 from ksql_spark.shell.client import Client, ClientError, until_ready
 from ksql_spark.shell.commands.command import Context, Leave
 from ksql_spark.shell.output.console import Console, Form
@@ -60,10 +60,16 @@ def add_connection_options(parser: argparse.ArgumentParser) -> None:
 def add_script_options(parser: argparse.ArgumentParser) -> None:
     """Options for how scripts run."""
     group = parser.add_argument_group("scripts")
-    group.add_argument(
+    only_one = group.add_mutually_exclusive_group()
+    only_one.add_argument(
         "--dry-run",
         action="store_true",
         help="only let the server check all statements, in order and without an effect",
+    )
+    only_one.add_argument(
+        "--wait",
+        action="store_true",
+        help="after the last statement, wait until the server's queries have read all records that are there",
     )
 
 
@@ -179,8 +185,10 @@ class Connection:
         #: called after the engine was started again, perhaps at another address
         self.on_restart: Callable[[], None] = lambda: None
 
-    def run(self, script: Callable[[Context], None]) -> int:
+    def run(self, script: Callable[[Context], None], *, wait: bool = False) -> int:
         """Run a script once the server accepts statements; return the exit code. Errors go to standard error.
+
+        With ``wait``, queries then process what is there.
 
         Raises:
             KeyboardInterrupt: Ctrl-C, which ends the script even during a query.
@@ -189,6 +197,8 @@ class Connection:
         try:
             self.wait_until_ready()
             script(Context(self.session))
+            if wait:
+                waiting.wait_for_queries(self.session.client, self.session.console)
         except Leave:
             return 0
         except ClientError as error:

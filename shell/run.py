@@ -40,7 +40,7 @@ def main(argv: Sequence[str]) -> int:
                 run_file(name, text, context)
 
         with connect(options.server, options, Console()) as connection:
-            return connection.run(run_all)
+            return connection.run(run_all, wait=options.wait)
     except (OptionProblem, ClientError) as problem:
         print(f"ksql-spark run: {problem}", file=sys.stderr)
         return WRONG_OPTIONS
