@@ -59,7 +59,7 @@ class Replay:
         admin: of the cluster.
         session: any session.
         log: the processing log, which has a topic.
-        functions: the server's user functions by name.
+        functions: returns the server's user functions by name.
         setting: effective value of a property for the query, by name.
         writer_id: the transactional id of replays of this query.
     """

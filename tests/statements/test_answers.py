@@ -18,6 +18,7 @@ from ksql_spark.engine.cluster import Cluster
 from ksql_spark.engine.health import Health
 from ksql_spark.engine.request import Request
 from ksql_spark.entities import Body, Entity
+from ksql_spark.entities.commands import ErrorsReplayed
 from ksql_spark.entities.servers import ClusterStatusResponse, StreamsMetadataList
 from ksql_spark.entities.wire import ENTITIES, schemas, to_json
 from ksql_spark.errors import KsqlError
@@ -187,6 +188,19 @@ def bodies(world: World) -> Iterator[str]:
     yield body_text(cluster.serve())
     del world.queries.is_here  # type: ignore[method-assign]
     world.services.placement = None
+    yield "> REPLAY ERRORS OF CSAS_A_2;"  # as it needs Spark, without the work
+    text = "REPLAY ERRORS OF CSAS_A_2"
+    numbers: dict[str, Any] = {
+        "replayed": 3,
+        "failed_again": 1,
+        "gone": 2,
+        "gone_records": ("s-0: 5-6",),
+        "unknown": 0,
+    }
+    answer = ErrorsReplayed(
+        statement_text=text, query_id="CSAS_A_2", message="Replayed 3 records.", **numbers
+    )
+    yield statement_text(answer)
     yield "> the end"
     yield body_text(world.statements.rebuild_state("CSAS_A_2"))
     yield from map(body_text, world.statements.terminate_cluster([]))
