@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 import uuid
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.kafka
 
 #: waiting for the next records, seconds; it only matters where a test fails
 TIMEOUT_S = 60.0
+WRITE = TransactionalWriter.write
 EARLIEST = {"auto.offset.reset": "earliest"}
 
 
@@ -173,9 +175,13 @@ def test_records_that_are_gone_are_named(
     assert answer.gone_records == (f"{topic}-0: 0-2",)
 
 
-def test_a_replay_that_was_killed_is_invisible(
-    server: Server, broker: EmbeddedBroker, topic_names: Callable[[str], str], kafka_admin: KafkaAdmin
+def test_a_replay_that_ends_in_the_middle(
+    server: Server,
+    broker: EmbeddedBroker,
+    topic_names: Callable[[str], str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """What was not committed is invisible, and the next replay does the rest, and only that."""
     topic = topic_names("killed")
     server.run(
         f"CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = '{topic}', VALUE_FORMAT = 'JSON', PARTITIONS = 1);"
@@ -199,7 +205,19 @@ def test_a_replay_that_was_killed_is_invisible(
     killed._producer.produce(sink, b'{"A":0,"N":1}')
     killed._producer.produce(log, json.dumps(mark).encode())
     killed._producer.flush()
-    assert server.replay(f"REPLAY ERRORS OF {query};") == (3, 0, 0)
+    written = itertools.count(1)
+
+    def write(writer: TransactionalWriter, records: list[Written]) -> None:
+        if next(written) == 2:
+            raise KsqlError("BROKER_UNREACHABLE", servers="nowhere", reason="it is gone")
+        WRITE(writer, records)
+
+    with monkeypatch.context() as broken:
+        broken.setattr("ksql_spark.runtime.replay._RECORDS", 1)
+        broken.setattr(TransactionalWriter, "write", write)
+        with pytest.raises(KsqlError, match="it is gone"):
+            server.replay(f"REPLAY ERRORS OF {query};")
+    assert server.replay(f"REPLAY ERRORS OF {query};") == (2, 0, 0)
     assert numbers(results(server, broker, 3)) == [(0, 1)] * 3
     with pytest.raises(KsqlError):
         killed.write([Written(sink, None, b"{}")])
