@@ -46,7 +46,10 @@ final class LogEntry {
         return of(logger, level, type, body, null);
     }
 
-    /** An entry; {@code input}: the record that the failed row comes from, null where it is not known. */
+    /**
+     * An entry; {@code input}: the record that the failed row comes from, null where it is not
+     * known.
+     */
     static String of(String logger, String level, Type type, Body body, Input input) {
         StringWriter out = new StringWriter();
         try (JsonGenerator json = JSON.createGenerator(out)) {
