@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from ksql_spark.config import Config
+from ksql_spark.engine.bootstrap.lifecycle import Lifecycle
+from ksql_spark.engine.bootstrap.processing_log import create_log_stream
 from ksql_spark.engine.query_service import QueryService
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
@@ -139,3 +143,16 @@ def test_the_answer_names_what_is_gone(logged: World, monkeypatch: pytest.Monkey
         "7 errors do not name their record, and were left alone."
     )
     assert (answer["@type"], answer["goneRecords"]) == ("errors_replayed", ["s-0: 1-2, 4", "s-1: 9"])
+
+
+def test_a_stream_of_an_earlier_release_gets_the_columns_that_were_added(world: World) -> None:
+    world.admin.create_topic("default_ksql_processing_log")
+    config = Config({"ksql.logging.processing.stream.auto.create": True})
+    added = LOG.index(",\n  input STRUCT"), LOG.index(") WITH")
+    old = (LOG[: added[0]] + LOG[added[1] :]).replace("'log'", "'default_ksql_processing_log'")
+    world.run(old)
+    for _ in range(2):
+        create_log_stream(config, world.services, world.statements, Lifecycle(threading.RLock()))
+        columns = [c.name for c in world.services.metastore.require("KSQL_PROCESSING_LOG").schema.columns]
+        assert columns == ["LOGGER", "LEVEL", "TIME", "MESSAGE", "INPUT", "REPLAY"]
+    assert len(world.log.records) == 4
