@@ -120,7 +120,8 @@ class TransactionalWriter:
         """Abort a transaction that is still open; may be called more than once."""
         with contextlib.suppress(KafkaException):
             self._producer.abort_transaction(REQUEST_TIMEOUT_S)
-        self._producer.close()
+        with contextlib.suppress(KafkaException):  # another writer with its id has taken over
+            self._producer.close()
 
     def _failure(self, error: BaseException | KafkaError, topic: str = "") -> KsqlError:
         return self._connection.failure(error, "write records in a transaction", topic)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from ksql_spark.config import Config
@@ -21,6 +24,7 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.kafka.transactions import TransactionalWriter, Written
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
+from tests.integration.server_process import ServerProcess
 
 pytestmark = pytest.mark.kafka
 
@@ -240,3 +244,61 @@ def test_records_at_offsets(
     assert found == [(0, 1500, b"1500"), (1, 0, b"0"), (1, 7, b"7"), (1, 2499, b"2499")]
     with pytest.raises(KsqlError, match="nothing_there"):
         list(read_at(broker.bootstrap_servers, "nothing_there", {0: [1]}))
+
+
+@pytest.mark.long
+def test_a_server_that_is_killed_during_a_replay(
+    broker: EmbeddedBroker, topic_names: Callable[[str], str], kafka_admin: KafkaAdmin, tmp_path: Path
+) -> None:
+    name, topic, query = f"replay_{uuid.uuid4().hex[:8]}", topic_names("kill"), "CSAS_COPY_2"
+    properties = tmp_path / "server.properties"
+    properties.write_text(
+        f"bootstrap.servers={broker.bootstrap_servers}\nksql.service.id={name}\n"
+        f"ksql.output.topic.name.prefix={name}\nksql.spark.warm.up.enabled=false\n"
+        "ksql.logging.processing.topic.auto.create=true\nksql.logging.processing.stream.auto.create=true\n"
+    )
+    arguments = tmp_path / "data", "--properties", str(properties)
+    counted = f"SELECT COUNT(*) FROM ERRORS OF {query} WHERE {{}};"
+    producer = RecordProducer(broker.bootstrap_servers)
+    try:
+        with ServerProcess(*arguments) as server:
+            server.ready().execute(
+                f"CREATE STREAM s (a INT) WITH (KAFKA_TOPIC='{topic}', VALUE_FORMAT='JSON', PARTITIONS=1);"
+                "CREATE STREAM copy AS SELECT a, 1 AS n FROM s WHERE 10 / (a - a) > 0 EMIT CHANGES;",
+            )
+            for start in range(0, 2400, 600):  # a logger writes 1,000 entries a second
+                for i in range(start, start + 600):
+                    producer.send_async(topic, None, b'{"A": %d}' % i)
+                producer.flush()
+                deadline = time.monotonic() + TIMEOUT_S
+                while server.rows(counted.format("attempt = 0")) != [[start + 600]]:
+                    assert time.monotonic() < deadline
+                    time.sleep(1)
+            server.execute(
+                "CREATE OR REPLACE STREAM copy AS SELECT a, 1 AS n FROM s WHERE 10 + a > 0 EMIT CHANGES;"
+            )
+
+            def replay() -> None:
+                with contextlib.suppress(httpx.HTTPError):
+                    server.execute(f"REPLAY ERRORS OF {query};")
+
+            thread = threading.Thread(target=replay)
+            sink = f"{name}COPY"
+            thread.start()
+            with TopicReader(broker.bootstrap_servers, sink) as reader:
+                assert reader.poll_batch(TIMEOUT_S)
+                server.crash()
+            thread.join()
+        with ServerProcess(*arguments) as server:
+            server.ready()
+            (left,) = server.rows(counted.format("NOT replayed"))
+            (answer,) = server.execute(f"REPLAY ERRORS OF {query};")
+            assert [answer["replayed"]] == left
+            (answer,) = server.execute(f"REPLAY ERRORS OF {query};")
+            assert answer["replayed"] == 0
+        with TopicReader(broker.bootstrap_servers, sink) as reader:
+            found = [json.loads(r.value or b"")["A"] for batch in reader.read_to_end() for r in batch]
+        assert sorted(found) == list(range(2400))
+    finally:
+        producer.close()
+        kafka_admin.delete_topics(t for t in kafka_admin.topics() if name in t)
