@@ -193,7 +193,7 @@ def _offers(
             yield from ((name, "source") for name in metadata.tables)
             yield ("IF EXISTS", "keyword")
         case ["DROP", "STREAM" | "TABLE", *_]:
-            yield ("DELETE TOPIC", "keyword")
+            yield from ((name, "keyword") for name in ("DELETE TOPIC", "CASCADE"))
         case ["DROP", "FUNCTION"]:
             yield from ((name, "function") for name in metadata.functions)
         case ["DROP", "TYPE"]:

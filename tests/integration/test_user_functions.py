@@ -220,10 +220,10 @@ def test_a_table_function_that_fails_gives_no_rows_and_the_others_go_on(server: 
     found = server.rows("SELECT id, h, i FROM halved EMIT CHANGES LIMIT 6;")
     assert found == [[1, 1, 1], [1, 1, 1], [2, None, 2], [2, None, 2], [3, 2, 3], [3, 2, 3]]
     (row,) = server.rows(
-        "SELECT message->recordProcessingError->cause[1] AS cause FROM ksql_processing_log"
-        " WHERE logger LIKE '%CSAS_HALVED%' EMIT CHANGES LIMIT 1;"
+        "SELECT message->recordProcessingError->cause[1] AS cause, input->`offset` AS off"
+        " FROM ksql_processing_log WHERE logger LIKE '%CSAS_HALVED%' EMIT CHANGES LIMIT 1;"
     )
-    assert row[0].startswith("ValueError: 3 is odd")
+    assert row[0].startswith("ValueError: 3 is odd") and row[1] is not None
 
 
 def test_conditions_that_fail_do_not_hold(server: Server, names: str) -> None:
