@@ -9,9 +9,14 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 #: the order of a query's clauses
 CLAUSES = (
-    "FROM", "WINDOW", "WHERE", "GROUP", "PARTITION", "HAVING", "UNION", "ORDER", "EMIT", "LIMIT", "OFFSET",
+    "FROM", "WINDOW", "WHERE", "GROUP", "PARTITION", "HAVING", "QUALIFY", "UNION", "ORDER", "EMIT",
+    "LIMIT", "OFFSET",
 )  # fmt: skip
-_ORDER = ", ".join(f"{c} BY" if c in ("GROUP", "PARTITION", "ORDER") else c for c in CLAUSES if c != "UNION")
+_ORDER = ", ".join(
+    f"{clause} BY" if clause in ("GROUP", "PARTITION", "ORDER") else clause
+    for clause in CLAUSES
+    if clause != "UNION"
+)
 _CHARACTERS = {
     "&": "AND joins conditions",
     "!": "NOT negates a condition",
@@ -135,8 +140,6 @@ def _word(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple
         return f"Unexpected '{token.text}'. {_WORDS[token.text]}", index
     if _is_word(before, "IS") and "DISTINCT" in expected:
         return "IS compares with NULL or DISTINCT FROM; use = for other values", index
-    if _is_word(before, "OVER") and token.token_type == TokenType.L_PAREN:
-        return "OVER is not supported: aggregate in a WINDOW with GROUP BY", index - 1
     if _is_word(token, "EXISTS") and opens and "an expression" in expected:
         return "A sub-query is only allowed in FROM", index
     if _is_word(token, "NOT") and "HEADERS" in expected:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
@@ -382,7 +383,55 @@ class ExpressionParser(Cursor):
             distinct = self.word("DISTINCT")
             arguments = self.listed(self._argument)
         self.expect_symbol(TokenType.R_PAREN, ")")
-        return self.build(nodes.FunctionCall, start, this=name, arguments=arguments, distinct=distinct)
+        call = self.build(nodes.FunctionCall, start, this=name, arguments=arguments, distinct=distinct)
+        if self.is_word("OVER") and self.is_symbol(TokenType.L_PAREN, 1):
+            return self.nested(lambda: self._over(call, start))
+        return call
+
+    def _over(self, call: nodes.FunctionCall, start: int) -> nodes.WindowFunction:
+        """``OVER (…)`` after a call."""
+        self._advance(2)
+        args: dict[str, Any] = {}
+        if self.word("PARTITION", "BY"):
+            args["partition_by"] = self.listed(self.value)
+        if self.word("ORDER", "BY"):
+            args["order_by"] = self.listed(self.order_item)
+        if self.word("ROWS"):
+            args["frame"] = self._frame()
+        self.expect_symbol(TokenType.R_PAREN, ")")
+        return self.build(nodes.WindowFunction, start, this=call, **args)
+
+    def _frame(self) -> nodes.Frame:
+        """What follows ROWS."""
+        start = self._index - 1
+        if not self.word("BETWEEN"):
+            return nodes.Frame(self._frame_bound(), 0, self.span(start))
+        first = self._frame_bound()
+        self.expect_word("AND")
+        place = self._index
+        last = self._frame_bound()
+        if last is None:
+            self.fail("A frame ends with CURRENT ROW or n PRECEDING", place)
+        return nodes.Frame(first, last, self.span(start))
+
+    def _frame_bound(self) -> int | None:
+        """``UNBOUNDED PRECEDING``, ``n PRECEDING`` or ``CURRENT ROW``."""
+        if self.word("CURRENT"):
+            self.expect_word("ROW")
+            return 0
+        rows = None if self.word("UNBOUNDED") else self.whole_number(2**31 - 1)
+        if self.is_word("FOLLOWING"):
+            self.fail("Rows that follow are not there yet: a frame ends with the current row at the latest")
+        self.expect_word("PRECEDING")
+        return rows
+
+    def order_item(self) -> nodes.OrderItem:
+        """``expression [ASC | DESC] [NULLS FIRST | LAST]``."""
+        start = self._index
+        value = self.any_expression()
+        descending = self.one_of("ASC", "DESC") == "DESC"
+        nulls = self.expect_one_of("FIRST", "LAST") if self.word("NULLS") else None
+        return self.build(nodes.OrderItem, start, this=value, descending=descending, nulls=nulls)
 
     def _argument(self) -> exp.Expr:
         if self._is_lambda():

@@ -120,6 +120,17 @@ def window_text(window: nodes.Window) -> str:
     return f"{window.kind} ({', '.join(parts)})"
 
 
+def frame_text(frame: nodes.Frame) -> str:
+    """``ROWS …``."""
+
+    def bound(rows: int | None) -> str:
+        return "CURRENT ROW" if rows == 0 else f"{'UNBOUNDED' if rows is None else rows} PRECEDING"
+
+    if frame.last == 0:
+        return f"ROWS {bound(frame.first)}"
+    return f"ROWS BETWEEN {bound(frame.first)} AND {bound(frame.last)}"
+
+
 def within_text(within: nodes.Within) -> str:
     """``WITHIN …``."""
     if within.before == within.after:
@@ -226,6 +237,13 @@ def _call(self: KsqlGenerator, node: nodes.FunctionCall) -> str:
     return f"{self.sql(node.this)}({distinct}{self.joined(node.arguments)})"
 
 
+def _over(self: KsqlGenerator, node: nodes.WindowFunction) -> str:
+    parts = [f"PARTITION BY {self.joined(node.partition_by)}"] if node.partition_by else []
+    parts += [f"ORDER BY {self.joined(node.order_by)}"] if node.order_by else []
+    parts += [frame_text(node.frame)] if node.frame is not None else []
+    return f"{self.sql(node.this)} OVER ({' '.join(parts)})"
+
+
 def _subscript(self: KsqlGenerator, node: nodes.Subscript) -> str:
     return f"{self.tight(node.this, _PRIMARY)}[{self.tight(node.index_expression, _VALUE)}]"
 
@@ -274,8 +292,13 @@ def _tail(self: KsqlGenerator, node: nodes.QueryNode) -> str:
 
 
 def _select(self: KsqlGenerator, node: nodes.Select) -> str:
-    parts = [f"{_with(self, node)}SELECT {'DISTINCT ' if node.distinct else ''}{self.joined(node.items)}"]
+    distinct = "DISTINCT " if node.distinct else ""
+    if node.distinct_on:
+        distinct = f"DISTINCT ON ({self.joined(node.distinct_on)}) "
+    parts = [f"{_with(self, node)}SELECT {distinct}{self.joined(node.items)}"]
     parts.append(f"FROM {self.sql(node.relation)}")
+    if node.within is not None:
+        parts.append(f"WITHIN {time_text(node.within)}")
     if node.window:
         parts.append(f"WINDOW {window_text(node.window)}")
     if node.where is not None:
@@ -286,6 +309,8 @@ def _select(self: KsqlGenerator, node: nodes.Select) -> str:
         parts.append(f"PARTITION BY {self.joined(node.partition_by)}")
     if node.having is not None:
         parts.append(f"HAVING {self.sql(node.having)}")
+    if node.qualify is not None:
+        parts.append(f"QUALIFY {self.sql(node.qualify)}")
     return " ".join(parts) + _tail(self, node)
 
 
@@ -340,6 +365,7 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     nodes.StructConstructor: lambda self, node: f"STRUCT({self.joined(node.fields)})",
     nodes.StructField: lambda self, node: f"{self.sql(node.this)} := {self.sql(node.value)}",
     nodes.Subscript: _subscript,
+    nodes.WindowFunction: _over,
 }
 
 QUERIES: dict[type[exp.Expr], Callable[[Any, Any], str]] = {

@@ -66,7 +66,7 @@ class Node(exp.Expression):
         super().__init_subclass__(**kwargs)
 
 
-def position(node: exp.Expr | TypeNode | TypeField | TimeSpan | Window | Within) -> Position | None:
+def position(node: exp.Expr | TypeNode | TypeField | TimeSpan | Window | Within | Frame) -> Position | None:
     """The position of ``node`` in its statement's text (`Statement.source_text`), or None if it was
     not parsed. `Statement.absolute` converts it to a position in the whole text."""
     if isinstance(node, exp.Expr):
@@ -169,6 +169,15 @@ class Within:
     position: Position | None = field(default=None, compare=False)
 
 
+@dataclass(frozen=True)
+class Frame:
+    """``ROWS BETWEEN n PRECEDING AND m PRECEDING``: None is UNBOUNDED, 0 the CURRENT ROW."""
+
+    first: int | None
+    last: int = 0
+    position: Position | None = field(default=None, compare=False)
+
+
 # ------------------------------------------------------------------------------- expressions
 # sqlglot's: Identifier, Column, Literal (string), Boolean, Null, Star, Paren, Neg, Add, Sub, Mul,
 # Div, Mod, DPipe, EQ, NEQ, LT, LTE, GT, GTE, NullSafeNEQ (IS DISTINCT FROM), NullSafeEQ (IS NOT
@@ -233,6 +242,15 @@ class FunctionCall(Node, exp.Condition):
     def name(self) -> str:
         """The function's name in upper case."""
         return str(self.args["this"].this).upper()
+
+
+class WindowFunction(Node, exp.Condition):
+    """``call OVER ([PARTITION BY e, …] [ORDER BY e, …] [ROWS …])`` (beyond ksqlDB)."""
+
+    this = Arg[FunctionCall](required=True)
+    partition_by = Arg[list[exp.Expr]](default=list)
+    order_by = Arg["list[OrderItem]"](default=list)
+    frame = Arg[Frame | None]()
 
 
 class Dereference(Node, exp.Condition):
@@ -425,16 +443,22 @@ class QueryNode(Node):
 
 
 class Select(QueryNode):
-    """One SELECT (reference §2.5); absent clauses are None or empty."""
+    """One SELECT (reference §2.5); absent clauses are None or empty.
+
+    ``distinct_on``: the list of DISTINCT ON; ``within``: the WITHIN after FROM (both beyond ksqlDB).
+    """
 
     distinct = Arg[bool](default=False)
+    distinct_on = Arg[list[exp.Expr]](default=list)
     items = Arg["list[SelectItem | AllColumns | AllFields]"](required=True)
     relation = Arg[Relation](required=True)
+    within = Arg[TimeSpan | None]()
     window = Arg[Window | None]()
     where = Arg[exp.Expr | None]()
     group_by = Arg[list[exp.Expr]](default=list)
     partition_by = Arg[list[exp.Expr]](default=list)
     having = Arg[exp.Expr | None]()
+    qualify = Arg[exp.Expr | None]()
 
 
 class Union(QueryNode):

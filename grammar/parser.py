@@ -89,10 +89,16 @@ class KsqlParser(ExpressionParser):
         self.expect_word("SELECT")
         args: dict[str, Any] = {}
         if self.word("DISTINCT"):
-            args["distinct"] = True
+            if self.is_word("ON"):
+                self.skip(1)
+                args["distinct_on"] = self.bracketed(lambda: self.listed(self.value))
+            else:
+                args["distinct"] = True
         args["items"] = self.listed(self._select_item)
         self.expect_word("FROM")
         args["relation"] = self._relation()
+        if self.word("WITHIN"):
+            args["within"] = self.time_span()
         if self.word("WINDOW"):
             args["window"] = self._window()
         if self.word("WHERE"):
@@ -105,12 +111,14 @@ class KsqlParser(ExpressionParser):
             args["partition_by"] = self._values_by()
         if self.word("HAVING"):
             args["having"] = self.any_expression()
+        if self.word("QUALIFY"):
+            args["qualify"] = self.any_expression()
         return self.build(nodes.Select, start, **args)
 
     def _tail(self, node: nodes.QueryNode) -> None:
         if self.word("ORDER"):
             self.expect_word("BY")
-            node.set("order_by", self.listed(self._order_item))
+            node.set("order_by", self.listed(self.order_item))
         if self.word("EMIT"):
             node.set("emit", self.expect_one_of("CHANGES", "FINAL"))
         most = MAX_ROWS
@@ -119,13 +127,6 @@ class KsqlParser(ExpressionParser):
             most -= node.args["limit"]
         if self.word("OFFSET"):
             node.set("offset", self.whole_number(most))
-
-    def _order_item(self) -> nodes.OrderItem:
-        start = self._index
-        value = self.any_expression()
-        descending = self.one_of("ASC", "DESC") == "DESC"
-        nulls = self.expect_one_of("FIRST", "LAST") if self.word("NULLS") else None
-        return self.build(nodes.OrderItem, start, this=value, descending=descending, nulls=nulls)
 
     def _select_item(self) -> nodes.SelectItem | nodes.AllColumns | nodes.AllFields:
         start = self._index
@@ -217,7 +218,13 @@ class KsqlParser(ExpressionParser):
             or (self.is_word("UNION") and self.is_word("ALL", "SELECT", "DISTINCT", ahead=1))
             or (self.is_word("UNION") and self.is_symbol(TokenType.L_PAREN, 1))
             or (self.is_word("OFFSET") and self.is_symbol(TokenType.NUMBER, 1))
+            or (self.is_word("QUALIFY") and self._starts_condition())
         )
+
+    def _starts_condition(self) -> bool:
+        """Whether a condition of QUALIFY follows the current word: a call, a parenthesis or a number."""
+        is_call = self.is_name(1) and self.is_symbol(TokenType.L_PAREN, 2)
+        return is_call or self.is_symbol(TokenType.L_PAREN, 1) or self.is_symbol(TokenType.NUMBER, 1)
 
     def _within(self) -> nodes.Within:
         start = self._index - 1

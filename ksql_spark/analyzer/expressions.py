@@ -496,6 +496,13 @@ def _lambda_alone(node: nodes.Lambda, scope: Scope) -> Expression:
     raise invalid("A lambda can only be an argument of a function such as TRANSFORM, FILTER or REDUCE.", node)
 
 
+def _window_function(node: nodes.WindowFunction, scope: Scope) -> Expression:
+    raise invalid(
+        f"{node.this.name}() OVER (…) is not allowed here.", node,
+        hint="QUALIFY ROW_NUMBER() OVER (PARTITION BY … ORDER BY ROWTIME) = 1 passes each key's first row.",
+    )  # fmt: skip
+
+
 _RULES: dict[type[exp.Expr], Rule] = {
     nodes.IntegerLiteral: _integer,
     nodes.DecimalLiteral: _decimal,
@@ -541,4 +548,5 @@ _RULES: dict[type[exp.Expr], Rule] = {
     nodes.MapConstructor: _map,
     nodes.StructConstructor: _struct,
     nodes.Lambda: _lambda_alone,
+    nodes.WindowFunction: _window_function,
 }

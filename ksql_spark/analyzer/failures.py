@@ -9,9 +9,9 @@ from typing import Any
 from sqlglot import exp
 
 from ksql_spark.errors import KsqlError, Position
-from ksql_spark.grammar.nodes import Statement, TimeSpan, TypeNode, Window, Within, position
+from ksql_spark.grammar.nodes import Frame, Statement, TimeSpan, TypeNode, Window, Within, position
 
-Placed = exp.Expr | TypeNode | TimeSpan | Window | Within
+Placed = exp.Expr | TypeNode | TimeSpan | Window | Within | Frame
 
 
 def place(node: Placed | None) -> Position | None:

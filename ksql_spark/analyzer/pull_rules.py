@@ -9,7 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from ksql_spark import __version__
-from ksql_spark.analyzer import settings
+from ksql_spark.analyzer import deduplication, settings
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.grammar import nodes
@@ -32,6 +32,7 @@ def check_select(query: nodes.Select, config: Mapping[str, Any]) -> None:
         raise invalid("Pull queries don't support WINDOW clauses.", query, hint=hint)
     if query.partition_by:
         raise invalid("Pull queries don't support PARTITION BY clauses.", query, hint=PUSH_HINT)
+    deduplication.refuse(query, "Pull queries", PUSH_HINT)
 
 
 def check_queryable(source: DataSource, node: exp.Expr, config: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ from ksql_spark.analyzer.failures import Placed, invalid
 from ksql_spark.formats import CAPABILITIES
 from ksql_spark.logical.nodes import (
     Aggregate,
+    Deduplicate,
     Filter,
     FlatMap,
     Join,
@@ -88,6 +89,8 @@ def _fixed_clauses(node: Node) -> list[tuple[str, object]]:
             own: list[tuple[str, object]] = [(what, predicate)]
         case Aggregate(child):
             own = [("the aggregate functions", node.aggregates), ("GROUP BY", node.group_by)]
+        case Deduplicate(child, keys, within_ms):
+            own = [("DISTINCT ON or QUALIFY", (keys, within_ms))]
         case FlatMap(child, functions):
             own = [("the table functions", functions)]
         case SelectKey(child, keys):

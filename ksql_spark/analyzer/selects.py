@@ -19,6 +19,7 @@ from ksql_spark.analyzer.aggregates import (
     not_grouped,
     over_groups,
 )
+from ksql_spark.analyzer.deduplication import Deduplication, bind_deduplication, refuse_within_alone
 from ksql_spark.analyzer.expressions import (
     bind_expression,
     bind_predicate,
@@ -46,6 +47,7 @@ from ksql_spark.logical.nodes import (
     REPLICATED,
     Aggregate,
     AggregateCall,
+    Deduplicate,
     Filter,
     FlatMap,
     NamedExpression,
@@ -98,6 +100,7 @@ class BoundSelect:
     Args:
         source: the FROM clause.
         where: the condition, over the columns of FROM.
+        deduplication: DISTINCT ON or QUALIFY, over the columns of FROM.
         partition_by: new keys; None: no PARTITION BY; empty: PARTITION BY NULL.
         functions: table functions, under the names of their results.
         grouping: GROUP BY or aggregates.
@@ -108,6 +111,7 @@ class BoundSelect:
 
     source: From
     where: Expression | None
+    deduplication: Deduplication | None
     partition_by: tuple[NamedExpression, ...] | None
     functions: tuple[NamedExpression, ...]
     grouping: Grouping | None
@@ -132,6 +136,8 @@ class BoundSelect:
         node = build_from(self.source, self.join_key or join_key)
         if self.where is not None:
             node = Filter(node, self.where)
+        if self.deduplication is not None:
+            node = Deduplicate(node, self.deduplication.keys, self.deduplication.within_ms)
         if self.partition_by is not None:
             node = SelectKey(node, self.partition_by)
         if self.functions:
@@ -159,8 +165,9 @@ def bind_select(select: nodes.Select, context: Context, target: Target, emit: st
     if select.distinct:
         raise invalid(
             "SELECT DISTINCT cannot run on a stream of changes.", select,
-            hint="GROUP BY the columns, with an aggregate such as COUNT(*); pull queries can do DISTINCT.",
+            hint="Write DISTINCT ON (expression, …), or GROUP BY the columns with an aggregate.",
         )  # fmt: skip
+    refuse_within_alone(select)
     if emit == "FINAL" and not settings.flag(context.config, "ksql.suppress.enabled"):
         raise invalid("EMIT FINAL is disabled: ksql.suppress.enabled is false.", select)
     source = bind_from(select.relation, context.with_common_tables(select))
@@ -184,6 +191,7 @@ class _Binder:
         select, scope = self.select, self.source.scope
         window = bind_window(select.window, self.is_final) if select.window is not None else None
         where = bind_predicate(select.where, scope.at("WHERE")) if select.where is not None else None
+        deduplication = bind_deduplication(select, self.source)
         guarded = replace(scope.at("GROUP BY"), forbidden=FORBIDDEN_BOUNDS if window else {})
         groups = bind_groups(select, guarded)
         partitions = self._partition_expressions(scope.at("PARTITION BY"))
@@ -207,13 +215,19 @@ class _Binder:
             raise invalid("WINDOW clause requires a GROUP BY clause.", select.window)
         if self.is_final and (grouping is None or grouping.window is None):
             raise invalid("EMIT FINAL is only supported for windowed aggregations.", select)
+        if deduplication is not None and (grouping is not None or self.functions):
+            what = "aggregations" if grouping is not None else "table functions"
+            raise invalid(
+                f"{deduplication.clause} cannot be used with {what}.", deduplication.place,
+                hint="Put one of them into a sub-query in FROM.",
+            )  # fmt: skip
         self._check_value_formats()
         check_typed(items)
         if self._is_current_key(partition_by):
             partition_by = None
         return BoundSelect(
-            self.source, where, partition_by, tuple(self.functions), grouping, tuple(items), slots,
-            self.join_key,
+            self.source, where, deduplication, partition_by, tuple(self.functions), grouping, tuple(items),
+            slots, self.join_key,
         )  # fmt: skip
 
     # ---- SELECT list ----------------------------------------------------------------------------------

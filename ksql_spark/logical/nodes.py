@@ -180,6 +180,19 @@ class Filter(_OneChild):
 
 
 @dataclass(frozen=True)
+class Deduplicate(_OneChild):
+    """DISTINCT ON, or QUALIFY ROW_NUMBER() … = 1: the first row of each key (beyond ksqlDB; reference §6.13).
+
+    Args:
+        keys: expressions over the child; NULL is a value like others.
+        within_ms: a key is forgotten once stream time is more than this past its first row; None: never.
+    """
+
+    keys: tuple[Expression, ...]
+    within_ms: int | None
+
+
+@dataclass(frozen=True)
 class SelectKey:
     """PARTITION BY (reference §6.3): new key columns; empty: no key (PARTITION BY NULL).
 
@@ -450,6 +463,7 @@ class Limit(_OneChild):
 Node: TypeAlias = (
     Source
     | Filter
+    | Deduplicate
     | SelectKey
     | Join
     | FlatMap

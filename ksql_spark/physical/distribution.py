@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from ksql_spark.expressions import ColumnRef, Expression
+from ksql_spark.expressions import Call, ColumnRef, Expression
 from ksql_spark.formats.capabilities import CAPABILITIES
 from ksql_spark.logical.nodes import NamedExpression
 from ksql_spark.metastore.sources import DataSource
@@ -109,7 +109,8 @@ def distribution(
     operator = _operator(stage)
     if operator is None:
         return None
-    is_ordered = len(operator.inputs) > 1 or isinstance(operator, steps.StreamWindowedAggregate)
+    by_order = steps.StreamWindowedAggregate | steps.StreamDeduplicate
+    is_ordered = len(operator.inputs) > 1 or isinstance(operator, by_order)
     reason = _Rules(plan, partitions, scattered).why_not(stage)
     return Distribution(reason is None, is_ordered, reason or "")
 
@@ -261,6 +262,14 @@ class _Rules:
                 if found is not None and found.keys and all(key in by for key in found.keys):
                     return None
                 return "GROUP BY names other columns than the key's" if by else "all rows are one group"
+            case steps.StreamDeduplicate(child, keys):
+                found = self._partitioning(child)
+                if found is None or not found.keys or not all(key in keys for key in found.keys):
+                    return "rows are compared by other columns than the key's"
+                if self._scatters_nulls(child, found.keys):
+                    helps = f"WHERE {found.keys[0]} IS NOT NULL"
+                    return f"records without a key are in any partition ({helps} leaves them out)"
+                return None
             case steps.TableFilter(child) | steps.TableChanges(child) | steps.ForeignKeySubscribe(child):
                 found = self._partitioning(child)
                 key = tuple(ColumnRef(c.name, c.type) for c in child.schema.key)
@@ -289,6 +298,15 @@ class _Rules:
             return "the keys of both sides are not written in the same way"
         return None
 
+    def _scatters_nulls(self, step: Step, keys: tuple[Expression, ...]) -> bool:
+        """Whether rows whose ``keys`` are all NULL may be in several partitions, as Kafka spreads them."""
+        match step:
+            case steps.StreamFilter(child=child, predicate=predicate):
+                return not _excludes_null(predicate, keys) and self._scatters_nulls(child, keys)
+            case steps.Unpacked(child=steps.SourceStep(source=source)):
+                return self.keeps_partitions(self._inner[source.topic])
+        return True
+
     def _partitioning(self, step: Step) -> _Partitioning | None:
         """What determines the partition of a row of ``step``; None if unknown."""
         match step:
@@ -310,6 +328,8 @@ class _Rules:
                 return self._partitioning(child)
             case steps.StreamFlatMap(child=child):
                 return self._partitioning(child)
+            case steps.StreamDeduplicate(child=child):
+                return self._partitioning(child) if self._operator_why_not(step) is None else None
             case steps.StreamSelect(child=child) | steps.TableSelect(child=child):
                 return _renamed(self._partitioning(child), step.keys)
             case steps.StreamStreamJoin() | steps.StreamTableJoin() | steps.TableTableJoin():
@@ -319,6 +339,16 @@ class _Rules:
                 assert left is not None
                 return _Partitioning((ColumnRef(step.key_name, step.left_key.type),), left.encoding)
         return None
+
+
+def _excludes_null(predicate: Expression, keys: tuple[Expression, ...]) -> bool:
+    """Whether a row that passes has a value in one of ``keys``."""
+    match predicate:
+        case Call("AND", parts):
+            return any(_excludes_null(part, keys) for part in parts)
+        case Call("IS NOT NULL", (operand,)):
+            return operand in keys
+    return False
 
 
 def _renamed(found: _Partitioning | None, keys: Sequence[NamedExpression]) -> _Partitioning | None:

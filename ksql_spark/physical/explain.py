@@ -26,6 +26,7 @@ from ksql_spark.physical.text import (
     aggregates_text,
     groups_text,
     items_text,
+    span_text,
     window_text,
     windowing_text,
     within_text,
@@ -64,6 +65,9 @@ def _logical_details(node: Node) -> Details:
             ]
         case nodes.Filter(_, predicate):
             return [("", written_out(predicate, _internal(node.child)))]
+        case nodes.Deduplicate(_, keys, within_ms):
+            within = None if within_ms is None else span_text(within_ms)
+            return [("", ", ".join(map(str, keys))), ("Within", within)]
         case nodes.SelectKey(_, keys):
             return [("Key", items_text(keys) or "none")]
         case nodes.FlatMap(_, functions):

@@ -88,8 +88,8 @@ def _lower(
     if by_event_time and not keeps_state:
         raise KsqlError(
             "INVALID_STATEMENT",
-            reason="ORDER = 'event-time' is for queries that join, aggregate or filter a table; here no row "
-            "depends on another.",
+            reason="ORDER = 'event-time' is for queries that join, aggregate, de-duplicate or filter a "
+            "table; here no row depends on another.",
         )
     sources = tuple(relation.source for relation in nodes.relations(root))
     plan = PhysicalPlan(
@@ -212,6 +212,9 @@ class _Lowering:
                 return steps.TableFilter(self._stateless(child), predicate, node.schema, node.window)
             case nodes.Filter(child, predicate):
                 return steps.StreamFilter(self.lower(child), predicate, node.schema, node.window)
+            case nodes.Deduplicate(child, keys, within_ms):
+                below = self._stateless(child, keys)
+                return steps.StreamDeduplicate(below, keys, within_ms, node.schema, node.window)
             case nodes.SelectKey(child, keys):
                 return steps.StreamSelectKey(self.lower(child), keys, node.schema)
             case nodes.FlatMap(child, functions):

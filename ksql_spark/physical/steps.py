@@ -109,6 +109,11 @@ class StatefulStep(Step):
     def kept_state(self) -> str:
         """A description of its state, for EXPLAIN."""
 
+    @property
+    def unbounded_state(self) -> str | None:
+        """A warning about state that a clause could bound; None if there is no such clause, or it is set."""
+        return None
+
 
 class TableKeepingStep(StatefulStep):
     """A step that stores the rows of its tables itself, so it knows which deletions have an effect.
@@ -269,6 +274,44 @@ class TableFilter(OneInputStep, StatefulStep):
     @property
     def kept_state(self) -> str:
         return "the keys whose rows were passed on"
+
+
+@dataclass(frozen=True)
+class StreamDeduplicate(OneInputStep, StatefulStep):
+    """The first row of each key (§6.13); after ``within_ms`` of stream time it is forgotten (None: never)."""
+
+    child: Step
+    keys: tuple[Expression, ...]
+    within_ms: int | None
+    schema: Schema
+    window: Windowing | None = None
+
+    @property
+    def details(self) -> Details:
+        within = None if self.within_ms is None else span_text(self.within_ms)
+        return [("Distinct on", self._keys_text), ("Within", within)]
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return self.keys
+
+    @property
+    def kept_state(self) -> str:
+        how_long = "forever" if self.within_ms is None else f"for {span_text(self.within_ms)}"
+        return f"the time of each key's first row, {how_long}"
+
+    @property
+    def unbounded_state(self) -> str | None:
+        if self.within_ms is not None:
+            return None
+        return (
+            f"The state grows with each new value of {self._keys_text}: the query keeps the value and 8 "
+            "bytes forever. WITHIN after FROM bounds it, as in FROM s WITHIN 1 HOUR."
+        )
+
+    @property
+    def _keys_text(self) -> str:
+        return ", ".join(map(str, self.keys))
 
 
 @dataclass(frozen=True)

@@ -168,6 +168,7 @@ BUILDERS: dict[type[Step], Callable[[Any, Sequence[DataFrame], Context], DataFra
     steps.ForeignKeySubscribe: keyed.foreign_key_subscribe,
     steps.Packed: keyed.pack,
     steps.StreamAggregate: keyed.aggregate,
+    steps.StreamDeduplicate: keyed.deduplicate,
     steps.StreamFilter: _stream_filter,
     steps.StreamFlatMap: _flat_map,
     steps.StreamSelect: _select,

@@ -1,4 +1,4 @@
-"""Builds steps with state per key on the JVM's keyed operators: table filters, joins, aggregates.
+"""Builds steps with state per key on the JVM's keyed operators: filters, de-duplication, joins, aggregates.
 
 Rows go in and come out packed into bytes (PackedRow.java); KeyedOperator.java lists the columns.
 """
@@ -17,7 +17,15 @@ from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, STREAM_TIME
-from ksql_spark.schema import ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Schema
+from ksql_spark.schema import (
+    PSEUDO_COLUMNS,
+    ROWPARTITION,
+    ROWTIME,
+    WINDOW_BOUNDS,
+    WINDOWEND,
+    WINDOWSTART,
+    Schema,
+)
 from ksql_spark.spark import jvm, sources
 from ksql_spark.spark.frames import Context, Transformations, event_time_column, named, quoted
 from ksql_spark.types import BIGINT, BOOLEAN, INTEGER, SqlType
@@ -59,6 +67,7 @@ class _Side:
         context: Context,
         *,
         nulls: bool = False,
+        packs_nulls: bool = False,
         task: str | None = None,
     ) -> DataFrame:
         """The frame as an operator's input: task, k, side, ts, v, h.
@@ -68,6 +77,7 @@ class _Side:
             key: texts of the key's members, over the frame's columns.
             context: of the query.
             nulls: keep records whose key has a NULL member, with an empty key; else they are dropped.
+            packs_nulls: keep them, with a key in which NULL is a value like others.
             task: text of the task, over the frame's columns; None: the task of the key.
         """
         # computed in a frame of its own: an expression that reports its failures must be evaluated only once
@@ -77,13 +87,15 @@ class _Side:
         )
         known = " AND ".join(f"{part} IS NOT NULL" for part in parts_of_key)
         members = ", ".join(f"'c{i}', {part}" for i, part in enumerate(parts_of_key))
-        packed = f"if({known}, ksql.pack(named_struct({members})), X'')"
+        packed = f"ksql.pack(named_struct({members}))"
+        if not packs_nulls:
+            packed = f"if({known}, {packed}, X'')"
         row = f"if({NULL_VALUE}, NULL, ksql.pack(struct({', '.join(map(quoted, self.types))})))"
         own = [named(task, "task")] if task is not None else []
         if context.tasks.by_partition:
             own = [named(ROWPARTITION, "task")]
         # a filter on the packed key would be pushed down and pack it a second time
-        if not nulls:
+        if not nulls and not packs_nulls:
             rows.filter(known)
         time = event_time_column(self.frame.columns)
         parts = [named(packed, "k"), named(str(side), "side"), named(time, "ts"), named(row, "v")]
@@ -169,6 +181,28 @@ def table_filter(step: steps.TableFilter, inputs: Sequence[DataFrame], context: 
     columns = [named(f"__k.c{i}", name) for i, name in enumerate(names)]
     columns += [named(f"__l.{quoted(c.name)}", c.name) for c in step.schema.value]
     return done.select(*columns, *_passed_through(context), NULL_VALUE).frame()
+
+
+def deduplicate(step: steps.StreamDeduplicate, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    """DISTINCT ON (reference §6.13); rows keep hidden columns. The operator takes -1 ms for no WITHIN."""
+    (frame,) = inputs
+    time = event_time_column(frame.columns)
+    passed = (time, FORWARDED_HEADERS)
+    hidden = {**PSEUDO_COLUMNS, **WINDOW_BOUNDS, NULL_KEY: BOOLEAN}
+    known = {**hidden, **_types(step.schema)}
+    types = {name: known[name] for name in frame.columns if name in known and name not in passed}
+    side = _Side(Transformations(frame).filter(f"NOT {NULL_VALUE}").frame(), types)
+    row = _names(step.child.schema)
+    keys = [context.lower(key, "Deduplicate", f"DISTINCT ON: {key}", row) for key in step.keys]
+    within_ms = -1 if step.within_ms is None else step.within_ms
+    state = {"key": _key_ddl([key.type for key in step.keys]), "within": f"{within_ms} ms"}
+    records = side.records(0, keys, context, packs_nulls=True)
+    done = _operator(context, "deduplicate", [records], within_ms, state=state)
+    added = [name for name in _passed_through(context) if name not in (*_PASSED_THROUGH, *types)]
+    rest = [named(ROWTIME, time), FORWARDED_HEADERS, *added, named("false", NULL_VALUE)]
+    done.select(named(_unpacked("l", side.ddl), "__l"), *rest)
+    columns = [named(f"__l.{quoted(name)}", name) for name in types]
+    return done.select(*columns, quoted(time), FORWARDED_HEADERS, *added, NULL_VALUE).frame()
 
 
 _Join: TypeAlias = steps.StreamTableJoin | steps.StreamStreamJoin | steps.TableTableJoin

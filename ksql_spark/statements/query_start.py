@@ -13,7 +13,7 @@ from ksql_spark.metastore.serdes import check_registrable, record_spec, register
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical import codec
 from ksql_spark.physical.planner import check_runnable, lower
-from ksql_spark.physical.steps import PhysicalPlan, StreamTableJoin, walk
+from ksql_spark.physical.steps import PhysicalPlan, StreamTableJoin, stateful_steps, walk
 from ksql_spark.runtime.cleanup import CleanupRecord, Orphans
 from ksql_spark.runtime.queries.definition import Evolution, QueryDefinition
 from ksql_spark.runtime.queries.managed import ManagedQuery
@@ -188,7 +188,7 @@ class QueryStart:
             self._services.views.renew(sink)
         # only of its sources: it has no results yet
         known = [] if self._context.is_replay else queries_of(self._sources, self._context)
-        warnings = time_warnings(known, self._services)
+        warnings = (*_state_warnings(self._plan), *time_warnings(known, self._services))
         try:
             if old is None:
                 queries.begin(query)
@@ -198,6 +198,12 @@ class QueryStart:
             message = f"{error.message} Query {query.id} exists in state ERROR, and the server retries it."
             return Outcome(message, query.id, is_failed=True)
         return Outcome(f"Created query with ID {query.id}", query.id, warnings)
+
+
+def _state_warnings(plan: PhysicalPlan) -> tuple[str, ...]:
+    """A sentence for each step whose state grows although a clause could bound it."""
+    kept = (step.unbounded_state for stage in plan.stages for step in stateful_steps(stage.root))
+    return tuple(text for text in kept if text is not None)
 
 
 def _check_limit(context: StatementContext, replaced: KnownQuery | None) -> None:

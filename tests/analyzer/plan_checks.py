@@ -13,6 +13,7 @@ from ksql_spark.logical.nodes import (
     Aggregate,
     BatchJoin,
     BatchQuery,
+    Deduplicate,
     Filter,
     FlatMap,
     Join,
@@ -75,7 +76,7 @@ def _is_of_one_source(node: Node) -> bool:
     match node:
         case Source():
             return True
-        case Filter() | SelectKey() | FlatMap() | Project():
+        case Filter() | Deduplicate() | SelectKey() | FlatMap() | Project():
             return _is_of_one_source(node.child)
     return False
 
@@ -121,6 +122,9 @@ def _node(node: Node) -> Iterator[str]:
             yield from _expression(node.predicate, below)
             if node.predicate.type != BOOLEAN:
                 yield f"{node.predicate} is not a condition"
+        case Deduplicate():
+            for part in node.keys:
+                yield from _expression(part, below)
         case SelectKey():
             for key in node.keys:
                 yield from _expression(key.expression, below)

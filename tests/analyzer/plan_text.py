@@ -10,6 +10,7 @@ from ksql_spark.logical.nodes import (
     Aggregate,
     BatchJoin,
     BatchQuery,
+    Deduplicate,
     Distinct,
     Filter,
     FlatMap,
@@ -109,6 +110,8 @@ def _line(node: Node) -> str:
             return f"Source {name}{' prefixed' if prefixed else ''}{hidden}"
         case Filter(_, predicate):
             return f"Filter {predicate}"
+        case Deduplicate(_, keys, within_ms):
+            return f"Deduplicate {_list(keys)}{'' if within_ms is None else f' within {within_ms} ms'}"
         case SelectKey(_, keys):
             return f"SelectKey {_list(keys) or 'none'}"
         case Join():

@@ -178,7 +178,7 @@ CREATE STREAM s (id INT KEY,) WITH (kafka_topic='s');
 CREATE STREAM s WITH (kafka_topic='s',);
 -- 1:9 Nothing comes between ',' and ','.
 SELECT a,,b FROM s;
--- 1:31 WINDOW is not allowed here: each clause comes once, in the order FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, ORDER BY, EMIT, LIMIT, OFFSET.
+-- 1:31 WINDOW is not allowed here: each clause comes once, in the order FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, QUALIFY, ORDER BY, EMIT, LIMIT, OFFSET.
 SELECT a FROM s GROUP BY a, b WINDOW TUMBLING (SIZE 1 HOUR);
 -- 1:31 WHERE is not allowed here: each clause comes once
 SELECT a FROM s EMIT CHANGES  WHERE a = 1;
@@ -206,8 +206,12 @@ SELECT s.pos.lat FROM s;
 SELECT a FROM s WHERE a ILIKE 'x%';
 -- 1:28 IS compares with NULL or DISTINCT FROM; use = for other values.
 SELECT a FROM s WHERE b IS TRUE;
--- 1:21 OVER is not supported: aggregate in a WINDOW with GROUP BY.
-SELECT ROW_NUMBER() OVER (PARTITION BY a) FROM s;
+-- 1:67 Rows that follow are not there yet: a frame ends with the current row at the latest
+SELECT SUM(a) OVER (PARTITION BY a ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM s;
+-- 1:50 A frame ends with CURRENT ROW or n PRECEDING
+SELECT SUM(a) OVER (ROWS BETWEEN 1 PRECEDING AND UNBOUNDED PRECEDING) FROM s;
+-- 1:38 QUALIFY is not allowed here: each clause comes once
+SELECT a FROM s HAVING a QUALIFY (a) QUALIFY (b);
 -- 1:23 A sub-query is only allowed in FROM.
 SELECT a FROM s WHERE EXISTS (SELECT b FROM t);
 -- 1:25 NOT NULL is not supported: any column except a PRIMARY KEY may be NULL.

@@ -86,6 +86,7 @@ def _values(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         inner.map(lambda e: f"({e})"),
         inner.map(lambda e: f"- {e}"),
         st.tuples(names, listed(inner, least=0)).map(lambda p: f"f_{p[0][:0]}g({p[1]})"),
+        inner.map(lambda e: f"g() OVER (ORDER BY {e})"),
         inner.map(lambda e: f"({e})->fld[{e}]"),
         inner.map(lambda e: f"CASE WHEN {e} THEN {e} ELSE {e} END"),
         st.tuples(inner, types).map(lambda p: f"CAST({p[0]} AS {p[1]})"),
@@ -147,15 +148,17 @@ joined = st.tuples(
 
 def _select(relations: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.tuples(
-        st.sampled_from(["SELECT ", "select distinct "]),
+        st.sampled_from(["SELECT ", "select distinct ", "select distinct on (a, b + 1) "]),
         listed(items),
         st.just(" FROM "),
         relations,
+        maybe(spans.map(lambda s: f" WITHIN {s}")),
         maybe(windows),
         maybe(conditions.map(lambda c: f" WHERE {c}")),
         maybe(listed(values).map(lambda v: f" GROUP BY {v}")),
         maybe(listed(values).map(lambda v: f" PARTITION BY {v}")),
         maybe(conditions.map(lambda c: f" HAVING {c}")),
+        maybe(values.map(lambda v: f" QUALIFY f() OVER (PARTITION BY {v} ORDER BY {v} DESC) = 1")),
     ).map("".join)
 
 

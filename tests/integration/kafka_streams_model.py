@@ -116,6 +116,19 @@ def stream_stream_table(left: Topic, right: Topic, table: Topic, within_ms: int)
     return rows
 
 
+def first_rows(stream: Topic, within_ms: int) -> list[tuple[Any, ...]]:
+    """Rows (time, key, n) that DISTINCT ON the key lets pass."""
+    rows: list[tuple[Any, ...]] = []
+    for task in tasks(stream):
+        stream_time, first = 0, {}
+        for _, event in task:
+            stream_time = max(stream_time, event.time)
+            if event.key not in first or first[event.key] + within_ms < stream_time:
+                first[event.key] = event.time
+                rows.append((event.time, event.key, event.get("n")))
+    return rows
+
+
 def table_table(left: Topic, right: Topic) -> Changes:
     """Key -> changes [left's n, right's n] of a FULL join."""
     changes: Changes = defaultdict(list)

@@ -87,6 +87,9 @@ TABLE_TABLE = (
 )
 
 
+FIRST_ROWS = AS_STREAM + "DISTINCT ON (k) k, n FROM %s{x} WITHIN 30 SECONDS WHERE k IS NOT NULL EMIT CHANGES;"
+
+
 @dataclass(frozen=True)
 class Backlog:
     """Topics with records, declared as sources: ``x`` is what follows the letter in each name."""
@@ -344,6 +347,22 @@ def test_stream_with_the_table_of_that_time(engine: Engine, backlog: Backlog, ki
     check_rows(engine, backlog, STREAM_TABLE[kind], rows)
 
 
+def test_first_rows_by_key(engine: Engine, backlog: Backlog) -> None:
+    rows = model.first_rows(backlog.topics["a"], WITHIN_MS)
+    assert len({key for _, key, _ in rows}) < len(rows) < ROWS
+    check_rows(engine, backlog, FIRST_ROWS % "a", rows)
+
+
+def test_first_rows_by_a_value(engine: Engine, backlog: Backlog) -> None:
+    statement = AS_STREAM + "DISTINCT ON (g) k, g, n FROM a{x} EMIT CHANGES;"
+    given = {(e.time, e.key, e.get("g"), e.get("n")) for e in backlog.topics["a"]}
+    with Running(engine, statement, backlog) as query:
+        query.sink.wait(lambda sink: len(sink.records) >= REFERENCES)
+        found = query.end().rows()
+    assert set(found) <= given
+    assert sorted(g for _, _, g, _ in found.elements()) == sorted({g for _, _, g, _ in given})
+
+
 def test_table_with_table(engine: Engine, backlog: Backlog) -> None:
     check_changes(engine, backlog, TABLE_TABLE, model.table_table(backlog.topics["t"], backlog.topics["u"]))
 
@@ -498,6 +517,12 @@ def test_stream_with_stream_goes_on(engine: Engine, long_backlog: Backlog, verb:
 def test_stream_with_table_goes_on(engine: Engine, long_backlog: Backlog, verb: str) -> None:
     rows = model.stream_table(long_backlog.topics["l"], long_backlog.topics["t"], "LEFT")
     check_interrupted(engine, long_backlog, STREAM_TABLE["LEFT"], rows, verb)
+
+
+@pytest.mark.parametrize("verb", ["restart", "kill"])
+def test_first_rows_go_on(engine: Engine, long_backlog: Backlog, verb: str) -> None:
+    rows = model.first_rows(long_backlog.topics["l"], WITHIN_MS)
+    check_interrupted(engine, long_backlog, FIRST_ROWS % "l", rows, verb)
 
 
 @pytest.mark.parametrize("verb", ["restart", "kill"])

@@ -14,3 +14,13 @@ CREATE TABLE replayed WITH (ORDER = 'event-time') AS
   SELECT k, COUNT(*) AS n FROM a WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY k EMIT CHANGES;
 CREATE STREAM replayed_join WITH (ORDER = 'event-time') AS
   SELECT a.k AS k, a.v + b.v AS v FROM a JOIN b WITHIN 1 HOUR ON a.k = b.k EMIT CHANGES;
+
+-- de-duplication: by another column, by the key, below an aggregation, above a join, in batches
+CREATE STREAM once AS SELECT DISTINCT ON (v) k, v FROM a WITHIN 1 HOUR EMIT CHANGES;
+CREATE STREAM once_by_key AS SELECT k, v FROM a WHERE v > 1 AND k IS NOT NULL
+  QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY ROWTIME) = 1 EMIT CHANGES;
+CREATE TABLE counted_once AS
+  SELECT k, COUNT(*) AS n FROM (SELECT DISTINCT ON (k) k, v FROM a WITHIN 1 HOUR) s GROUP BY k EMIT CHANGES;
+CREATE STREAM joined_once AS
+  SELECT DISTINCT ON (a.v) a.k, a.v, b.v FROM a JOIN b WITHIN 1 HOUR ON a.k = b.k WITHIN 2 DAYS EMIT CHANGES;
+CREATE STREAM replayed_once WITH (ORDER = 'event-time') AS SELECT DISTINCT ON (k) k, v FROM a EMIT CHANGES;

@@ -197,7 +197,7 @@ SELECT * FROM s ORDER BY id EMIT CHANGES;
                                ^^
 
 SELECT DISTINCT id FROM s EMIT CHANGES;
-    INVALID_STATEMENT: SELECT DISTINCT cannot run on a stream of changes. GROUP BY the columns, with an aggregate such as COUNT(*); pull queries can do DISTINCT.
+    INVALID_STATEMENT: SELECT DISTINCT cannot run on a stream of changes. Write DISTINCT ON (expression, …), or GROUP BY the columns with an aggregate.
     line 1:1
       SELECT DISTINCT id FROM s EMIT CHANGES
       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -16,6 +16,15 @@ public final class KeyedOperators {
         return KeyedOperator.apply(input, new TombstoneFilter(isResumed));
     }
 
+    /**
+     * The first record of each key.
+     *
+     * @param within how long a key is remembered, ms; negative: forever
+     */
+    public static Dataset<Row> deduplicate(Dataset<Row> input, long within) {
+        return KeyedOperator.apply(input, new Deduplicate(within));
+    }
+
     /** Stream records (side 0) with the current row of a table (side 1). */
     public static Dataset<Row> streamTableJoin(Dataset<Row> input, boolean isOuter) {
         return KeyedOperator.apply(input, new TableJoins.StreamTable(isOuter));

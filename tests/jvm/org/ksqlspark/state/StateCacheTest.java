@@ -15,69 +15,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.TreeMap;
 
 /** What a cache reads and writes, and that nobody who looks through it sees anything else. */
 class StateCacheTest {
     private static final int LARGE = 1_000_000;
-
-    /** A state that counts what is asked of it. */
-    private static final class Store<V> implements MapState<byte[], V> {
-        final Map<ByteBuffer, V> values = new TreeMap<>();
-        int reads;
-        int writes;
-
-        @Override
-        public V getValue(byte[] key) {
-            reads++;
-            return values.get(ByteBuffer.wrap(key));
-        }
-
-        @Override
-        public boolean containsKey(byte[] key) {
-            return getValue(key) != null;
-        }
-
-        @Override
-        public void updateValue(byte[] key, V value) {
-            writes++;
-            values.put(ByteBuffer.wrap(key.clone()), value);
-        }
-
-        @Override
-        public void removeKey(byte[] key) {
-            writes++;
-            values.remove(ByteBuffer.wrap(key));
-        }
-
-        @Override
-        public scala.collection.Iterator<scala.Tuple2<byte[], V>> iterator() {
-            List<scala.Tuple2<byte[], V>> all = new ArrayList<>();
-            values.forEach((key, value) -> all.add(new scala.Tuple2<>(key.array(), value)));
-            return scala.jdk.javaapi.CollectionConverters.asScala(all.iterator());
-        }
-
-        @Override
-        public scala.collection.Iterator<byte[]> keys() {
-            return scala.jdk.javaapi.CollectionConverters.asScala(
-                    values.keySet().stream().map(ByteBuffer::array).iterator());
-        }
-
-        @Override
-        public scala.collection.Iterator<V> values() {
-            return scala.jdk.javaapi.CollectionConverters.asScala(values.values().iterator());
-        }
-
-        @Override
-        public boolean exists() {
-            return !values.isEmpty();
-        }
-
-        @Override
-        public void clear() {
-            values.clear();
-        }
-    }
 
     private static StateCache cache(CacheBudget budget) {
         StateCache made = new StateCache(budget, (task, write) -> write.run());

@@ -1,0 +1,151 @@
+"""De-duplication: DISTINCT ON, and QUALIFY ROW_NUMBER() OVER (…) = 1 (reference §2.5; beyond ksqlDB)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ksql_spark.analyzer.expressions import bind_expression
+from ksql_spark.analyzer.failures import Placed, invalid
+from ksql_spark.analyzer.joins import show
+from ksql_spark.analyzer.relations import From
+from ksql_spark.analyzer.scope import Scope
+from ksql_spark.expressions import Expression, columns_in
+from ksql_spark.grammar import nodes
+from ksql_spark.metastore.sources import TABLE
+from ksql_spark.schema import ROWTIME
+from ksql_spark.types import contains_map
+
+_QUALIFY = "QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1"
+
+
+@dataclass(frozen=True)
+class Deduplication:
+    """The first row of each key.
+
+    Args:
+        keys: expressions over the columns of FROM.
+        within_ms: how long a key is remembered; None: forever.
+        clause: the clause that asks for it, for messages.
+        place: where that clause is.
+    """
+
+    keys: tuple[Expression, ...]
+    within_ms: int | None
+    clause: str
+    place: exp.Expr
+
+
+def bind_deduplication(select: nodes.Select, source: From) -> Deduplication | None:
+    """What DISTINCT ON or QUALIFY of ``select`` asks for; None without them.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT, or as bind_expression.
+    """
+    if select.qualify is not None:
+        if select.distinct_on:
+            raise invalid("A query has DISTINCT ON or QUALIFY, not both.", select.qualify)
+        clause, at, written = "QUALIFY", select.qualify, _row_number(select.qualify, source).partition_by
+    elif select.distinct_on:
+        clause, at, written = "DISTINCT ON", select.distinct_on[0], select.distinct_on
+    else:
+        return None
+    if source.tree.kind == TABLE:
+        raise invalid(
+            f"{clause} is for streams: a table already has one row for each key.", at,
+            hint="Use GROUP BY.",
+        )  # fmt: skip
+    keys = bind_keys(written, source.scope.at(clause))
+    within_ms = select.within.milliseconds if select.within is not None else None
+    return Deduplication(keys, within_ms, clause, at)
+
+
+def bind_keys(written: Sequence[exp.Expr], scope: Scope) -> tuple[Expression, ...]:
+    """The expressions whose values make the groups of rows.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT, or as bind_expression.
+    """
+    keys = []
+    for node in written:
+        key = bind_expression(node, scope)
+        shown = show(key, scope)
+        if not columns_in(key):
+            raise invalid(f"{scope.clause} needs expressions over columns, got {shown}.", node)
+        if contains_map(key.type):
+            raise invalid(f"{scope.clause} cannot compare MAPs: {shown} ({key.type}).", node)
+        keys.append(key)
+    return tuple(keys)
+
+
+def refuse_within_alone(select: nodes.Select) -> None:
+    """Refuse WITHIN after FROM in a query that has nothing to forget.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    if select.within is not None and select.qualify is None and not select.distinct_on:
+        is_join = isinstance(select.relation, nodes.Join)
+        raise invalid(
+            "WITHIN after FROM is for DISTINCT ON and QUALIFY.", select.within,
+            hint="WITHIN of a join comes before its ON." if is_join else None,
+        )  # fmt: skip
+
+
+def refuse(select: nodes.Select, what: str, hint: str) -> None:
+    """Refuse DISTINCT ON and QUALIFY of a query that cannot have them; ``what``: of what kind it is.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    refuse_within_alone(select)
+    for clause, at in (("DISTINCT ON", select.distinct_on), ("QUALIFY", select.qualify)):
+        if at:
+            raise invalid(f"{what} don't support {clause}.", at[0] if isinstance(at, list) else at, hint=hint)
+
+
+def _row_number(condition: exp.Expr, source: From) -> nodes.WindowFunction:
+    """The call whose first row the condition of QUALIFY lets pass."""
+    function = _first_row(condition)
+    if function is None or function.this.name != "ROW_NUMBER":
+        at: Placed = condition if function is None else function.this.this
+        raise invalid(
+            f"{_QUALIFY}.", at, hint="Put other conditions into the WHERE of this query or of one around it."
+        )
+    call = function.this
+    if call.arguments or call.distinct:
+        raise invalid("ROW_NUMBER takes no arguments.", call)
+    if function.frame is not None:
+        raise invalid("ROW_NUMBER has no ROWS.", function.frame)
+    if not function.partition_by:
+        raise invalid(f"{_QUALIFY}: PARTITION BY is missing.", function)
+    order = function.order_by
+    if len(order) != 1 or not is_rowtime(order[0], source):
+        raise invalid(
+            f"{_QUALIFY}: it has no other order than that of arrival.", order[0] if order else function,
+            hint="For the last row of each key: CREATE TABLE with LATEST_BY_OFFSET and GROUP BY.",
+        )  # fmt: skip
+    return function
+
+
+def _first_row(condition: exp.Expr) -> nodes.WindowFunction | None:
+    """``f`` of ``f = 1``, ``1 = f`` or ``f <= 1``."""
+    left, right = condition, None
+    if isinstance(condition, exp.Paren):
+        return _first_row(condition.this)
+    if isinstance(condition, exp.EQ | exp.LTE):
+        left, right = condition.this, condition.expression
+        if isinstance(condition, exp.EQ) and isinstance(left, nodes.IntegerLiteral):
+            left, right = right, left
+    is_one = isinstance(right, nodes.IntegerLiteral) and right.value == 1
+    return left if is_one and isinstance(left, nodes.WindowFunction) else None
+
+
+def is_rowtime(item: nodes.OrderItem, source: From) -> bool:
+    """Whether rows are to be in the order of their times."""
+    column = item.this
+    if item.descending or not isinstance(column, exp.Column) or column.name != ROWTIME:
+        return False
+    return not column.table or (not source.is_join and column.table == source.relations[0].alias)

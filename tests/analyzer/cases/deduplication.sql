@@ -1,0 +1,232 @@
+CREATE STREAM s (id INT KEY, name STRING, amount DOUBLE, m MAP<STRING, INT>, tags ARRAY<STRING>) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON', PARTITIONS=2);
+CREATE STREAM r (id INT KEY, c INT) WITH (KAFKA_TOPIC='r', VALUE_FORMAT='JSON', PARTITIONS=2);
+CREATE TABLE t (id INT PRIMARY KEY, d STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+CREATE SOURCE TABLE st (id INT PRIMARY KEY, d STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+----
+CREATE STREAM o AS SELECT DISTINCT ON (name) id, name FROM s WITHIN 1 HOUR WHERE amount > 1;
+    STREAM O SINK
+      columns `ID` INTEGER KEY, `NAME` STRING
+      topic O, key KAFKA, value JSON
+    Project key [ID AS ID] value [NAME AS NAME]
+      Deduplicate NAME within 3600000 ms
+        Filter (AMOUNT > CAST(1 AS DOUBLE))
+          Source S
+
+CREATE STREAM o AS SELECT DISTINCT ON (UCASE(name), s.id) * FROM s;
+    STREAM O SINK
+      columns `ID` INTEGER KEY, `NAME` STRING, `AMOUNT` DOUBLE, `M` MAP<STRING, INTEGER>, `TAGS` ARRAY<STRING>
+      topic O, key KAFKA, value JSON
+    Project key [ID AS ID] value [NAME AS NAME, AMOUNT AS AMOUNT, M AS M, TAGS AS TAGS]
+      Deduplicate UCASE(NAME), ID
+        Source S
+
+CREATE STREAM o AS SELECT id, name FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name, id ORDER BY ROWTIME) = 1;
+    STREAM O SINK
+      columns `ID` INTEGER KEY, `NAME` STRING
+      topic O, key KAFKA, value JSON
+    Project key [ID AS ID] value [NAME AS NAME]
+      Deduplicate NAME, ID
+        Source S
+
+SELECT name FROM s WITHIN 2 DAYS QUALIFY (1 = ROW_NUMBER() OVER (PARTITION BY name ORDER BY s.ROWTIME)) EMIT CHANGES;
+    OUTPUT `NAME` STRING
+    Project key [] value [NAME AS NAME]
+      Deduplicate NAME within 172800000 ms
+        Source S
+
+SELECT name FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME ASC) <= 1 EMIT CHANGES;
+    OUTPUT `NAME` STRING
+    Project key [] value [NAME AS NAME]
+      Deduplicate NAME
+        Source S
+
+CREATE STREAM o AS SELECT DISTINCT ON (name) * FROM s WITHIN 1 HOUR PARTITION BY name;
+    STREAM O SINK
+      columns `NAME` STRING KEY, `AMOUNT` DOUBLE, `M` MAP<STRING, INTEGER>, `TAGS` ARRAY<STRING>, `ID` INTEGER
+      topic O, key KAFKA, value JSON
+    Project key [NAME AS NAME] value [AMOUNT AS AMOUNT, M AS M, TAGS AS TAGS, ID AS ID]
+      SelectKey NAME AS NAME
+        Deduplicate NAME within 3600000 ms
+          Source S
+
+CREATE STREAM o AS SELECT DISTINCT ON (r.c) s.id, s.name FROM s JOIN r WITHIN 1 DAY ON s.id = r.id WITHIN 1 HOUR;
+    STREAM O SINK
+      columns `S_ID` INTEGER KEY, `NAME` STRING
+      topic O, key KAFKA, value JSON
+    Project key [S_ID AS S_ID] value [S_NAME AS NAME]
+      Deduplicate R_C within 3600000 ms
+        Join INNER STREAM_STREAM on S_ID = R_ID as S_ID WithinSpec(before_ms=86400000, after_ms=86400000, grace_ms=None)
+          Source S prefixed
+          Source R prefixed
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM (SELECT DISTINCT ON (id) * FROM s WITHIN 1 HOUR) x GROUP BY name;
+    TABLE O SINK
+      columns `NAME` STRING KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+    Project key [NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0
+        Project key [ID AS ID] value [NAME AS NAME, AMOUNT AS AMOUNT, M AS M, TAGS AS TAGS]
+          Deduplicate ID within 3600000 ms
+            Source S
+
+SELECT DISTINCT ON (nam) id FROM s EMIT CHANGES;
+    COLUMN_UNKNOWN: DISTINCT ON column 'NAM' cannot be resolved. Did you mean NAME?
+    line 1:21
+      SELECT DISTINCT ON (nam) id FROM s EMIT CHANGES
+                          ^^^
+
+SELECT DISTINCT ON (1) id FROM s EMIT CHANGES;
+    INVALID_STATEMENT: DISTINCT ON needs expressions over columns, got 1.
+    line 1:21
+      SELECT DISTINCT ON (1) id FROM s EMIT CHANGES
+                          ^
+
+SELECT DISTINCT ON (m) id FROM s EMIT CHANGES;
+    INVALID_STATEMENT: DISTINCT ON cannot compare MAPs: S.M (MAP<STRING, INTEGER>).
+    line 1:21
+      SELECT DISTINCT ON (m) id FROM s EMIT CHANGES
+                          ^
+
+SELECT DISTINCT ON (COUNT(*)) id FROM s EMIT CHANGES;
+    AGGREGATE_NOT_ALLOWED: COUNT is an aggregate function: it cannot be used in DISTINCT ON.
+    line 1:21
+      SELECT DISTINCT ON (COUNT(*)) id FROM s EMIT CHANGES
+                          ^^^^^^^^
+
+SELECT DISTINCT ON (id) id, COUNT(*) FROM s GROUP BY id EMIT CHANGES;
+    INVALID_STATEMENT: DISTINCT ON cannot be used with aggregations. Put one of them into a sub-query in FROM.
+    line 1:21
+      SELECT DISTINCT ON (id) id, COUNT(*) FROM s GROUP BY id EMIT CHANGES
+                          ^^
+
+SELECT DISTINCT ON (id) COUNT(*) FROM s EMIT CHANGES;
+    INVALID_STATEMENT: DISTINCT ON cannot be used with aggregations. Put one of them into a sub-query in FROM.
+    line 1:21
+      SELECT DISTINCT ON (id) COUNT(*) FROM s EMIT CHANGES
+                          ^^
+
+SELECT DISTINCT ON (id) EXPLODE(tags) FROM s EMIT CHANGES;
+    INVALID_STATEMENT: DISTINCT ON cannot be used with table functions. Put one of them into a sub-query in FROM.
+    line 1:21
+      SELECT DISTINCT ON (id) EXPLODE(tags) FROM s EMIT CHANGES
+                          ^^
+
+SELECT DISTINCT ON (id) id FROM t EMIT CHANGES;
+    INVALID_STATEMENT: DISTINCT ON is for streams: a table already has one row for each key. Use GROUP BY.
+    line 1:21
+      SELECT DISTINCT ON (id) id FROM t EMIT CHANGES
+                          ^^
+
+SELECT id FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY d ORDER BY ROWTIME) = 1 EMIT CHANGES;
+    INVALID_STATEMENT: QUALIFY is for streams: a table already has one row for each key. Use GROUP BY.
+    line 1:26
+      SELECT id FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY d ORDER BY ROWTIME) = 1 EMIT CHANGES
+                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT DISTINCT ON (id) id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME) = 1 EMIT CHANGES;
+    INVALID_STATEMENT: A query has DISTINCT ON or QUALIFY, not both.
+    line 1:43
+      SELECT DISTINCT ON (id) id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME) = 1 EMIT CHANGES
+                                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME DESC) = 1 EMIT CHANGES;
+    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1: it has no other order than that of arrival. For the last row of each key: CREATE TABLE with LATEST_BY_OFFSET and GROUP BY.
+    line 1:72
+      SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME DESC) = 1 EMIT CHANGES
+                                                                             ^^^^^^^^^^^^
+
+SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY amount) = 1 EMIT CHANGES;
+    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1: it has no other order than that of arrival. For the last row of each key: CREATE TABLE with LATEST_BY_OFFSET and GROUP BY.
+    line 1:72
+      SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY amount) = 1 EMIT CHANGES
+                                                                             ^^^^^^
+
+SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name) = 1 EMIT CHANGES;
+    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1: it has no other order than that of arrival. For the last row of each key: CREATE TABLE with LATEST_BY_OFFSET and GROUP BY.
+    line 1:26
+      SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name) = 1 EMIT CHANGES
+                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT id FROM s QUALIFY ROW_NUMBER() OVER (ORDER BY ROWTIME) = 1 EMIT CHANGES;
+    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1: PARTITION BY is missing.
+    line 1:26
+      SELECT id FROM s QUALIFY ROW_NUMBER() OVER (ORDER BY ROWTIME) = 1 EMIT CHANGES
+                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME) <= 3 EMIT CHANGES;
+    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1. Put other conditions into the WHERE of this query or of one around it.
+    line 1:26
+      SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME) <= 3 EMIT CHANGES
+                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME) = 1 AND id > 3 EMIT CHANGES;
+    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1. Put other conditions into the WHERE of this query or of one around it.
+    line 1:26
+      SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME) = 1 AND id > 3 EMIT CHANGES
+                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT id FROM s QUALIFY ROW_NUMBER(id) OVER (PARTITION BY name ORDER BY ROWTIME) = 1 EMIT CHANGES;
+    INVALID_STATEMENT: ROW_NUMBER takes no arguments.
+    line 1:26
+      SELECT id FROM s QUALIFY ROW_NUMBER(id) OVER (PARTITION BY name ORDER BY ROWTIME) = 1 EMIT CHANGES
+                               ^^^^^^^^^^^^^^
+
+SELECT id FROM s QUALIFY RANK() OVER (PARTITION BY name ORDER BY ROWTIME) = 1 EMIT CHANGES;
+    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1. Put other conditions into the WHERE of this query or of one around it.
+    line 1:26
+      SELECT id FROM s QUALIFY RANK() OVER (PARTITION BY name ORDER BY ROWTIME) = 1 EMIT CHANGES
+                               ^^^^
+
+SELECT id FROM s QUALIFY (id > 1) EMIT CHANGES;
+    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1. Put other conditions into the WHERE of this query or of one around it.
+    line 1:26
+      SELECT id FROM s QUALIFY (id > 1) EMIT CHANGES
+                               ^^^^^^^^
+
+SELECT id, SUM(amount) OVER (PARTITION BY name) FROM s EMIT CHANGES;
+    INVALID_STATEMENT: SUM() OVER (…) is not allowed here. QUALIFY ROW_NUMBER() OVER (PARTITION BY … ORDER BY ROWTIME) = 1 passes each key's first row.
+    line 1:12
+      SELECT id, SUM(amount) OVER (PARTITION BY name) FROM s EMIT CHANGES
+                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT id FROM s WITHIN 1 HOUR EMIT CHANGES;
+    INVALID_STATEMENT: WITHIN after FROM is for DISTINCT ON and QUALIFY.
+    line 1:25
+      SELECT id FROM s WITHIN 1 HOUR EMIT CHANGES
+                              ^^^^^^
+
+SELECT s.id FROM s JOIN r ON s.id = r.id WITHIN 1 HOUR EMIT CHANGES;
+    INVALID_STATEMENT: WITHIN after FROM is for DISTINCT ON and QUALIFY. WITHIN of a join comes before its ON.
+    line 1:49
+      SELECT s.id FROM s JOIN r ON s.id = r.id WITHIN 1 HOUR EMIT CHANGES
+                                                      ^^^^^^
+
+SELECT DISTINCT ON (id) id FROM st;
+    INVALID_STATEMENT: Pull queries don't support DISTINCT ON. Add EMIT CHANGES if you intended to issue a push query.
+    line 1:21
+      SELECT DISTINCT ON (id) id FROM st
+                          ^^
+
+SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME) = 1;
+    INVALID_STATEMENT: Pull queries don't support QUALIFY. Add EMIT CHANGES if you intended to issue a push query.
+    line 1:26
+      SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME) = 1
+                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT id FROM st WITHIN 1 HOUR;
+    INVALID_STATEMENT: WITHIN after FROM is for DISTINCT ON and QUALIFY.
+    line 1:26
+      SELECT id FROM st WITHIN 1 HOUR
+                               ^^^^^^
+
+SELECT id FROM (SELECT DISTINCT ON (id) * FROM st) x;
+    INVALID_STATEMENT: Pull queries don't support DISTINCT ON. Add EMIT CHANGES if you intended to issue a push query.
+    line 1:37
+      SELECT id FROM (SELECT DISTINCT ON (id) * FROM st) x
+                                          ^^
+
+SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME ROWS 3 PRECEDING) = 1 EMIT CHANGES;
+    INVALID_STATEMENT: ROW_NUMBER has no ROWS.
+    line 1:80
+      SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME ROWS 3 PRECEDING) = 1 EMIT CHANGES
+                                                                                     ^^^^^^^^^^^^^^^^

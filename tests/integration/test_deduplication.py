@@ -1,0 +1,87 @@
+"""DISTINCT ON and QUALIFY ROW_NUMBER() … = 1 give what SQLite's ROW_NUMBER gives, for generated inputs.
+
+The inputs are in one topic, told apart by the column ``seed``, which is part of the key. They have NULLs in
+every place. The records of 4 partitions have different times, so their order is determined there too.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from ksql_spark.engine import Engine, Request
+from ksql_spark.kafka.producer import RecordProducer
+from tests.integration.test_backlog import BEGAN_MS, Sink, same_rows
+
+pytestmark = pytest.mark.kafka
+
+INPUTS = 200
+FORMS = {
+    "distinct_on": "SELECT DISTINCT ON (seed, a, b) k, seed, a, b, n FROM {topic}",
+    "qualify": "SELECT k, seed, a, b, n FROM {topic} QUALIFY"
+    " ROW_NUMBER() OVER (PARTITION BY seed, a, b ORDER BY ROWTIME) = 1",
+}
+
+Row = tuple[int, int | None, str | None, int]
+
+
+def generated(partitions: int) -> list[Row]:
+    rng = random.Random(partitions)
+    pairs = (
+        (seed, rng.choice((None, 0, 1, 2)), rng.choice((None, "", "x")))
+        for seed in range(INPUTS)
+        for _ in range(rng.randrange(1, 40))
+    )
+    return [(*pair, n) for n, pair in enumerate(pairs)]
+
+
+def of_sqlite(rows: list[Row], select: str) -> list[tuple[Any, ...]]:
+    """What a SELECT over the table s gives in SQLite."""
+    base = sqlite3.connect(":memory:")
+    base.execute("CREATE TABLE s (seed, a, b, n)")
+    base.executemany("INSERT INTO s VALUES (?, ?, ?, ?)", rows)
+    return base.execute(select).fetchall()
+
+
+def of_the_query(engine: Engine, name: str, partitions: int, rows: list[Row], select: str, count: int) -> Any:
+    """The values that a SELECT over the stream ``name`` writes, at least ``count``, each with its number."""
+    admin = engine.services.admin
+    admin.create_topic(name, partitions, config={"retention.ms": "-1"})
+    producer, rng = RecordProducer(admin.servers, linger_ms=5), random.Random(partitions)
+    for seed, a, b, n in rows:
+        value = json.dumps({"seed": seed, "a": a, "b": b, "n": n}).encode()
+        producer.send_async(name, str(rng.randrange(100)).encode(), value, BEGAN_MS + n)
+    producer.close()
+    engine.execute(
+        Request(
+            f"CREATE STREAM {name} (k STRING KEY, seed INT, a INT, b STRING, n INT)"
+            f" WITH (KAFKA_TOPIC = '{name}', VALUE_FORMAT = 'JSON');"
+        )
+    )
+    try:
+        start = f"CREATE STREAM sink_{name} WITH (KAFKA_TOPIC = 'sink_{name}') AS {select};"
+        engine.execute(Request(start, {"auto.offset.reset": "earliest"}))
+        sink = Sink(admin.servers, f"sink_{name}")
+        sink.wait(lambda sink: len(sink.records) >= count)
+        engine.execute(Request(f"DROP STREAM sink_{name};"))
+        sink.close()
+    finally:
+        engine.execute(Request(f"DROP STREAM IF EXISTS sink_{name}; DROP STREAM {name};"))
+        admin.delete_topics([name, f"sink_{name}"])
+    return Counter(tuple(json.loads(record.value or b"{}").values()) for record in sink.records)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_the_first_rows_are_those_of_sqlite(engine: Engine, partitions: int, form: str) -> None:
+    name, rows = f"once_{form}_{partitions}", generated(partitions)
+    number = "ROW_NUMBER() OVER (PARTITION BY seed, a, b ORDER BY n)"
+    select = f"SELECT seed, a, b, n FROM (SELECT *, {number} AS i FROM s) WHERE i = 1"
+    expected = of_sqlite(rows, select)
+    ours = FORMS[form].format(topic=name)
+    same_rows(of_the_query(engine, name, partitions, rows, ours, len(expected)), Counter(expected))
