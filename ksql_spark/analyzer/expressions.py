@@ -497,10 +497,10 @@ def _lambda_alone(node: nodes.Lambda, scope: Scope) -> Expression:
 
 
 def _window_function(node: nodes.WindowFunction, scope: Scope) -> Expression:
-    raise invalid(
-        f"{node.this.name}() OVER (…) is not allowed here.", node,
-        hint="QUALIFY ROW_NUMBER() OVER (PARTITION BY … ORDER BY ROWTIME) = 1 passes each key's first row.",
-    )  # fmt: skip
+    if scope.window_function is None:
+        hint = "It is for the SELECT of persistent and push queries."
+        raise invalid(f"{node.this.name}() OVER (…) is not allowed here.", node, hint=hint)
+    return scope.window_function(node, scope)
 
 
 _RULES: dict[type[exp.Expr], Rule] = {

@@ -13,6 +13,7 @@ from ksql_spark.logical.nodes import (
     FlatMap,
     Join,
     Node,
+    Over,
     PersistentQuery,
     Project,
     SelectKey,
@@ -91,6 +92,8 @@ def _fixed_clauses(node: Node) -> list[tuple[str, object]]:
             own = [("the aggregate functions", node.aggregates), ("GROUP BY", node.group_by)]
         case Deduplicate(child, keys, within_ms):
             own = [("DISTINCT ON or QUALIFY", (keys, within_ms))]
+        case Over(child, keys, calls):
+            own = [("OVER", (keys, calls))]
         case FlatMap(child, functions):
             own = [("the table functions", functions)]
         case SelectKey(child, keys):

@@ -12,7 +12,7 @@ from ksql_spark.analyzer.failures import failure
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.expressions import ColumnRef, Expression, LambdaRef
 from ksql_spark.grammar import render
-from ksql_spark.grammar.nodes import FunctionCall, Select, SelectItem
+from ksql_spark.grammar.nodes import FunctionCall, Select, SelectItem, WindowFunction
 from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Schema
 from ksql_spark.types import SqlType, Struct
 
@@ -79,6 +79,7 @@ class Scope:
         named: (alias, name) of every pseudo column in expressions bound so far; shared by derived scopes.
         aggregate: binds aggregate calls; None if they are not allowed.
         table_function: binds calls of table functions; None if they are not allowed.
+        window_function: binds calls with OVER; None if they are not allowed.
         forbidden: names that are not allowed here -> error message.
         show: the text of a bound expression for messages.
     """
@@ -91,6 +92,7 @@ class Scope:
     named: set[tuple[str, str]] = field(default_factory=set)
     aggregate: CallRule | None = None
     table_function: CallRule | None = None
+    window_function: Callable[[WindowFunction, Scope], Expression] | None = None
     forbidden: Mapping[str, str] = field(default_factory=dict)
     show: Callable[[Expression], str] = str
 
@@ -100,8 +102,8 @@ class Scope:
         return cls((BoundRelation(alias, schema, kind, hidden=dict(PSEUDO_COLUMNS)),))
 
     def at(self, clause: str) -> Scope:
-        """This scope for another clause, in which neither aggregates nor table functions are allowed."""
-        return replace(self, clause=clause, aggregate=None, table_function=None)
+        """This scope for another clause, in which only scalar functions are allowed."""
+        return replace(self, clause=clause, aggregate=None, table_function=None, window_function=None)
 
     @property
     def problem(self) -> str:

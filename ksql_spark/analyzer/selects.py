@@ -39,6 +39,7 @@ from ksql_spark.analyzer.select_items import (
     star_items,
     with_aggregates,
 )
+from ksql_spark.analyzer.window_functions import WindowFunctions
 from ksql_spark.analyzer.windows import bind_window
 from ksql_spark.expressions import ColumnRef, Expression, FieldRef, Literal, transform
 from ksql_spark.grammar import nodes
@@ -52,6 +53,7 @@ from ksql_spark.logical.nodes import (
     FlatMap,
     NamedExpression,
     Node,
+    Over,
     SelectKey,
     WindowSpec,
 )
@@ -101,6 +103,7 @@ class BoundSelect:
         source: the FROM clause.
         where: the condition, over the columns of FROM.
         deduplication: DISTINCT ON or QUALIFY, over the columns of FROM.
+        over: the calls with OVER, and their PARTITION BY.
         partition_by: new keys; None: no PARTITION BY; empty: PARTITION BY NULL.
         functions: table functions, under the names of their results.
         grouping: GROUP BY or aggregates.
@@ -112,6 +115,7 @@ class BoundSelect:
     source: From
     where: Expression | None
     deduplication: Deduplication | None
+    over: WindowFunctions
     partition_by: tuple[NamedExpression, ...] | None
     functions: tuple[NamedExpression, ...]
     grouping: Grouping | None
@@ -138,6 +142,8 @@ class BoundSelect:
             node = Filter(node, self.where)
         if self.deduplication is not None:
             node = Deduplicate(node, self.deduplication.keys, self.deduplication.within_ms)
+        if self.over.calls:
+            node = Over(node, self.over.keys, tuple(self.over.calls))
         if self.partition_by is not None:
             node = SelectKey(node, self.partition_by)
         if self.functions:
@@ -185,6 +191,7 @@ class _Binder:
         self.names = Names(c.name for relation in source.relations for c in relation.schema.columns)
         self.aggregates = Aggregates()
         self.functions: list[NamedExpression] = []
+        self.over = WindowFunctions(source)
         self.join_key: str | None = None
 
     def bind(self) -> BoundSelect:
@@ -204,7 +211,9 @@ class _Binder:
             items = [replace(i, expression=_over_keys(i.expression, partition_by)) for i in items]
             slots = self._partition_slots(partition_by)
         grouping = None
-        if groups or self.aggregates.calls or having is not None:
+        is_grouped = bool(groups or self.aggregates.calls or having is not None)
+        self._check_order(deduplication, is_grouped)
+        if is_grouped:
             groups = [_over_keys(g, partition_by or ()) for g in groups]
             having = having and _over_keys(having, partition_by or ())
             grouping, items = self._grouping(groups, window, having, items)
@@ -215,19 +224,13 @@ class _Binder:
             raise invalid("WINDOW clause requires a GROUP BY clause.", select.window)
         if self.is_final and (grouping is None or grouping.window is None):
             raise invalid("EMIT FINAL is only supported for windowed aggregations.", select)
-        if deduplication is not None and (grouping is not None or self.functions):
-            what = "aggregations" if grouping is not None else "table functions"
-            raise invalid(
-                f"{deduplication.clause} cannot be used with {what}.", deduplication.place,
-                hint="Put one of them into a sub-query in FROM.",
-            )  # fmt: skip
         self._check_value_formats()
         check_typed(items)
         if self._is_current_key(partition_by):
             partition_by = None
         return BoundSelect(
-            self.source, where, deduplication, partition_by, tuple(self.functions), grouping, tuple(items),
-            slots, self.join_key,
+            self.source, where, deduplication, self.over, partition_by, tuple(self.functions), grouping,
+            tuple(items), slots, self.join_key,
         )  # fmt: skip
 
     # ---- SELECT list ----------------------------------------------------------------------------------
@@ -237,7 +240,10 @@ class _Binder:
         extra = dict(scope.extra)
         if window is not None and not self.source.is_join:
             extra |= WINDOW_BOUNDS
-        scope = replace(scope, extra=extra, clause="SELECT", table_function=self._table_function)
+        scope = replace(
+            scope, extra=extra, clause="SELECT", table_function=self._table_function,
+            window_function=self.over.bind,
+        )  # fmt: skip
         return with_aggregates(scope, self.aggregates)
 
     def _table_function(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
@@ -435,6 +441,21 @@ class _Binder:
         return grouping, [replace(item, expression=rewritten) for item, rewritten, _ in over]
 
     # ---- rules that need the whole --------------------------------------------------------------------
+
+    def _check_order(self, deduplication: Deduplication | None, is_grouped: bool) -> None:
+        """Refuse clauses that need a sub-query to say which of them comes first."""
+        others = {"aggregations": is_grouped, "table functions": bool(self.functions)}
+        if deduplication is not None:
+            clause, place = deduplication.clause, deduplication.place
+            others["OVER in SELECT"] = bool(self.over.calls)
+        elif self.over.place is not None:
+            clause, place = "OVER", self.over.place
+        else:
+            return
+        for what, given in others.items():
+            if given:
+                hint = "Put one of them into a sub-query in FROM."
+                raise invalid(f"{clause} cannot be used with {what}.", place, hint=hint)
 
     def _check_value_formats(self) -> None:
         """Refuse joins and groups of sources with the KAFKA value format (reference §5.1)."""

@@ -64,6 +64,26 @@ class AggregateCall:
 
 
 @dataclass(frozen=True)
+class FramedCall:
+    """An aggregate over the last rows of a row's group, the row itself included.
+
+    Args:
+        call: the aggregate.
+        first: how many rows before the current one the frame begins; None: with the group's first row.
+        last: how many rows before the current one it ends.
+    """
+
+    call: AggregateCall
+    first: int | None
+    last: int
+
+    def __str__(self) -> str:
+        begin = "UNBOUNDED" if self.first is None else str(self.first)
+        end = f"{self.last} PRECEDING" if self.last else "CURRENT ROW"
+        return f"{self.call.call} ROWS BETWEEN {begin} PRECEDING AND {end} AS {self.call.name}"
+
+
+@dataclass(frozen=True)
 class _WrittenOut(ColumnRef):
     """The reference to an internal column, shown as the expression whose values it has."""
 
@@ -190,6 +210,36 @@ class Deduplicate(_OneChild):
 
     keys: tuple[Expression, ...]
     within_ms: int | None
+
+
+@dataclass(frozen=True)
+class Over:
+    """Calls with OVER (reference §6.14; beyond ksqlDB): each row with aggregates of rows before it.
+
+    Args:
+        keys: expressions over the child, PARTITION BY of OVER; NULL is a value like others.
+        calls: their results are added as value columns.
+    """
+
+    child: Node
+    keys: tuple[Expression, ...]
+    calls: tuple[FramedCall, ...]
+
+    @property
+    def schema(self) -> Schema:
+        """The child's columns and the results."""
+        added = (Column(c.call.name, c.call.type) for c in self.calls)
+        return Schema((*self.child.schema.columns, *added))
+
+    @property
+    def kind(self) -> str:
+        """STREAM."""
+        return STREAM
+
+    @property
+    def window(self) -> Windowing | None:
+        """The child's."""
+        return self.child.window
 
 
 @dataclass(frozen=True)
@@ -464,6 +514,7 @@ Node: TypeAlias = (
     Source
     | Filter
     | Deduplicate
+    | Over
     | SelectKey
     | Join
     | FlatMap

@@ -109,7 +109,7 @@ def distribution(
     operator = _operator(stage)
     if operator is None:
         return None
-    by_order = steps.StreamWindowedAggregate | steps.StreamDeduplicate
+    by_order = steps.StreamWindowedAggregate | steps.StreamDeduplicate | steps.StreamOver
     is_ordered = len(operator.inputs) > 1 or isinstance(operator, by_order)
     reason = _Rules(plan, partitions, scattered).why_not(stage)
     return Distribution(reason is None, is_ordered, reason or "")
@@ -262,7 +262,7 @@ class _Rules:
                 if found is not None and found.keys and all(key in by for key in found.keys):
                     return None
                 return "GROUP BY names other columns than the key's" if by else "all rows are one group"
-            case steps.StreamDeduplicate(child, keys):
+            case steps.StreamDeduplicate(child, keys) | steps.StreamOver(child, keys):
                 found = self._partitioning(child)
                 if found is None or not found.keys or not all(key in keys for key in found.keys):
                     return "rows are compared by other columns than the key's"
@@ -328,7 +328,7 @@ class _Rules:
                 return self._partitioning(child)
             case steps.StreamFlatMap(child=child):
                 return self._partitioning(child)
-            case steps.StreamDeduplicate(child=child):
+            case steps.StreamDeduplicate(child=child) | steps.StreamOver(child=child):
                 return self._partitioning(child) if self._operator_why_not(step) is None else None
             case steps.StreamSelect(child=child) | steps.TableSelect(child=child):
                 return _renamed(self._partitioning(child), step.keys)

@@ -68,6 +68,8 @@ def _logical_details(node: Node) -> Details:
         case nodes.Deduplicate(_, keys, within_ms):
             within = None if within_ms is None else span_text(within_ms)
             return [("", ", ".join(map(str, keys))), ("Within", within)]
+        case nodes.Over(_, keys, calls):
+            return [("", ", ".join(map(str, calls))), ("Partition by", ", ".join(map(str, keys)))]
         case nodes.SelectKey(_, keys):
             return [("Key", items_text(keys) or "none")]
         case nodes.FlatMap(_, functions):

@@ -215,6 +215,9 @@ class _Lowering:
             case nodes.Deduplicate(child, keys, within_ms):
                 below = self._stateless(child, keys)
                 return steps.StreamDeduplicate(below, keys, within_ms, node.schema, node.window)
+            case nodes.Over(child, keys, calls):
+                below = self._stateless(child, keys)
+                return steps.StreamOver(below, keys, calls, node.schema, node.window)
             case nodes.SelectKey(child, keys):
                 return steps.StreamSelectKey(self.lower(child), keys, node.schema)
             case nodes.FlatMap(child, functions):

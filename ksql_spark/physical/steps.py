@@ -17,6 +17,7 @@ from ksql_spark.expressions import Expression, name_text
 from ksql_spark.formats.spec import RecordSpec
 from ksql_spark.logical.nodes import (
     AggregateCall,
+    FramedCall,
     NamedExpression,
     WindowSpec,
     WithinSpec,
@@ -312,6 +313,33 @@ class StreamDeduplicate(OneInputStep, StatefulStep):
     @property
     def _keys_text(self) -> str:
         return ", ".join(map(str, self.keys))
+
+
+@dataclass(frozen=True)
+class StreamOver(OneInputStep, StatefulStep):
+    """Each row with aggregates of the last rows of its group, in the order of arrival (§6.14)."""
+
+    child: Step
+    keys: tuple[Expression, ...]
+    calls: tuple[FramedCall, ...]
+    schema: Schema
+    window: Windowing | None = None
+
+    @property
+    def details(self) -> Details:
+        return [("", ", ".join(map(str, self.calls))), ("Partition by", ", ".join(map(str, self.keys)))]
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return (*self.keys, *(a for c in self.calls for a in c.call.arguments))
+
+    @property
+    def kept_state(self) -> str:
+        most = max((c.first or 0 for c in self.calls), default=0)
+        parts = [f"the arguments of each key's last {most} rows"] if most else []
+        if any(c.first is None for c in self.calls):
+            parts.append("the aggregates of each key")
+        return ", ".join(parts) or "none"
 
 
 @dataclass(frozen=True)

@@ -171,6 +171,7 @@ BUILDERS: dict[type[Step], Callable[[Any, Sequence[DataFrame], Context], DataFra
     steps.StreamDeduplicate: keyed.deduplicate,
     steps.StreamFilter: _stream_filter,
     steps.StreamFlatMap: _flat_map,
+    steps.StreamOver: keyed.over,
     steps.StreamSelect: _select,
     steps.StreamSelectKey: _select_key,
     steps.StreamSource: _source,

@@ -15,6 +15,7 @@ from ksql_spark.expressions import ColumnRef, Expression, Literal
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import spark_type
+from ksql_spark.logical.nodes import AggregateCall
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, STREAM_TIME
 from ksql_spark.schema import (
@@ -28,7 +29,7 @@ from ksql_spark.schema import (
 )
 from ksql_spark.spark import jvm, sources
 from ksql_spark.spark.frames import Context, Transformations, event_time_column, named, quoted
-from ksql_spark.types import BIGINT, BOOLEAN, INTEGER, SqlType
+from ksql_spark.types import BIGINT, BOOLEAN, BYTES, INTEGER, SqlType
 
 #: a record's headers as bytes; most have none
 _PACKED_HEADERS = f"if(size({FORWARDED_HEADERS}) > 0, ksql.pack(struct({FORWARDED_HEADERS})), NULL)"
@@ -185,24 +186,110 @@ def table_filter(step: steps.TableFilter, inputs: Sequence[DataFrame], context: 
 
 def deduplicate(step: steps.StreamDeduplicate, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """DISTINCT ON (reference §6.13); rows keep hidden columns. The operator takes -1 ms for no WITHIN."""
-    (frame,) = inputs
-    time = event_time_column(frame.columns)
-    passed = (time, FORWARDED_HEADERS)
-    hidden = {**PSEUDO_COLUMNS, **WINDOW_BOUNDS, NULL_KEY: BOOLEAN}
-    known = {**hidden, **_types(step.schema)}
-    types = {name: known[name] for name in frame.columns if name in known and name not in passed}
-    side = _Side(Transformations(frame).filter(f"NOT {NULL_VALUE}").frame(), types)
+    carried = _Carried.of(inputs[0], step.child.schema, context)
+    side = _Side(Transformations(inputs[0]).filter(f"NOT {NULL_VALUE}").frame(), carried.types)
     row = _names(step.child.schema)
     keys = [context.lower(key, "Deduplicate", f"DISTINCT ON: {key}", row) for key in step.keys]
     within_ms = -1 if step.within_ms is None else step.within_ms
     state = {"key": _key_ddl([key.type for key in step.keys]), "within": f"{within_ms} ms"}
     records = side.records(0, keys, context, packs_nulls=True)
     done = _operator(context, "deduplicate", [records], within_ms, state=state)
-    added = [name for name in _passed_through(context) if name not in (*_PASSED_THROUGH, *types)]
-    rest = [named(ROWTIME, time), FORWARDED_HEADERS, *added, named("false", NULL_VALUE)]
-    done.select(named(_unpacked("l", side.ddl), "__l"), *rest)
-    columns = [named(f"__l.{quoted(name)}", name) for name in types]
-    return done.select(*columns, quoted(time), FORWARDED_HEADERS, *added, NULL_VALUE).frame()
+    done.select(named(_unpacked("l", side.ddl), "__l"), *carried.hidden)
+    return done.select(*carried.columns, *carried.hidden_names).frame()
+
+
+def over(step: steps.StreamOver, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    """Calls with OVER (reference §6.14); rows keep hidden columns. The operator takes -1 for UNBOUNDED."""
+    carried = _Carried.of(inputs[0], step.child.schema, context)
+    row = _names(step.child.schema)
+    state = {"key": _key_ddl([key.type for key in step.keys])}
+    keys = [f"__key_{i}" for i in range(len(step.keys))]
+    made = [
+        named(context.lower(key, "Over", f"PARTITION BY: {key}", row), name)
+        for name, key in zip(keys, step.keys, strict=True)
+    ]
+    types: dict[str, SqlType] = {"__one": INTEGER}
+    made.append(named("1", "__one"))
+    frames: dict[tuple[int | None, int], list[tuple[AggregateCall, str]]] = {}
+    for i, framed in enumerate(step.calls):
+        arguments = _arguments(framed.call, i, "Over", row, context, types, made)
+        lowering = registry.require(framed.call.function).spark
+        assert lowering is not None  # the analyzer allows only such functions
+        text = lowering(arguments, [a.type for a in framed.call.arguments])
+        state[str(framed)] = text
+        output = named(f"cast({text} AS {spark_type(framed.call.type)})", framed.call.name)
+        frames.setdefault((framed.first, framed.last), []).append((framed.call, output))
+    aggregators, ddls = [], []
+    for (first, last), calls in frames.items():
+        template = jvm.empty_frame(context.session, _ddl(types)).selectExpr(*(output for _, output in calls))
+        aggregator, buffers = jvm.aggregator(template, has_condition=False)
+        aggregators.append(aggregator)
+        ddls.append(_ddl({call.name: call.type for call, _ in calls}))
+        state[f"buffers of ROWS {first} {last}"] = ", ".join(buffers)
+    packed = [
+        named(f"ksql.pack(struct({', '.join(map(quoted, carried.types))}))", "__row"),
+        named(f"ksql.pack(struct({', '.join(map(quoted, types))}))", "__arguments"),
+    ]
+    hidden = [carried.time, FORWARDED_HEADERS, NULL_VALUE, *([ROWPARTITION] * context.tasks.by_partition)]
+    rows = Transformations(inputs[0]).filter(f"NOT {NULL_VALUE}")
+    rows.select(*map(quoted, inputs[0].columns), *made).select(*packed, *keys, *map(quoted, hidden))
+    side = _Side(rows.frame(), {"__row": BYTES, "__arguments": BYTES})
+    firsts = [-1 if first is None else first for first, _ in frames]
+    records = side.records(0, keys, context, packs_nulls=True)
+    lasts = [last for _, last in frames]
+    done = _operator(context, "over", [records], aggregators, firsts, lasts, state=state)
+    results = ", ".join(f"f{i} binary" for i in range(len(frames)))
+    done.select(
+        named(_unpacked("l", _ddl(carried.types)), "__l"),
+        named(_unpacked("r", results), "__f"),
+        *carried.hidden,
+    )
+    unpacked = [named(_unpacked(f"__f.f{i}", ddl), f"__f{i}") for i, ddl in enumerate(ddls)]
+    done.select("__l", *unpacked, *carried.hidden_names)
+    columns = [
+        named(f"__f{i}.{quoted(call.name)}", call.name)
+        for i, calls in enumerate(frames.values())
+        for call, _ in calls
+    ]
+    return done.select(*carried.columns, *columns, *carried.hidden_names).frame()
+
+
+@dataclass(frozen=True)
+class _Carried:
+    """The columns of a stream's rows that pass through an operator.
+
+    Args:
+        time: the column with the event time.
+        types: those that are packed, hidden ones too; the operator's output has them in ``__l``.
+        added: hidden columns of the operator's output that the rows do not have.
+    """
+
+    time: str
+    types: Mapping[str, SqlType]
+    added: tuple[str, ...]
+
+    @classmethod
+    def of(cls, frame: DataFrame, schema: Schema, context: Context) -> _Carried:
+        time = event_time_column(frame.columns)
+        known = {**PSEUDO_COLUMNS, **WINDOW_BOUNDS, NULL_KEY: BOOLEAN, **_types(schema)}
+        names = [n for n in frame.columns if n in known and n not in (time, FORWARDED_HEADERS)]
+        added = (n for n in _passed_through(context) if n not in (*_PASSED_THROUGH, *names))
+        return cls(time, {name: known[name] for name in names}, tuple(added))
+
+    @property
+    def hidden(self) -> list[str]:
+        """Texts of the hidden columns that are not packed, over the operator's output."""
+        return [named(ROWTIME, self.time), FORWARDED_HEADERS, *self.added, named("false", NULL_VALUE)]
+
+    @property
+    def hidden_names(self) -> list[str]:
+        """Their names."""
+        return [quoted(self.time), FORWARDED_HEADERS, *self.added, NULL_VALUE]
+
+    @property
+    def columns(self) -> list[str]:
+        """Texts of the packed columns, over ``__l``."""
+        return [named(f"__l.{quoted(name)}", name) for name in self.types]
 
 
 _Join: TypeAlias = steps.StreamTableJoin | steps.StreamStreamJoin | steps.TableTableJoin
@@ -347,17 +434,8 @@ def aggregate(
     key_types = [g.expression.type for g in step.group_by] or [INTEGER]
     state = {"key": _key_ddl(key_types)}
     for i, call in enumerate(step.aggregates):
-        arguments = []
-        for j, argument in enumerate(call.arguments):
-            if isinstance(argument, Literal):  # constants (k of TOPK, flags) stay in the call
-                arguments.append(lower(argument))
-                continue
-            types[f"__arg_{i}_{j}"] = argument.type
-            text = context.lower(argument, "Aggregate.Prepare", f"An argument of {call.function}", row)
-            columns.append(named(text, f"__arg_{i}_{j}"))
-            arguments.append(quoted(f"__arg_{i}_{j}"))
+        arguments = _arguments(call, i, "Aggregate.Prepare", row, context, types, columns)
         spec = registry.require(call.function)
-        arguments += [str(context.setting(name)) for name in spec.settings]
         lowering = spec.spark
         if isinstance(step, steps.TableAggregate):
             lowering = spec.spark_table_distinct if call.distinct else spec.spark_table
@@ -427,6 +505,39 @@ def aggregate(
     values = [named(f"__l.{quoted(a.name)}", a.name) for a in step.aggregates]
     hidden = [*_PASSED_THROUGH, NULL_VALUE, *([WINDOWSTART, WINDOWEND] if window else [])]
     return done.select(*groups, *values, *hidden).frame()
+
+
+def _arguments(
+    call: AggregateCall,
+    number: int,
+    step: str,
+    row: Sequence[str],
+    context: Context,
+    types: dict[str, SqlType],
+    columns: list[str],
+) -> list[str]:
+    """Texts of an aggregate's arguments; those that are not constants are columns, which are added.
+
+    Args:
+        call: the aggregate.
+        number: its number in the step.
+        step: the step's name in the processing log.
+        row: the columns that reports of failures show.
+        context: of the query.
+        types: the columns with arguments, to which these are added.
+        columns: their texts.
+    """
+    arguments = []
+    for j, argument in enumerate(call.arguments):
+        if isinstance(argument, Literal):  # constants (k of TOPK, flags) stay in the call
+            arguments.append(lower(argument))
+            continue
+        types[f"__arg_{number}_{j}"] = argument.type
+        text = context.lower(argument, step, f"An argument of {call.function}", row)
+        columns.append(named(text, f"__arg_{number}_{j}"))
+        arguments.append(quoted(f"__arg_{number}_{j}"))
+    settings = registry.require(call.function).settings
+    return [*arguments, *(str(context.setting(name)) for name in settings)]
 
 
 def _grouped(

@@ -18,6 +18,7 @@ from ksql_spark.logical.nodes import (
     FlatMap,
     Join,
     Node,
+    Over,
     PersistentQuery,
     Project,
     PullQuery,
@@ -76,7 +77,7 @@ def _is_of_one_source(node: Node) -> bool:
     match node:
         case Source():
             return True
-        case Filter() | Deduplicate() | SelectKey() | FlatMap() | Project():
+        case Filter() | Deduplicate() | Over() | SelectKey() | FlatMap() | Project():
             return _is_of_one_source(node.child)
     return False
 
@@ -124,6 +125,10 @@ def _node(node: Node) -> Iterator[str]:
                 yield f"{node.predicate} is not a condition"
         case Deduplicate():
             for part in node.keys:
+                yield from _expression(part, below)
+        case Over():
+            arguments = (argument for framed in node.calls for argument in framed.call.arguments)
+            for part in (*node.keys, *arguments):
                 yield from _expression(part, below)
         case SelectKey():
             for key in node.keys:

@@ -17,6 +17,7 @@ from ksql_spark.logical.nodes import (
     Join,
     Limit,
     Node,
+    Over,
     PersistentQuery,
     Project,
     PullQuery,
@@ -112,6 +113,8 @@ def _line(node: Node) -> str:
             return f"Filter {predicate}"
         case Deduplicate(_, keys, within_ms):
             return f"Deduplicate {_list(keys)}{'' if within_ms is None else f' within {within_ms} ms'}"
+        case Over(_, keys, calls):
+            return f"Over {_list(keys)}: {_list(calls)}"
         case SelectKey(_, keys):
             return f"SelectKey {_list(keys) or 'none'}"
         case Join():

@@ -1,4 +1,4 @@
-"""DISTINCT ON and QUALIFY ROW_NUMBER() … = 1 give what SQLite's ROW_NUMBER gives, for generated inputs.
+"""DISTINCT ON, QUALIFY and OVER give what SQLite's window functions give, for generated inputs.
 
 The inputs are in one topic, told apart by the column ``seed``, which is part of the key. They have NULLs in
 every place. The records of 4 partitions have different times, so their order is determined there too.
@@ -84,4 +84,17 @@ def test_the_first_rows_are_those_of_sqlite(engine: Engine, partitions: int, for
     select = f"SELECT seed, a, b, n FROM (SELECT *, {number} AS i FROM s) WHERE i = 1"
     expected = of_sqlite(rows, select)
     ours = FORMS[form].format(topic=name)
+    same_rows(of_the_query(engine, name, partitions, rows, ours, len(expected)), Counter(expected))
+
+
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_rows_with_aggregates_of_frames_are_those_of_sqlite(engine: Engine, partitions: int) -> None:
+    name, rows = f"frames_{partitions}", generated(partitions)
+    over = "OVER (PARTITION BY seed, b {order}"
+    calls = f"""n, LAG(a, 2, -1) {over}), FIRST_VALUE(a) {over}), COUNT(*) {over}),
+        SUM(n) {over} ROWS 2 PRECEDING), MIN(a) {over} ROWS UNBOUNDED PRECEDING),
+        COUNT(a) {over} ROWS BETWEEN 2 PRECEDING AND CURRENT ROW),
+        COALESCE(AVG(a) {over} ROWS BETWEEN 3 PRECEDING AND 1 PRECEDING), 0.0)"""
+    expected = of_sqlite(rows, f"SELECT {calls.format(order='ORDER BY n')} FROM s")
+    ours = f"SELECT k, {calls.format(order='ORDER BY ROWTIME')} FROM {name}"
     same_rows(of_the_query(engine, name, partitions, rows, ours, len(expected)), Counter(expected))

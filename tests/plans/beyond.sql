@@ -24,3 +24,10 @@ CREATE TABLE counted_once AS
 CREATE STREAM joined_once AS
   SELECT DISTINCT ON (a.v) a.k, a.v, b.v FROM a JOIN b WITHIN 1 HOUR ON a.k = b.k WITHIN 2 DAYS EMIT CHANGES;
 CREATE STREAM replayed_once WITH (ORDER = 'event-time') AS SELECT DISTINCT ON (k) k, v FROM a EMIT CHANGES;
+
+-- OVER: frames with and without a beginning, by the key and by another column
+CREATE STREAM running AS
+  SELECT k, v - LAG(v, 2, 0) OVER (PARTITION BY v ORDER BY ROWTIME) AS d,
+    SUM(v) OVER (PARTITION BY v ORDER BY ROWTIME) AS total FROM a EMIT CHANGES;
+CREATE STREAM moving AS
+  SELECT k, AVG(v) OVER (PARTITION BY k ORDER BY ROWTIME ROWS 3 PRECEDING) AS mean FROM a WHERE k IS NOT NULL EMIT CHANGES;

@@ -184,7 +184,7 @@ SELECT id FROM s QUALIFY (id > 1) EMIT CHANGES;
                                ^^^^^^^^
 
 SELECT id, SUM(amount) OVER (PARTITION BY name) FROM s EMIT CHANGES;
-    INVALID_STATEMENT: SUM() OVER (…) is not allowed here. QUALIFY ROW_NUMBER() OVER (PARTITION BY … ORDER BY ROWTIME) = 1 passes each key's first row.
+    INVALID_STATEMENT: The order of OVER is that of arrival: ORDER BY ROWTIME. Write OVER (PARTITION BY expression, … ORDER BY ROWTIME).
     line 1:12
       SELECT id, SUM(amount) OVER (PARTITION BY name) FROM s EMIT CHANGES
                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

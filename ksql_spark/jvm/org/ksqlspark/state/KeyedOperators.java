@@ -3,6 +3,8 @@ package org.ksqlspark.state;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 
+import java.util.List;
+
 /** The entry points for Python; see KeyedOperator for inputs and outputs. */
 public final class KeyedOperators {
     private KeyedOperators() {}
@@ -23,6 +25,22 @@ public final class KeyedOperators {
      */
     public static Dataset<Row> deduplicate(Dataset<Row> input, long within) {
         return KeyedOperator.apply(input, new Deduplicate(within));
+    }
+
+    /**
+     * Each record with aggregates of the last records of its key.
+     *
+     * @param aggregators one for each frame
+     * @param firsts how many records before the current one each frame begins; negative: with the
+     *     key's first record
+     * @param lasts how many records before the current one each frame ends
+     */
+    public static Dataset<Row> over(
+            Dataset<Row> input,
+            List<Aggregator> aggregators,
+            List<Integer> firsts,
+            List<Integer> lasts) {
+        return KeyedOperator.apply(input, new Over(aggregators, firsts, lasts));
     }
 
     /** Stream records (side 0) with the current row of a table (side 1). */

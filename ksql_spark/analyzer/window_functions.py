@@ -1,0 +1,135 @@
+"""Calls with OVER: aggregates of the last rows of a row's group become columns of an Over node (§6.14).
+
+LAG and FIRST_VALUE are written as aggregates too: LAG(x, n) is the first value of the frame that has only
+the n-th row before the current one. Beyond ksqlDB.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from ksql_spark.analyzer.aggregates import Aggregates
+from ksql_spark.analyzer.coercion import unify
+from ksql_spark.analyzer.deduplication import bind_keys, is_rowtime
+from ksql_spark.analyzer.expressions import bind_expression, call
+from ksql_spark.analyzer.failures import invalid
+from ksql_spark.analyzer.relations import From
+from ksql_spark.analyzer.scope import Scope
+from ksql_spark.expressions import Case, ColumnRef, Expression, Literal
+from ksql_spark.grammar import nodes
+from ksql_spark.logical.nodes import FramedCall
+from ksql_spark.metastore.sources import TABLE
+from ksql_spark.types import BIGINT
+
+VARIABLE = "KSQL_WINDOW_"
+AGGREGATES = ("AVG", "COUNT", "MAX", "MIN", "SUM")
+FUNCTIONS = ", ".join(sorted(("FIRST_VALUE", "LAG", *AGGREGATES)))
+#: the longest frame, in rows: the state of a key has all of them, and each row reads them
+MAX_ROWS = 1000
+_HINT = "Write OVER (PARTITION BY expression, … ORDER BY ROWTIME)."
+
+
+@dataclass
+class WindowFunctions:
+    """The calls with OVER of one SELECT, without duplicates.
+
+    ``keys``: the expressions of PARTITION BY, which all of them share.
+    """
+
+    source: From
+    calls: list[FramedCall] = field(default_factory=list)
+    keys: tuple[Expression, ...] = ()
+    place: nodes.WindowFunction | None = None
+
+    def bind(self, node: nodes.WindowFunction, scope: Scope) -> Expression:
+        """What stands for a call with OVER; the ``window_function`` rule of scopes.
+
+        Raises:
+            KsqlError: INVALID_STATEMENT, or as Aggregates.bind.
+        """
+        if self.source.tree.kind == TABLE:
+            raise invalid(
+                "OVER is for streams: the rows of a table have no order.", node, hint="Use GROUP BY."
+            )
+        inside = replace(scope.at("OVER"), window_function=None)
+        self._bind_keys(node, inside)
+        order = node.order_by
+        if len(order) != 1 or not is_rowtime(order[0], self.source):
+            raise invalid(
+                "The order of OVER is that of arrival: ORDER BY ROWTIME.", order[0] if order else node,
+                hint=_HINT,
+            )  # fmt: skip
+        name = node.this.name
+        if name == "LAG":
+            return self._lag(node, inside)
+        frame = node.frame or nodes.Frame(None)
+        if name == "FIRST_VALUE":
+            if len(node.this.arguments) != 1 or node.this.distinct:
+                raise invalid("FIRST_VALUE with OVER takes one value.", node.this)
+            return self._framed(_first_value(node.this), frame, inside, node)
+        if name not in AGGREGATES or node.this.distinct:
+            shown = f"{name}(DISTINCT …)" if node.this.distinct else name
+            raise invalid(f"{shown} cannot have OVER: {FUNCTIONS} can.", node.this)
+        return self._framed(node.this, frame, inside, node)
+
+    def _bind_keys(self, node: nodes.WindowFunction, scope: Scope) -> None:
+        if not node.partition_by:
+            raise invalid("OVER needs PARTITION BY.", node, hint=_HINT)
+        keys = bind_keys(node.partition_by, scope)
+        if self.place is not None and keys != self.keys:
+            raise invalid(
+                "All OVER of a SELECT need the same PARTITION BY.", node.partition_by[0],
+                hint="Put one of them into a sub-query.",
+            )  # fmt: skip
+        self.keys, self.place = keys, self.place or node
+
+    def _lag(self, node: nodes.WindowFunction, scope: Scope) -> Expression:
+        written = node.this.arguments
+        if not 1 <= len(written) <= 3 or node.this.distinct or isinstance(written[0], exp.Star):
+            raise invalid("LAG takes a value, how many rows back, and a default: LAG(x, 1, 0).", node.this)
+        if node.frame is not None:
+            raise invalid("LAG has no ROWS.", node.frame)
+        back = 1
+        if len(written) > 1:
+            if not isinstance(written[1], nodes.IntegerLiteral):
+                raise invalid("LAG needs a number of rows as its second argument.", written[1])
+            back = written[1].value
+        frame = nodes.Frame(back, back)
+        value = self._framed(_first_value(node.this), frame, scope, node)
+        if len(written) < 3:
+            return value
+        default = bind_expression(written[2], scope)
+        star = nodes.FunctionCall(this=exp.to_identifier("COUNT"), arguments=[exp.Star()])
+        count = self._framed(star, frame, scope, node)
+        is_missing = call("=", (count, Literal(0, BIGINT)), node)
+        type_, (found, missing) = unify([value, default], [written[0], written[2]], scope.problem)
+        return Case(((is_missing, missing),), found, type_)
+
+    def _framed(
+        self, function: nodes.FunctionCall, frame: nodes.Frame, scope: Scope, node: nodes.WindowFunction
+    ) -> Expression:
+        """A reference to the column with an aggregate of a frame."""
+        if frame.first is None and frame.last:
+            raise invalid("A frame from UNBOUNDED PRECEDING ends with CURRENT ROW.", frame)
+        if frame.first is not None and frame.first < frame.last:
+            raise invalid("The frame ends before it begins.", frame)
+        if frame.first is not None and frame.first > MAX_ROWS:
+            raise invalid(f"At most {MAX_ROWS} rows before the current one can be kept.", node)
+        own = Aggregates()
+        own.bind(function, scope)
+        made = FramedCall(replace(own.calls[0], name=f"{VARIABLE}{len(self.calls)}"), frame.first, frame.last)
+        for known in self.calls:
+            if replace(made, call=replace(made.call, name=known.call.name)) == known:
+                return ColumnRef(known.call.name, known.call.type)
+        self.calls.append(made)
+        return ColumnRef(made.call.name, made.call.type)
+
+
+def _first_value(function: nodes.FunctionCall) -> nodes.FunctionCall:
+    """The first value of a frame, also if it is NULL."""
+    return nodes.FunctionCall(
+        this=exp.to_identifier("EARLIEST_BY_OFFSET"),
+        arguments=[function.arguments[0].copy(), exp.Boolean(this=False)],
+    )
