@@ -91,9 +91,9 @@ def _fixed_clauses(node: Node) -> list[tuple[str, object]]:
         case Aggregate(child):
             own = [("the aggregate functions", node.aggregates), ("GROUP BY", node.group_by)]
         case Deduplicate(child, keys, within_ms):
-            own = [("DISTINCT ON or QUALIFY", (keys, within_ms))]
+            own = [("DISTINCT ON or QUALIFY", (keys, within_ms)), _kept_where(child)]
         case Over(child, keys, calls):
-            own = [("OVER", (keys, calls))]
+            own = [("OVER", (keys, calls)), _kept_where(child)]
         case FlatMap(child, functions):
             own = [("the table functions", functions)]
         case SelectKey(child, keys):
@@ -103,6 +103,11 @@ def _fixed_clauses(node: Node) -> list[tuple[str, object]]:
         case _:
             return [("FROM", node)]
     return [*own, *_fixed_clauses(child)]
+
+
+def _kept_where(node: Node) -> tuple[str, object]:
+    """The WHERE below DISTINCT ON and OVER, which decides in which task a row is (is NULL excluded?)."""
+    return ("the WHERE", node.predicate if isinstance(node, Filter) else None)
 
 
 def is_evolvable(sink: DataSource) -> bool:

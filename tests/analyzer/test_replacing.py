@@ -31,6 +31,25 @@ CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='
         ("STREAM", "id, v FROM s", "id, v FROM s2", "FROM cannot change"),
         ("STREAM", "id, v FROM s", "id, v + 1 AS v FROM s", "columns of SELECT cannot be changed"),
         ("STREAM", "id, v FROM s", "id, v FROM s PARTITION BY id + 0", "PARTITION BY"),
+        ("STREAM", "DISTINCT ON (v) id, v FROM s", "DISTINCT ON (v) id, v, w FROM s", None),
+        (
+            "STREAM",
+            "DISTINCT ON (v) id, v FROM s WITHIN 1 HOUR",
+            "DISTINCT ON (v) id, v FROM s WITHIN 2 HOURS",
+            "DISTINCT ON or QUALIFY cannot change",
+        ),
+        (
+            "STREAM",
+            "DISTINCT ON (id) id, v FROM s WHERE id IS NOT NULL",
+            "DISTINCT ON (id) id, v FROM s",
+            "the WHERE cannot change",
+        ),
+        (
+            "STREAM",
+            "id, LAG(v) OVER (PARTITION BY v ORDER BY ROWTIME) AS l FROM s",
+            "id, LAG(v, 2) OVER (PARTITION BY v ORDER BY ROWTIME) AS l FROM s",
+            "OVER cannot change",
+        ),
         (
             "TABLE",
             "v, COUNT(*) AS n FROM s GROUP BY v",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.physical.distribution import Tasks, assign, waits_for
+from ksql_spark.physical.distribution import Tasks, assign, tasks_text, waits_for
 from ksql_spark.physical.steps import PhysicalPlan
 from tests.plans.plan_files import FOLDER, planned
 
@@ -61,6 +61,17 @@ def test_one_partition_needs_no_exchange() -> None:
 def test_of_rows_of_equal_times_a_tables_comes_first_then_that_of_a_stream_in_its_place() -> None:
     sinks = ("SS_INNER", "REKEYED_LEFT", "REKEYED_RIGHT", "ST_LEFT")
     assert [tasks(plan(sink)).takes_left_first for sink in sinks] == [True, False, True, False]
+
+
+def test_rows_stay_where_they_are_only_if_none_is_without_a_key() -> None:
+    for sink in ("ONCE_BY_KEY", "MOVING"):
+        assert tasks(plan(sink)) == Tasks(12, 4, True, 4, False)
+    for sink, number in (("ONCE", 0), ("COUNTED_ONCE", 0), ("RUNNING", 0)):
+        found = tasks(plan(sink), number)
+        assert (found.by_partition, found.readers, found.is_one_order) == (False, 1, True)
+    assert "records without a key" in (tasks_text(plan("COUNTED_ONCE"), 0) or "")
+    # in an internal topic they are all in one partition
+    assert tasks(plan("JOINED_ONCE")).by_partition
 
 
 def test_micro_batches_in_order_are_one_task() -> None:

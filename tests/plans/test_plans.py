@@ -108,6 +108,17 @@ def test_a_filter_below_a_step_that_keeps_tables_has_no_state() -> None:
     assert found and all(issubclass(step, steps.TableKeepingStep) for step in found)
 
 
+def test_state_that_a_clause_could_bound_is_told() -> None:
+    told = {
+        query.bound.sink.name
+        for query in QUERIES
+        for stage in query.plan.stages
+        for step in steps.stateful_steps(stage.root)
+        if isinstance(query.bound, nodes.PersistentQuery) and step.unbounded_state is not None
+    }
+    assert told == {"ONCE_BY_KEY", "REPLAYED_ONCE"}
+
+
 def test_a_plan_has_the_schema_of_its_query() -> None:
     for query in QUERIES:
         if isinstance(query.bound, nodes.PersistentQuery):
