@@ -151,7 +151,7 @@ def create_as_select(statement: CreateAsSelect, context: StatementContext) -> Ac
         return _exists(statement, statement.kind, statement.if_not_exists, existing)
     check_or_replace(statement, context)
     evolve = analyzer.evolve_of(statement)
-    if evolve is not None:
+    if evolve is not None and existing is not None:
         return begin_evolution(statement, evolve, context)
     bound = _bound(statement, context)
     sink = replace(bound.sink, statement=statement.source_text + ";")

@@ -278,7 +278,6 @@ def test_a_replacement_in_place_after_a_failed_swap_still_completes_it(
         ("", NEW.replace("'backfill'", "'magic'"), "expected 'backfill', got 'magic'"),
         ("", NEW.replace("'manual'", "'never'"), "'never' is none of auto, manual"),
         ("", NEW.replace("EVOLVE = 'backfill', ", ""), "'SWAP' needs 'EVOLVE' too"),
-        ("", NEW.replace("TABLE x", "TABLE unknown"), "UNKNOWN"),
         ("", NEW.replace("TABLE x", "TABLE t"), "EVOLVE is for tables that a query writes"),
         (READER, NEW.replace("COUNT(*) AS n, ", ""), "appended while queries read it: CTAS_Y_"),
         (READER, NEW.replace("FROM s WHERE v > 3", "FROM y WHERE n > 3").replace("SUM(v)", "SUM(n)"),
@@ -307,6 +306,17 @@ def test_servers_that_share_queries_do_not_evolve_tables(world: World) -> None:
     world.services.placement = object()  # type: ignore[assignment]
     assert "servers that share queries" in world.refused(NEW).message
     world.services.placement = None
+
+
+def test_without_a_table_it_creates_one(world: World) -> None:
+    """So the statement of a table that has evolved creates it elsewhere."""
+    for _ in range(2):
+        world.run(NEW)
+    first, second = world.ids()
+    query = world.queries.find(first)
+    assert query is not None and query.evolution is None and query.plan.sink.topic == "X"
+    world.restart()
+    assert world.ids() == [first, second]
 
 
 def test_the_hint_of_a_refused_replacement(world: World) -> None:
