@@ -39,6 +39,8 @@ LOG = logging.getLogger(__name__)
 
 #: how long a client may take to log in, seconds
 LOGIN_S = 30.0
+#: of the message that asks for encryption
+_SSL_REQUEST_BYTES = 8
 #: how long one read of a query waits, seconds
 _READ_S = 1.0
 #: bytes that are sent at once
@@ -46,8 +48,8 @@ _MAX_SEND_BYTES = 64 * 1024
 #: how many chunks of the client's bytes wait while a statement runs
 _MAX_WAITING = 16
 _CHUNK_BYTES = 64 * 1024
-#: the longest message of a client, bytes
-_MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+#: what a client may send before it has logged in, bytes
+_MAX_LOGIN_BYTES = 64 * 1024
 
 _SETTINGS = {
     "server_version": VERSION, "server_version_num": "160000", "server_encoding": "UTF8",
@@ -145,7 +147,6 @@ class Connection:
         self._cancel_other = cancel
         self._protocol = BackendConnection()
         self._input: asyncio.Queue[bytes] = asyncio.Queue(_MAX_WAITING)
-        self._buffered = 0
         self._gone = asyncio.Event()
         self._cancelled = asyncio.Event()
         self._principal = ANYBODY
@@ -183,16 +184,18 @@ class Connection:
 
     async def _log_in(self) -> bool:
         """Everything up to the first ReadyForQuery; False if that is all."""
-        password: str | None = None
-        while True:
-            data = await self._reader.read(_CHUNK_BYTES)
-            if not data:
+        came = 0
+        while data := await self._reader.read(_CHUNK_BYTES):
+            came += len(data)
+            if came > _MAX_LOGIN_BYTES:
                 return False
             for message in self._protocol.receive(data):
                 match message:
                     case messages.SSLRequest():
                         self._send(messages.SSLResponse(accepted=self._tls is not None))
                         if self._tls is not None:
+                            if len(data) > _SSL_REQUEST_BYTES or await self._has_more():
+                                return False  # what came in clear text must not pass for encrypted
                             await self._writer.start_tls(self._tls)
                     case messages.GSSEncRequest():
                         self._send(messages.GSSResponse(accepted=False))
@@ -207,9 +210,17 @@ class Connection:
                         else:
                             return await self._welcome()
                     case messages.PasswordMessage():
-                        password = message.password if isinstance(message.password, str) else ""
-                        return await self._check(password)
+                        return await self._check(str(message.password))
             await self._writer.drain()
+        return False
+
+    async def _has_more(self) -> bool:
+        """Whether something of the client has arrived that was not read."""
+        try:
+            async with asyncio.timeout(0):
+                return bool(await self._reader.read(1))
+        except TimeoutError:
+            return False
 
     def _take(self, params: Mapping[str, str]) -> None:
         """Keep the settings that a client connects with, also those of ``options=-c name=value``."""
@@ -254,12 +265,20 @@ class Connection:
         """Handle messages until the client leaves."""
         pump = asyncio.create_task(self._pump())
         try:
+            came = 0
             while data := await self._input.get():
+                came += len(data)
                 for message in self._protocol.receive(data):
+                    came = 0
                     if isinstance(message, messages.Terminate):
                         return
                     await self._handle(message)
                 await self._writer.drain()
+                if came > self._host.most_request_bytes:
+                    await self._refuse(
+                        "54000", f"A message may have {self._host.most_request_bytes:,} bytes."
+                    )
+                    return
         finally:
             pump.cancel()
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime
 import os
 import shutil
 import socket
 import ssl
+import struct
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -360,6 +362,34 @@ def test_tls(engine: PgEngine, tmp_path: Path) -> None:
     with Port(engine, tls=context) as port, port.connect(sslmode="require") as connection:
         assert connection.pgconn.ssl_in_use
         assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_clear_text_does_not_pass_for_encrypted(engine: PgEngine, tmp_path: Path) -> None:
+    make(tmp_path, "server")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.pem", tmp_path / "server.key")
+    request = struct.pack("!ii", 8, 80877103)
+    startup = b"\0\3\0\0user\0mallory\0\0"
+    with (
+        Port(engine, tls=context) as port,
+        socket.create_connection(("127.0.0.1", port.port), timeout=SOON_S) as sock,
+    ):
+        sock.sendall(request + struct.pack("!i", len(startup) + 4) + startup)
+        assert sock.recv(100) in (b"S", b"")
+        assert sock.recv(100) == b""
+
+
+def test_a_message_has_a_limit(port: Port) -> None:
+    port.host.most_request_bytes = 100_000
+    with port.connect() as connection, pytest.raises(psycopg.OperationalError, match="100,000 bytes"):
+        connection.execute(f"SELECT '{'x' * 300_000}'")
+
+
+def test_a_login_has_a_limit(port: Port) -> None:
+    address = ("127.0.0.1", port.port)
+    with socket.create_connection(address, timeout=SOON_S) as sock, contextlib.suppress(ConnectionError):
+        sock.sendall(struct.pack("!ii", 900_000_000, 196608) + b"x" * 200_000)
+        assert sock.recv(100) == b""
 
 
 def test_not_ready_yet(engine: PgEngine) -> None:
