@@ -115,6 +115,10 @@ class MetadataForKeyBody(Body):
     key: dict[str, Any]
 
 
+class RestartBody(Body):
+    """Of POST /connectors/<name>/restart: nothing."""
+
+
 class DrainBody(Body):
     """The body of POST /cluster/drain."""
 

@@ -11,7 +11,7 @@ from ksql_spark.security.authorization import Role
 from ksql_spark.server.endpoints import Router, Rules
 from ksql_spark.server.errors import NOT_FOUND, RequestError
 from ksql_spark.server.host import Host
-from ksql_spark.server.models import described
+from ksql_spark.server.models import RestartBody, described, read_body
 
 router = Router()
 
@@ -33,9 +33,12 @@ async def settings(http: Request, plugin: str) -> Response:
     return JSONResponse(to_json(found))
 
 
-@router.endpoint("POST", "/connectors/{name}/restart", Rules(Role.ADMIN))
+@router.endpoint(
+    "POST", "/connectors/{name}/restart", Rules(Role.ADMIN), openapi_extra=described(RestartBody, answers={})
+)
 async def restart(http: Request, name: str) -> Response:
     """Restart a connector and those of its tasks that have failed."""
+    await read_body(RestartBody, http)
     host: Host = http.app.state.host
     await host.call(lambda engine: engine.restart_connector(name))
-    return Response(status_code=204)
+    return Response()

@@ -11,6 +11,7 @@ from ksql_spark.grammar.statements import (
     asserts,
     connectors,
     describe,
+    evolution,
     functions,
     inserts,
     lifecycle,
@@ -144,6 +145,25 @@ PAGES: Mapping[type[Statement], Page] = {
         "how a query runs or would run; EVOLUTION: what replacing one would change",
         ("EXPLAIN CTAS_SALES_1;", "EXPLAIN SELECT * FROM orders EMIT CHANGES;"),
         "EXPLAIN queryId;\nEXPLAIN statement;\nEXPLAIN EVOLUTION CREATE OR REPLACE … AS SELECT …;",
+    ),
+    describe.ExplainFreshness: Page(
+        ("EXPLAIN FRESHNESS",),
+        "where the delay of a stream or table comes from",
+        ("EXPLAIN FRESHNESS sales;",),
+    ),
+    evolution.DescribeEvolution: Page(
+        ("DESCRIBE EVOLUTION",),
+        "how far the new version of a table is, which EVOLVE = 'backfill' has begun",
+        ("DESCRIBE EVOLUTION sales;",),
+    ),
+    evolution.Swap: Page(("SWAP",), "let the new version of a table take over", ("SWAP sales;",)),
+    evolution.AbortEvolution: Page(
+        ("ABORT EVOLUTION",), "end the new version of a table", ("ABORT EVOLUTION sales;",)
+    ),
+    lifecycle.ReplayErrors: Page(
+        ("REPLAY ERRORS",),
+        "send the records that failed in a query through it once more",
+        ("REPLAY ERRORS OF CSAS_PAID_1 WHERE stage = 'PROCESSING';",),
     ),
     print_topic.PrintTopic: Page(
         ("PRINT",), "records of a topic, until Ctrl-C", ("PRINT orders FROM BEGINNING LIMIT 3;",)

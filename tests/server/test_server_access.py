@@ -185,7 +185,8 @@ def test_endpoints_that_show_all_sources_take_no_patterns() -> None:
         "/console",
     }
     assert shown == {
-        "/cluster/drain", "/clusterStatus", "/heartbeat", "/ksql/terminate", "/lag", "/metadata",
+        "/cluster/drain", "/clusterStatus", "/connector-plugins", "/connectors", "/heartbeat",
+        "/ksql/terminate", "/lag", "/metadata",
         "/metadata/key", "/metrics", "/state/rebuild", "/status",
     }  # fmt: skip
 
@@ -204,8 +205,9 @@ def test_what_statements_need() -> None:
         "AlterSystem", "CreateConnector", "CreateFunction", "DropConnector", "DropFunction",
     }  # fmt: skip
     assert {name for name, role in least.items() if role == "READER"} == {
-        "DefineVariable", "DescribeConnector", "DescribeFunction", "DescribeSource", "DescribeSources",
-        "Explain", "ExplainFreshness", "SetProperty", "Show", "UndefineVariable", "UnsetProperty",
+        "DefineVariable", "DescribeConnector", "DescribeEvolution", "DescribeFunction", "DescribeSource",
+        "DescribeSources", "Explain", "ExplainFreshness", "SetProperty", "Show", "UndefineVariable",
+        "UnsetProperty",
     } | ({"Query"} if "Query" in least else set())  # fmt: skip
 
 

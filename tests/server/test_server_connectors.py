@@ -26,5 +26,5 @@ def test_a_plugin_that_is_not_there(client: AppClient) -> None:
 
 
 def test_a_restart(client: AppClient, engine: FakeEngine) -> None:
-    assert client.post("/connectors/my%20own/restart", json={}).status_code == 204
+    assert client.post("/connectors/my%20own/restart", json={}).status_code == 200
     assert engine.restarted == "my own"

@@ -19,6 +19,7 @@ from ksql_spark.engine.health import Health
 from ksql_spark.engine.request import Request
 from ksql_spark.entities import Body, Entity
 from ksql_spark.entities.commands import ErrorsReplayed
+from ksql_spark.entities.graph import Freshness, FreshnessEntity, FreshnessStage
 from ksql_spark.entities.servers import ClusterStatusResponse, StreamsMetadataList
 from ksql_spark.entities.wire import ENTITIES, schemas, to_json
 from ksql_spark.errors import KsqlError
@@ -201,6 +202,12 @@ def bodies(world: World) -> Iterator[str]:
         statement_text=text, query_id="CSAS_A_2", message="Replayed 3 records.", **numbers
     )
     yield statement_text(answer)
+    yield "> EXPLAIN FRESHNESS c;"  # without an engine's figures
+    stage = FreshnessStage(
+        name="CTAS_C_3", kind="QUERY", state="RUNNING", delay_seconds=1.5, evidence=("Input: nothing waits.",)
+    )
+    found = Freshness(name="C", stages=(stage,), culprit="CTAS_C_3", verdict="CTAS_C_3 adds most: 1.5 s.")
+    yield statement_text(FreshnessEntity(statement_text="EXPLAIN FRESHNESS c", freshness=found))
     yield "> the end"
     yield body_text(world.statements.rebuild_state("CSAS_A_2"))
     yield from map(body_text, world.statements.terminate_cluster([]))
