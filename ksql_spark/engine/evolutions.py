@@ -10,7 +10,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.statements import Services
-from ksql_spark.statements.evolving import max_lag, records_left
+from ksql_spark.statements.evolving import progress
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class AutomaticSwaps:
     def _has_caught_up(self, query: ManagedQuery) -> bool:
         if query.state is not State.RUNNING or query.loading or not self._services.queries.is_here(query):
             return False
-        return records_left(query, self._services) <= max_lag(query, self._services)
+        return progress(query, self._services).has_caught_up
 
     def _swap(self, query: ManagedQuery, table: str) -> None:
         name = table.replace("`", "``")

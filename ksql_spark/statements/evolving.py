@@ -3,7 +3,7 @@ one, and then takes its place (beyond ksqlDB, ADR 54)."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ksql_spark import analyzer
 from ksql_spark.analyzer.properties import Evolve
@@ -161,9 +161,10 @@ def swap(statement: Swap, context: StatementContext) -> Action:
             state = "has not begun" if query is None else f"is in state {query.state}"
             raise KsqlError("INVALID_STATEMENT", reason=f"The new version, {known.id}, {state}.")
         services.admin.require_topic(query.plan.sink.topic)
-        left, most = records_left(query, services), max_lag(query, services)
-        if left > most:
-            reason = f"The new version, {known.id}, has {left:,} records left to read ({MAX_LAG}: {most:,})."
+        done = progress(query, services)
+        if not done.has_caught_up:
+            why = "has no checkpoint yet" if done.is_unread else f"{MAX_LAG}: {done.most:,}"
+            reason = f"The new version, {known.id}, has {done.left:,} records left to read ({why})."
             raise KsqlError(
                 "INVALID_STATEMENT", reason=reason, hint=f"DESCRIBE EVOLUTION {name}; shows how far it is."
             )
@@ -267,8 +268,9 @@ def _described(
         state = SWAPPED if _has_taken_over(query, evolution, services) else SWAPPING
         found = services.queries.swapped(query)
     else:
-        left, reason = records_left(query, services), query.swap_refusal
-        state = CAUGHT_UP if left <= max_lag(query, services) else BACKFILLING
+        done = progress(query, services)
+        left, reason = done.left, query.swap_refusal
+        state = CAUGHT_UP if done.has_caught_up else BACKFILLING
         if state == CAUGHT_UP and query.state is State.RUNNING:
             found = differences.count(differences.compare(services.admin, table.topic, evolution.topic))
     if query.state is State.ERROR and state != SWAPPED:
@@ -292,24 +294,48 @@ def _has_taken_over(query: ManagedQuery, evolution: Evolution, services: Service
     return services.queries.swapped(query) is not None or services.admin.topic(evolution.topic) is None
 
 
-def max_lag(query: ManagedQuery, services: Services) -> int:
-    """How many records a new version may lack when it takes over."""
-    return int(query.properties.get(MAX_LAG, services.config[MAX_LAG]))
+@dataclass(frozen=True)
+class Progress:
+    """How far a new version is, as of its last checkpoint.
+
+    Attributes:
+        left: how many records of its sources it has not read.
+        most: how many records it may lack when it takes over.
+        is_unread: whether it has read nothing of a topic that has records for it. A swap would delete the
+            rows that come of them, however few the records are.
+    """
+
+    left: int
+    most: int
+    is_unread: bool
+
+    @property
+    def has_caught_up(self) -> bool:
+        """Whether it may take over."""
+        return self.left <= self.most and not self.is_unread
 
 
-def records_left(query: ManagedQuery, services: Services) -> int:
-    """How many records of its sources a query has not read, as of its last checkpoint.
+def progress(query: ManagedQuery, services: Services) -> Progress:
+    """How far a new version is.
 
     Raises:
         KsqlError: CHECKPOINT_DAMAGED; as KafkaAdmin.
     """
     committed = services.queries.checkpoints.committed_offsets(query)
     topics = dict.fromkeys(source.topic for source in query.plan.sources)
-    ends = services.admin.end_offsets(*topics)
-    return sum(max(0, end - committed.get(topic, {}).get(p, 0)) for (topic, p), end in ends.items())
+    left = dict.fromkeys(topics, 0)
+    for (topic, partition), end in services.admin.end_offsets(*topics).items():
+        left[topic] += max(0, end - committed.get(topic, {}).get(partition, 0))
+    most = int(query.properties.get(MAX_LAG, services.config[MAX_LAG]))
+
+    def is_unread(topic: str) -> bool:
+        starts = {int(p): offset for p, offset in query.starts.get(topic, {}).items()}
+        return left[topic] > 0 and committed.get(topic, {}) == starts
+
+    return Progress(sum(left.values()), most, any(map(is_unread, topics)))
 
 
 __all__ = [
-    "abort_evolution", "begin_evolution", "bind_evolution", "describe_evolution", "evolution_of", "max_lag",
-    "records_left", "swap",
+    "abort_evolution", "begin_evolution", "bind_evolution", "describe_evolution", "evolution_of", "progress",
+    "swap",
 ]  # fmt: skip

@@ -236,6 +236,23 @@ def test_an_automatic_swap(world: World, topics: Topics) -> None:
     assert len(world.ids()) == 1 and described(world)["state"] == "swapped"
 
 
+@pytest.mark.parametrize("left", [10, 0])
+def test_a_short_history_is_read_before_the_swap(world: World, topics: Topics, left: int) -> None:
+    """Fewer records than ksql.evolution.max.lag: a swap before the first checkpoint would delete all rows."""
+    world.run(OLD)
+    world.admin.ends[("s", 0)] = 100
+    world.run(AUTOMATIC)
+    topics.rows["X"] = {b"a": b"1"}
+    swaps = AutomaticSwaps(world.services, world.statements)
+    swaps.check()
+    assert described(world)["state"] == "backfilling" and described(world)["recordsLeft"] == 100
+    assert "has no checkpoint yet" in world.refused("SWAP x;").message
+    assert topics.written == []
+    world.commit(world.ids()[-1], 0, s={"0": 100 - left, "1": 0, "2": 0})
+    swaps.check()
+    assert described(world)["state"] == "swapped"
+
+
 def test_an_automatic_swap_that_a_new_reader_prevents(world: World, topics: Topics) -> None:
     world.run(OLD)
     world.run(AUTOMATIC.replace("COUNT(*) AS n, ", ""))
