@@ -24,6 +24,8 @@ from ksql_spark.shell.session import QueryView, Session, duration
 #: between two looks at what has arrived, and the span of the rate
 TICK_S = 0.05
 RATE_S = 2.0
+#: how many rows that came while the table was shown are logged after it
+MOST_UNLOGGED = 1000
 
 
 def key_of_result(session: Session, text: str) -> list[str]:
@@ -66,6 +68,7 @@ class LiveQuery:
         self._is_table = self._is_paused = self._is_ended_by_user = False
         self._began = time.monotonic()
         self._arrivals: deque[tuple[float, int]] = deque()
+        self._unlogged: deque[Mapping[str, Any]] = deque(maxlen=MOST_UNLOGGED)
         self._picture = ""
         self._app: Application[None] = Application(
             layout=Layout(
@@ -114,6 +117,10 @@ class LiveQuery:
             self._is_table = not self._is_table
             if self._is_table:
                 run_in_terminal(self._view.end)
+            elif self._unlogged:
+                rows = list(self._unlogged)
+                self._unlogged.clear()
+                run_in_terminal(lambda: self._view.print(rows))
             self._draw()
 
         @bindings.add("p")
@@ -148,6 +155,7 @@ class LiveQuery:
             self._table.take(rows)
         self._arrivals.append((time.monotonic(), len(rows)))
         if self._is_table:
+            self._unlogged += rows
             self._draw()
         elif rows or not self._view.has_begun:
             await run_in_terminal(lambda: self._view.print(rows))

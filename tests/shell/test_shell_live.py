@@ -161,6 +161,25 @@ def test_the_log_and_the_table(session: Session, engine: FakeEngine, out: io.Str
     assert session.was_interrupted and out.getvalue().splitlines()[-1].startswith("Query terminated")
 
 
+def test_the_log_has_what_came_during_the_table(
+    session: Session, engine: FakeEngine, out: io.StringIO
+) -> None:
+    stream = engine.next_stream = FakeStream("PUSH", COLUMNS, [Row(["a", 1])], ends=False)
+
+    def there_and_back(press: Press, live: LiveQuery) -> None:
+        until(lambda: "| a " in out.getvalue())
+        press("t")
+        until(lambda: live._is_table)
+        stream.rows.put(Row(["b", 2]))
+        until(lambda: live._view.count == 2)
+        press("t")
+        until(lambda: "| b " in out.getvalue())
+        press("q")
+
+    watch(session, stream, there_and_back)
+    assert out.getvalue().count("| b ") == 1
+
+
 def test_pause(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
     stream = engine.next_stream = FakeStream("PUSH", COLUMNS, [Row(["a", 1])], ends=False)
 
