@@ -71,7 +71,7 @@ def _lower(
 ) -> PhysicalPlan:
     is_forced = str(config.get(EXECUTION_MODE) or "").lower() == MICROBATCH
     mode = MICROBATCH if is_forced or is_exactly_once else REALTIME
-    reason = f"{EXECUTION_MODE} asks for it" if is_forced else "every step of it can run in real time"
+    reason = f"{EXECUTION_MODE} asks for it" if is_forced else "every step can run in real time"
     if is_exactly_once:
         reason = f"{EXACTLY_ONCE} commits a batch's results together with its state and offsets"
     if by_event_time:
