@@ -204,7 +204,8 @@ def _readers(way: _Way, sink: DataSource, new: DataSource, context: StatementCon
     ]
     found = context.services.admin.consumers().get(sink.topic)
     groups = found.groups if found is not None else 0
-    yield f"Read by: {', '.join(queries) or 'no query'}; {groups} consumer groups of topic {sink.topic}"
+    counted = f"{groups} consumer group{'' if groups == 1 else 's'}"
+    yield f"Read by: {', '.join(queries) or 'no query'}; {counted} of topic {sink.topic}"
     if way.evolve is None or way.refusal is not None:
         return
     known = {column.name for column in sink.schema.columns}

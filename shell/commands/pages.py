@@ -43,13 +43,15 @@ class Page:
 
 
 _SELECT = """\
-SELECT * | expression [[AS] name], …
-  FROM source [[AS] alias] [WINDOW …]
+SELECT [DISTINCT | DISTINCT ON (expression, …)] * | expression [[AS] name], …
+  FROM source | (SELECT …) | ERRORS OF query [[AS] alias]
   [[INNER | LEFT | RIGHT | FULL] JOIN source [alias] [WITHIN n unit [GRACE PERIOD n unit]] ON condition]
+  [WITHIN n unit]
   [WINDOW TUMBLING (SIZE n unit) | HOPPING (SIZE n unit, ADVANCE BY n unit) | SESSION (n unit)]
   [WHERE condition] [GROUP BY expression, …] [PARTITION BY expression] [HAVING condition]
-  [EMIT CHANGES | EMIT FINAL] [LIMIT n];
-with EMIT it goes on and shows every change; without, it returns the current rows and ends"""
+  [QUALIFY ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1]
+  [ORDER BY expression [ASC | DESC], …] [EMIT CHANGES | EMIT FINAL] [LIMIT n];
+With EMIT, the query runs on and returns every change; without it, it returns the current rows and ends."""
 _SHOW = """\
 SHOW | LIST  STREAMS | TABLES | QUERIES [EXTENDED];
 SHOW | LIST  [ALL] TOPICS [EXTENDED];

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from ksql_spark.engine.request import Request
@@ -35,6 +37,13 @@ def test_a_change_in_place(world: World) -> None:
         f"Read by: {second}; 0 consumer groups of topic A",
     ]
     assert [(query.id, query.statement) for query in world.queries.all()] == before
+
+
+def test_one_consumer_group(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.run(A)
+    monkeypatch.setattr(world.admin, "consumers", lambda: {"A": SimpleNamespace(groups=1)})
+    lines = report(world, "CREATE OR REPLACE STREAM a AS SELECT k, v, w FROM s EMIT CHANGES;")
+    assert lines[-1] == "Read by: no query; 1 consumer group of topic A"
 
 
 def test_a_change_that_needs_a_new_query(world: World) -> None:
