@@ -29,6 +29,9 @@ def main(argv: Sequence[str]) -> int:
     """
     options = _parser().parse_args(argv)
     try:
+        for name in options.files:
+            if "://" in name:
+                raise OptionProblem(f"{name} is an address: write --server {name}.")
         # read all files before anything runs, so that a misspelled second name leaves nothing half done
         scripts = [(name, read_script(name)) for name in options.files]
 

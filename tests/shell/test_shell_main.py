@@ -244,6 +244,13 @@ def test_run_reads_all_files_first(server: LiveServer, engine: FakeEngine, tmp_p
     assert done.stderr == "ksql-spark run: Cannot read /no/such.sql: No such file or directory.\n"
 
 
+def test_run_of_an_address(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "http://127.0.0.1:8088", "a.sql"]) == 2
+    assert capsys.readouterr().err == (
+        "ksql-spark run: http://127.0.0.1:8088 is an address: write --server http://127.0.0.1:8088.\n"
+    )
+
+
 def test_run_without_a_server(tmp_path: Path) -> None:
     script = tmp_path / "a.sql"
     script.write_text("SHOW TOPICS;")
