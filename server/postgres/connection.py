@@ -109,6 +109,8 @@ class Portal:
     count: int = 0
     is_open: bool = False
     is_done: bool = False
+    #: of the next batch; a FETCH with a timeout leaves it to the next FETCH
+    reading: asyncio.Task[Sequence[Sequence[Any]] | None] | None = None
 
     def format(self, at: int) -> int:
         """0 for text, 1 for binary."""
@@ -439,6 +441,8 @@ class Connection:
             (entity,) = await self._host.call(lambda engine: engine.execute(request))
             assert isinstance(entity, QueryDescriptionEntity), "of EXPLAIN"
             return tuple(_column(one.name, one.schema) for one in entity.query_description.fields)
+        if statement.kind == Kind.FETCH:  # which would take rows
+            return self._cursor(statement).columns
         if not _is_read_early(statement):
             return None
         portal = Portal(prepared, stand_ins)
@@ -475,10 +479,12 @@ class Connection:
             case Kind.LOCAL:
                 await self._local(statement)
             case Kind.DECLARE:
-                text = statement.details["query"]
-                inner = _inner(portal, text)
+                name = statement.details["name"]
+                if name in self._cursors:
+                    raise Failure("42P03", f"There is a cursor {name!r} already.")
+                inner = _inner(portal, statement.details["query"])
                 await self._open(inner)
-                self._cursors[statement.details["name"]] = inner
+                self._cursors[name] = inner
             case Kind.FETCH:
                 await self._open_fetch(portal)
             case Kind.CLOSE:
@@ -628,15 +634,19 @@ class Connection:
 
     async def _open_fetch(self, portal: Portal) -> None:
         details = portal.prepared.statement.details
-        cursor = self._cursors.get(details["name"])
-        if cursor is None:
-            raise Failure("34000", f"There is no cursor {details['name']!r}.")
-        count = details["count"]
-        most = 1 if count is None else (0 if count.upper() == "ALL" else int(count))
+        cursor = self._cursor(portal.prepared.statement)
+        count = details["count"] or "1"
+        most = None if count.upper() == "ALL" else int(count)
         timeout = details["timeout"]
         rows = await _fetched(cursor, most, None if timeout is None else float(timeout))
         portal.columns = cursor.columns
         portal.batches = _once(rows)
+
+    def _cursor(self, statement: PgStatement) -> Portal:
+        name = statement.details["name"]
+        if (cursor := self._cursors.get(name)) is None:
+            raise Failure("34000", f"There is no cursor {name!r}.")
+        return cursor
 
     async def _open_copy(self, portal: Portal) -> None:
         details = portal.prepared.statement.details
@@ -755,6 +765,9 @@ def _inner(portal: Portal, text: str) -> Portal:
 
 async def _close(portal: Portal) -> None:
     batches = portal.batches
+    if portal.reading is not None:
+        portal.reading.cancel()
+        await asyncio.gather(portal.reading, return_exceptions=True)
     if batches is not None and hasattr(batches, "aclose"):
         with contextlib.suppress(RuntimeError):
             await batches.aclose()
@@ -770,16 +783,23 @@ async def _each(portal: Portal) -> AsyncIterator[Sequence[Any]]:
     while True:
         while portal.waiting:
             yield portal.waiting.pop()
-        try:
-            batch = await anext(portal.batches)
-        except StopAsyncIteration:
+        if portal.reading is None:
+            portal.reading = asyncio.create_task(_next(portal.batches))
+        await asyncio.wait((portal.reading,))  # which a timeout does not cancel: it would end the query
+        reading, portal.reading = portal.reading, None
+        batch = reading.result()
+        if batch is None:
             portal.is_done = True
             return
         portal.waiting = list(reversed(batch))
 
 
-async def _fetched(cursor: Portal, most: int, timeout_s: float | None) -> list[Sequence[Any]]:
-    """Up to ``most`` rows of a cursor (0: all), as many as came within the time if there is one."""
+async def _next(batches: AsyncIterator[Sequence[Sequence[Any]]]) -> Sequence[Sequence[Any]] | None:
+    return await anext(batches, None)
+
+
+async def _fetched(cursor: Portal, most: int | None, timeout_s: float | None) -> list[Sequence[Any]]:
+    """Up to ``most`` rows of a cursor (None: all), as many as came within the time if there is one."""
     rows: list[Sequence[Any]] = []
 
     async def fetch() -> None:
@@ -788,7 +808,7 @@ async def _fetched(cursor: Portal, most: int, timeout_s: float | None) -> list[S
             if len(rows) == most:
                 return
 
-    if cursor.batches is None or cursor.is_done:
+    if cursor.batches is None or cursor.is_done or most == 0:
         return rows
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(timeout_s):

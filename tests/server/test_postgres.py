@@ -258,6 +258,39 @@ def test_a_cursor_over_a_push_query(port: Port) -> None:
     assert engine.streams[-1].closed.wait(SOON_S)
 
 
+def test_a_cursor_goes_on_after_the_timeout_of_a_fetch(port: Port) -> None:
+    port.engine.stream = lambda: FakeStream(
+        "PUSH", [ResultColumn.of("A", BIGINT)], [Row([n]) for n in range(3)], ends=False
+    )
+    with port.connect() as connection, connection.transaction():
+        connection.execute("DECLARE c CURSOR FOR SELECT a FROM rides EMIT CHANGES")
+        fetch = "FETCH 9 FROM c WITH (timeout = '0.3s')"
+        assert connection.execute(fetch).fetchall() == [(0,), (1,), (2,)]
+        assert connection.execute(fetch).fetchall() == []
+        assert not port.engine.streams[-1].closed.is_set()
+        assert connection.execute("FETCH 0 FROM c").fetchall() == []
+        with pytest.raises(psycopg.errors.DuplicateCursor):
+            connection.execute("DECLARE c CURSOR FOR SELECT a FROM rides EMIT CHANGES")
+    assert port.engine.streams[-1].closed.wait(SOON_S)
+
+
+def test_to_describe_a_fetch_takes_no_rows(port: Port) -> None:
+    port.engine.stream = lambda: FakeStream(
+        "PUSH", [ResultColumn.of("A", BIGINT)], [Row([n]) for n in range(3)], ends=False
+    )
+
+    async def read() -> list[int]:
+        connection = await asyncpg.connect(host="127.0.0.1", port=port.port, user="ada", database="ksql")
+        try:
+            async with connection.transaction():
+                await connection.execute("DECLARE c CURSOR FOR SELECT a FROM rides EMIT CHANGES")
+                return [row[0] for row in await connection.fetch("FETCH 2 FROM c")]
+        finally:
+            await connection.close()
+
+    assert asyncio.run(read()) == [0, 1]
+
+
 def test_rows_in_parts(port: Port) -> None:
     """Execute with a maximum, as JDBC's fetch size does."""
     port.engine.stream = lambda: FakeStream(
