@@ -8,10 +8,10 @@ a quoted name in lower case is ours in upper case; a name in both cases stays as
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects import Postgres
@@ -174,10 +174,10 @@ def statement_of(text: str) -> PgStatement:
         tree = None if _PUSH.search(text) else _parsed(text)
         if _is_catalogs(text, tree):
             return PgStatement(Kind.CATALOG, text, "SELECT", tree=tree)
-        return _ksql(Kind.QUERY, text, tree, "SELECT")
+        return _ksql(Kind.QUERY, text, "SELECT")
     if word == "PRINT":
-        return _ksql(Kind.QUERY, text, None, "SELECT")
-    return _ksql(Kind.STATEMENT, text, None, _tag(text))
+        return _ksql(Kind.QUERY, text, "SELECT")
+    return _ksql(Kind.STATEMENT, text, _tag(text))
 
 
 def _is_catalogs(text: str, tree: exp.Expr | None) -> bool:
@@ -201,48 +201,157 @@ def _ours(identifier: exp.Expr) -> str:
     return shown_name(name) if identifier.args.get("quoted") else name.upper()
 
 
-def _ksql(kind: Kind, text: str, tree: exp.Expr | None, tag: str) -> PgStatement:
-    is_moved = False
-    push = _PUSH.search(text)
-    body, end = (text[: push.start()], text[push.start() :]) if push else (text, "")
-    if _needs_tree(body):
-        parsed = tree if tree is not None else _parsed(body)
-        if parsed is not None:
-            body, is_moved = parsed.transform(_spelt).sql(), True
-    parameters = tuple(sorted({int(number) for number in _NAMED.findall(body)}))
-    return PgStatement(kind, _renamed(body) + end + ";", tag, parameters, is_moved or bool(parameters))
+def _ksql(kind: Kind, text: str, tag: str) -> PgStatement:
+    spelt = _spelt(text)
+    parameters = tuple(sorted({int(number) for number in _NAMED.findall(spelt)}))
+    is_moved = spelt != text or bool(parameters)
+    return PgStatement(kind, _renamed(spelt) + ";", tag, parameters, is_moved)
 
 
-def _needs_tree(text: str) -> bool:
-    found = _tokens(text) or []
-    kinds = {token.token_type for token in found}
-    return bool(kinds & {TokenType.DCOLON, TokenType.ILIKE}) or any(
-        token.text.lower() in ("now", "current_timestamp") for token in found
-    )
-
-
+#: types that KSQL spells in another way
 _TYPES = {
-    exp.DType.TEXT: exp.DType.VARCHAR, exp.DType.SMALLINT: exp.DType.INT, exp.DType.FLOAT: exp.DType.DOUBLE,
-    exp.DType.TIMESTAMPTZ: exp.DType.TIMESTAMP, exp.DType.NAME: exp.DType.VARCHAR,
+    "TEXT": "VARCHAR", "VARCHAR": "VARCHAR", "CHARACTER VARYING": "VARCHAR", "CHARACTER": "VARCHAR",
+    "CHAR": "VARCHAR", "BPCHAR": "VARCHAR", "NAME": "VARCHAR", "SMALLINT": "INT", "INT2": "INT",
+    "INT4": "INT", "INT8": "BIGINT", "REAL": "DOUBLE", "FLOAT": "DOUBLE", "FLOAT4": "DOUBLE",
+    "FLOAT8": "DOUBLE", "DOUBLE PRECISION": "DOUBLE", "NUMERIC": "DECIMAL", "BOOL": "BOOLEAN",
+    "BYTEA": "BYTES", "TIMESTAMPTZ": "TIMESTAMP",
+}  # fmt: skip
+_NOW = "FROM_UNIXTIME(UNIX_TIMESTAMP())"
+_CLOSED_BY = {"(": ")", "[": "]", "CASE": "END"}
+_OPENED_BY = {last: first for first, last in _CLOSED_BY.items()}
+#: words before a parenthesis that is no call's
+_BEFORE_OPERAND = {
+    "ALL", "AND", "ANY", "BETWEEN", "BY", "CASE", "DISTINCT", "ELSE", "FROM", "HAVING", "ILIKE", "IN", "IS",
+    "LIKE", "LIMIT", "NOT", "ON", "OR", "QUALIFY", "SELECT", "THEN", "VALUES", "WHEN", "WHERE",
+}  # fmt: skip
+#: what an operand of ILIKE ends at
+_AROUND_ILIKE = _BEFORE_OPERAND | {
+    "AS", "EMIT", "END", "ESCAPE", "GROUP", "INTO", "ORDER", "PARTITION", "WINDOW", "WITHIN", ",", ";", "(",
+    ")", "[", "]", "=", "<>", "!=", "<", ">", "<=", ">=", "=>", ":=",
 }  # fmt: skip
 
 
-def _spelt(node: exp.Expr) -> exp.Expr:
-    """A part of a query as KSQL spells it."""
-    match node:
-        case exp.DataType() if node.this in _TYPES:
-            return exp.DataType(this=_TYPES[node.this])
-        case exp.DataType() if node.this == exp.DType.VARCHAR:
-            return exp.DataType(this=exp.DType.VARCHAR)
-        case exp.Cast(this=exp.Placeholder() as parameter):
-            return parameter  # its value has a type
-        case exp.ILike():
-            sides = (exp.Anonymous(this="LCASE", expressions=[side]) for side in (node.this, node.expression))
-            return exp.Like(this=next(sides), expression=next(sides))
-        case exp.CurrentTimestamp():
-            now = exp.Anonymous(this="UNIX_TIMESTAMP", expressions=[])
-            return exp.Anonymous(this="FROM_UNIXTIME", expressions=[now])
-    return node
+def _spelt(text: str) -> str:
+    """A text with PostgreSQL's casts, ILIKE and now() as KSQL spells them; all else is as it was."""
+    while (found := _tokens(text)) is not None:
+        for at, token in enumerate(found):
+            written = _respelt(text, found, at, token)
+            if written is not None:
+                first, last, new = written
+                text = text[: found[first].start] + new + text[found[last].end + 1 :]
+                break
+        else:
+            break
+    return text
+
+
+def _respelt(text: str, found: list[Token], at: int, token: Token) -> tuple[int, int, str] | None:
+    """The first and the last of the tokens that a token's operator is over, and KSQL for them."""
+
+    def between(first: int, last: int) -> str:
+        return text[found[first].start : found[last].end + 1]
+
+    last = len(found) - 1
+    if token.token_type == TokenType.DCOLON and 0 < at < last:
+        first = _operand_start(found, at - 1)
+        last, type_ = _type_at(found, at + 1, between)
+        value = between(first, at - 1)
+        # a parameter's value has a type
+        return first, last, value if _NAMED.fullmatch(value) else f"CAST({value} AS {type_})"
+    if token.token_type == TokenType.ILIKE and 0 < at < last:
+        is_negated = _word(found[at - 1]) == "NOT"
+        first = end = at - (2 if is_negated else 1)
+        while first > 0 and _word(found[start := _start(found, first) - 1]) not in _AROUND_ILIKE:
+            first = start
+        first = _start(found, first)
+        last = _end(found, at + 1)
+        while last < len(found) - 1 and _word(found[last + 1]) not in _AROUND_ILIKE - {"(", "["}:
+            last = _end(found, last + 1)
+        word = "NOT LIKE" if is_negated else "LIKE"
+        return first, last, f"LCASE({between(first, end)}) {word} LCASE({between(at + 1, last)})"
+    is_called = [_word(one) for one in found[at + 1 : at + 3]] == ["(", ")"]
+    if token.token_type == TokenType.CURRENT_TIMESTAMP or (_word(token) == "NOW" and is_called):
+        return at, at + 2 if is_called else at, _NOW
+    return None
+
+
+def _word(token: Token) -> str:
+    """A token in upper case; nothing for what is quoted."""
+    quoted = (TokenType.IDENTIFIER, TokenType.STRING)
+    return "" if token.token_type in quoted else token.text.upper().split(None, 1)[0]
+
+
+def _start(found: list[Token], at: int) -> int:
+    """Where a parenthesis, a bracket or a CASE begins that ends at a token; else the token."""
+    if (opened := _OPENED_BY.get(last := _word(found[at]))) is None:
+        return at
+    depth = 0
+    for start in range(at, -1, -1):
+        depth += (_word(found[start]) == last) - (_word(found[start]) == opened)
+        if depth == 0:
+            return start
+    return 0
+
+
+def _end(found: list[Token], at: int) -> int:
+    """Where a parenthesis, a bracket or a CASE ends that begins at a token; else the token."""
+    if (closed := _CLOSED_BY.get(first := _word(found[at]))) is None:
+        return at
+    depth = 0
+    for end in range(at, len(found)):
+        depth += (_word(found[end]) == first) - (_word(found[end]) == closed)
+        if depth == 0:
+            return end
+    return len(found) - 1
+
+
+def _operand_start(found: list[Token], at: int) -> int:
+    """Where the operand begins that ends at a token: a name, a literal, a call, members of these."""
+    while True:
+        is_index, is_call = _word(found[at]) == "]", _word(found[at]) == ")"
+        at = _start(found, at)
+        if at == 0:
+            return 0
+        before = found[at - 1]
+        is_name = before.token_type == TokenType.IDENTIFIER or (
+            re.fullmatch(r"\w+", before.text) is not None and _word(before) not in ("", *_BEFORE_OPERAND)
+        )
+        if (is_index and (is_name or _word(before) in (")", "]"))) or (is_call and is_name):
+            at -= 1
+            if _word(found[at]) in (")", "]"):
+                continue
+        if at > 0 and found[at - 1].token_type in (TokenType.DOT, TokenType.ARROW):
+            at -= 2
+            continue
+        return at - 1 if at > 0 and found[at - 1].token_type == TokenType.COLON else at
+
+
+def _type_at(found: list[Token], at: int, between: Callable[[int, int], str]) -> tuple[int, str]:
+    """The last token of a type, and the type as KSQL spells it."""
+    words = [_word(one) for one in found] + [""] * 5
+    if words[at + 1] == ".":  # its schema
+        at += 2
+    name = " ".join(found[at].text.upper().split())
+    last = at
+    if words[at + 1] in ("PRECISION", "VARYING"):
+        name, last = f"{name} {words[at + 1]}", at + 1
+    if words[at] in ("ARRAY", "MAP", "STRUCT") and words[at + 1] == "<":
+        depth = 0
+        for last in range(at + 1, len(found)):
+            depth += (words[last] == "<") - words[last].count(">")
+            if depth <= 0:
+                break
+        name = between(at, last)
+    type_ = _TYPES.get(name, name)
+    if words[last + 1] == "(":
+        first, last = last + 1, _end(found, last + 1)
+        type_ += between(first, last) if type_ == "DECIMAL" else ""
+    if words[last + 1] in ("WITH", "WITHOUT") and words[last + 2 : last + 4] == ["TIME", "ZONE"]:
+        last += 3
+    while words[last + 1] == "[":
+        last = _end(found, last + 1)
+        type_ = f"ARRAY<{type_}>"
+    return last, type_
 
 
 def _renamed(text: str) -> str:
@@ -281,9 +390,15 @@ def _written(name: str) -> str:
     return "`" + ours.replace("`", "``") + "`"
 
 
+class _Dialect(Postgres):
+    class Tokenizer(Postgres.Tokenizer):
+        #: KSQL quotes names in backquotes, too
+        IDENTIFIERS: ClassVar = ['"', "`"]
+
+
 def _tokens(text: str) -> list[Token] | None:
     try:
-        return list(Postgres().tokenize(text))
+        return list(_Dialect().tokenize(text))
     except SqlglotError:
         return None
 

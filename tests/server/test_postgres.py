@@ -475,6 +475,39 @@ def test_what_a_text_is(text: str, kind: Kind, ksql: str | None) -> None:
         assert " ".join(found.text.split()).replace(" ,", ",").replace(" ;", ";") == ksql
 
 
+@pytest.mark.parametrize(
+    ("text", "ksql"),
+    [
+        ("n::text, a[1], a[-1]", "CAST(n AS VARCHAR), a[1], a[-1]"),
+        ("a[1][2]::int", "CAST(a[1][2] AS INT)"),
+        ("a->b[1]->c::int", "CAST(a->b[1]->c AS INT)"),
+        ("REDUCE(a, 0, (s, x) => s + x)::int", "CAST(REDUCE(a, 0, (s, x) => s + x) AS INT)"),
+        ("CONCAT(a, b), LEN(c)::bigint", "CONCAT(a, b), CAST(LEN(c) AS BIGINT)"),
+        ("a::int::text, -1::int", "CAST(CAST(a AS INT) AS VARCHAR), -CAST(1 AS INT)"),
+        ("x IN (1, 2), (a + b)::int", "x IN (1, 2), CAST((a + b) AS INT)"),
+        ("CASE WHEN a THEN b END::int", "CAST(CASE WHEN a THEN b END AS INT)"),
+        ("$1::int + n, ARRAY[$2::text]", ":p1 + n, ARRAY[:p2]"),
+        ("a::decimal(10, 2), b::varchar(3)", "CAST(a AS DECIMAL(10, 2)), CAST(b AS VARCHAR)"),
+        ("a::double precision, b::int[]", "CAST(a AS DOUBLE), CAST(b AS ARRAY<INT>)"),
+        ("a::timestamp with time zone, 'x::y'", "CAST(a AS TIMESTAMP), 'x::y'"),
+        ("a::pg_catalog.int4, b::array<int>", "CAST(a AS INT), CAST(b AS array<int>)"),
+        ('"Odd"::int, `a;b`::int', "CAST(`Odd` AS INT), CAST(`a;b` AS INT)"),
+        ("a::int < 3, now(), now", "CAST(a AS INT) < 3, FROM_UNIXTIME(UNIX_TIMESTAMP()), now"),
+        ("a NOT ILIKE 'x%'", "LCASE(a) NOT LIKE LCASE('x%')"),
+        ("NOT a || b ILIKE c || 'x' AND d", "NOT LCASE(a || b) LIKE LCASE(c || 'x') AND d"),
+        ("(f(a, 1) ILIKE 'x' OR b)", "(LCASE(f(a, 1)) LIKE LCASE('x') OR b)"),
+        ("b[1] ILIKE f('y') ESCAPE '!'", "LCASE(b[1]) LIKE LCASE(f('y')) ESCAPE '!'"),
+    ],
+)
+@pytest.mark.parametrize(
+    "around", ["SELECT {} FROM r", "CREATE STREAM c AS SELECT {} FROM r WITHIN 1 HOUR EMIT CHANGES"]
+)
+def test_only_what_is_postgresqls_is_written_anew(around: str, text: str, ksql: str) -> None:
+    found = statement_of(around.format(text))
+    assert " ".join(found.text.split()) == around.format(ksql) + ";"
+
+
 def test_statements_are_split_as_postgresql_does() -> None:
+    assert statements.split("SELECT `a;b` FROM r; SELECT 1") == ["SELECT `a;b` FROM r", "SELECT 1"]
     assert statements.split("SELECT ';'; -- no; \n SHOW x;;") == ["SELECT ';'", "SHOW x"]
     assert statements.split(" ; ") == []
