@@ -80,6 +80,13 @@ class Failure(Exception):
         self.fields = {"S": "ERROR", "V": "ERROR", "C": state, "M": message}
 
 
+def _changed() -> Failure:
+    """The error on which drivers prepare a statement again."""
+    failure = Failure("0A000", "cached plan must not change result type")
+    failure.fields["R"] = "RevalidateCachedQuery"
+    return failure
+
+
 class Column(NamedTuple):
     """A column of a result."""
 
@@ -89,11 +96,17 @@ class Column(NamedTuple):
 
 @dataclass
 class Prepared:
-    """A prepared statement. ``types``: the types of its parameters, by number from 1."""
+    """A prepared statement.
+
+    Args:
+        types: of its parameters, by number from 1.
+        columns: what the client was told of its result.
+    """
 
     text: str
     statement: PgStatement
     types: list[int]
+    columns: tuple[Column, ...] | None = None
 
 
 @dataclass
@@ -421,7 +434,7 @@ class Connection:
         if prepared is None:
             raise Failure("26000", f"There is no prepared statement {message.name!r}.")
         self._send(messages.ParameterDescription(type_oids=prepared.types))
-        columns = await self._columns(prepared)
+        columns = prepared.columns = await self._columns(prepared)
         portal = Portal(prepared, columns=columns)
         self._send(_row_description(portal) if columns is not None else messages.NoData())
         return prepared.statement
@@ -455,6 +468,10 @@ class Connection:
     async def _execute(self, portal: Portal, max_rows: int) -> None:
         if not portal.is_open:
             await self._open(portal)
+            told = portal.prepared.columns
+            if portal.prepared.statement.kind == Kind.QUERY and told not in (None, portal.columns):
+                await _close(portal)
+                raise _changed()
         await self._send_rows(portal, max_rows)
 
     # ---- results ---------------------------------------------------------------------------------------
@@ -516,6 +533,7 @@ class Connection:
         note_query(self._principal, stream, request)
         portal.columns = tuple(_column(column.name, column.schema) for column in stream.columns)
         portal.batches = self._rows(stream)
+        await anext(portal.batches)  # only what has begun closes the stream at its end
 
     def _abandon(self, started: asyncio.Future[QueryStream]) -> None:
         """Close a query that has started after it was cancelled."""
@@ -526,6 +544,7 @@ class Connection:
     async def _rows(self, stream: QueryStream) -> AsyncIterator[Sequence[Sequence[Any]]]:
         self._host.opened(stream)
         try:
+            yield ()
             while True:
                 read = asyncio.ensure_future(self._host.read_rows(stream, stream.read, _READ_S))
                 rows = await self._unless_cancelled(read)
