@@ -8,7 +8,7 @@ import json
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import MAX_PREC, Decimal, localcontext
 from typing import Any
 
 from ksql_spark.entities.schemas import SchemaInfo
@@ -201,10 +201,23 @@ def _time_of(raw: bytes) -> str:
 
 def _numeric_of(raw: bytes) -> Decimal:
     count, weight, sign, scale = struct.unpack_from("!HhHH", raw)
+    if sign not in (0, 0x4000):
+        return Decimal({0xD000: "Infinity", 0xF000: "-Infinity"}.get(sign, "NaN"))
     groups = struct.unpack_from(f"!{count}H", raw, 8)
-    parts = (Decimal(group).scaleb(4 * (weight - at)) for at, group in enumerate(groups))
-    total: Decimal = round(sum(parts, Decimal(0)), scale)
-    return -total if sign == 0x4000 else total
+    # as a text, since arithmetic rounds to 28 digits
+    number = "".join(f"{group:04}" for group in groups) or "0"
+    exponent = 4 * (weight + 1 - count) if count else 0
+    total = Decimal(f"{'-' if sign else ''}{number}E{exponent}")
+    with localcontext(prec=MAX_PREC):
+        return total.quantize(Decimal(1).scaleb(-scale))
+
+
+def _bool_of(text: str) -> bool:
+    word = text.strip().lower()
+    for value, spelt in ((True, ("true", "yes", "on", "1")), (False, ("false", "no", "off", "0"))):
+        if word and word != "o" and any(one.startswith(word) for one in spelt):
+            return value
+    raise ValueError(f"{text!r} is not a boolean")
 
 
 _BINARY: dict[int, Callable[[bytes], Any]] = {
@@ -244,7 +257,7 @@ def parameter(raw: bytes | None, oid: int, is_binary: bool) -> Any:
             raise ValueError(f"{raw!r} is no binary value of the type {oid}: {error}") from error
     text = raw.decode()
     if oid == BOOL.oid:
-        return text.lower() in ("t", "true", "1", "on", "yes", "y")
+        return _bool_of(text)
     if oid in _NUMBERS:
         try:
             return _NUMBERS[oid](text)

@@ -19,6 +19,7 @@ from typing import Any
 
 import asyncpg
 import psycopg
+import psycopg.types.numeric
 import pytest
 import sqlalchemy
 from fake_engine import FakeEngine, FakeStream
@@ -27,7 +28,7 @@ from ksql_spark.config import Config
 from ksql_spark.engine import Request, ResultColumn, Row
 from ksql_spark.security.authorization import ALL_RIGHTS, Rights
 from ksql_spark.server.host import Host
-from ksql_spark.server.postgres import statements
+from ksql_spark.server.postgres import statements, values
 from ksql_spark.server.postgres.listener import PostgresListener
 from ksql_spark.server.postgres.statements import Kind, statement_of
 from ksql_spark.server.security.access import Logins
@@ -289,6 +290,53 @@ def test_to_describe_a_fetch_takes_no_rows(port: Port) -> None:
             await connection.close()
 
     assert asyncio.run(read()) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "text", ["0", "0.00", "-0.0001", "12000", "1" * 28 + "." + "2" * 10, "1" * 38, "NaN"]
+)
+def test_numbers_keep_their_digits_in_binary(text: str) -> None:
+    made = psycopg.types.numeric.DecimalBinaryDumper(Decimal).dump(Decimal(text))
+    assert made is not None
+    assert str(values.parameter(bytes(made), values.NUMERIC.oid, True)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("t", True), ("ON", True), ("y", True), ("f", False), ("of", False), ("0", False)]
+)
+def test_booleans_in_text(text: str, value: bool) -> None:
+    assert values.parameter(text.encode(), values.BOOL.oid, False) is value
+
+
+@pytest.mark.parametrize("text", ["", "o", "maybe", "2"])
+def test_what_is_no_boolean(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a boolean"):
+        values.parameter(text.encode(), values.BOOL.oid, False)
+
+
+def test_a_cursor_that_is_never_read_ends_its_query(port: Port) -> None:
+    port.engine.stream = lambda: FakeStream("PUSH", [ResultColumn.of("A", BIGINT)], [], ends=False)
+    with port.connect() as connection:
+        connection.execute("BEGIN")
+        connection.execute("DECLARE c CURSOR FOR SELECT a FROM rides EMIT CHANGES")
+        connection.execute("COMMIT")
+        assert port.engine.streams[-1].closed.wait(SOON_S)
+
+
+def test_a_prepared_statement_whose_columns_have_changed(port: Port) -> None:
+    port.engine.stream = lambda: FakeStream("PULL", [ResultColumn.of("A", DOUBLE)], [Row([1.5])])
+
+    async def read() -> None:
+        connection = await asyncpg.connect(host="127.0.0.1", port=port.port, user="ada", database="ksql")
+        try:
+            statement = await connection.prepare("SELECT a FROM rides")
+            with pytest.raises(asyncpg.InvalidCachedStatementError):
+                await statement.fetch()
+        finally:
+            await connection.close()
+
+    asyncio.run(read())
+    assert port.engine.streams[-1].closed.wait(SOON_S)
 
 
 def test_rows_in_parts(port: Port) -> None:
