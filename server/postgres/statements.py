@@ -390,8 +390,8 @@ def _written(name: str) -> str:
     return "`" + ours.replace("`", "``") + "`"
 
 
-class _Dialect(Postgres):
-    class Tokenizer(Postgres.Tokenizer):
+class _Dialect(Postgres):  # type: ignore[misc]
+    class Tokenizer(Postgres.Tokenizer):  # type: ignore[misc]
         #: KSQL quotes names in backquotes, too
         IDENTIFIERS: ClassVar = ['"', "`"]
 
