@@ -11,6 +11,7 @@ import logging
 import re
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,8 @@ _OWNER, _PUBLIC, _PG_CATALOG, _INFORMATION = 10, 2200, 11, 13000
 _FIRST_OID = 16384
 #: begins arrays among the values that SQLite returns
 _ARRAY = "\x01array:"
+#: how long a query may take, seconds, and how often that is checked, steps of SQLite
+_MAX_S, _CHECK_EVERY = 5.0, 100_000
 #: how often a query is tried again with what it has missed
 _MAX_TRIES = 60
 
@@ -135,6 +138,8 @@ class Catalog:
         text = adapted.sql("sqlite", unsupported_level=ErrorLevel.IGNORE)
         with self._lock:
             self._session = session
+            deadline = time.monotonic() + _MAX_S
+            self._db.set_progress_handler(lambda: time.monotonic() > deadline, _CHECK_EVERY)
             for _ in range(_MAX_TRIES):
                 try:
                     cursor = self._db.execute(text)

@@ -28,7 +28,7 @@ from ksql_spark.config import Config
 from ksql_spark.engine import Request, ResultColumn, Row
 from ksql_spark.security.authorization import ALL_RIGHTS, Rights
 from ksql_spark.server.host import Host
-from ksql_spark.server.postgres import statements, values
+from ksql_spark.server.postgres import catalog, statements, values
 from ksql_spark.server.postgres.listener import PostgresListener
 from ksql_spark.server.postgres.statements import Kind, statement_of
 from ksql_spark.server.security.access import Logins
@@ -417,6 +417,14 @@ def test_what_the_catalog_does_not_know_is_empty(port: Port) -> None:
         ] and cursor.fetchall() == []
         broken = "SELECT relname FROM pg_class WHERE relname = ANY(ARRAY[1,2]::bogus[3:4])"
         assert connection.execute(broken).fetchall() == []
+
+
+def test_a_query_of_the_catalog_without_an_end(port: Port, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog, "_MAX_S", 0.1)
+    with port.connect() as connection:
+        endless = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
+        assert connection.execute(endless).fetchall() == []
+        assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
 @pytest.fixture
