@@ -38,6 +38,7 @@ OUTSIDE = {
     "python.PythonWorker": "rows as Arrow's",
     "registry.RegistryClient": "the settings of a session, in a task",
     "state.Aggregator": "Catalyst's aggregate functions, with buffers that our state keeps",
+    "state.Over": "as Aggregator",
     "state.StateFolder": "as OwnedFiles",
     "transaction.TransactionalFiles": "as OwnedFiles",
 }
