@@ -9,7 +9,7 @@ import logging
 import os
 import re
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -94,6 +94,10 @@ class Column(NamedTuple):
     type: PgType
 
 
+#: rows as they come, some at a time
+Batches = AsyncGenerator[Sequence[Sequence[Any]], None]
+
+
 @dataclass
 class Prepared:
     """A prepared statement.
@@ -117,7 +121,7 @@ class Portal:
     values: Sequence[Any] = ()
     formats: Sequence[int] = ()
     columns: tuple[Column, ...] | None = None
-    batches: AsyncIterator[Sequence[Sequence[Any]]] | None = None
+    batches: Batches | None = None
     waiting: list[Sequence[Any]] = field(default_factory=list)
     count: int = 0
     is_open: bool = False
@@ -171,6 +175,7 @@ class Connection:
         self._prepared: dict[str, Prepared] = {}
         self._portals: dict[str, Portal] = {}
         self._cursors: dict[str, Portal] = {}
+        self._closing: set[asyncio.Future[None]] = set()
         self._is_in_transaction = False
         self._is_skipping = False
         self._catalog: tuple[tuple[SourceDescription, ...], Catalog] | None = None
@@ -528,7 +533,7 @@ class Connection:
             stream = await self._unless_cancelled(start)
         except BaseException:
             request.cancelled.set()
-            start.add_done_callback(lambda done: self._abandon(done))
+            start.add_done_callback(self._abandon)
             raise
         note_query(self._principal, stream, request)
         portal.columns = tuple(_column(column.name, column.schema) for column in stream.columns)
@@ -539,9 +544,10 @@ class Connection:
         """Close a query that has started after it was cancelled."""
         if not started.cancelled() and started.exception() is None:
             closing = asyncio.ensure_future(self._host.close(started.result()))
-            closing.add_done_callback(lambda _: None)
+            self._closing.add(closing)  # which keeps it alive
+            closing.add_done_callback(self._closing.discard)
 
-    async def _rows(self, stream: QueryStream) -> AsyncIterator[Sequence[Sequence[Any]]]:
+    async def _rows(self, stream: QueryStream) -> Batches:
         self._host.opened(stream)
         try:
             yield ()
@@ -553,8 +559,7 @@ class Connection:
                 yield [row.values for row in rows]
         finally:
             await self._host.close(stream)
-            if stream in self._host.cut_off:
-                self._host.cut_off.discard(stream)
+            self._host.cut_off.discard(stream)
 
     async def _unless_cancelled(self, task: asyncio.Future[Any]) -> Any:
         """The task's result; raises when the client cancels, or has gone."""
@@ -573,14 +578,14 @@ class Connection:
 
     async def _open_statement(self, portal: Portal, request: Request) -> None:
         note_statements(self._principal, request.text)
+        with self._host.handling_statements():
+            entities = await self._host.call(lambda engine: engine.execute(request))
         if (setting := _property(request.text)) is not None:
             name, value = setting
             if value is None:
                 self._properties.pop(name, None)
             else:
                 self._properties[name] = value
-        with self._host.handling_statements():
-            entities = await self._host.call(lambda engine: engine.execute(request))
         for entity in entities:
             for warning in entity.warnings:
                 self._notice("WARNING", warning.message)
@@ -783,16 +788,15 @@ def _inner(portal: Portal, text: str) -> Portal:
 
 
 async def _close(portal: Portal) -> None:
-    batches = portal.batches
     if portal.reading is not None:
         portal.reading.cancel()
         await asyncio.gather(portal.reading, return_exceptions=True)
-    if batches is not None and hasattr(batches, "aclose"):
+    if portal.batches is not None:
         with contextlib.suppress(RuntimeError):
-            await batches.aclose()
+            await portal.batches.aclose()
 
 
-async def _once(rows: Sequence[Sequence[Any]]) -> AsyncIterator[Sequence[Sequence[Any]]]:
+async def _once(rows: Sequence[Sequence[Any]]) -> Batches:
     yield rows
 
 
@@ -813,7 +817,7 @@ async def _each(portal: Portal) -> AsyncIterator[Sequence[Any]]:
         portal.waiting = list(reversed(batch))
 
 
-async def _next(batches: AsyncIterator[Sequence[Sequence[Any]]]) -> Sequence[Sequence[Any]] | None:
+async def _next(batches: Batches) -> Sequence[Sequence[Any]] | None:
     return await anext(batches, None)
 
 

@@ -209,6 +209,14 @@ def test_properties_of_the_connection(port: Port) -> None:
         assert port.engine.requests[-1].properties == {}
 
 
+def test_a_property_that_is_refused_is_not_kept(port: Port) -> None:
+    with port.connect() as connection:
+        with pytest.raises(psycopg.Error, match=r"no\.such\.thing"):
+            connection.execute("SET 'no.such.thing' = '1'")
+        connection.execute("SELECT * FROM rides")
+        assert port.engine.requests[-1].properties == {}
+
+
 def test_an_error_has_its_place_and_the_connection_goes_on(port: Port) -> None:
     with port.connect() as connection:
         with pytest.raises(psycopg.errors.UndefinedTable) as caught:
