@@ -405,6 +405,12 @@ def caret(statement: str, position: Position) -> str:
     return f"line {position.line}:{position.column}\n  {line}\n  {' ' * (position.column - 1)}{marks}"
 
 
+def query_hint(query_id: str, known: Iterable[str]) -> str:
+    """What to do about an unknown id of a query, of which the ``known`` ones may be told."""
+    near = nearest(query_id, known)
+    return f"Did you mean {near}?" if near else "SHOW QUERIES lists all queries."
+
+
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate most similar to ``name``, ignoring case, or None if none is similar."""
     by_folded = {c.upper(): c for c in candidates}

@@ -7,7 +7,7 @@ import contextlib
 import getpass
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,19 @@ def add_connection_options(parser: argparse.ArgumentParser) -> None:
         help="the data directory of an engine that the shell starts (default: $XDG_DATA_HOME/ksql-spark or "
         "~/.local/share/ksql-spark)",
     )
+
+
+#: standard input, instead of a file
+STDIN = "-"
+
+
+def sql_files(names: Iterable[str]) -> Iterator[str]:
+    """The names of files, with the .sql files of directories among them."""
+    for name in names:
+        if name != STDIN and Path(name).is_dir():
+            yield from map(str, sorted(Path(name).rglob("*.sql")))
+        else:
+            yield name
 
 
 def add_script_options(parser: argparse.ArgumentParser) -> None:

@@ -27,7 +27,7 @@ from ksql_spark.engine.request import (
 )
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import CommandStatusEntity, StateRebuilt
-from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.errors import KsqlError, query_hint
 from ksql_spark.functions import registry
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.inserts import InsertValues
@@ -162,9 +162,9 @@ class StatementExecutor:
             queries = [q for q in services.queries.all() if not q.is_transient]
             found = next((q for q in queries if q.id.upper() == query_id.upper()), None)
             if found is None:
-                near = nearest(query_id.upper(), [q.id for q in queries])
-                hint = f"Did you mean {near}?" if near else "SHOW QUERIES lists all queries."
-                raise KsqlError("QUERY_UNKNOWN", id=query_id, hint=hint)
+                raise KsqlError(
+                    "QUERY_UNKNOWN", id=query_id, hint=query_hint(query_id, [q.id for q in queries])
+                )
             if not services.queries.is_here(found):
                 host = _host_of(found, services)
                 raise KsqlError("QUERY_ELSEWHERE", id=found.id, host=host)

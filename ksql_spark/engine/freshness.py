@@ -26,13 +26,17 @@ def freshness(graph: Graph, node_id: str, grown: Grown, view_lag: int | None) ->
     nodes = {node.id: node for node in graph.nodes}
     before = _before(graph)
     order = [nodes[id_] for id_ in _upstream(node_id, before) if nodes[id_].kind in ("QUERY", "CONNECTOR")]
-    stages = [_stage(node, _latency_before(node.id, nodes, before), grown) for node in order]
-    troubles = [(found, node.name) for node in order if (found := trouble(node, grown)) is not None]
+    troubles = {node.id: found for node in order if (found := trouble(node, grown)) is not None}
+    stages = [
+        _stage(node, _latency_before(node.id, nodes, before), troubles.get(node.id, (None, None))[1])
+        for node in order
+    ]
     name = nodes[node_id].name
     if view_lag is not None:
         stages.append(_view(name, view_lag))
     if troubles:
-        (_, reason), culprit = max(troubles, key=lambda one: one[0][0])
+        id_, (_, reason) = max(troubles.items(), key=lambda one: one[1][0])
+        culprit = nodes[id_].name
         return Freshness(name=name, stages=tuple(stages), culprit=culprit, verdict=f"{culprit}: {reason}")
     slowest = max(stages, key=lambda stage: stage.delay_seconds or 0.0, default=None)
     if slowest is not None and (slowest.delay_seconds or 0.0) >= WORTH_NAMING_S:
@@ -79,17 +83,16 @@ def _latency_before(query_id: str, nodes: Mapping[str, GraphNode], before: Mappi
     return max(found, default=0.0)
 
 
-def _stage(node: GraphNode, latency_before_s: float, grown: Grown) -> FreshnessStage:
+def _stage(node: GraphNode, latency_before_s: float, reason: str | None) -> FreshnessStage:
     figures = node.figures or QueryFigures(errors={})
     own_s = None if figures.latency_seconds is None else max(0.0, figures.latency_seconds - latency_before_s)
     known = [seconds for seconds in (figures.lag_seconds, own_s) if seconds is not None]
-    found = trouble(node, grown)
     return FreshnessStage(
         name=node.name,
         kind="QUERY" if node.kind == "QUERY" else "CONNECTOR",
         state=node.state,
         delay_seconds=max(known, default=None),
-        evidence=tuple(_evidence(node, figures, own_s, None if found is None else found[1])),
+        evidence=tuple(_evidence(node, figures, own_s, reason)),
     )
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ksql_spark.connect import ConnectCluster
 from ksql_spark.engine.freshness import freshness
 from ksql_spark.engine.history import History
+from ksql_spark.engine.metrics import behind
 from ksql_spark.engine.trouble import BEHIND_S, Grown, trouble
 from ksql_spark.entities.graph import (
     Culprit,
@@ -96,7 +97,7 @@ class Graphs:
         if reached is not None:
             positions, topic = reached
             ends = self._services.views.ends([topic])[topic]
-            lag = sum(max(0, end - positions.get(partition, 0)) for partition, end in ends.items())
+            lag = behind(positions, ends)
         return freshness(self.now(rights), _id_of(source), self._grown, lag)
 
     def history(self, minutes: int, query_id: str | None, rights: Rights) -> MetricsHistory:

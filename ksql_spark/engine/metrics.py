@@ -166,7 +166,7 @@ class Measures:
                 found += _traffic(query, traffic[query.id])
         for table, (positions, topic) in views.items():
             if topic in ends:
-                found.append(Figure(VIEW_LAG, (table,), _behind(positions, ends[topic])))
+                found.append(Figure(VIEW_LAG, (table,), behind(positions, ends[topic])))
         found += (Figure(VIEW_BYTES, (table,), size) for table, size in services.views.sizes().items())
         found.append(Figure(STARTED, (), self._queries.started))
         found.append(Figure(HITS, (), self._queries.plans.hits))
@@ -212,7 +212,7 @@ class Measures:
             read = sum(max(0, offset - starts.get(str(p), 0)) for p, offset in reached.items())
             yield Figure(READ, (query.id, topic), read)
             if topic in ends:
-                yield Figure(LAG, (query.id, topic), _behind(reached, ends[topic]))
+                yield Figure(LAG, (query.id, topic), behind(reached, ends[topic]))
 
 
 def _traffic(query: ManagedQuery, traffic: Traffic) -> Iterator[Figure]:
@@ -233,5 +233,6 @@ def _traffic(query: ManagedQuery, traffic: Traffic) -> Iterator[Figure]:
         )
 
 
-def _behind(positions: Mapping[int, int], ends: Mapping[int, int]) -> int:
+def behind(positions: Mapping[int, int], ends: Mapping[int, int]) -> int:
+    """How many offsets lie between positions and ends, by partition."""
     return sum(max(0, end - positions.get(partition, 0)) for partition, end in ends.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,8 @@ from ksql_spark import __version__
 from ksql_spark.lint.linter import Finding, Linter
 from ksql_spark.lint.rules import ERROR, RULES
 from ksql_spark.shell.client import ClientError
-from ksql_spark.shell.options import FAILED, WRONG_OPTIONS, definition
+from ksql_spark.shell.options import FAILED, STDIN, WRONG_OPTIONS, definition, sql_files
 from ksql_spark.shell.scripts import read_script
-
-#: standard input, instead of a file
-STDIN = "-"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -29,7 +26,7 @@ def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
     try:
         before = [read_script(name) for name in options.catalog]
-        texts = {name: _read(name) for name in _files(options.files)}
+        texts = {name: _read(name) for name in sql_files(options.files)}
     except ClientError as problem:
         print(f"ksql-spark lint: {problem}", file=sys.stderr)
         return WRONG_OPTIONS
@@ -41,14 +38,6 @@ def main(argv: Sequence[str]) -> int:
         found[name] = linter.run(text)
     sys.stdout.write(FORMATS[options.format](found))
     return FAILED if any(found.values()) else 0
-
-
-def _files(names: Sequence[str]) -> Iterator[str]:
-    for name in names:
-        if name != STDIN and Path(name).is_dir():
-            yield from map(str, sorted(Path(name).rglob("*.sql")))
-        else:
-            yield name
 
 
 def _read(name: str) -> str:

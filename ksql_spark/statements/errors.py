@@ -10,7 +10,7 @@ from ksql_spark.analyzer.errors_of import STREAM_NAME, has_replays
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import ErrorsReplayed
-from ksql_spark.errors import nearest
+from ksql_spark.errors import query_hint
 from ksql_spark.grammar.nodes import ErrorsOf, Select, Statement, SubQuery
 from ksql_spark.grammar.statements.lifecycle import ReplayErrors
 from ksql_spark.grammar.statements.queries import Query
@@ -56,9 +56,7 @@ def check_known_queries(statement: Statement, context: StatementContext) -> None
         if query_id in known or query_id in context.services.commands.query_ids:
             continue
         shown = [q.id for q in queries if uses_of(q).may_be_seen(context.rights)]
-        near = nearest(query_id, shown)
-        hint = f"Did you mean {near}?" if near else "SHOW QUERIES lists all queries."
-        raise failure("QUERY_UNKNOWN", relation, id=query_id, hint=hint)
+        raise failure("QUERY_UNKNOWN", relation, id=query_id, hint=query_hint(query_id, shown))
 
 
 def replay_errors(statement: ReplayErrors, context: StatementContext) -> Action:

@@ -8,7 +8,7 @@ from ksql_spark import analyzer
 from ksql_spark.entities.graph import FreshnessEntity
 from ksql_spark.entities.queries import QueryDescription, QueryDescriptionEntity
 from ksql_spark.entities.schemas import FieldInfo
-from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.errors import KsqlError, query_hint
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.describe import Explain, ExplainFreshness
 from ksql_spark.grammar.statements.inserts import InsertSelect
@@ -33,8 +33,7 @@ def explain(statement: Explain, context: StatementContext) -> Action:
         queries = context.services.queries.all()
         query = next((q for q in queries if q.id.upper() == wanted), None)
         if query is None:
-            near = nearest(wanted, [q.id for q in queries])
-            hint = f"Did you mean {near}?" if near else "SHOW QUERIES lists all queries."
+            hint = query_hint(wanted, [q.id for q in queries])
             raise KsqlError("QUERY_UNKNOWN", id=statement.query_id, hint=hint)
         found = query
         return Immediate(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import TerminateQueryEntity
-from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.errors import KsqlError, query_hint
 from ksql_spark.grammar.statements.lifecycle import Pause, QueryControl, Resume, Terminate
 from ksql_spark.runtime.cleanup import CleanupRecord
 from ksql_spark.runtime.queries.managed import ManagedQuery
@@ -24,8 +24,7 @@ def _targets(statement: QueryControl, context: StatementContext) -> list[Managed
     wanted = statement.query_id.upper()
     found = [q for q in there if q.id.upper() == wanted]
     if not found:
-        near = nearest(wanted, [q.id for q in there])
-        hint = f"Did you mean {near}?" if near else "SHOW QUERIES lists all queries."
+        hint = query_hint(wanted, [q.id for q in there])
         raise KsqlError("QUERY_UNKNOWN", id=statement.query_id, hint=hint)
     return found
 

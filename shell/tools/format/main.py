@@ -8,11 +8,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ksql_spark.shell.options import FAILED, WRONG_OPTIONS
+from ksql_spark.shell.options import FAILED, STDIN, WRONG_OPTIONS, sql_files
 from ksql_spark.shell.tools.format.layout import Unclosed, formatted
-
-#: standard input, instead of a file
-STDIN = "-"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -25,7 +22,7 @@ def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
     only_look = options.check or options.diff
     changed = wrong = False
-    for name in _files(options.files):
+    for name in sql_files(options.files):
         try:
             text = _read(name)
             result = formatted(text, _is_command)
@@ -51,14 +48,6 @@ def main(argv: Sequence[str]) -> int:
     if wrong:
         return WRONG_OPTIONS
     return FAILED if changed and only_look else 0
-
-
-def _files(names: Sequence[str]) -> Iterator[str]:
-    for name in names:
-        if name != STDIN and Path(name).is_dir():
-            yield from map(str, sorted(Path(name).rglob("*.sql")))
-        else:
-            yield name
 
 
 def _read(name: str) -> str:
