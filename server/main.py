@@ -52,7 +52,7 @@ def main(argv: Sequence[str], make_engine: Callable[[Config], Engine] | None = N
     try:
         config = Config.load(options.properties, os.environ, _overrides(options))
         listeners = _listeners(config)
-        postgres = [_listener(f"http://{at}")] if (at := config["ksql.postgres.listener"]) else []
+        postgres = [_postgres_listener(at)] if (at := config["ksql.postgres.listener"]) else []
         tls = tls_settings(config)
         trusted_proxies(config)
         queries = queries_of(config["ksql.queries.file"])
@@ -171,6 +171,17 @@ def _listener(text: str) -> tuple[str, int]:
             f"Cannot listen at '{text}': give a host and a port, for example --listen 127.0.0.1:8088."
         )
     return host, port
+
+
+def _postgres_listener(text: str) -> tuple[str, int]:
+    """Host and port of ksql.postgres.listener. Raises ValueError."""
+    try:
+        return _listener(f"http://{text}")
+    except ValueError:
+        raise ValueError(
+            f"Cannot listen at '{text}' for clients of PostgreSQL: give a host and a port, for example "
+            f"--pg-listen 127.0.0.1:5433."
+        ) from None
 
 
 def _bind(host: str, port: int, send_timeout_ms: int) -> socket.socket:

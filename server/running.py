@@ -139,9 +139,7 @@ class Running:
         self._sockets = sockets
         self._began = began
         self._make_engine = make_engine
-        host, port = sockets[0].getsockname()[:2]
-        scheme = "https" if tls else "http"
-        self._url = f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+        self._url = f"{'https' if tls else 'http'}://{_address(sockets[0])}"
         self._host = Host(
             int(config["ksql.max.push.queries"]), int(config["ksql.server.max.concurrent.statements"])
         )
@@ -167,7 +165,7 @@ class Running:
             timeout_keep_alive=between_requests_s(config),
             timeout_graceful_shutdown=GRACE_S,
         )
-        self._postgres_urls = ["postgresql://{}:{}/ksql".format(*sock.getsockname()[:2]) for sock in postgres]
+        self._postgres_urls = [f"postgresql://{_address(sock)}/ksql" for sock in postgres]
         self._web = Web(web, self._host, limits, _postgres(postgres, self._host, authenticator, web, limits))
 
     def run(self, exit_with_stdin: bool) -> int:
@@ -290,6 +288,12 @@ class Running:
             while os.read(0, 1024):
                 pass
         self._request_stop()
+
+
+def _address(sock: socket.socket) -> str:
+    """Where a port is bound, as URLs have it."""
+    host, port = sock.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _postgres(

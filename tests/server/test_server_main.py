@@ -268,3 +268,8 @@ def test_data_folder_that_cannot_be_written_is_one_line(run, tmp_path: Path) -> 
     assert code == 1
     assert err.startswith("ksql-spark server: Cannot write to the data folder ")
     assert err.count("\n") == 1
+
+
+def test_a_wrong_address_for_clients_of_postgresql(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--pg-listen", "nowhere"]) == 1
+    assert "Cannot listen at 'nowhere' for clients of PostgreSQL" in capsys.readouterr().err
