@@ -11,7 +11,9 @@ import java.util.Arrays;
  * back to their own key.
  *
  * <p>A message consists of (instruction, version of the left row, timestamp, primary key, left
- * row). The version lets the last operator drop answers to a left row that has changed since.
+ * row). The version lets the last operator drop answers to a left row that has changed since. It
+ * grows even if the first operator loses state that the last one has: after a crash, each goes back
+ * to a checkpoint of its own, and compaction may have removed left rows since.
  */
 final class ForeignKeyJoin {
     /** Answer in any case; the result is a deletion if no row matches. */
@@ -32,8 +34,12 @@ final class ForeignKeyJoin {
      * First operator, keyed by the left table's key. The input's value starts with the foreign key.
      */
     static final class Subscribe extends KeyedOperator {
+        /** Versions per millisecond: more than there are changes of one key. */
+        private static final int VERSION_BITS = 20;
+
         private final boolean isOuter;
         private transient MapState<byte[], byte[]> rows;
+        private transient long minVersion;
 
         Subscribe(boolean isOuter) {
             this.isOuter = isOuter;
@@ -42,6 +48,7 @@ final class ForeignKeyJoin {
         @Override
         protected void open() {
             rows = bytes("rows");
+            minVersion = System.currentTimeMillis() << VERSION_BITS;
         }
 
         /**
@@ -51,7 +58,8 @@ final class ForeignKeyJoin {
         @Override
         protected void process(byte[] key, int side, long ts, byte[] value) {
             byte[] saved = rows.getValue(key);
-            long version = saved == null ? 0 : ByteBuffer.wrap(saved).getLong() + 1;
+            long next = saved == null ? 0 : ByteBuffer.wrap(saved).getLong() + 1;
+            long version = Math.max(next, minVersion);
             byte[] oldKey = saved == null || saved.length == 8 ? null : foreignKey(saved, 8);
             boolean wasThere = oldKey != null;
             if (value == null) {

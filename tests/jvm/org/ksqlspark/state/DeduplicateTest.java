@@ -3,19 +3,9 @@ package org.ksqlspark.state;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.apache.spark.sql.Encoder;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.RowFactory;
-import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.testing.InMemoryStatefulProcessorHandle;
-import org.apache.spark.sql.streaming.MapState;
-import org.apache.spark.sql.streaming.OutputMode;
-import org.apache.spark.sql.streaming.TTLConfig;
-import org.apache.spark.sql.streaming.TimeMode;
-import org.apache.spark.util.SystemClock;
 import org.junit.jupiter.api.Test;
-import org.ksqlspark.internals.state.BeforeCommit;
 
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,47 +13,23 @@ import java.util.Random;
 
 /** De-duplication against a model: each key's first time, and stream time. */
 class DeduplicateTest {
-    private static final int TASK = 3;
-
-    /** The states of one task, by name. */
-    private final Map<String, Store<?>> stores = new HashMap<>();
-
-    private final InMemoryStatefulProcessorHandle handle =
-            new InMemoryStatefulProcessorHandle(TimeMode.None(), new SystemClock()) {
-                @Override
-                @SuppressWarnings("unchecked")
-                public <K, V> MapState<K, V> getMapState(
-                        String name, Encoder<K> keys, Encoder<V> values, TTLConfig ttl) {
-                    return (MapState<K, V>) stores.computeIfAbsent(name, n -> new Store<V>());
-                }
-            };
+    private final TaskStates states = new TaskStates();
 
     private Deduplicate operator;
 
     private void start(long within) {
-        operator = new Deduplicate(within);
-        operator.setHandle(handle);
-        operator.init(OutputMode.Update(), TimeMode.None());
+        operator = states.start(new Deduplicate(within));
     }
 
     /** Whether a record passes; it goes on unchanged then. */
     private boolean passes(int key, long time) {
         byte[] value = {7};
-        Row row = RowFactory.create(TASK, new byte[] {(byte) key}, 0, time, value, null);
-        scala.collection.Iterator<Row> rows =
-                scala.jdk.javaapi.CollectionConverters.asScala(List.of(row).iterator());
-        List<Row> results = new ArrayList<>();
-        BeforeCommit.with(
-                TASK, () -> operator.handleInputRows(TASK, rows, null).foreach(results::add));
+        List<Row> results = TaskStates.process(operator, new byte[] {(byte) key}, 0, time, value);
         for (Row result : results) {
             assertEquals(time, result.getLong(1));
             assertEquals(value, result.get(2));
         }
         return !results.isEmpty();
-    }
-
-    private int stored(String state) {
-        return stores.get(state).values.size();
     }
 
     @Test
@@ -89,7 +55,7 @@ class DeduplicateTest {
         assertTrue(passes(1, 1000));
         assertTrue(passes(2, 899) && passes(2, 899));
         assertTrue(passes(2, 900) && !passes(2, 900));
-        assertEquals(2, stored("firsts"));
+        assertEquals(2, states.size("firsts"));
     }
 
     @Test
@@ -98,8 +64,8 @@ class DeduplicateTest {
         for (int i = 0; i < 1000; i++) {
             passes(i % 128, i * 10L);
         }
-        assertEquals(11, stored("firsts"));
-        assertEquals(11, stored("queue"));
+        assertEquals(11, states.size("firsts"));
+        assertEquals(11, states.size("queue"));
         start(100);
         assertTrue(!passes(999 % 128, 9990) && passes(988 % 128, 9990));
     }
