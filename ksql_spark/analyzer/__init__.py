@@ -4,7 +4,7 @@ The functions only read the metastore. Schemas come through a port (schema_regis
 are KsqlErrors with their position in the statement and, where possible, a hint.
 """
 
-from ksql_spark.analyzer.evolving import bind_evolution, check_evolution, evolve_of
+from ksql_spark.analyzer.evolving import bind_evolution, check_evolution, evolve_of, is_stateless
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
 from ksql_spark.analyzer.inference import infer_columns
 from ksql_spark.analyzer.inserts import BoundRow, bind_insert_target, bind_insert_values
@@ -36,4 +36,5 @@ __all__ = [
     "check_query_replacement",
     "evolve_of",
     "infer_columns",
+    "is_stateless",
 ]

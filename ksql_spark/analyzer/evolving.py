@@ -1,4 +1,4 @@
-"""EVOLVE = 'backfill': which changes of a table its topic and its readers take (beyond ksqlDB, ADR 54)."""
+"""EVOLVE: which changes of a stream or table its topic and its readers take (beyond ksqlDB, ADR 54)."""
 
 from __future__ import annotations
 
@@ -8,17 +8,33 @@ from typing import Any
 
 from ksql_spark.analyzer.failures import Placed, invalid
 from ksql_spark.analyzer.persistent import bind_persistent
-from ksql_spark.analyzer.properties import CREATE_AS, Evolve, Properties
+from ksql_spark.analyzer.properties import BACKFILL, CREATE_AS, Evolve, Properties
 from ksql_spark.formats import CAPABILITIES
 from ksql_spark.grammar.statements.sources import CreateAsSelect
-from ksql_spark.logical.nodes import PersistentQuery
-from ksql_spark.metastore.sources import TABLE, DataSource
+from ksql_spark.logical.nodes import (
+    Filter,
+    FlatMap,
+    Node,
+    PersistentQuery,
+    Project,
+    SelectKey,
+    Source,
+    UnionAll,
+    children,
+)
+from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema_registry import SchemaRegistry
 
+#: kind -> why HISTORY is missing, or too much
+_HISTORY = {
+    STREAM: "A backfill of a stream needs HISTORY = 'keep': rows that the old version has written stay.",
+    TABLE: "'HISTORY' is for streams: a table's topic gets what differs.",
+}
+
 
 def evolve_of(statement: CreateAsSelect) -> Evolve | None:
-    """How the statement asks for a new version beside the old one; None if it does not.
+    """How the statement asks for a running query to be changed; None if it does not.
 
     Raises:
         KsqlError: PROPERTY_IN_WITH, INVALID_STATEMENT.
@@ -32,18 +48,23 @@ def bind_evolution(
     config: Mapping[str, Any],
     registry: SchemaRegistry | None = None,
 ) -> PersistentQuery:
-    """The new version of a table; its sink has the table's topic.
+    """The new version of a stream or table; its sink has the topic of the old one.
 
     Raises:
-        KsqlError: SOURCE_UNKNOWN if there is no such table; what is wrong with the new version by itself.
+        KsqlError: SOURCE_UNKNOWN if there is none; what is wrong with the new version by itself.
             ``check_evolution`` decides what it may change.
     """
     name = statement.name
     old = metastore.require(name)
     if not statement.or_replace:
         raise invalid(f"A {old.kind.lower()} {name} exists.", statement, hint="EVOLVE needs OR REPLACE.")
-    if old.kind != TABLE or not old.is_sink:
-        raise invalid("EVOLVE is for tables that a query writes.", statement)
+    if not old.is_sink:
+        raise invalid("EVOLVE is for streams and tables that a query writes.", statement)
+    if old.kind != statement.kind:
+        raise invalid(f"{name} is a {old.kind.lower()}.", statement)
+    evolve = evolve_of(statement)
+    if evolve is not None and evolve.way == BACKFILL and evolve.keeps_history != (old.kind == STREAM):
+        raise invalid(_HISTORY[old.kind], statement)
     without = metastore.copy()
     without.drop(name)
     new = bind_persistent(statement, without, config, registry)
@@ -52,16 +73,31 @@ def bind_evolution(
     return replace(new, sink=sink)
 
 
+def is_stateless(root: Node) -> bool:
+    """Whether each row comes from one record of a stream, so that a new version needs no history."""
+    kept = (Filter, FlatMap, Project, SelectKey, UnionAll)
+    below = children(root)
+    if isinstance(root, Source):
+        return root.source.kind == STREAM
+    return isinstance(root, kept) and all(map(is_stateless, below))
+
+
 def check_evolution(
-    old: DataSource, new: DataSource, readers: Sequence[str], node: Placed | None = None
+    old: DataSource,
+    new: DataSource,
+    readers: Sequence[str],
+    node: Placed | None = None,
+    *,
+    is_beside: bool = True,
 ) -> None:
-    """Refuse a new version whose rows would not fit into the table's topic, or that readers do not take.
+    """Refuse a new version whose rows would not fit into the topic, or that readers do not take.
 
     Args:
-        old: the table.
+        old: the stream or table.
         new: what the new version makes of it.
         readers: ids of the queries that read it.
         node: the statement, for the error's position.
+        is_beside: whether the new version first writes a topic of its own.
 
     Raises:
         KsqlError: INVALID_STATEMENT.
@@ -70,14 +106,16 @@ def check_evolution(
     def refuse(reason: str, hint: str | None = None) -> Exception:
         return invalid(f"{old.name} cannot evolve: {reason}", node, hint=hint)
 
-    if old.window is not None or new.window is not None:
-        raise refuse("EVOLVE does not support windowed tables yet.")
+    if is_beside and (old.window is not None or new.window is not None):
+        raise refuse("a backfill does not support windowed tables yet.")
+    if old.window != new.window:
+        raise refuse("its windows, which are part of its keys, cannot change.")
     for side, before, after in (
         ("key", old.key_format, new.key_format),
         ("value", old.value_format, new.value_format),
     ):
-        if CAPABILITIES[before.name].registry is not None:
-            raise refuse(f"EVOLVE does not support the {side} format {before.name} yet.")
+        if is_beside and CAPABILITIES[before.name].registry is not None:
+            raise refuse(f"a backfill does not support the {side} format {before.name} yet.")
         if before != after:
             hint = f"Its {side} format is {before.name}: WITH ({side.upper()}_FORMAT = '{before.name}')."
             raise refuse(f"the {side} format cannot change.", hint)
@@ -97,4 +135,4 @@ def check_evolution(
         )
 
 
-__all__ = ["bind_evolution", "check_evolution", "evolve_of"]
+__all__ = ["bind_evolution", "check_evolution", "evolve_of", "is_stateless"]

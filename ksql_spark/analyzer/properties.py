@@ -35,13 +35,18 @@ class Rule:
 
 @dataclass(frozen=True)
 class Evolve:
-    """EVOLVE = 'backfill': a new version runs beside the old one until the swap.
+    """How EVOLVE asks for a running query to be changed.
 
     Args:
+        way: 'backfill': a new version runs beside the old one until the swap; 'from-now': it begins, without
+            history, where the old one ends.
         is_manual: SWAP = 'manual': the swap waits for the statement SWAP.
+        keeps_history: HISTORY = 'keep': the rows that the old version has written to a stream stay.
     """
 
-    is_manual: bool
+    way: str
+    is_manual: bool = False
+    keeps_history: bool = False
 
 
 #: name -> rule
@@ -49,6 +54,7 @@ PROPERTIES: dict[str, Rule] = {
     "EVOLVE": Rule("string", frozenset({CREATE_AS})),
     "FORMAT": Rule("string"),
     "HEADERS": Rule("string", frozenset({CREATE_AS})),
+    "HISTORY": Rule("string", frozenset({CREATE_AS})),
     "INFER": Rule("string", frozenset({CREATE})),
     "KAFKA_TOPIC": Rule("string"),
     "KEY_DELIMITER": Rule("string"),
@@ -81,8 +87,8 @@ PROPERTIES: dict[str, Rule] = {
 EVENT_TIME = "event-time"
 #: values of ORDER: by arrival, or by event time within a batch
 ORDERS = ("arrival", EVENT_TIME)
-#: the value of EVOLVE, and those of SWAP
-BACKFILL, AUTO, MANUAL = "backfill", "auto", "manual"
+#: the values of EVOLVE, SWAP and HISTORY
+BACKFILL, FROM_NOW, AUTO, MANUAL, KEEP = "backfill", "from-now", "auto", "manual", "keep"
 _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 #: the end of the year 9999, the last moment that START may name
@@ -254,12 +260,13 @@ class Properties:
         raise failure("PROPERTY_IN_WITH", self.node("ORDER"), name="ORDER", reason=reason)
 
     def evolve(self) -> Evolve | None:
-        """How EVOLVE and SWAP ask for a running query to be changed (beyond ksqlDB); None without EVOLVE.
+        """How EVOLVE asks for a running query to be changed (beyond ksqlDB); None without EVOLVE.
 
         Raises:
-            KsqlError: an unknown way; SWAP without EVOLVE.
+            KsqlError: an unknown value; SWAP, HISTORY or START where they mean nothing.
         """
-        for name, values in (("EVOLVE", (BACKFILL,)), ("SWAP", (AUTO, MANUAL))):
+        allowed = (("EVOLVE", (BACKFILL, FROM_NOW)), ("SWAP", (AUTO, MANUAL)), ("HISTORY", (KEEP,)))
+        for name, values in allowed:
             value = self.get(name)
             if value is not None and value.lower() not in values:
                 reason = (
@@ -268,11 +275,18 @@ class Properties:
                     else (f"expected '{values[0]}', got '{value}'")
                 )
                 raise failure("PROPERTY_IN_WITH", self.node(name), name=name, reason=reason)
-        if self.get("EVOLVE") is None:
-            if self.get("SWAP") is not None:
-                raise invalid("'SWAP' needs 'EVOLVE' too.", self.node("SWAP"))
+        way = self.get("EVOLVE")
+        given = [name for name in ("SWAP", "HISTORY") if self.get(name) is not None]
+        if way is None:
+            if given:
+                raise invalid(f"'{given[0]}' needs 'EVOLVE' too.", self.node(given[0]))
             return None
-        return Evolve(is_manual=(self.get("SWAP") or AUTO).lower() == MANUAL)
+        given += ["START"] if self.get("START") is not None else []
+        if way.lower() == FROM_NOW and given:
+            reason = f"'{given[0]}' is not for EVOLVE = 'from-now', which begins where the old one ends."
+            raise invalid(reason, self.node(given[0]))
+        is_manual = (self.get("SWAP") or AUTO).lower() == MANUAL
+        return Evolve(way.lower(), is_manual, self.get("HISTORY") is not None)
 
     def with_headers(self, schema: Schema, kind: str) -> Schema:
         """``schema`` with the column in HEADERS as the records' headers (beyond ksqlDB).

@@ -830,6 +830,16 @@ def walk(step: Step) -> list[Step]:
     return [step, *(below for child in step.inputs for below in walk(child))]
 
 
+def tables_in_state(plan: PhysicalPlan) -> set[str]:
+    """The topics of tables that a query without state must read from the beginning: all that it reads, if it
+    keeps state, because a table is what all its records make of it.
+    """
+    if not any(True for stage in plan.stages for _ in stateful_steps(stage.root)):
+        return set()
+    streams = {source.topic for source in plan.sources if not source.is_table}
+    return {source.topic for source in plan.sources if source.is_table} - streams
+
+
 def stateful_steps(step: Step) -> Iterator[StatefulStep]:
     """The steps that keep state, parents first, without filters whose deletions the step above handles."""
     if isinstance(step, StatefulStep):

@@ -13,11 +13,11 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.logical.nodes import PersistentQuery, relations
-from ksql_spark.metastore.sources import DataSource
+from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.physical.explain import explain_logical
 from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.statements.context import KnownQuery, StatementContext, uses_of
-from ksql_spark.statements.evolving import bind_evolution
+from ksql_spark.statements.evolving import bind_evolution, takes_over_at_once
 from ksql_spark.statements.sources import check_or_replace, replaced_query
 
 
@@ -60,7 +60,9 @@ def plan_evolution(statement: Statement, context: StatementContext) -> Evolution
         new = analyzer.bind_persistent(statement, without, context.config, context.services.registry)
     old = next((q for q in context.queries if q.sink == statement.name and q.creates_sink), None)
     query_id = old.id if old is not None else ""
-    way = _Way(evolve, refusal, query_id, refusal is not None and _may_backfill(statement, evolve, context))
+    at_once = evolve is not None and takes_over_at_once(evolve, new)
+    may = refusal is not None and _may_backfill(statement, evolve, context)
+    way = _Way(evolve, refusal, query_id, may, at_once)
 
     def report() -> str:
         lines = [
@@ -84,16 +86,22 @@ class _Way(NamedTuple):
         refusal: why it is not possible.
         query_id: of the running version; empty if none runs.
         may_backfill: whether EVOLVE = 'backfill' would make it possible.
+        is_at_once: whether the new version begins where the old one ends.
     """
 
     evolve: Evolve | None
     refusal: KsqlError | None
     query_id: str
     may_backfill: bool
+    is_at_once: bool
+
+    @property
+    def loses_state(self) -> bool:
+        return self.refusal is not None or self.evolve is not None
 
     @property
     def reads_again(self) -> bool:
-        return self.refusal is not None or self.evolve is not None
+        return self.refusal is not None or (self.evolve is not None and not self.is_at_once)
 
 
 def _bound(statement: CreateAsSelect, evolve: Evolve | None, context: StatementContext) -> PersistentQuery:
@@ -122,7 +130,11 @@ def _may_backfill(statement: CreateAsSelect, evolve: Evolve | None, context: Sta
 
 def _told(way: _Way, table: DataSource) -> Iterator[str]:
     if way.refusal is not None:
-        yield f"Not possible {'in place' if way.evolve is None else 'as a backfill'}: {way.refusal.message}"
+        how = "in place" if way.evolve is None else "at once" if way.is_at_once else "as a backfill"
+        yield f"Not possible {how}: {way.refusal.message}"
+    elif way.is_at_once:
+        yield f"From now: {way.query_id} ends. The new version begins at its position, without its state."
+        yield "Each record is answered once, by the old version or by the new one. This cannot be undone."
     elif way.evolve is not None:
         beside = f"beside {way.query_id}" if way.query_id else "in a topic of its own"
         when = f"SWAP {table.name}; then" if way.evolve.is_manual else "Once it has caught up, the swap"
@@ -134,7 +146,8 @@ def _told(way: _Way, table: DataSource) -> Iterator[str]:
     else:
         yield f"In place: {way.query_id} continues from its current position, with its state."
     if way.may_backfill:
-        yield "Possible as a backfill: WITH (EVOLVE = 'backfill')."
+        keep = ", HISTORY = 'keep'" if table.kind == STREAM else ""
+        yield f"Possible as a backfill: WITH (EVOLVE = 'backfill'{keep})."
 
 
 def _columns(old: DataSource, new: DataSource) -> Iterator[str]:
@@ -173,7 +186,7 @@ def _state(way: _Way, context: StatementContext) -> Iterator[str]:
     if not any(size.entries for size in sizes):
         return
     rows, kept = sum(size.entries for size in sizes), sum(size.bytes for size in sizes)
-    fate = "lost with the old query" if way.reads_again else "kept"
+    fate = "lost with the old query" if way.loses_state else "kept"
     yield f"State: {fate} ({rows:,} entries, {kept:,} bytes)"
 
 
@@ -212,6 +225,9 @@ def _readers(way: _Way, sink: DataSource, new: DataSource, context: StatementCon
     added = [column.name for column in new.schema.columns if column.name not in known]
     unseen = f", without {', '.join(added)}" if added else ""
     for query in queries:
-        yield f"  {query} receives an update of each key that differs{unseen}"
-    if groups:
+        what = "rows of the new version" if way.is_at_once else "an update of each key that differs"
+        yield f"  {query} receives {what}{unseen}"
+    if groups and way.is_at_once:
+        yield f"  consumers of topic {sink.topic} read the new rows after the old ones"
+    elif groups:
         yield f"  consumers of topic {sink.topic} read the new rows, and tombstones of keys that are gone"

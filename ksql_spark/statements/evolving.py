@@ -1,12 +1,12 @@
-"""EVOLVE = 'backfill', SWAP, ABORT EVOLUTION, DESCRIBE EVOLUTION: a table's new version runs beside the old
-one, and then takes its place (beyond ksqlDB, ADR 54)."""
+"""EVOLVE, SWAP, ABORT EVOLUTION, DESCRIBE EVOLUTION: a new version runs beside the old one and then takes its
+place, or begins where the old one ends (beyond ksqlDB, ADR 54)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 from ksql_spark import analyzer
-from ksql_spark.analyzer.properties import Evolve
+from ksql_spark.analyzer.properties import FROM_NOW, Evolve
 from ksql_spark.entities import Entity
 from ksql_spark.entities.evolutions import EvolutionDescription
 from ksql_spark.errors import KsqlError
@@ -14,7 +14,7 @@ from ksql_spark.grammar.statements.evolution import AbortEvolution, DescribeEvol
 from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.logical.nodes import PersistentQuery, relations
 from ksql_spark.metastore.serdes import record_spec
-from ksql_spark.metastore.sources import TABLE, DataSource
+from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.runtime.cleanup import CleanupRecord
 from ksql_spark.runtime.queries import differences
 from ksql_spark.runtime.queries.definition import Evolution
@@ -40,23 +40,32 @@ BACKFILLING, CAUGHT_UP, SWAPPING, SWAPPED, FAILED = (
 )  # fmt: skip
 #: how many records the new version may lack when it takes over
 MAX_LAG = "ksql.evolution.max.lag"
+_FROM_NOW = "EVOLVE = 'from-now' begins without history, where the old version ends."
 
 
 def begin_evolution(statement: CreateAsSelect, evolve: Evolve, context: StatementContext) -> Action:
-    """Start the new version of a table beside the old one."""
+    """Start the new version of a stream or table beside the old one, or in its place without its state."""
     if context.stored is not None:
         bound = context.stored.logical
     else:
         bound = bind_evolution(statement, context)
-    sink = replace(bound.sink, statement=statement.source_text + ";")
-    return QueryStart(statement, replace(bound, sink=sink), TABLE, context, evolve=evolve).action()
+    bound = replace(bound, sink=replace(bound.sink, statement=statement.source_text + ";"))
+    if takes_over_at_once(evolve, bound):
+        (old,) = (q for q in context.queries if q.sink == statement.name and q.creates_sink)
+        return QueryStart(statement, bound, statement.kind, context, old, is_anew=True).action()
+    return QueryStart(statement, bound, statement.kind, context, evolve=evolve).action()
+
+
+def takes_over_at_once(evolve: Evolve, bound: PersistentQuery) -> bool:
+    """Whether a new version needs nothing of the past: it begins where the old one ends."""
+    return evolve.way == FROM_NOW or (evolve.keeps_history and analyzer.is_stateless(bound.root))
 
 
 def bind_evolution(statement: CreateAsSelect, context: StatementContext) -> PersistentQuery:
-    """The new version of a table, which may run beside the old one.
+    """The new version of a stream or table.
 
     Raises:
-        KsqlError: the new version is invalid, or the table cannot evolve so, or not now.
+        KsqlError: the new version is invalid, or the source cannot evolve so, or not now.
     """
     name, registry = statement.name, context.services.registry
     bound = analyzer.bind_evolution(statement, context.metastore, context.config, registry)
@@ -73,7 +82,7 @@ def bind_evolution(statement: CreateAsSelect, context: StatementContext) -> Pers
     for query in context.services.queries.all():
         evolution = query.evolution
         is_swapped = query.plan.sink.name == name and evolution is not None and evolution.is_swapped
-        if evolution is not None and is_swapped and not _has_taken_over(query, evolution, context.services):
+        if is_swapped and not context.services.queries.has_taken_over(query):
             reason = f"{query.id} is still taking over {name}."
             raise KsqlError("INVALID_STATEMENT", reason=reason, hint=f"DESCRIBE EVOLUTION {name};")
     made_of_it = _all_made_of(name, context)
@@ -81,8 +90,38 @@ def bind_evolution(statement: CreateAsSelect, context: StatementContext) -> Pers
         if source in made_of_it:
             reason = f"{source} is made of {name}, so the new version would read its own results."
             raise KsqlError("INVALID_STATEMENT", reason=reason)
-    check_evolution(bound, context)
+    evolve = analyzer.evolve_of(statement)
+    at_once = evolve is not None and takes_over_at_once(evolve, bound)
+    check_evolution(bound, context, is_beside=not at_once)
+    if at_once:
+        unused = {"START", "SWAP"} & {given.name.upper() for given in statement.properties}
+        if unused:
+            reason = f"its new version needs no history, so it takes over at once, without {min(unused)}."
+            raise KsqlError("INVALID_STATEMENT", reason=f"{name} cannot evolve: {reason}")
+        _check_position(name, context)
+    elif bound.sink.kind == STREAM:
+        reason = "a new version that keeps state cannot keep the history of a stream yet."
+        raise KsqlError("INVALID_STATEMENT", reason=f"{name} cannot evolve: {reason}", hint=_FROM_NOW)
     return bound
+
+
+def _check_position(name: str, context: StatementContext) -> None:
+    """Refuse a new version that cannot begin exactly where the old one ends.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    old = next((q for q in context.queries if q.sink == name and q.creates_sink), None)
+    running = context.services.queries.find(old.id) if old is not None else None
+    if old is None:
+        reason = "no query writes it, so there is no position where a new version could begin."
+    elif running is None:
+        reason = f"{old.id} has not begun."
+    elif running.plan.inner:
+        reason = f"{old.id} has internal topics, so it has no single position where another could begin."
+    else:
+        return
+    raise KsqlError("INVALID_STATEMENT", reason=f"{name} cannot evolve: {reason}")
 
 
 def _check_alone(context: StatementContext) -> None:
@@ -96,8 +135,8 @@ def _check_alone(context: StatementContext) -> None:
         raise KsqlError("INVALID_STATEMENT", reason=reason)
 
 
-def check_evolution(bound: PersistentQuery, context: StatementContext) -> None:
-    """Refuse a new version that does not fit the table as it is now.
+def check_evolution(bound: PersistentQuery, context: StatementContext, *, is_beside: bool = True) -> None:
+    """Refuse a new version that does not fit the stream or table as it is now.
 
     Raises:
         KsqlError: as analyzer.check_evolution.
@@ -105,7 +144,7 @@ def check_evolution(bound: PersistentQuery, context: StatementContext) -> None:
     name = bound.sink.name
     old = context.metastore.require(name)
     readers = [q.id for q in context.queries if name in q.sources]
-    analyzer.check_evolution(old, bound.sink, readers)
+    analyzer.check_evolution(old, bound.sink, readers, is_beside=is_beside)
 
 
 def _all_made_of(name: str, context: StatementContext) -> set[str]:
@@ -135,7 +174,7 @@ def _required(name: str, context: StatementContext) -> KnownQuery:
     found = evolution_of(name, context)
     if found is None:
         reason = f"No new version of {name} runs beside it."
-        hint = f"CREATE OR REPLACE TABLE {name} WITH (EVOLVE = 'backfill') AS SELECT ... starts one."
+        hint = f"CREATE OR REPLACE ... {name} WITH (EVOLVE = 'backfill') AS SELECT ... starts one."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
     return found
 
@@ -265,7 +304,7 @@ def _described(
     reason: str | None = None
     found: differences.Differences | None = None
     if evolution.is_swapped:
-        state = SWAPPED if _has_taken_over(query, evolution, services) else SWAPPING
+        state = SWAPPED if services.queries.has_taken_over(query) else SWAPPING
         found = services.queries.swapped(query)
     else:
         done = progress(query, services)
@@ -281,17 +320,12 @@ def _described(
         state=state,
         reason=reason,
         query_id=query.id,
-        topic=evolution.topic,
+        topic=evolution.topic or table.topic,
         is_manual=evolution.is_manual,
         records_left=left,
         keys_changed=None if found is None else found.changed,
         keys_removed=None if found is None else found.removed,
     )
-
-
-def _has_taken_over(query: ManagedQuery, evolution: Evolution, services: Services) -> bool:
-    """Whether a swapped version has written what differs: it says so, or its state was rebuilt since."""
-    return services.queries.swapped(query) is not None or services.admin.topic(evolution.topic) is None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,13 @@ from ksql_spark.metastore.serdes import check_registrable, record_spec, register
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical import codec
 from ksql_spark.physical.planner import check_runnable, lower
-from ksql_spark.physical.steps import PhysicalPlan, StreamTableJoin, stateful_steps, walk
+from ksql_spark.physical.steps import (
+    PhysicalPlan,
+    StreamTableJoin,
+    stateful_steps,
+    tables_in_state,
+    walk,
+)
 from ksql_spark.runtime.cleanup import CleanupRecord, Orphans
 from ksql_spark.runtime.queries.definition import Evolution, QueryDefinition
 from ksql_spark.runtime.queries.managed import ManagedQuery
@@ -39,7 +45,8 @@ class QueryStart:
         kind: STREAM or TABLE: the kind of the sink.
         context: the statement's context.
         replaced: the query that it replaces, if any.
-        evolve: if it is the new version of a table that another query writes: how.
+        evolve: if it is the new version of a stream or table that another query writes: how.
+        is_anew: whether it begins without the state of the query that it replaces, where that one ended.
 
     Raises:
         KsqlError: the query cannot run, or there are too many.
@@ -53,8 +60,10 @@ class QueryStart:
         context: StatementContext,
         replaced: KnownQuery | None = None,
         evolve: Evolve | None = None,
+        is_anew: bool = False,
     ) -> None:
         self._evolve = evolve
+        self._is_anew = is_anew
         self._statement = statement
         self._bound = bound
         self._kind = kind
@@ -143,7 +152,9 @@ class QueryStart:
         if create_sink_topic(self._plan, self._context):
             self._made_topics.append(self._plan.sink.topic)
         old = self._old()
-        if old is not None:
+        if old is not None and self._is_anew:
+            starts = self._starts_anew(old.starts)
+        elif old is not None:
             starts = old.starts
         else:
             start = self._bound.start
@@ -151,6 +162,18 @@ class QueryStart:
                 start = "earliest"
             starts = start_offsets(self._plan, self._context, start)
         return Prepared(starts, self._id, codec.encode((self._bound, self._plan)))
+
+    def _starts_anew(self, old: Starts) -> Starts:
+        """The old version's first offsets, whose current ones QueryRuns finds, and those of other topics."""
+        whole = tables_in_state(self._plan)
+        found = dict(start_offsets(self._plan, self._context, None))
+        for topic in found:
+            if topic in whole:
+                offsets = self._services.admin.beginning_offsets(topic)
+                found[topic] = {str(partition): offset for (_, partition), offset in offsets.items()}
+            elif topic in old:
+                found[topic] = old[topic]
+        return found
 
     def _undo(self) -> None:
         """Delete the created topic."""
@@ -171,6 +194,9 @@ class QueryStart:
             # after the swap, its own topic is gone
             partitions = sink.partitions or partitions
             evolution = Evolution(bound.sink.name, sink.topic, self._evolve.is_manual)
+        if self._is_anew:
+            anew = 1 + (evolution.anew if evolution is not None else 0)
+            evolution = Evolution(bound.sink.name, "", is_manual=False, is_swapped=True, anew=anew)
         definition = QueryDefinition(
             id=self._id,
             statement=self._statement.source_text + ";",

@@ -43,6 +43,7 @@ class Termination:
         """The state, internal topics and transactions of the queries."""
         queries = self._which()
         topics = [topic for query in queries for topic in internal_topics(query.plan)]
-        topics += [query.evolution.topic for query in queries if query.evolution is not None]
+        evolutions = (query.evolution for query in queries)
+        topics += [evolution.topic for evolution in evolutions if evolution is not None and evolution.topic]
         transactions = (name for query in queries for name in query.plan.transactional_ids)
         return Orphans(tuple(topics), tuple(query.id for query in queries), tuple(transactions))

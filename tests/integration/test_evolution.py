@@ -1,4 +1,5 @@
-"""A table evolves while records arrive: then its topic is what the new version makes of the whole input."""
+"""Streams and tables evolve while records arrive: a table's topic is then what the new version makes of the
+whole input, and each record of a stream is answered once, by the old version or by the new one."""
 
 from __future__ import annotations
 
@@ -169,4 +170,54 @@ def test_an_automatic_swap_and_an_abort(make_engine: Callable[..., Engine], brok
     run(engine, EVOLVE.replace(", SWAP = 'manual'", ""))
     until_state(engine, "swapped")
     until_rows(engine, "TOTALS", events.new_version())
+    events.close()
+
+
+STREAM = """
+CREATE STREAM events (who STRING KEY, n BIGINT)
+  WITH (KAFKA_TOPIC = '{PREFIX}events', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
+CREATE STREAM numbers AS SELECT who, n AS c FROM events EMIT CHANGES;
+"""
+KEEP = """
+CREATE OR REPLACE STREAM numbers WITH (EVOLVE = 'backfill', HISTORY = 'keep') AS
+  SELECT who, -n AS c FROM events EMIT CHANGES;
+"""
+
+
+def values(engine: Engine, topic: str) -> list[int]:
+    """What a stream's topic holds, for readers of committed records."""
+    admin = engine.services.admin
+    with TopicReader(admin.servers, PREFIX + topic) as reader:
+        found = [record.value for records in reader.read_to_end() for record in records]
+    return [json.loads(value)["C"] for value in found if value is not None]
+
+
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+def test_a_stream_evolves(make_engine: Callable[..., Engine], broker: EmbeddedBroker, guarantee: str) -> None:
+    config = {"processing.guarantee": guarantee, "ksql.checkpoint.interval.ms": "5000"}
+    engine = make_engine(**config)
+    run(engine, STREAM.replace("{PREFIX}", PREFIX))
+    events = Input(broker)
+    events.send(300)
+
+    def until_answered() -> list[int]:
+        deadline = time.monotonic() + TIMEOUT_S
+        while len(found := values(engine, "NUMBERS")) < events.count:
+            assert time.monotonic() < deadline, (len(found), events.count)
+            time.sleep(0.3)
+        assert sorted(map(abs, found)) == list(range(events.count))
+        return found
+
+    until_answered()
+    with events.arriving():
+        status = run(engine, KEEP)["commandStatus"]
+        assert status["status"] == "SUCCESS", status
+        engine.stop()
+        engine = make_engine(**config)
+    events.send(300)
+    found = until_answered()
+    switched = min(abs(value) for value in found if value < 0)
+    # in each partition the new version follows the old one; both have the numbers in turn
+    assert 300 <= switched < events.count - 300
+    assert sum(value > 0 for value in found) > 250
     events.close()

@@ -9,7 +9,7 @@ import pytest
 
 from ksql_spark.engine.evolutions import AutomaticSwaps
 from ksql_spark.kafka.consumer import Record
-from ksql_spark.runtime.queries import differences, runs
+from ksql_spark.runtime.queries import checkpoints, differences, runs
 from tests.statements.world import World
 
 OLD = "CREATE TABLE x AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;"
@@ -292,10 +292,10 @@ def test_a_replacement_in_place_after_a_failed_swap_still_completes_it(
         ("", NEW.replace("SWAP", "PARTITIONS = 7, SWAP"), "its topic has 3 partitions"),
         ("", NEW.replace("FROM s", "FROM s WINDOW TUMBLING (SIZE 1 MINUTE)"), "windowed tables"),
         ("", NEW.replace("CREATE OR REPLACE", "CREATE"), "exists"),
-        ("", NEW.replace("'backfill'", "'magic'"), "expected 'backfill', got 'magic'"),
+        ("", NEW.replace("'backfill'", "'magic'"), "'magic' is none of backfill, from-now"),
         ("", NEW.replace("'manual'", "'never'"), "'never' is none of auto, manual"),
         ("", NEW.replace("EVOLVE = 'backfill', ", ""), "'SWAP' needs 'EVOLVE' too"),
-        ("", NEW.replace("TABLE x", "TABLE t"), "EVOLVE is for tables that a query writes"),
+        ("", NEW.replace("TABLE x", "TABLE t"), "EVOLVE is for streams and tables that a query writes"),
         (READER, NEW.replace("COUNT(*) AS n, ", ""), "appended while queries read it: CTAS_Y_"),
         (READER, NEW.replace("FROM s WHERE v > 3", "FROM y WHERE n > 3").replace("SUM(v)", "SUM(n)"),
          "Y is made of X"),
@@ -334,6 +334,128 @@ def test_without_a_table_it_creates_one(world: World) -> None:
     assert query is not None and query.evolution is None and query.plan.sink.topic == "X"
     world.restart()
     assert world.ids() == [first, second]
+
+
+# ---- at once: EVOLVE = 'from-now', and streams whose new version keeps no state ---------------------
+
+STREAM = "CREATE STREAM x AS SELECT k, v FROM s EMIT CHANGES;"
+KEEP = (
+    "CREATE OR REPLACE STREAM x WITH (EVOLVE = 'backfill', HISTORY = 'keep') AS "
+    "SELECT k, v + 1 AS v FROM s WHERE v > 3 EMIT CHANGES;"
+)
+FROM_NOW = (
+    "CREATE OR REPLACE TABLE x WITH (EVOLVE = 'from-now') AS "
+    "SELECT k, SUM(v) AS n FROM s GROUP BY k EMIT CHANGES;"
+)
+AT = {"0": 7, "1": 8, "2": 9}
+
+
+def starts(world: World, number: int = 0) -> dict[str, dict[str, int]]:
+    """Where the only query starts reading."""
+    query = world.queries.find(world.ids()[-1])
+    assert query is not None
+    found = world.queries.checkpoints.first_offsets(query, number)
+    return {topic: dict(offsets) for topic, offsets in found.items()}
+
+
+@pytest.mark.parametrize(("before", "statement"), [(STREAM, KEEP), (OLD, FROM_NOW)])
+def test_a_new_version_begins_where_the_old_one_ended(world: World, before: str, statement: str) -> None:
+    world.run(before)
+    (old,) = world.ids()
+    world.commit(old, 0, s=AT)
+    assert "Created query" in world.message(statement)
+    assert world.states() == {old: "RUNNING"} and starts(world) == {"s": AT}
+    assert not (world.checkpoint(old) / "0").exists()
+    assert described(world)["state"] == "swapped"
+    for _ in range(2):
+        world.restart()
+        assert world.states() == {old: "RUNNING"} and starts(world) == {"s": AT}
+    query = world.queries.find(old)
+    assert query is not None and query.plan.sink.topic == "X"
+    # once more: the first batch of the second version has been committed
+    later = {"0": 70, "1": 80, "2": 90}
+    world.commit(old, 0, s=later)
+    world.run(statement.replace("v > 3", "v > 4").replace("SUM(v)", "MAX(v)"))
+    assert starts(world) == {"s": later}
+    world.run(f"DROP {query.plan.sink.kind} x;")
+    assert world.ids() == []
+
+
+def test_a_kill_before_the_new_version_begins(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The old version's position is found, and kept, by whichever start is the first to succeed."""
+    world.run(OLD)
+    (old,) = world.ids()
+    world.commit(old, 0, s=AT)
+    remove, is_killed = checkpoints.Checkpoint.begin_anew, True
+
+    def killed(self: checkpoints.Checkpoint, offsets: checkpoints.Offsets) -> None:
+        if is_killed:
+            self.folder.forget("metadata")
+            self.folder.remove()
+            raise OSError("the network is gone")
+        remove(self, offsets)
+
+    monkeypatch.setattr(checkpoints.Checkpoint, "begin_anew", killed)
+    assert "the network is gone" in world.message(FROM_NOW)
+    assert world.states() == {old: "ERROR"} and described(world)["state"] == "failed"
+    is_killed = False
+    world.restart()
+    assert world.states() == {old: "RUNNING"} and starts(world) == {"s": AT}
+
+
+def test_a_rebuild_begins_where_the_version_began(world: World) -> None:
+    world.run(OLD)
+    (old,) = world.ids()
+    world.commit(old, 0, s=AT)
+    world.run(FROM_NOW)
+    world.commit(old, 0, s={"0": 70, "1": 80, "2": 90})
+    query = world.queries.find(old)
+    assert query is not None
+    world.queries.rebuild(query)
+    assert world.states() == {old: "RUNNING"} and starts(world) == {"s": AT}
+
+
+def test_other_topics_of_a_new_version(world: World) -> None:
+    """A table is read whole; a stream that the old version did not read starts as for a new query."""
+    world.run(STREAM)
+    world.run(
+        "CREATE STREAM other (k STRING KEY, z BIGINT) WITH (KAFKA_TOPIC = 'o', PARTITIONS = 3, "
+        "VALUE_FORMAT = 'JSON');"
+    )
+    (old,) = world.ids()
+    world.commit(old, 0, s=AT)
+    world.admin.ends |= {("o", 0): 5, ("t", 0): 6}
+    world.run(
+        "CREATE OR REPLACE STREAM x WITH (EVOLVE = 'from-now') AS SELECT s.k AS k, v, z FROM s "
+        "JOIN other WITHIN 1 DAY ON s.k = other.k EMIT CHANGES;"
+    )
+    assert starts(world) == {"s": AT, "o": {"0": 5, "1": 0, "2": 0}}
+
+
+@pytest.mark.parametrize(
+    ("before", "statement", "reason"),
+    [
+        (STREAM, KEEP.replace(", HISTORY = 'keep'", ""), "needs HISTORY = 'keep'"),
+        (OLD, NEW.replace("SWAP = 'manual'", "HISTORY = 'keep'"), "'HISTORY' is for streams"),
+        (STREAM, KEEP.replace("'keep'", "'new'"), "expected 'keep', got 'new'"),
+        (STREAM, KEEP.replace("EVOLVE = 'backfill', ", ""), "'HISTORY' needs 'EVOLVE' too"),
+        (STREAM, KEEP.replace("'keep'", "'keep', SWAP = 'manual'"), "takes over at once, without SWAP"),
+        (STREAM, KEEP.replace("'keep'", "'keep', START = 'latest'"), "takes over at once, without START"),
+        (OLD, FROM_NOW.replace("'from-now'", "'from-now', SWAP = 'auto'"), "'SWAP' is not for EVOLVE"),
+        (OLD, FROM_NOW.replace("'from-now'", "'from-now', START = 'earliest'"), "'START' is not for EVOLVE"),
+        (OLD, KEEP, "X is a table"),
+        (OLD, FROM_NOW.replace("FROM s", "FROM s WINDOW TUMBLING (SIZE 1 MINUTE)"), "windows"),
+        (STREAM, KEEP.replace("k, v + 1", "v AS k, k"), "key columns must stay the same"),
+        (STREAM + "TERMINATE {old};", KEEP, "no query writes it"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_at_once(world: World, before: str, statement: str, reason: str) -> None:
+    first, *more = before.split(";")
+    world.run(first + ";")
+    (old,) = world.ids()
+    world.run("".join(text + ";" for text in more if text).format(old=old))
+    error = world.refused(statement)
+    assert reason in f"{error.message} {error.hint}"
 
 
 def test_the_hint_of_a_refused_replacement(world: World) -> None:

@@ -190,6 +190,18 @@ class Checkpoint:
             raise _damaged(self._offsets, str(last), error) from error
         self._offsets.write(str(last), "\n".join([*head, *moved]))
 
+    def begin_anew(self, offsets: Offsets) -> None:
+        """Remove all state; the next start reads from ``offsets``. It is repeated if the server is killed.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        self.folder.forget("metadata")  # so that settle() leaves the rest alone
+        self.folder.remove()
+        if self.folder.exists():
+            raise KsqlError("CHECKPOINT_DAMAGED", file=self.folder, reason="it cannot be removed")
+        self._write({"resumed_at": offsets})
+
     def fit(self, stage: PhysicalPlan) -> None:
         """Make sure that ``stage`` can resume: remove state of a kind that it does not keep.
 

@@ -15,15 +15,17 @@ TRANSIENT_PREFIX = "transient_"
 
 @dataclass(frozen=True)
 class Evolution:
-    """A query that is the new version of a table.
+    """A query that is the new version of a stream or table.
 
     Args:
-        table: the table's name.
-        topic: where the new version writes until the swap.
+        table: its name.
+        topic: where the new version writes until the swap; empty if it took over at once.
         is_manual: whether it waits for SWAP.
         is_swapped: whether SWAP has happened: before its next start, what differs is written to the table's
             topic.
         predecessors: transactional ids of the old version, which must not write any more.
+        anew: how many versions of the query, this one included, have begun without state where the one before
+            ended.
     """
 
     table: str
@@ -31,6 +33,7 @@ class Evolution:
     is_manual: bool
     is_swapped: bool = False
     predecessors: tuple[str, ...] = ()
+    anew: int = 0
 
 
 @dataclass(frozen=True)

@@ -74,17 +74,29 @@ def begin(
     if now is None and before is None:
         return
     if before is not None and before != now:
-        fence(admin.servers, before, admin.settings)
-        if admin.topic(commits_topic(before)) is not None:
-            checkpoint.settle(last_commit(admin, before))
-            admin.delete_topics([commits_topic(before)])
-        checkpoint.set_transactional_id(None)
+        leave(admin, checkpoint)
     if now is not None:
         most_bytes = _most_bytes(admin, stage.sink.topic)
         open_transactions(session, run, now, commits_topic(now), producer, most_bytes)
         if checkpoint.folder.exists():
             checkpoint.settle(last_commit(admin, now))
         checkpoint.set_transactional_id(now)
+
+
+def leave(admin: KafkaAdmin, checkpoint: Checkpoint) -> None:
+    """Make the checkpoint of a stopped sub-topology agree with its last transaction, and forget its producer.
+
+    Raises:
+        KsqlError: CHECKPOINT_DAMAGED, BROKER_UNREACHABLE, KAFKA_REFUSED.
+    """
+    before = checkpoint.transactional_id
+    if before is None:
+        return
+    fence(admin.servers, before, admin.settings)
+    if admin.topic(commits_topic(before)) is not None:
+        checkpoint.settle(last_commit(admin, before))
+        admin.delete_topics([commits_topic(before)])
+    checkpoint.set_transactional_id(None)
 
 
 def settle(admin: KafkaAdmin, stage: PhysicalPlan, checkpoint: Checkpoint) -> None:

@@ -148,6 +148,10 @@ class QueryManager:
         """As QueryRuns.swapped."""
         return self._runs.swapped(query)
 
+    def has_taken_over(self, query: ManagedQuery) -> bool:
+        """As QueryRuns.has_taken_over."""
+        return self._runs.has_taken_over(query)
+
     def _did_not_go_on(self, query: ManagedQuery, cause: Exception) -> None:
         """As QueryRuns needs it: also ends the running parts of the query."""
         if not jvm.is_gone(cause):  # otherwise the supervisor will notice it
@@ -480,7 +484,7 @@ class QueryManager:
         """
         self.end_transactions(*query.plan.transactional_ids)
         self._runs.remove_state(query)
-        if query.evolution is not None:
+        if query.evolution is not None and query.evolution.topic:
             self._admin.delete_topics([query.evolution.topic])
 
     def stop(self, query_id: str) -> None:

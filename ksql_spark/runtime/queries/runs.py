@@ -19,7 +19,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import EndOffsets
 from ksql_spark.kafka.transactions import fence
 from ksql_spark.physical.distribution import waits_for
-from ksql_spark.physical.steps import EXACTLY_ONCE
+from ksql_spark.physical.steps import EXACTLY_ONCE, tables_in_state
 from ksql_spark.runtime.errors import USER, QueryError
 from ksql_spark.runtime.queries import differences, exactly_once
 from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
@@ -39,6 +39,8 @@ log = logging.getLogger(__name__)
 STOP_THREADS = 32
 #: the file beside a new version's checkpoints that says that it has taken over
 _SWAPPED = "swapped.json"
+#: the file beside the checkpoints of a query whose new version begins where the old one ended: that place
+_ANEW = "anew.json"
 #: a value of ksql.on.data.loss
 SKIP_AND_RECORD = "skip-and-record"
 #: a value of ksql.on.partitions.change
@@ -131,6 +133,7 @@ class QueryRuns:
             KsqlError: as QueryManager.start(); nothing of the query is running.
         """
         self._checkpoints.keep(query.id)
+        self._begin_anew(query)
         self._create_internal_topics(query)
         if not query.is_transient:
             self._finish_swap(query)
@@ -154,13 +157,73 @@ class QueryRuns:
             OSError, KsqlError: the note cannot be read.
         """
         evolution = query.evolution
-        if evolution is None or not evolution.is_swapped:
+        if evolution is None or not evolution.is_swapped or not evolution.topic:
             return None
         try:
             noted = json.loads(self._checkpoints.folder(query.id).read(_SWAPPED))
             return Differences(int(noted["changed"]), int(noted["removed"]))
         except FileNotFoundError:
             return None
+
+    def has_taken_over(self, query: ManagedQuery) -> bool:
+        """Whether a new version has done all that comes before its first row in the sink's topic.
+
+        Raises:
+            OSError, KsqlError: the notes cannot be read.
+        """
+        evolution = query.evolution
+        if evolution is None or not evolution.is_swapped:
+            return False
+        if evolution.topic:  # if its state was rebuilt since, the note is gone, and so is the topic
+            return self.swapped(query) is not None or self._admin.topic(evolution.topic) is None
+        noted = self._noted_anew(query)
+        return noted is not None and (noted["anew"], noted["is_done"]) == (evolution.anew, True)
+
+    def _noted_anew(self, query: ManagedQuery) -> dict[str, Any] | None:
+        try:
+            noted: dict[str, Any] = json.loads(self._checkpoints.folder(query.id).read(_ANEW))
+        except FileNotFoundError:
+            return None
+        return noted
+
+    def _begin_anew(self, query: ManagedQuery) -> None:
+        """Exchange the old version's state for its position, where the new version begins.
+
+        The old version does not run, and had one sub-topology. Its position is noted before its state goes,
+        so the next start completes what was interrupted.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED, BROKER_UNREACHABLE, KAFKA_REFUSED; SPARK_RESTARTING.
+            OSError: the state's store is unavailable.
+        """
+        anew = query.evolution.anew if query.evolution is not None else 0
+        noted = self._noted_anew(query)
+        if not anew or (noted is not None and (noted["anew"], noted["is_done"]) == (anew, True)):
+            return
+        folder = self._checkpoints.folder(query.id)
+        if noted is None or noted["anew"] != anew:
+            self.end(query)
+            checkpoint = self._checkpoints.of(query, 0)
+            exactly_once.leave(self._admin, checkpoint)
+            reached = checkpoint.committed() or {**(checkpoint.resumed_at or {}), **checkpoint.moved_to}
+            noted = {"anew": anew, "is_done": False, "offsets": {**query.starts, **reached}}
+            folder.write(_ANEW, json.dumps(noted))
+        self._place(query, noted)
+
+    def _place(self, query: ManagedQuery, noted: dict[str, Any]) -> None:
+        """Remove the state of a stopped query; its next start reads from the place in its note.
+
+        Raises:
+            KsqlError, OSError: as _begin_anew.
+        """
+        whole = tables_in_state(query.plan)
+        offsets = {**noted["offsets"], **{topic: query.starts[topic] for topic in whole}}
+        for number, stage in enumerate(query.plan.stages):
+            there = {topic: offsets[topic] for topic in stage.topics if topic in offsets}
+            self._checkpoints.of(query, number).begin_anew(there)
+        self._admin.delete_topics([stage.sink.topic for stage in query.plan.inner])
+        self._checkpoints.folder(query.id).write(_ANEW, json.dumps({**noted, "is_done": True}))
+        log.info("query %s begins anew at %s", query.id, offsets)
 
     def _finish_swap(self, query: ManagedQuery) -> None:
         """Write what differs to a table's topic, before its new version writes there for the first time.
@@ -172,7 +235,7 @@ class QueryRuns:
             OSError: the state's store is unavailable.
         """
         evolution = query.evolution
-        if evolution is None or not evolution.is_swapped:
+        if evolution is None or not evolution.is_swapped or not evolution.topic:
             return
         is_there = self._admin.topic(evolution.topic) is not None
         if is_there and self.swapped(query) is None:
@@ -358,11 +421,14 @@ class QueryRuns:
         moved = [checkpoint.moved_or_none() for checkpoint in checkpoints]
         topics = self.topics(query)
         noted = topics.noted_for_rebuild(self._admin.identities(topics.names))
+        begun = self._noted_anew(query)
         self.remove_state(query)
         window = query.plan.sink.window
         if window is not None and window.kind == "SESSION":
             delete_session_rows(self._admin, query.plan.sink.topic)
         self._checkpoints.keep(query.id)
+        if begun is not None:
+            self._place(query, begun)
         for checkpoint, places in zip(checkpoints, moved, strict=True):
             for topic, offsets in places.items():
                 checkpoint.move(topic, offsets)
