@@ -325,7 +325,7 @@ def statements_page() -> str:
         else:
             where = "✓ `/ksql`"
         family = rule.node.__module__.rsplit(".", 1)[-1]
-        text = "SHOW (or LIST) STREAMS, TABLES, TOPICS, QUERIES, PROPERTIES, FUNCTIONS, TYPES, VARIABLES"
+        text = "SHOW (or LIST) STREAMS, TABLES, TOPICS, QUERIES, PROPERTIES, FUNCTIONS, TYPES, VARIABLES, SERVICES"
         syntax = (text if rule.node is Show else first_paragraph(rule.node)).split(";")[0].removesuffix(".")
         rows.append((code(rule.node.__name__), code(family), code(syntax), where))
     intro = """

@@ -208,6 +208,7 @@ class Running:
         try:
             self._engine = engine = self._make_engine(self._config)
             engine.request_stop = self._request_stop
+            engine.listeners = self._listeners()
             if self._host.stopping:
                 return
             if self._queries is None:
@@ -224,6 +225,17 @@ class Running:
             if not self._host.stopping:
                 self._failure = error
                 self._request_stop()
+
+    def _listeners(self) -> list[tuple[str, str]]:
+        """Name and address of each port of this server, and of the console."""
+        scheme = self._url.partition("://")[0]
+        urls = [f"{scheme}://{_address(sock)}" for sock in self._sockets]
+        console = [("console", self._url)] if self._config["ksql.console.enabled"] else []
+        return [
+            *(("REST API", url) for url in urls),
+            *console,
+            *(("PostgreSQL", url) for url in self._postgres_urls),
+        ]
 
     def _serve(self, engine: Engine) -> None:
         """Let requests reach the engine."""

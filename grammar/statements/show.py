@@ -12,7 +12,7 @@ class Show(Statement):
     """SHOW what.
 
     ``what`` is one of STREAMS, TABLES, TOPICS, QUERIES, PROPERTIES, FUNCTIONS, TYPES, VARIABLES,
-    CONNECTORS, CONNECTOR PLUGINS. ``all`` for SHOW ALL TOPICS; ``scope`` is SOURCE or SINK for
+    CONNECTORS, CONNECTOR PLUGINS, SERVICES. ``all`` for SHOW ALL TOPICS; ``scope`` is SOURCE or SINK for
     connectors, else None.
     """
 
@@ -32,6 +32,7 @@ _WHATS = (
     "TYPES",
     "VARIABLES",
     "CONNECTORS",
+    "SERVICES",
 )
 
 _WITH_EXTENDED = ("STREAMS", "TABLES", "TOPICS", "QUERIES")

@@ -8,9 +8,10 @@ from typing import Any
 
 from ksql_spark.analyzer.failures import Placed, invalid
 from ksql_spark.analyzer.persistent import bind_persistent
-from ksql_spark.analyzer.properties import BACKFILL, CREATE_AS, Evolve, Properties
+from ksql_spark.analyzer.properties import BACKFILL, Evolve, Properties
 from ksql_spark.formats import CAPABILITIES
 from ksql_spark.grammar.statements.sources import CreateAsSelect
+from ksql_spark.grammar.with_properties import CREATE_AS
 from ksql_spark.logical.nodes import (
     Filter,
     FlatMap,

@@ -9,7 +9,7 @@ from typing import Any
 from ksql_spark import grammar
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.failures import Placed, failure, invalid, within_statement
-from ksql_spark.analyzer.properties import CREATE, Properties, with_naming
+from ksql_spark.analyzer.properties import Properties, with_naming
 from ksql_spark.analyzer.serialization import check_wrapping, known_format
 from ksql_spark.analyzer.sources import OR_LIST_COLUMNS, format_names
 from ksql_spark.formats import CAPABILITIES
@@ -19,6 +19,7 @@ from ksql_spark.formats.registered import FieldLeftOut, NotConvertible, ReadSche
 from ksql_spark.formats.sampling import Sample, guessed, propose, schema_of
 from ksql_spark.formats.schemas import check_further, read_schema
 from ksql_spark.grammar.statements.sources import CreateSource
+from ksql_spark.grammar.with_properties import CREATE
 from ksql_spark.metastore.sources import DataSource, FormatSpec
 from ksql_spark.schema import RESERVED_COLUMNS, Column, Role
 from ksql_spark.schema_registry import PROTOBUF, TOPIC_NAME, RegisteredSchema, SchemaRegistry, subject_of

@@ -11,8 +11,6 @@ from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.inference import with_schema_ids
 from ksql_spark.analyzer.properties import (
-    CREATE_AS,
-    INSERT,
     Properties,
     check_topic_name,
     with_naming,
@@ -31,6 +29,7 @@ from ksql_spark.functions.signatures import is_assignable
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.sources import CreateAsSelect
+from ksql_spark.grammar.with_properties import CREATE_AS, INSERT
 from ksql_spark.logical.nodes import Node, PersistentQuery, Source, UnionAll
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.metastore.store import MetaStore

@@ -13,24 +13,12 @@ from ksql_spark.analyzer.serialization import PROPERTY_NAMES, known_format
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.formats import CAPABILITIES
 from ksql_spark.grammar import nodes
+from ksql_spark.grammar.with_properties import PROPERTIES
 from ksql_spark.logical.nodes import Start
 from ksql_spark.metastore.sources import TABLE, FormatSpec, TimestampColumn, Windowing
 from ksql_spark.schema import Role, Schema
 from ksql_spark.schema_registry import STRATEGIES, TOPIC_NAME
 from ksql_spark.types import BIGINT, HEADERS, STRING, TIMESTAMP
-
-CREATE, CREATE_AS, INSERT = "CREATE", "CREATE AS", "INSERT"
-_BOTH = frozenset({CREATE, CREATE_AS})
-
-
-@dataclass(frozen=True)
-class Rule:
-    """One property: the type of its value, the statements that allow it, its smallest and greatest value."""
-
-    type: str
-    where: frozenset[str] = _BOTH
-    least: int | None = None
-    most: int | None = None
 
 
 @dataclass(frozen=True)
@@ -49,41 +37,6 @@ class Evolve:
     keeps_history: bool = False
 
 
-#: name -> rule
-PROPERTIES: dict[str, Rule] = {
-    "EVOLVE": Rule("string", frozenset({CREATE_AS})),
-    "FORMAT": Rule("string"),
-    "HEADERS": Rule("string", frozenset({CREATE_AS})),
-    "HISTORY": Rule("string", frozenset({CREATE_AS})),
-    "INFER": Rule("string", frozenset({CREATE})),
-    "KAFKA_TOPIC": Rule("string"),
-    "KEY_DELIMITER": Rule("string"),
-    "KEY_FORMAT": Rule("string"),
-    "KEY_PROTOBUF_NULLABLE_REPRESENTATION": Rule("string"),
-    "KEY_SCHEMA_FULL_NAME": Rule("string"),
-    "KEY_SCHEMA_ID": Rule("integer"),
-    "ORDER": Rule("string", frozenset({CREATE_AS, INSERT})),
-    # each partition costs the broker files and memory, so a larger number could bring it down
-    "PARTITIONS": Rule("integer", least=1, most=10_000),
-    "QUERY_ID": Rule("string", frozenset({INSERT})),
-    "REPLICAS": Rule("integer", least=-1, most=10_000),
-    "REPLICATED": Rule("boolean"),
-    "RETENTION_MS": Rule("integer", least=-(2**63), most=2**63 - 1),
-    "SOURCED_BY_CONNECTOR": Rule("string", frozenset({CREATE})),
-    "START": Rule("string or integer", frozenset({CREATE_AS, INSERT})),
-    "SWAP": Rule("string", frozenset({CREATE_AS})),
-    "TIMESTAMP": Rule("string"),
-    "TIMESTAMP_FORMAT": Rule("string"),
-    "VALUE_AVRO_SCHEMA_FULL_NAME": Rule("string"),
-    "VALUE_DELIMITER": Rule("string"),
-    "VALUE_FORMAT": Rule("string"),
-    "VALUE_PROTOBUF_NULLABLE_REPRESENTATION": Rule("string"),
-    "VALUE_SCHEMA_FULL_NAME": Rule("string"),
-    "VALUE_SCHEMA_ID": Rule("integer"),
-    "WINDOW_SIZE": Rule("string", frozenset({CREATE})),
-    "WINDOW_TYPE": Rule("string", frozenset({CREATE})),
-    "WRAP_SINGLE_VALUE": Rule("boolean"),
-}
 EVENT_TIME = "event-time"
 #: values of ORDER: by arrival, or by event time within a batch
 ORDERS = ("arrival", EVENT_TIME)

@@ -9,13 +9,14 @@ from typing import Any
 from ksql_spark import deadline
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
-from ksql_spark.analyzer.properties import CREATE, Properties, with_naming
+from ksql_spark.analyzer.properties import Properties, with_naming
 from ksql_spark.analyzer.replacing import BACKFILL, is_evolvable
 from ksql_spark.analyzer.serialization import check_columns, check_wrapping, known_format
 from ksql_spark.analyzer.type_nodes import bind_type
 from ksql_spark.formats import CAPABILITIES
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.statements.sources import AlterSource, CreateSource
+from ksql_spark.grammar.with_properties import CREATE
 from ksql_spark.metastore.sources import TABLE, DataSource, FormatSpec
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import RESERVED_COLUMNS, Column, Role, Schema

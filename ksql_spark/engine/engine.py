@@ -45,7 +45,9 @@ class Engine:
         self._config = config
         #: stops the process that runs the engine; set by that process
         self.request_stop: Callable[[], None] = lambda: None
-        self._bootstrap = Bootstrap(config, spark, lambda: self.request_stop(), early)
+        #: where clients reach the server: name and address; set by that process
+        self.listeners: Sequence[tuple[str, str]] = ()
+        self._bootstrap = Bootstrap(config, spark, lambda: self.request_stop(), early, lambda: self.listeners)
         self._running: Parts | None = None
         #: whether start() has returned, so that the server no longer fetches or compiles anything
         self._is_complete = False

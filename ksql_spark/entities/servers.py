@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import pydantic
 
-from ksql_spark.entities.base import Body, Omitted
+from ksql_spark.entities.base import Body, Entity, Omitted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,3 +293,25 @@ class PropertyDescriptions(Body):
     """Of GET /properties."""
 
     properties: tuple[PropertyDescription, ...]
+
+
+@dataclass(frozen=True)
+class Service(Body):
+    """A row of SHOW SERVICES.
+
+    Args:
+        name: what it is, such as "Kafka".
+        address: where it is; null: it has not been needed yet.
+        started_here: whether this server starts it; others are configured.
+    """
+
+    name: str
+    address: str | None
+    started_here: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServicesList(Entity):
+    """Of SHOW SERVICES."""
+
+    services: tuple[Service, ...]

@@ -35,6 +35,7 @@ from ksql_spark.entities.connectors import (
 from ksql_spark.entities.evolutions import EvolutionDescription
 from ksql_spark.entities.graph import FreshnessEntity
 from ksql_spark.entities.queries import Queries, QueryDescriptionEntity, QueryDescriptionList
+from ksql_spark.entities.servers import ServicesList
 from ksql_spark.entities.sources import (
     KafkaTopicsList,
     KafkaTopicsListExtended,
@@ -65,6 +66,7 @@ ENTITIES: Mapping[str, type[Entity]] = {
     "queries": Queries,
     "queryDescription": QueryDescriptionEntity,
     "query_descriptions": QueryDescriptionList,
+    "services": ServicesList,
     "sourceDescription": SourceDescriptionEntity,
     "source_descriptions": SourceDescriptionList,
     "streams": StreamsList,

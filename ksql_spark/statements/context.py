@@ -8,7 +8,7 @@ have passed (reference §7.2).
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,8 @@ class ThisServer:
         is_stopping: whether it is stopping; ends actions that wait.
         is_replaced: whether another server has taken over the service id.
         end: stops it soon: another server has ended all servers of the service id.
+        starts_broker: whether it has started a broker for itself.
+        listeners: where clients reach it: name and address, such as ("REST API", "http://127.0.0.1:8088").
     """
 
     host: str = "localhost:8088"
@@ -62,6 +64,8 @@ class ThisServer:
     is_stopping: Callable[[], bool] = lambda: False
     is_replaced: Callable[[], bool] = lambda: False
     end: Callable[[], None] = lambda: None
+    starts_broker: bool = False
+    listeners: Callable[[], Sequence[tuple[str, str]]] = tuple
 
 
 def _not_ready(source: DataSource, rights: Rights) -> Freshness:

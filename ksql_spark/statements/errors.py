@@ -165,7 +165,8 @@ def _writer_id(query: ManagedQuery, context: StatementContext) -> str:
 
 def _answer(statement: ReplayErrors, query: ManagedQuery, topic: str, done: Replayed, unknown: int) -> Entity:
     gone = _named(topic, done.gone)
-    parts = [f"Replayed {done.done:,} records; {done.failed:,} failed again; {len(done.gone):,} are gone"]
+    records = f"{done.done:,} record{'' if done.done == 1 else 's'}"
+    parts = [f"Replayed {records}; {done.failed:,} failed again; {len(done.gone):,} are gone"]
     if gone:
         parts.append(f" ({'; '.join(gone)})")
     parts.append(".")

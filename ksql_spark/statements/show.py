@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ksql_spark.config import find
+from ksql_spark.connect import NoConnect
 from ksql_spark.entities import Entity, KsqlWarning
 from ksql_spark.entities.catalog import (
     FunctionNameList,
@@ -18,6 +19,7 @@ from ksql_spark.entities.catalog import (
     VariablesList,
 )
 from ksql_spark.entities.queries import Queries, QueryDescriptionList
+from ksql_spark.entities.servers import Service, ServicesList
 from ksql_spark.entities.sources import (
     KafkaTopicInfo,
     KafkaTopicsList,
@@ -33,7 +35,7 @@ from ksql_spark.grammar.statements.show import Show
 from ksql_spark.kafka.admin import Consumers
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.runtime.reading.results import schema_info
-from ksql_spark.security.masking import masked_values
+from ksql_spark.security.masking import masked, masked_values
 from ksql_spark.statements.connectors import show_connectors, show_plugins, writers, writers_soon
 from ksql_spark.statements.context import Action, Immediate, StatementContext
 from ksql_spark.statements.describe import query_description, seen_queries, seen_sources, source_description
@@ -164,6 +166,22 @@ def _variables(statement: Show, context: StatementContext) -> Entity:
     return VariablesList(statement_text=statement.source_text, variables=rows)
 
 
+def _services(statement: Show, context: StatementContext) -> Entity:
+    """What has an address; users look above all for what the server has started at free ports."""
+    config, services = context.config, context.services
+    found = [
+        *((name, address, True) for name, address in services.server.listeners()),
+        ("Kafka", services.admin.servers, services.server.starts_broker),
+    ]
+    if services.registry is not None:
+        is_given = bool(config["ksql.schema.registry.url"])
+        found.append(("schema registry", services.registry.address, not is_given))
+    if not isinstance(services.connect, NoConnect):
+        found.append(("Connect", services.connect.address(), not config["ksql.connect.url"]))
+    rows = tuple(Service(name, None if at is None else masked(at), ours) for name, at, ours in found)
+    return ServicesList(statement_text=statement.source_text, services=rows)
+
+
 #: what is listed -> function that lists it
 SHOWN: Mapping[str, Callable[[Show, StatementContext], Entity]] = {
     "CONNECTORS": show_connectors,
@@ -171,6 +189,7 @@ SHOWN: Mapping[str, Callable[[Show, StatementContext], Entity]] = {
     "FUNCTIONS": _functions,
     "PROPERTIES": _properties,
     "QUERIES": _queries,
+    "SERVICES": _services,
     "STREAMS": _streams,
     "TABLES": _tables,
     "TOPICS": _topics,

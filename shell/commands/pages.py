@@ -55,7 +55,8 @@ With EMIT, the query runs on and returns every change; without it, it returns th
 _SHOW = """\
 SHOW | LIST  STREAMS | TABLES | QUERIES [EXTENDED];
 SHOW | LIST  [ALL] TOPICS [EXTENDED];
-SHOW | LIST  PROPERTIES | FUNCTIONS | TYPES | VARIABLES | [SOURCE | SINK] CONNECTORS | CONNECTOR PLUGINS;"""
+SHOW | LIST  PROPERTIES | FUNCTIONS | TYPES | VARIABLES | SERVICES;
+SHOW | LIST  [SOURCE | SINK] CONNECTORS | CONNECTOR PLUGINS;"""
 
 #: every statement that the shell takes
 PAGES: Mapping[type[Statement], Page] = {

@@ -34,6 +34,7 @@ _SHORTCUTS = (
     (r"\dq", "ID", "SHOW QUERIES;", "EXPLAIN {};", "queries, or how one runs"),
     (r"\c", "NAME", "SHOW CONNECTORS;", "DESCRIBE CONNECTOR {};", "connectors, or the tasks of one"),
     (r"\l", "", "SHOW TOPICS;", "", "topics"),
+    (r"\services", "", "SHOW SERVICES;", "", "addresses of Kafka, the registry, Connect and the server"),
 )
 
 

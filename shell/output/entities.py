@@ -297,6 +297,20 @@ def _variables(entity: Entity) -> Iterator[Part]:
     )
 
 
+def _services(entity: Entity) -> Iterator[Part]:
+    yield table(
+        ["Service", "Address", "Started by"],
+        [
+            [
+                one.get("name"),
+                one.get("address") or "(starts when it is needed)",
+                "this server" if one.get("startedHere") else "others",
+            ]
+            for one in entity.get("services") or []
+        ],
+    )
+
+
 def _connectors(entity: Entity) -> Iterator[Part]:
     yield table(
         ["Connector Name", "Type", "Class", "Status"],
@@ -435,7 +449,8 @@ def _explain(query: Entity) -> Iterator[Part]:
         yield label("Query Type", query["queryType"])
     yield label("SQL", query.get("statementText"))
     if query.get("ksqlHostQueryStatus"):
-        yield label("Host Query Status", query["ksqlHostQueryStatus"])
+        states = (f"{host} {state}" for host, state in query["ksqlHostQueryStatus"].items())
+        yield label("Host Query Status", ", ".join(states))
     if query.get("fields"):
         yield ""
         yield _fields(query["fields"], None, query.get("windowType"))
@@ -540,6 +555,7 @@ ENTITIES: dict[str, Callable[[Entity], Iterator[Part]]] = {
     "queries": _queries,
     "queryDescription": _query_description,
     "query_descriptions": _query_descriptions,
+    "services": _services,
     "sourceDescription": _source,
     "source_descriptions": _source_list,
     "streams": _sources("streams", "Stream Name"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ksql_spark.grammar import KEYWORDS
+from ksql_spark.grammar.with_properties import CREATE, CREATE_AS, INSERT, PROPERTIES
 from ksql_spark.shell.statements import quoted_name, type_text
 
 #: words that expand to the beginning of a statement (reference §8.2)
@@ -84,17 +85,16 @@ SHOWN = (
     "TYPES",
     "VARIABLES",
     "CONNECTORS",
+    "SERVICES",
 )
 DATA_TYPES = (
     "BOOLEAN", "INTEGER", "INT", "BIGINT", "DOUBLE", "DECIMAL", "STRING", "VARCHAR", "BYTES", "DATE", "TIME",
     "TIMESTAMP", "ARRAY<", "MAP<", "STRUCT<",
 )  # fmt: skip
-WITH_PROPERTIES = (
-    "KAFKA_TOPIC", "VALUE_FORMAT", "KEY_FORMAT", "FORMAT", "PARTITIONS", "REPLICAS", "RETENTION_MS",
-    "HEADERS", "ORDER", "REPLICATED", "EVOLVE", "SWAP", "HISTORY",
-    "TIMESTAMP", "TIMESTAMP_FORMAT", "WRAP_SINGLE_VALUE", "WINDOW_TYPE", "WINDOW_SIZE",
-    "VALUE_DELIMITER", "KEY_DELIMITER", "VALUE_SCHEMA_ID", "KEY_SCHEMA_ID",
-)  # fmt: skip
+#: the usual ones first
+WITH_PROPERTIES = tuple(
+    dict.fromkeys(("KAFKA_TOPIC", "VALUE_FORMAT", "KEY_FORMAT", "FORMAT", "PARTITIONS", *PROPERTIES))
+)
 #: clauses of queries
 CLAUSES = (
     "FROM", "WHERE", "GROUP BY", "PARTITION BY", "HAVING", "WINDOW TUMBLING (SIZE", "WINDOW HOPPING (SIZE",
@@ -223,7 +223,7 @@ def _offers(
             yield from ((name, "field") for name in _fields(upper, before, metadata))
         case [*_, property, "="] if (values := _values(property, metadata)) is not None:
             yield from ((f"'{value}'", kind) for value, kind in values)
-        case [*_, "WRAP_SINGLE_VALUE" | "REPLICATED", "="]:
+        case [*_, property, "="] if property in PROPERTIES and PROPERTIES[property].type == "boolean":
             yield from ((name, "value") for name in ("TRUE", "FALSE"))
         case _ if last == "ON":
             yield from ((condition, "join") for condition in _conditions(upper, before, metadata))
@@ -235,7 +235,7 @@ def _offers(
         case ["INSERT", "INTO", _, "(", *rest] if ")" not in rest:
             yield from ((column, "column") for column in sources.get(_source_name(before[2]), ()))
         case _ if last == "WITH" or (upper[-2:-1] == ["WITH"]) or _inside_with(upper):
-            yield from ((name, "property") for name in WITH_PROPERTIES)
+            yield from ((name, "property") for name in _allowed_in(upper))
         case _ if last == "EMIT":
             yield from ((name, "keyword") for name in ("CHANGES", "FINAL"))
         case _ if last in ("GROUP", "PARTITION"):
@@ -347,15 +347,21 @@ def _values(property: str, metadata: Metadata) -> list[tuple[str, str]] | None:
             return [(topic, "topic") for topic in metadata.topics]
         case "VALUE_FORMAT" | "KEY_FORMAT" | "FORMAT":
             return [(name, "format") for name in FORMATS]
-        case "VALUE_DELIMITER" | "KEY_DELIMITER":
-            return [(name, "value") for name in ("SPACE", "TAB", ",", "|", ";")]
-        case "WINDOW_TYPE":
-            return [(name, "value") for name in ("TUMBLING", "HOPPING", "SESSION")]
-        case "ORDER":
-            return [(name, "value") for name in ("arrival", "event-time")]
-        case "START":
-            return [(name, "value") for name in ("earliest", "latest")]
-    return None
+    rule = PROPERTIES.get(property)
+    return [(value, "value") for value in rule.choices] if rule is not None and rule.choices else None
+
+
+def _allowed_in(upper: list[str]) -> list[str]:
+    """The properties that the statement may have in its WITH."""
+    if upper[0] == INSERT:
+        kinds = {INSERT}
+    elif "AS" in upper:
+        kinds = {CREATE_AS}
+    elif "(" in upper[: max(i for i, token in enumerate(upper) if token == "WITH")]:
+        kinds = {CREATE}
+    else:  # AS may follow
+        kinds = {CREATE, CREATE_AS}
+    return [name for name in WITH_PROPERTIES if kinds & PROPERTIES[name].where]
 
 
 def _meta(name: str, kind: str, metadata: Metadata) -> str:

@@ -8,10 +8,10 @@ import pytest
 
 from ksql_spark.analyzer.aggregates import NESTED_STATE
 from ksql_spark.analyzer.joins import RULES
-from ksql_spark.analyzer.properties import PROPERTIES
 from ksql_spark.errors import CONDITIONS, KsqlError
 from ksql_spark.formats import CAPABILITIES, FORMATS
 from ksql_spark.functions import registry
+from ksql_spark.grammar.with_properties import PROPERTIES
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.metastore.store import MetaStore
 from tests.analyzer.binding import bind, run

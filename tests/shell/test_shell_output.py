@@ -233,7 +233,7 @@ def test_explain() -> None:
         "ID                   : CSAS_A_1",
         "Query Type           : PERSISTENT",
         "SQL                  : CREATE STREAM A AS SELECT * FROM S;",
-        'Host Query Status    : {"h:1": "RUNNING"}',
+        "Host Query Status    : h:1 RUNNING",
     ]
     assert lines[lines.index("Execution plan") :][:4] == [
         "Execution plan",

@@ -238,6 +238,16 @@ def test_types(world: World) -> None:
     assert list(world.one("SHOW TYPES;")["types"]) == ["B"]
 
 
+def test_services(world: World) -> None:
+    (kafka,) = world.one("SHOW SERVICES;")["services"]
+    assert kafka == {"name": "Kafka", "address": "nowhere:9092", "startedHere": False}
+    world.services.server.listeners = lambda: [("REST API", "http://127.0.0.1:8088")]
+    world.services.server.starts_broker = True
+    rest, kafka = world.one("LIST SERVICES;")["services"]
+    assert rest == {"name": "REST API", "address": "http://127.0.0.1:8088", "startedHere": True}
+    assert kafka["startedHere"]
+
+
 def test_secrets_are_hidden(make_world: Callable[..., World]) -> None:
     world = make_world(**{"ssl.keystore.password": "hunter2"})
     assert "hunter2" not in str(world.one("SHOW PROPERTIES;"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,6 +82,7 @@ class Bootstrap:
         spark: a running Spark process to use, which stays running; None: start one, and stop it in stop().
         end: stops the whole server; called when another server terminates all servers of the service id.
         early: the data folder's lock and broker, if they already exist; the caller releases the folder.
+        listeners: where clients reach the server, see ThisServer.
     """
 
     def __init__(
@@ -90,8 +91,10 @@ class Bootstrap:
         spark: SparkProcess | None = None,
         end: Callable[[], None] = lambda: None,
         early: EarlyBroker | None = None,
+        listeners: Callable[[], Sequence[tuple[str, str]]] = tuple,
     ) -> None:
         self._end = end
+        self._listeners = listeners
         self._early = early
         self._config = config
         self._data_dir = Path(str(config["ksql.spark.data.dir"])).expanduser().absolute()
@@ -275,6 +278,8 @@ class Bootstrap:
                 is_stopping=lifecycle.is_stopping,
                 is_replaced=lambda: lease is not None and lease.is_lost,
                 end=self._end,
+                starts_broker=not config["bootstrap.servers"],
+                listeners=self._listeners,
             ),
             functions=self._python_functions(),
             lock=self._lock,

@@ -1,0 +1,61 @@
+"""The properties of WITH, as the analyzer checks them and the shell completes them (reference §2.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CREATE, CREATE_AS, INSERT = "CREATE", "CREATE AS", "INSERT"
+_BOTH = frozenset({CREATE, CREATE_AS})
+#: usual delimiters; other characters are allowed too
+DELIMITERS = ("SPACE", "TAB", ",", "|", ";")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One property: the type of its value, the statements that allow it, its smallest and greatest value.
+
+    ``choices``: its usual values.
+    """
+
+    type: str
+    where: frozenset[str] = _BOTH
+    least: int | None = None
+    most: int | None = None
+    choices: tuple[str, ...] = ()
+
+
+#: name -> rule
+PROPERTIES: dict[str, Rule] = {
+    "EVOLVE": Rule("string", frozenset({CREATE_AS}), choices=("backfill", "from-now")),
+    "FORMAT": Rule("string"),
+    "HEADERS": Rule("string", frozenset({CREATE_AS})),
+    "HISTORY": Rule("string", frozenset({CREATE_AS}), choices=("keep",)),
+    "INFER": Rule("string", frozenset({CREATE}), choices=("sample",)),
+    "KAFKA_TOPIC": Rule("string"),
+    "KEY_DELIMITER": Rule("string", choices=DELIMITERS),
+    "KEY_FORMAT": Rule("string"),
+    "KEY_PROTOBUF_NULLABLE_REPRESENTATION": Rule("string", choices=("OPTIONAL", "WRAPPER")),
+    "KEY_SCHEMA_FULL_NAME": Rule("string"),
+    "KEY_SCHEMA_ID": Rule("integer"),
+    "ORDER": Rule("string", frozenset({CREATE_AS, INSERT}), choices=("arrival", "event-time")),
+    # each partition costs the broker files and memory, so a larger number could bring it down
+    "PARTITIONS": Rule("integer", least=1, most=10_000),
+    "QUERY_ID": Rule("string", frozenset({INSERT})),
+    "REPLICAS": Rule("integer", least=-1, most=10_000),
+    "REPLICATED": Rule("boolean"),
+    "RETENTION_MS": Rule("integer", least=-(2**63), most=2**63 - 1),
+    "SOURCED_BY_CONNECTOR": Rule("string", frozenset({CREATE})),
+    "START": Rule("string or integer", frozenset({CREATE_AS, INSERT}), choices=("earliest", "latest")),
+    "SWAP": Rule("string", frozenset({CREATE_AS}), choices=("auto", "manual")),
+    "TIMESTAMP": Rule("string"),
+    "TIMESTAMP_FORMAT": Rule("string"),
+    "VALUE_AVRO_SCHEMA_FULL_NAME": Rule("string"),
+    "VALUE_DELIMITER": Rule("string", choices=DELIMITERS),
+    "VALUE_FORMAT": Rule("string"),
+    "VALUE_PROTOBUF_NULLABLE_REPRESENTATION": Rule("string", choices=("OPTIONAL", "WRAPPER")),
+    "VALUE_SCHEMA_FULL_NAME": Rule("string"),
+    "VALUE_SCHEMA_ID": Rule("integer"),
+    "WINDOW_SIZE": Rule("string", frozenset({CREATE})),
+    "WINDOW_TYPE": Rule("string", frozenset({CREATE}), choices=("TUMBLING", "HOPPING", "SESSION")),
+    "WRAP_SINGLE_VALUE": Rule("boolean"),
+}
