@@ -114,6 +114,11 @@ class Client:
         with self._said():
             return self._connection.print_topic(text, **_arguments(settings))
 
+    def graph(self) -> dict[str, Any]:
+        """What runs and how it does: the answer of GET /graph. Raises ClientError."""
+        with self._said():
+            return self._connection.graph()
+
     def rebuild_state(self, query_id: str) -> dict[str, Any]:
         """Make a query reread its topics without state; returns ``queryId`` and ``message``.
 

@@ -219,6 +219,7 @@ class Session:
             warnings = {str(w.get("message", "")): w for w in entity.get("warnings") or []}
             entity["warnings"] = [w for message, w in warnings.items() if message not in self._warned]
             self._warned.update(warnings)
+        self._add_rates(answer)
         with self.results.paging():
             entities.show(answer, self.results)
         for entity in answer:
@@ -226,6 +227,14 @@ class Session:
                 self.console.note(said)
         if self.console.timing and self.last_took_s >= SLOW_S and self.console.form.is_for_people:
             self.console.note(f"({duration(self.last_took_s)})")
+
+    def _add_rates(self, answer: Sequence[dict[str, Any]]) -> None:
+        """Add the graph with the rates to EXPLAIN of a running query, for people."""
+        for entity in answer:
+            described = entity.get("queryDescription") or {}
+            if described.get("state") and self.console.form.is_for_people:
+                with contextlib.suppress(ClientError):  # an old server, or users who may not see it
+                    described["graph"] = self.client.graph()
 
     def query(self, text: str) -> None:
         """Run a SELECT and print its rows as they arrive; Ctrl-C ends it.

@@ -252,6 +252,11 @@ class Connection:
             raise protocol.no_server(answer.url)
         return found
 
+    def graph(self) -> dict[str, Any]:
+        """What runs and how it does (GET /graph): its ``nodes``, ``edges`` and ``culprits``."""
+        graph: dict[str, Any] = self._whole("/graph", method="GET").json(dict)
+        return graph
+
     def rebuild_state(self, query_id: str) -> dict[str, Any]:
         """Make a query reread its topics without state; returns ``queryId`` and ``message``."""
         rebuilt: dict[str, Any] = self._whole("/state/rebuild", json={"queryId": query_id}).json(dict)

@@ -27,6 +27,7 @@ from ksql_spark.shell.commands import (
     shortcuts,
     spool,
     timing,
+    top,
     version,
     watch,
 )
@@ -46,6 +47,7 @@ COMMANDS: tuple[Command, ...] = (
     *shortcuts.COMMANDS,
     edit.COMMAND,
     watch.COMMAND,
+    top.COMMAND,
     server.COMMAND,
     request_pipelining.COMMAND,
     run_script.COMMAND,

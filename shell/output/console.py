@@ -103,6 +103,16 @@ class Console:
         self._spinner = SPINNER if unicode else "|/-\\"
 
     @property
+    def is_unicode(self) -> bool:
+        """Whether more than ASCII can be drawn."""
+        return self.lines is BOX
+
+    @property
+    def ellipsis(self) -> str:
+        """What stands for text that was cut off."""
+        return "…" if self.is_unicode else "..."
+
+    @property
     def columns(self) -> int | None:
         """The maximal width; None in a pipe, where lines are never wrapped."""
         if not self.tty:
@@ -253,6 +263,10 @@ class Console:
     def green(self, text: str) -> str:
         """``text`` in the color of success."""
         return self._colour(text, "32")
+
+    def inverse(self, text: str) -> str:
+        """``text`` with its colors exchanged, for what is selected."""
+        return self._colour(text, "7")
 
     def cyan(self, text: str) -> str:
         """``text`` in the color of names."""

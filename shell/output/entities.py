@@ -10,14 +10,15 @@ from typing import Any, Union
 
 from ksql_spark.shell.output.console import Console, Form
 from ksql_spark.shell.output.exports import EXPORTS
+from ksql_spark.shell.output.flow import Tree, draw_tree, flow
 from ksql_spark.shell.output.table import Table, draw, draw_vertically
 from ksql_spark.shell.output.text import fold, json_text, width
 
 AT_LEAST_ONCE = "at_least_once"
 
 Entity = Mapping[str, Any]
-#: what the functions below yield: tables and lines
-Part = Union[Table, str]
+#: what the functions below yield: tables, trees and lines
+Part = Union[Table, Tree, str]
 
 
 def show(entities: Sequence[Entity], console: Console) -> None:
@@ -49,7 +50,7 @@ def _show_lines(entities: Sequence[Entity], console: Console) -> None:
             console.write(export.header(one.headers, one.right))
             console.write("".join(export.row(one.headers, row) for row in one.rows))
         for part in [] if tables else parts:
-            console.line(str(part))
+            console.line(draw_tree(part, console) if isinstance(part, Tree) else str(part))
         _warn(entity, console)
 
 
@@ -61,7 +62,13 @@ def _show_text(entities: Sequence[Entity], console: Console) -> None:
             console.line()
             console.line(console.cyan(one_line(entity["statementText"])))
         for part in ENTITIES.get(str(entity.get("@type")), _unknown)(entity):
-            console.line(drawn(part, console) if isinstance(part, Table) else _wrapped(part, console.columns))
+            match part:
+                case Table():
+                    console.line(drawn(part, console))
+                case Tree():
+                    console.line(draw_tree(part, console))
+                case _:
+                    console.line(_wrapped(part, console.columns))
         _warn(entity, console)
 
 
@@ -454,6 +461,9 @@ def _explain(query: Entity) -> Iterator[Part]:
     if query.get("fields"):
         yield ""
         yield _fields(query["fields"], None, query.get("windowType"))
+    if (tree := flow(query, query.get("graph") or {})) is not None:
+        yield "\nFlow\n----"
+        yield tree
     for title, names in (
         ("Sources that this query reads from:", query.get("sources")),
         ("For source description please run: DESCRIBE [EXTENDED] <SourceId>", None),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ksql_spark.shell.output.console import BOX, Console
+from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.output.text import clip, fold, pad, width
 
 #: list cells are not wrapped below this width
@@ -60,13 +60,12 @@ def draw(table: Table, console: Console) -> str:
         widths = fit(widths, room, least)
     bar = console.dim(console.lines.vertical)
     rule = console.dim(console.lines.horizontal * (sum(widths) + 3 * (len(widths) - 1) + 2))
-    ellipsis = "…" if console.lines is BOX else "..."
 
     def lines(cells: Sequence[str], header: bool = False) -> list[str]:
         folded = [
             cell.split("\n")
             if room is None
-            else [clip(cell, columns, ellipsis)]
+            else [clip(cell, columns, console.ellipsis)]
             if index == table.cut and not header
             else fold(cell, columns)
             for index, (cell, columns) in enumerate(zip(cells, widths, strict=True))
