@@ -37,7 +37,7 @@ test("from an empty server to live results", async () => {
     assert.equal(await tea.count(), 1);
     await picture(page, "editor");
     await page.getByRole("button", { name: "Chart" }).click();
-    await page.getByLabel("Column").selectOption({ label: "TOTAL" });
+    await page.getByLabel("Column").selectOption({ label: "REVENUE" });
     await page.locator(".bars tr", { hasText: "tea" }).getByText("20", { exact: true }).waitFor();
     await accessible(page);
     await page.getByRole("button", { name: "Stop" }).click();
