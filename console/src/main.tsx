@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { followGraph } from "./state/graph.ts";
+import { followRights } from "./state/rights.ts";
 import { followHash } from "./state/route.ts";
 import { applyTheme } from "./state/theme.ts";
 import "./style.css";
@@ -8,4 +9,5 @@ import "./style.css";
 applyTheme();
 followHash();
 followGraph();
+followRights();
 render(<App />, document.getElementById("root")!);

@@ -15,6 +15,7 @@ from ksql_spark.engine.request import Request
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt
 from ksql_spark.entities.connectors import ConnectorSettings
+from ksql_spark.entities.details import QueryDetails
 from ksql_spark.entities.graph import Graph, MetricsHistory
 from ksql_spark.entities.servers import HealthCheckResponse, ServerInfo
 from ksql_spark.errors import KsqlError
@@ -257,6 +258,14 @@ class Engine:
             KsqlError: NOT_READY.
         """
         return self._parts.graphs.history(minutes, query_id, rights)
+
+    def query_details(self, query_id: str, rights: Rights = ALL_RIGHTS) -> QueryDetails:
+        """How a query runs, step by step (GET /queries/{id}).
+
+        Raises:
+            KsqlError: NOT_READY; QUERY_UNKNOWN, also for a query that the client may not see.
+        """
+        return self._parts.graphs.details(query_id, rights)
 
     def connector_settings(self, class_: str) -> ConnectorSettings | None:
         """What a class of connectors can be configured with; None: Kafka Connect does not have it.

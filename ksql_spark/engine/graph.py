@@ -6,14 +6,16 @@ import math
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ksql_spark.connect import ConnectCluster
+from ksql_spark.engine.details import details
 from ksql_spark.engine.freshness import freshness
 from ksql_spark.engine.history import History
 from ksql_spark.engine.metrics import behind
 from ksql_spark.engine.trouble import BEHIND_S, Grown, trouble
+from ksql_spark.entities.details import QueryDetails
 from ksql_spark.entities.graph import (
     Culprit,
     Freshness,
@@ -22,10 +24,10 @@ from ksql_spark.entities.graph import (
     GraphNode,
     MetricsHistory,
 )
-from ksql_spark.errors import KsqlError
+from ksql_spark.errors import KsqlError, query_hint
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.security.authorization import Rights
+from ksql_spark.security.authorization import Kind, Rights
 from ksql_spark.security.masking import masked
 from ksql_spark.statements import Services
 from ksql_spark.statements.context import uses_of
@@ -58,7 +60,7 @@ class Graphs:
         """
         services = self._services
         at_ms, figures = self._history.latest()
-        made = _Made()
+        made = _Made(rights)
         for source in services.metastore.sources():
             if rights.may_read(source.name):
                 made.add_source(source)
@@ -104,6 +106,18 @@ class Graphs:
         """The figures of the last ``minutes``, of one query or of all that the client may see."""
         seen = {query.id for query in self._seen(rights)}
         return self._history.since(minutes, lambda id_: id_ in seen and query_id in (None, id_))
+
+    def details(self, query_id: str, rights: Rights) -> QueryDetails:
+        """How a query runs, step by step.
+
+        Raises:
+            KsqlError: QUERY_UNKNOWN, also for a query that the client may not see.
+        """
+        seen = {query.id.upper(): query for query in self._seen(rights)}
+        query = seen.get(query_id.upper())
+        if query is None:
+            raise KsqlError("QUERY_UNKNOWN", id=query_id, hint=query_hint(query_id, seen))
+        return details(query, self._services.queries.traffic().get(query.id))
 
     def _seen(self, rights: Rights) -> list[ManagedQuery]:
         return [
@@ -171,8 +185,9 @@ def _listed(text: str) -> list[str]:
 
 @dataclass
 class _Made:
-    """The graph as far as it is made."""
+    """The graph as far as it is made, for a client with these rights."""
 
+    rights: Rights
     nodes: dict[str, GraphNode] = field(default_factory=dict)
     #: in the order in which they were found; each once
     edges: dict[GraphEdge, None] = field(default_factory=dict)
@@ -180,8 +195,14 @@ class _Made:
     def add_topic(self, name: str) -> str:
         """The id of a topic's node."""
         id_ = f"topic:{name}"
-        self.nodes.setdefault(id_, GraphNode(id=id_, kind="TOPIC", name=name))
+        self.nodes.setdefault(
+            id_, GraphNode(id=id_, kind="TOPIC", name=name, role=self._role(Kind.TOPIC, name))
+        )
         return id_
+
+    def _role(self, kind: Kind, name: str) -> str | None:
+        role = self.rights.of_name(kind, name)
+        return None if role is None else role.label
 
     def add_source(self, source: DataSource) -> None:
         """A stream or table, which reads its topic."""
@@ -195,12 +216,13 @@ class _Made:
             topic=source.topic,
             formats=(source.key_format.name, source.value_format.name),
             windowed=source.window is not None,
+            role=self._role(Kind.SOURCE, source.name),
         )
         self.edges[GraphEdge(topic, id_)] = None
 
     def add_query(self, query: ManagedQuery, node: GraphNode) -> None:
         """A query, from what it reads to the topic that it writes."""
-        self.nodes[node.id] = node
+        self.nodes[node.id] = replace(node, role=self._role(Kind.SOURCE, query.plan.sink.name))
         for source in query.plan.sources:
             self.edges[GraphEdge(_id_of(source), node.id)] = None
         self.edges[GraphEdge(node.id, self.add_topic(query.plan.sink.topic))] = None

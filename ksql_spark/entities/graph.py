@@ -51,6 +51,7 @@ class GraphNode(Body):
         host: the server that runs the query, where several share them.
         topic, formats: of a source: where its records are, and the formats of keys and values.
         windowed: whether a source's keys have windows.
+        role: the client's role for it: reader, developer or admin; for a query, the one for what it writes.
         figures: of a query that runs on this server.
     """
 
@@ -64,6 +65,7 @@ class GraphNode(Body):
     topic: Omitted[str] = None
     formats: Omitted[tuple[str, str]] = None
     windowed: Omitted[bool] = None
+    role: Omitted[str] = None
     figures: Omitted[QueryFigures] = None
 
 

@@ -28,6 +28,29 @@ class ServerInfoResponse(Body):
     server_info: Annotated[ServerInfo, pydantic.Field(alias="KsqlServerInfo")]
 
 
+@dataclass(frozen=True)
+class RoleGrant(Body):
+    """A role for the streams, tables and topics whose names match a pattern."""
+
+    role: str
+    pattern: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallerRights(Body):
+    """Of GET /rights: who sends requests with these credentials, and what they may do.
+
+    Args:
+        user: their name; anonymous without authentication.
+        role: for everything: reader, developer or admin; null: only for patterns of names.
+        grants: the roles for patterns.
+    """
+
+    user: str
+    role: str | None
+    grants: tuple[RoleGrant, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Clusters(Body):
     """The ids of Kafka's cluster and of the servers'."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ksql_spark.expressions import name_text
 from ksql_spark.logical import nodes
@@ -136,7 +136,7 @@ def explain_plan(plan: PhysicalPlan) -> str:
         lines.append(f" > [ SINK ] | Topic: {stage.sink.topic} | Schema: {schema}")
         lines += _step_lines(stage.root, 1)
         if shared is None:
-            lines.append(f"Execution: {_execution(stage)}.")
+            lines.append(f"Execution: {execution(stage)}.")
         if tasks := tasks_text(plan, number):
             lines.append(f"Tasks: {tasks}")
         if order := _order(stage):
@@ -154,11 +154,12 @@ def _step_lines(step: Step, depth: int) -> Iterator[str]:
 
 def _shared_execution(plan: PhysicalPlan) -> str | None:
     """The execution of all sub-topologies, if there are several and it is the same for all; else None."""
-    ways = {_execution(stage) for stage in plan.stages}
+    ways = {execution(stage) for stage in plan.stages}
     return ways.pop() if plan.inner and len(ways) == 1 else None
 
 
-def _execution(stage: PhysicalPlan) -> str:
+def execution(stage: PhysicalPlan) -> str:
+    """How a sub-topology runs, and why."""
     how = (
         "in real time (a row leaves as soon as it is processed)"
         if stage.mode == REALTIME
@@ -212,6 +213,58 @@ def _read(source: DataSource, lookups: tuple[nodes.KeyLookup, ...] | None) -> st
     return f"{read} | Topic: {source.topic}"
 
 
+# ---- steps to be drawn ---------------------------------------------------------------------------------
+
+
+class DrawnStep(NamedTuple):
+    """A step of a plan, for drawings.
+
+    Args:
+        id: tells the steps of a plan apart.
+        details: names and texts, as EXPLAIN shows them.
+        inputs: the ids of the steps whose rows it reads.
+        topic: of a source or a sink.
+        state: what it keeps.
+    """
+
+    id: str
+    title: str
+    details: tuple[tuple[str, str], ...]
+    inputs: tuple[str, ...]
+    topic: str | None = None
+    state: str | None = None
+
+
+def drawn_logical(root: Node) -> list[DrawnStep]:
+    """The nodes of a logical plan, each after those that it reads."""
+    drawn: list[DrawnStep] = []
+
+    def add(node: Node) -> str:
+        inputs = tuple([add(child) for child in nodes.children(node)])
+        drawn.append(DrawnStep(str(len(drawn)), title(node), _shown(_logical_details(node)), inputs))
+        return drawn[-1].id
+
+    add(root)
+    return drawn
+
+
+def drawn_stage(stage: PhysicalPlan) -> list[DrawnStep]:
+    """The steps of a sub-topology, each after those that it reads; its sink is the last."""
+    drawn: list[DrawnStep] = []
+
+    def add(step: Step) -> str:
+        inputs = tuple([add(child) for child in step.inputs])
+        topic = step.source.topic if isinstance(step, SourceStep) else None
+        state = step.kept_state if isinstance(step, StatefulStep) else None
+        drawn.append(DrawnStep(str(len(drawn)), title(step), _shown(step.details), inputs, topic, state))
+        return drawn[-1].id
+
+    last = add(stage.root)
+    topic = stage.sink.topic
+    drawn.append(DrawnStep(str(len(drawn)), "Sink", (("Topic", topic),), (last,), topic))
+    return drawn
+
+
 # ---- topics and state ---------------------------------------------------------------------------------
 
 
@@ -241,7 +294,7 @@ def explain_topology(plan: PhysicalPlan, sizes: Sequence[object] = ()) -> str:
         reader = "read for the client" if stage.is_transient else None
         lines.append(f"  Sink: {_topic(stage.sink, inner, reader)}")
         if shared is None:
-            lines.append(f"  Runs {_execution(stage)}")
+            lines.append(f"  Runs {execution(stage)}")
         parts.append("\n".join(lines))
     return "\n".join(parts)
 
@@ -263,11 +316,19 @@ def title(node: Node | Step) -> str:
 
 def _described(details: Iterable[tuple[str, Any]]) -> str:
     """`` | Name: value`` for each detail that has a value."""
-    shown = ((name, str(value)) for name, value in details if value is not None)
-    return "".join(f" | {f'{name}: ' if name else ''}{text}" for name, text in shown if text)
+    return "".join(f" | {f'{name}: ' if name else ''}{text}" for name, text in _shown(details))
+
+
+def _shown(details: Iterable[tuple[str, Any]]) -> tuple[tuple[str, str], ...]:
+    """The details that have a value, as texts."""
+    return tuple((name, str(value)) for name, value in details if value is not None and str(value))
 
 
 __all__ = [
+    "DrawnStep",
+    "drawn_logical",
+    "drawn_stage",
+    "execution",
     "explain",
     "explain_batch",
     "explain_logical",

@@ -51,13 +51,18 @@ class Role(enum.IntEnum):
     #: changes the server: its properties, code that it runs, its shutdown
     ADMIN = 3
 
+    @property
+    def label(self) -> str:
+        """Its name as users write it."""
+        return self.name.lower()
+
     @classmethod
     def named(cls, name: str) -> Role:
         """The role called ``name``, ignoring case. Raises ValueError."""
         try:
             return cls[name.upper()]
         except KeyError:
-            known = ", ".join(role.name.lower() for role in cls)
+            known = ", ".join(role.label for role in cls)
             raise ValueError(f"there is no role {name}, only {known}") from None
 
 
@@ -109,7 +114,7 @@ class Grant:
         return re.fullmatch(".*".join(map(re.escape, parts)), name, re.DOTALL) is not None
 
     def __str__(self) -> str:
-        return f"{self.role.name.lower()} for {self.pattern}"
+        return f"{self.role.label} for {self.pattern}"
 
 
 @dataclass(frozen=True)
@@ -148,7 +153,7 @@ class Rights:
         return self.role is not None or self.of_name(Kind.TOPIC, topic) is not None
 
     def __str__(self) -> str:
-        return ", ".join([*([self.role.name.lower()] if self.role else []), *map(str, self.grants)]) or "none"
+        return ", ".join([*([self.role.label] if self.role else []), *map(str, self.grants)]) or "none"
 
 
 #: everybody's rights, if there is no authentication
@@ -378,7 +383,7 @@ def check_statement(rights: Rights, statement: Statement, catalog: Catalog) -> N
         needs = _NEEDS[type(statement)](statement, catalog)
     if needs is None:
         what = " ".join(statement.source_text.split()[:2]).upper()
-        raise KsqlError("FORBIDDEN", what=f"{what} …", role=str(rights), least=least.name.lower())
+        raise KsqlError("FORBIDDEN", what=f"{what} …", role=str(rights), least=least.label)
     for need in needs:
         _check(rights, need)
 
@@ -397,8 +402,8 @@ def _check(rights: Rights, need: Need) -> None:
     there = rights.of_name(need.kind, need.name)
     if there is None or there < need.role:
         what = need.name if need.kind is Kind.SOURCE else f"The topic '{need.name}'"
-        given = there.name.lower() if there else "none"
-        raise KsqlError("FORBIDDEN", what=what, role=given, least=need.role.name.lower())
+        given = there.label if there else "none"
+        raise KsqlError("FORBIDDEN", what=what, role=given, least=need.role.label)
 
 
 def check_role(rights: Rights, role: Role, takes_patterns: bool, what: str) -> None:
@@ -409,4 +414,4 @@ def check_role(rights: Rights, role: Role, takes_patterns: bool, what: str) -> N
     """
     given = rights.highest if takes_patterns else rights.role
     if given is None or given < role:
-        raise KsqlError("FORBIDDEN", what=what, role=str(rights), least=role.name.lower())
+        raise KsqlError("FORBIDDEN", what=what, role=str(rights), least=role.label)

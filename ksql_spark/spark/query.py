@@ -71,6 +71,14 @@ class SparkQuery:
         """Spark's report on the latest batch that has ended, or None."""
         return self._query.lastProgress
 
+    @property
+    def recent(self) -> list[Any]:
+        """Spark's reports on the latest batches, the oldest first; empty if it does not answer."""
+        try:
+            return list(self._query.recentProgress)
+        except Exception:  # it may be ending, or Spark with it
+            return []
+
     def exception(self) -> BaseException | None:
         """Why it ended by itself, or None."""
         return self._query.exception()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.responses import JSONResponse, Response
 
+from ksql_spark.entities.details import QueryDetails
 from ksql_spark.entities.graph import Graph, MetricsHistory
 from ksql_spark.entities.wire import to_json
 from ksql_spark.security.authorization import Role
@@ -31,6 +32,19 @@ async def graph(http: Request) -> Response:
     host: Host = http.app.state.host
     rights = principal_of(http).rights
     return JSONResponse(to_json(await host.call(lambda engine: engine.graph(rights))))
+
+
+@router.endpoint(
+    "GET",
+    "/queries/{query_id}",
+    Rules(Role.READER, takes_patterns=True),
+    openapi_extra=described(answers={"application/json": QueryDetails}),
+)
+async def query_details(http: Request, query_id: str) -> Response:
+    """A persistent query: its steps with figures, latencies, checkpoints, and what has happened to it."""
+    host: Host = http.app.state.host
+    rights = principal_of(http).rights
+    return JSONResponse(to_json(await host.call(lambda engine: engine.query_details(query_id, rights))))
 
 
 _PARAMETERS = [

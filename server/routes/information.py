@@ -11,10 +11,12 @@ from ksql_spark.config import PROPERTIES
 from ksql_spark.entities import Body
 from ksql_spark.entities.commands import CommandStatus, CommandStatuses
 from ksql_spark.entities.servers import (
+    CallerRights,
     Clusters,
     HealthCheckResponse,
     PropertyDescription,
     PropertyDescriptions,
+    RoleGrant,
     Scope,
     ServerClusterId,
     ServerInfo,
@@ -27,6 +29,7 @@ from ksql_spark.server.endpoints import Router, Rules
 from ksql_spark.server.errors import NOT_FOUND, RequestError
 from ksql_spark.server.host import Host
 from ksql_spark.server.models import described
+from ksql_spark.server.security.access import principal_of
 
 router = Router()
 
@@ -41,6 +44,21 @@ def _described(answer: type[Body] | dict[str, Any]) -> dict[str, Any]:
 async def info(http: Request) -> Response:
     """Version, cluster id, service id, status."""
     return JSONResponse(to_json(ServerInfoResponse(await _info(http))))
+
+
+@router.endpoint(
+    "GET", "/rights", Rules(Role.READER, takes_patterns=True), openapi_extra=_described(CallerRights)
+)
+async def rights(http: Request) -> Response:
+    """Who the client is, and which roles it has."""
+    principal = principal_of(http)
+    role = principal.rights.role
+    found = CallerRights(
+        user=principal.name,
+        role=role.label if role is not None else None,
+        grants=tuple(RoleGrant(grant.role.label, grant.pattern) for grant in principal.rights.grants),
+    )
+    return JSONResponse(to_json(found))
 
 
 @router.endpoint(

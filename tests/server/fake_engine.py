@@ -11,6 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from ksql_spark import SERVER_VERSION
@@ -21,6 +22,17 @@ from ksql_spark.entities import Entity
 from ksql_spark.entities.catalog import FunctionNameList, PropertiesList, Property, SimpleFunctionInfo
 from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt, WarningEntity
 from ksql_spark.entities.connectors import ConnectorSetting, ConnectorSettings
+from ksql_spark.entities.details import (
+    CheckpointReport,
+    Histogram,
+    PlanStep,
+    QueryDetails,
+    QueryTransition,
+    RecordVolume,
+    StateVolume,
+    StepDetail,
+    SubTopology,
+)
 from ksql_spark.entities.graph import (
     Culprit,
     Graph,
@@ -246,6 +258,7 @@ class FakeEngine:
         self.inserter_made: FakeInserter | None = None
         self.terminated: list[str] | None = None
         self._sequence = 0
+        self.records_read = 0
 
     def start(self, report: Callable[[str], None], serving: Callable[[], None]) -> None:
         """As Engine.start."""
@@ -487,13 +500,16 @@ class FakeEngine:
     def graph(self, rights: Rights = ALL_RIGHTS) -> Graph:
         """As Engine.graph: RIDES, and a query that falls behind."""
         self.graph_rights = rights
+        role = rights.role.label if rights.role is not None else None
         figures = QueryFigures(read_per_s=10.5, lag_records=3, errors={"late": 1})
         nodes = (
             GraphNode(id="topic:rides", kind="TOPIC", name="rides"),
             GraphNode(
                 id="stream:RIDES", kind="STREAM", name="RIDES", topic="rides", formats=("KAFKA", "JSON")
             ),
-            GraphNode(id="query:BIG_1", kind="QUERY", name="BIG_1", state="RUNNING", figures=figures),
+            GraphNode(
+                id="query:BIG_1", kind="QUERY", name="BIG_1", state="RUNNING", figures=figures, role=role
+            ),
         )
         edges = (GraphEdge("topic:rides", "stream:RIDES"), GraphEdge("stream:RIDES", "query:BIG_1"))
         culprits = (Culprit("BIG_1", "It falls behind."),)
@@ -509,6 +525,51 @@ class FakeEngine:
             arriving_per_s=one, read_per_s=one, written_per_s=one, lag_records=one, latency_seconds=one
         )
         return MetricsHistory(every_s=5, times_ms=(1000, 6000), queries={"BIG_1": series})
+
+    def query_details(self, query_id: str, rights: Rights = ALL_RIGHTS) -> QueryDetails:
+        """As Engine.query_details: of BIG_1, which filters RIDES and has failed once."""
+        self.details_asked = query_id, rights
+        if query_id.upper() != "BIG_1":
+            raise KsqlError("QUERY_UNKNOWN", id=query_id, hint="SHOW QUERIES lists all queries.")
+        self.records_read += 100
+        read = PlanStep(
+            id="0", title="Stream Source", details=(StepDetail("", "RIDES"),), inputs=(), topic="rides",
+            volume=RecordVolume(self.records_read, 10 * self.records_read),
+        )  # fmt: skip
+        where = PlanStep(
+            id="1", title="Stream Filter", details=(StepDetail("Where", "FARE_AMOUNT > 40"),), inputs=("0",)
+        )
+        sink = PlanStep(
+            id="2", title="Sink", details=(StepDetail("Topic", "BIG"),), inputs=("1",), topic="BIG",
+            volume=RecordVolume(self.records_read // 2, 5 * self.records_read),
+        )  # fmt: skip
+        checkpoints = tuple(
+            CheckpointReport(
+                batch=n, time_ms=n * 5000, took_ms=5000, records=10 * n, parts_ms={"commitOffsets": n}
+            )
+            for n in (1, 2, 3)
+        )
+        stage = SubTopology(
+            number=0,
+            execution="in micro-batches: a fake runs it",
+            steps=(read, where, sink),
+            state=StateVolume(rows=2, bytes=30, at="2026-01-01T00:00:00.000Z"),
+            checkpoints=checkpoints,
+        )
+        return QueryDetails(
+            id="BIG_1",
+            state="RUNNING",
+            time_ms=int(time.time() * 1000),
+            logical=(replace(read, volume=None), where),
+            sub_topologies=(stage,),
+            latencies={"BIG": Histogram((0.001, 0.01), (3, 2, 1), 1.5)},
+            pauses=Histogram((0.001, 0.01), (0, 4, 0), 0.02),
+            transitions=(
+                QueryTransition(time_ms=1000, event="start", state="RUNNING"),
+                QueryTransition(time_ms=2000, event="fail", state="ERROR", reason="The disk is full."),
+                QueryTransition(time_ms=9000, event="start", state="RUNNING"),
+            ),
+        )
 
     def statuses(self) -> dict[str, str]:
         """As Engine.statuses."""

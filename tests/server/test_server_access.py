@@ -123,6 +123,12 @@ def test_each_role_gets_where_it_may(
         assert engine.terminated is None
 
 
+def test_clients_learn_their_rights(client: AppClient, engine: FakeEngine) -> None:
+    found = {name: client.get("/rights", headers=basic(name)).json() for name in sorted(ROLES)}
+    assert found["rita"] == {"user": "rita", "role": "reader", "grants": []}
+    assert [one["role"] for one in found.values()] == ["admin", "developer", "reader"]
+
+
 def test_the_engine_gets_the_role(client: AppClient, engine: FakeEngine) -> None:
     for name in sorted(ROLES):
         client.post("/ksql", json={"ksql": "SHOW TOPICS;"}, headers=basic(name))
@@ -142,6 +148,10 @@ def test_websockets_too(host: Host, engine: FakeEngine, users: Path) -> None:
     with client.websocket_connect(url, headers=basic("rita")) as socket:
         socket.receive_text()
     assert engine.requests[0].rights == Rights(Role.READER)
+
+
+def test_without_authentication_everybody_has_the_rights_of_an_admin(host: Host) -> None:
+    assert AppClient(host).get("/rights").json() == {"user": "anonymous", "role": "admin", "grants": []}
 
 
 #: who has roles for some sources only

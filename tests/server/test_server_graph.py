@@ -29,6 +29,25 @@ def test_the_history(client: AppClient, engine: FakeEngine) -> None:
     assert engine.history_asked == (120, "BIG_1", ALL_RIGHTS)
 
 
+def test_a_query_step_by_step(client: AppClient, engine: FakeEngine) -> None:
+    body = client.get("/queries/big_1").json()
+    assert engine.details_asked == ("big_1", ALL_RIGHTS)
+    (stage,) = body["subTopologies"]
+    assert [(step["title"], step["inputs"]) for step in stage["steps"]] == [
+        ("Stream Source", []), ("Stream Filter", ["0"]), ("Sink", ["1"])
+    ]  # fmt: skip
+    assert stage["steps"][0]["volume"] == {"records": 100, "bytes": 1000}
+    assert "volume" not in stage["steps"][1]
+    assert stage["checkpoints"][0]["partsMs"] == {"commitOffsets": 1}
+    assert body["latencies"]["BIG"] == {"bounds": [0.001, 0.01], "counts": [3, 2, 1], "sumSeconds": 1.5}
+    assert body["transitions"][1]["reason"] == "The disk is full." and "reason" not in body["transitions"][0]
+
+
+def test_an_unknown_query(client: AppClient) -> None:
+    response = client.get("/queries/NONE_7")
+    assert (response.status_code, response.json()["error_code"]) == (400, 40001)
+
+
 @pytest.mark.parametrize("minutes", ["0", "721", "x", "-1", "1.5", "99999999999999", "²"])
 def test_wrong_minutes(client: AppClient, minutes: str) -> None:
     response = client.get("/metrics/history", params={"minutes": minutes})

@@ -81,6 +81,7 @@ def test_what_is_referred_to_is_there(client: AppClient) -> None:
         ("/metadata", None),
         ("/cluster/drain", {}),
         ("/info", None),
+        ("/rights", None),
         ("/healthcheck", None),
         ("/status", None),
         ("/status/{type}/{entity}/{action}", None),
@@ -89,6 +90,7 @@ def test_what_is_referred_to_is_there(client: AppClient) -> None:
         ("/is_valid_property/{name}", None),
         ("/chc/ready", None),
         ("/graph", None),
+        ("/queries/{query_id}", None),
         ("/metrics/history", None),
     ],
 )
@@ -97,7 +99,9 @@ def test_answers_hold_what_is_described(
 ) -> None:
     engine.cluster.has_heartbeats = engine.cluster.has_lags = True
     described = client.get("/openapi.json").json()
-    asked = path.format(type="stream", entity="`RIDES`", action="create", name="auto.offset.reset")
+    asked = path.format(
+        type="stream", entity="`RIDES`", action="create", name="auto.offset.reset", query_id="BIG_1"
+    )
     response = client.get(asked) if body is None else client.post(asked, json=body)
     (methods,) = (methods for it, methods in described["paths"].items() if it == path)
     content = methods["get" if body is None else "post"]["responses"]["200"]["content"]

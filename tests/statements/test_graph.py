@@ -55,6 +55,15 @@ def test_a_client_sees_what_it_may_read(world: World) -> None:
     assert made.history(15, "OTHER", ALL_RIGHTS).queries == {}
 
 
+def test_a_client_s_roles(world: World) -> None:
+    world.run("CREATE STREAM c AS SELECT * FROM s;")
+    (query,) = world.queries.all()
+    found = {node.id: node.role for node in graphs(world).now(Rights.of(["reader:s", "developer:c"])).nodes}
+    assert (found["stream:S"], found["stream:C"]) == ("reader", "developer")
+    assert found[f"query:{query.id}"] == "developer"
+    assert {node.role for node in graphs(world).now(ALL_RIGHTS).nodes} == {"admin"}
+
+
 class FakeConnect(NoConnect):
     """A Connect cluster with a connector of each kind."""
 

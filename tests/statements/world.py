@@ -135,6 +135,7 @@ class FakeSparkQuery:
     """What Spark has of a query: whether it runs."""
 
     progress = None
+    recent: Sequence[Any] = ()
 
     def __init__(self) -> None:
         self.is_active = True

@@ -70,17 +70,23 @@ export async function get<T>(path: string): Promise<T> {
   return (await (await send(path)).json()) as T;
 }
 
+/** Send JSON; the answer's JSON, if it has any. */
+export async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+  const response = await send(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+    signal: signal ?? null,
+  });
+  const text = await response.text();
+  return (text === "" ? null : JSON.parse(text)) as T;
+}
+
 /** Run statements; one entity for each that answers. */
 export async function run(
   ksql: string,
   streamsProperties: Record<string, string> = {},
   signal?: AbortSignal,
 ): Promise<Entity[]> {
-  const response = await send("ksql", {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ ksql, streamsProperties }),
-    signal: signal ?? null,
-  });
-  return (await response.json()) as Entity[];
+  return post("ksql", { ksql, streamsProperties }, signal);
 }

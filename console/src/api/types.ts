@@ -1,5 +1,14 @@
 // The answers of the REST API that the console reads; /openapi.json describes all of them.
 
+export type RoleName = "reader" | "developer" | "admin";
+
+/** Who sends requests with these credentials, and what they may do. */
+export interface Rights {
+  user: string;
+  role: RoleName | null;
+  grants: { role: RoleName; pattern: string }[];
+}
+
 export type NodeKind = "TOPIC" | "STREAM" | "TABLE" | "QUERY" | "CONNECTOR";
 
 export interface QueryFigures {
@@ -26,6 +35,7 @@ export interface GraphNode {
   topic?: string;
   formats?: [string, string];
   windowed?: boolean;
+  role?: RoleName;
   figures?: QueryFigures;
 }
 
@@ -59,6 +69,41 @@ export interface MetricsHistory {
   everyS: number;
   timesMs: number[];
   queries: Record<string, QuerySeries>;
+}
+
+/** A step of a plan. */
+export interface PlanStep {
+  id: string;
+  title: string;
+  details: { name: string; text: string }[];
+  inputs: string[];
+  topic?: string;
+  volume?: { records: number; bytes: number };
+  state?: string;
+}
+
+export interface Histogram {
+  bounds: number[];
+  counts: number[];
+  sumSeconds: number;
+}
+
+/** How a query runs, step by step. */
+export interface QueryDetails {
+  id: string;
+  state: string;
+  timeMs: number;
+  logical: PlanStep[];
+  subTopologies: {
+    number: number;
+    execution: string;
+    steps: PlanStep[];
+    state: { rows: number; bytes: number; at: string } | null;
+    checkpoints: { batch: number; timeMs: number; tookMs: number; records: number; partsMs: Record<string, number> }[];
+  }[];
+  latencies: Record<string, Histogram>;
+  pauses: Histogram | null;
+  transitions: { timeMs: number; event: string; state: string; reason?: string }[];
 }
 
 export interface SchemaInfo {

@@ -6,7 +6,7 @@ import { formatRoute } from "../state/route.ts";
 import type { Box } from "./shape.ts";
 
 const KINDS: Record<Box["kind"], string> = {
-  TOPIC: "topic", STREAM: "stream", TABLE: "table", QUERY: "query", CONNECTOR: "connector", GROUP: "group",
+  TOPIC: "topic", STREAM: "stream", TABLE: "table", QUERY: "query", CONNECTOR: "connector", GROUP: "group", STEP: "step",
 };
 
 interface Props {

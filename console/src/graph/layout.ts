@@ -11,6 +11,7 @@ export interface Placed {
 
 /** The size of a box, pixels. */
 export function sizeOf(box: Box): { width: number; height: number } {
+  if (box.kind === "STEP") return { width: 200, height: 74 };
   return box.kind === "QUERY" ? { width: 256, height: 88 } : { width: 212, height: 52 };
 }
 

@@ -3,7 +3,7 @@ import type { Graph, GraphNode } from "../api/types.ts";
 
 export interface Box {
   id: string;
-  kind: GraphNode["kind"] | "GROUP";
+  kind: GraphNode["kind"] | "GROUP" | "STEP";
   name: string;
   /** What it stands for: a source with its topic, or all of a group. */
   nodes: GraphNode[];

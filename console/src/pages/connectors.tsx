@@ -1,9 +1,10 @@
 // The connectors of Kafka Connect: how each does, and a form for new ones.
 import { useState } from "preact/hooks";
-import { get, run, send } from "../api/client.ts";
+import { get, post, run } from "../api/client.ts";
 import type { ConnectorDescription, ConnectorSetting, Entity } from "../api/types.ts";
 import { Code } from "../parts/code.tsx";
 import { Confirm } from "../parts/confirm.tsx";
+import { Offered } from "../parts/offered.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { State, looksOf } from "../parts/state.tsx";
 import { createConnector } from "../sql/connector.ts";
@@ -25,7 +26,9 @@ function ConnectorList() {
       <header>
         <h1>Connectors</h1>
         <span class="space" />
-        <a href={formatRoute("connectors", "", { create: "1" })}>New connector</a>
+        <Offered least="admin" what="A new connector">
+          <a href={formatRoute("connectors", "", { create: "1" })}>New connector</a>
+        </Offered>
       </header>
       {listed.error !== null && <Problem error={listed.error} />}
       {listed.value?.[0]?.warnings.map((warning) => <p class="banner warn" key={warning.message}>{warning.message}</p>)}
@@ -74,10 +77,12 @@ function Connector({ name }: { name: string }) {
         {connector && <State state={connector.state} />}
         <span class="space" />
         <a href={formatRoute("connectors")}>All connectors</a>
-        <button onClick={() => act(() => send(`connectors/${encodeURIComponent(name)}/restart`, { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" }))}>
-          Restart what has failed
-        </button>
-        <button class="danger" onClick={() => setDropping(true)}>Drop</button>
+        <Offered least="admin" what="Restarting or dropping it">
+          <button onClick={() => act(() => post(`connectors/${encodeURIComponent(name)}/restart`, {}))}>
+            Restart what has failed
+          </button>
+          <button class="danger" onClick={() => setDropping(true)}>Drop</button>
+        </Offered>
       </header>
       {problem !== null && <Problem error={problem} />}
       {described.error !== null && <Problem error={described.error} />}

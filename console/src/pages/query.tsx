@@ -1,7 +1,7 @@
 // A query: how it does, its plan, and what can be done with it.
 import { useState } from "preact/hooks";
 import { get, run } from "../api/client.ts";
-import type { MetricsHistory, OffsetSummary } from "../api/types.ts";
+import type { MetricsHistory, OffsetSummary, QueryDetails } from "../api/types.ts";
 import { bytes, count, rate, span } from "../format/numbers.ts";
 import { instant } from "../format/times.ts";
 import { after } from "../graph/after.ts";
@@ -9,9 +9,13 @@ import { Chart } from "../parts/chart.tsx";
 import { Code } from "../parts/code.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Failures } from "../parts/failures.tsx";
+import { Offered } from "../parts/offered.tsx";
+import { Checkpoints, Transitions } from "../parts/past.tsx";
+import { Plan } from "../parts/plan.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Range, rangeMinutes } from "../parts/range.tsx";
 import { State } from "../parts/state.tsx";
+import { Times } from "../parts/times.tsx";
 import { useAsked } from "../state/asked.ts";
 import { graph, refreshGraph } from "../state/graph.ts";
 import { nameInSql } from "../sql/split.ts";
@@ -25,9 +29,10 @@ export function QueryPage() {
   const node = graph.value?.nodes.find((one) => one.id === `query:${id}`);
   const explained = useAsked(() => run(`EXPLAIN ${id};`), `${id} ${node?.state}`, 15_000);
   const history = useAsked(() => get<MetricsHistory>(`metrics/history?minutes=${minutes}&query=${encodeURIComponent(id)}`), `${id} ${minutes}`, 5_000);
+  const asked = useAsked(() => get<QueryDetails>(`queries/${encodeURIComponent(id)}`), `${id} ${node?.state}`, 5_000);
   const sink = explained.value?.[0]?.queryDescription?.sinks[0];
   const described = useAsked(async () => (sink === undefined ? [] : run(`DESCRIBE ${nameInSql(sink)} EXTENDED;`)), sink ?? "", 10_000);
-  const [asked, ask] = useState<Action | null>(null);
+  const [action, choose] = useState<Action | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
   const now = graph.value;
   if (now === null) return null;
@@ -36,12 +41,12 @@ export function QueryPage() {
   }
   const culprit = now.culprits.find((one) => one.queryId === id);
   const description = explained.value?.[0]?.queryDescription;
+  const details = asked.value;
   const { figures } = node;
   const series = history.value?.queries[id];
   const times = history.value?.timesMs ?? [];
   const done = async (isYes: boolean) => {
-    const action = asked;
-    ask(null);
+    choose(null);
     if (!isYes || action === null) return;
     try {
       await run(`${action} ${id};`);
@@ -60,8 +65,10 @@ export function QueryPage() {
         {node.host && <span class="hint">on {node.host}</span>}
         <span class="space" />
         <a href={formatRoute("flow", "", { focus: node.id })}>In the flow</a>
-        {node.state === "PAUSED" ? <button onClick={() => ask("RESUME")}>Resume</button> : <button onClick={() => ask("PAUSE")}>Pause</button>}
-        <button class="danger" onClick={() => ask("TERMINATE")}>Terminate</button>
+        <Offered least="developer" of={node.id} what="Pausing or ending it">
+          {node.state === "PAUSED" ? <button onClick={() => choose("RESUME")}>Resume</button> : <button onClick={() => choose("PAUSE")}>Pause</button>}
+          <button class="danger" onClick={() => choose("TERMINATE")}>Terminate</button>
+        </Offered>
       </header>
       {culprit && <p class="banner warn" role="status">What comes after it waits for this query. {culprit.reason}</p>}
       {problem !== null && <Problem error={problem} />}
@@ -85,17 +92,28 @@ export function QueryPage() {
           <Chart title="Lag" timesMs={times} format={count} series={[{ label: "records not read, or not yet at a checkpoint", values: series.lagRecords }]} />
         </div>
       )}
+      {asked.error !== null && <Problem error={asked.error} />}
+      {details && <Plan details={details} />}
+      {details && (
+        <div class="charts">
+          {Object.entries(details.latencies).map(([topic, times]) => <Times key={topic} title={`Latency to ${topic}`} times={times} />)}
+          {details.pauses && <Times title="Pauses for checkpoints" times={details.pauses} />}
+        </div>
+      )}
       <div class="card"><h2>Statement</h2><Code sql={node.statement ?? ""} /></div>
       <Errors id={id} minutes={minutes} errors={figures?.errors ?? {}} failures={description?.queryErrors ?? []} />
       <Partitions summary={described.value?.[0]?.sourceDescription?.queryOffsetSummaries.find((one) => one.groupId === id)} />
+      {details && <Checkpoints details={details} />}
+      {details && <Transitions details={details} />}
       {explained.error !== null && <Problem error={explained.error} />}
       {description && (
-        <>
-          <div class="card"><h2>Plan</h2><pre tabIndex={0}>{description.executionPlan}</pre></div>
-          <div class="card"><h2>As it runs</h2><pre tabIndex={0}>{description.topology}</pre></div>
-        </>
+        <details class="card">
+          <summary>The plan as text</summary>
+          <pre tabIndex={0}>{description.executionPlan}</pre>
+          <pre tabIndex={0}>{description.topology}</pre>
+        </details>
       )}
-      {asked !== null && <Effect id={id} action={asked} onAnswer={done} />}
+      {action !== null && <Effect id={id} action={action} onAnswer={done} />}
     </section>
   );
 }

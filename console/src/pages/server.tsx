@@ -1,11 +1,12 @@
 // The server: its health, part by part, the servers beside it, and its properties.
 import { useState } from "preact/hooks";
-import { ApiError, get, run, send } from "../api/client.ts";
+import { ApiError, get, post, run } from "../api/client.ts";
 import type { Health, HostStatus, PropertyDescription, ServerInfo } from "../api/types.ts";
 import { count } from "../format/numbers.ts";
 import { instant, timeZone } from "../format/times.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { Grid } from "../parts/grid.tsx";
+import { Offered } from "../parts/offered.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useAsked } from "../state/asked.ts";
 import { formatRoute } from "../state/route.ts";
@@ -76,7 +77,7 @@ export function ServerPage() {
               ))}
             </tbody>
           </table>
-          {hosts.length > 1 && <Drain onDone={cluster.again} />}
+          {hosts.length > 1 && <Offered least="admin" what="Draining it"><Drain onDone={cluster.again} /></Offered>}
         </div>
       )}
       <div class="card flat">
@@ -95,8 +96,7 @@ function Drain({ onDone }: { onDone: () => void }) {
   const [problem, setProblem] = useState<unknown>(null);
   const drain = async (drained: boolean) => {
     try {
-      const response = await send("cluster/drain", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ drained }) });
-      const status = (await response.json()) as { host: string; message: string };
+      const status = await post<{ host: string; message: string }>("cluster/drain", { drained });
       say(`${status.host}: ${status.message}`);
       setProblem(null);
     } catch (error) {

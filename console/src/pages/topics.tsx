@@ -1,6 +1,7 @@
 // The topics of Kafka: which streams and tables are over them, who reads them, and what is in them.
 import { run } from "../api/client.ts";
 import { Grid } from "../parts/grid.tsx";
+import { Offered } from "../parts/offered.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Records } from "../parts/records.tsx";
 import { textInSql } from "../sql/split.ts";
@@ -49,12 +50,14 @@ function Topic({ name }: { name: string }) {
         <a href={formatRoute("flow", "", { focus: `topic:${name}`, topics: "all" })}>In the flow</a>
         <a href={formatRoute("editor", "", { sql: declared })}>Declare a stream over it</a>
       </header>
-      <Records
-        choices={[
-          { label: "Watch new ones", sql: `${print};`, fromBeginning: false },
-          { label: "The first 100", sql: `${print} FROM BEGINNING LIMIT 100;`, fromBeginning: true },
-        ]}
-      />
+      <Offered least="developer" of={`topic:${name}`} what="Reading the records of a topic">
+        <Records
+          choices={[
+            { label: "Watch new ones", sql: `${print};`, fromBeginning: false },
+            { label: "The first 100", sql: `${print} FROM BEGINNING LIMIT 100;`, fromBeginning: true },
+          ]}
+        />
+      </Offered>
       <div class="card">
         <h2>Streams and tables over it</h2>
         {sources.length === 0 && <p class="hint" style={{ margin: 0 }}>None.</p>}

@@ -1,6 +1,7 @@
 // A server without streams: a small story to begin with.
 import { useState } from "preact/hooks";
 import { run } from "../api/client.ts";
+import { Offered } from "../parts/offered.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { refreshGraph } from "../state/graph.ts";
 import { formatRoute } from "../state/route.ts";
@@ -41,7 +42,9 @@ export function Welcome() {
       <h1>Nothing flows here yet</h1>
       <p>This server has no streams and no tables. A small story shows what they are: orders of a shop, those that are large, and the sales of each item.</p>
       <p>
-        <button class="main" disabled={isBusy} onClick={create}>{isBusy ? "Creating …" : "Create the story"}</button>{" "}
+        <Offered least="developer" what="Creating it">
+          <button class="main" disabled={isBusy} onClick={create}>{isBusy ? "Creating …" : "Create the story"}</button>
+        </Offered>{" "}
         or <a href={formatRoute("editor")}>write your own statements</a>
       </p>
       {problem !== null && <Problem error={problem} />}

@@ -5,11 +5,10 @@ import { saveFile } from "../format/files.ts";
 import { cellText, compareCells, toCsv, toJson } from "../format/cells.ts";
 import { count } from "../format/numbers.ts";
 import { preciseInstant } from "../format/times.ts";
+import { TIMES } from "../sql/charted.ts";
 
 const ROW_PX = 28;
 const AROUND = 12;
-/** Columns of the engine that are epoch milliseconds. */
-const TIMES = new Set(["ROWTIME", "WINDOWSTART", "WINDOWEND"]);
 
 interface Props {
   columns: Column[];
@@ -96,7 +95,7 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
 }
 
 function shownCell(column: Column, cell: unknown): string {
-  return TIMES.has(column.name) && typeof cell === "number" ? preciseInstant(cell) : cellText(cell);
+  return TIMES.includes(column.name) && typeof cell === "number" ? preciseInstant(cell) : cellText(cell);
 }
 
 function looks(cell: unknown): string {

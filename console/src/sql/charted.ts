@@ -6,8 +6,8 @@ import { cellText } from "../format/cells.ts";
 export const MAX_BARS = 30;
 export const MAX_LINES = 4;
 
-/** Columns that are epoch milliseconds. */
-const TIMES = ["ROWTIME", "WINDOWSTART", "WINDOWEND"];
+/** Columns of the engine that are epoch milliseconds. */
+export const TIMES = ["ROWTIME", "WINDOWSTART", "WINDOWEND"];
 const NUMBER = /^(INTEGER|BIGINT|DOUBLE|DECIMAL)/;
 const PLACES = ["ROWPARTITION", "ROWOFFSET", ...TIMES];
 

@@ -69,6 +69,14 @@ test("from an empty server to live results", async () => {
     await page.locator(".node.query", { hasText: "CTAS_SALES" }).locator("a").click();
     await page.getByRole("heading", { name: /^CTAS_SALES/ }).waitFor();
     await page.locator(".chart canvas").first().waitFor();
+    await page.locator(".step", { hasText: "Stream Source" }).getByText("/s").first().waitFor();
+    await page.locator(".step", { hasText: "Stream Aggregate" }).getByText("keeps state").waitFor();
+    await page.getByRole("heading", { name: "Latency to SALES" }).waitFor();
+    await page.getByRole("row", { name: /start.*running/ }).first().waitFor();
+    await page.getByRole("button", { name: "logical" }).click();
+    await page.locator(".step b", { hasText: /^Aggregate$/ }).waitFor();
+    await page.getByRole("button", { name: "physical" }).click();
+    await page.locator("table", { hasText: "Longest parts" }).locator("tbody tr").first().waitFor();
     await page.getByRole("button", { name: "Pause" }).click();
     await page.getByRole("dialog").getByText("SALES", { exact: true }).waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Pause" }).click();

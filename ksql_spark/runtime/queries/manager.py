@@ -603,7 +603,7 @@ class QueryManager:
             if query.lifecycle.allows(Event.FAIL):
                 self._runs.note_error(query, message, SYSTEM)
                 query.retries.halt()
-                query.lifecycle.apply(Event.FAIL)
+                query.lifecycle.apply(Event.FAIL, message)
 
     def fence(self, message: str) -> None:
         """End all queries at once, in the middle of a batch, because another server now runs them."""
@@ -661,4 +661,4 @@ class QueryManager:
         query.waits_for_topic = condition == "SOURCE_TOPIC_DELETED"
         if condition in ("SOURCE_TOPIC_DELETED", "DATA_LOST"):
             query.retries.halt()  # until the topic exists, or RESUME
-        query.lifecycle.apply(Event.FAIL)
+        query.lifecycle.apply(Event.FAIL, message)

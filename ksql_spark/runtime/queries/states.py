@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
+from typing import NamedTuple
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +79,19 @@ class TransitionRefused(Exception):
         self.event = event
 
 
+class Transition(NamedTuple):
+    """A change of a query's state: epoch ms, the event, the state after it, and why it failed."""
+
+    time_ms: int
+    event: Event
+    state: State
+    reason: str
+
+
+#: how many transitions of a query are kept
+MOST_TRANSITIONS = 50
+
+
 class Lifecycle:
     """The state of one query. Thread-safe.
 
@@ -90,14 +105,24 @@ class Lifecycle:
         self._level = level
         self._lock = threading.Lock()
         self._state = State.REGISTERED
+        self._transitions: tuple[Transition, ...] = ()
 
     @property
     def state(self) -> State:
         """The current state."""
         return self._state
 
-    def apply(self, event: Event) -> State:
+    @property
+    def transitions(self) -> tuple[Transition, ...]:
+        """The latest transitions, the oldest first."""
+        return self._transitions
+
+    def apply(self, event: Event, reason: str = "") -> State:
         """Apply an event.
+
+        Args:
+            event: what happens.
+            reason: why, for those who look at the transitions later.
 
         Returns:
             the state before.
@@ -111,6 +136,8 @@ class Lifecycle:
             if after is None:
                 raise TransitionRefused(self._query_id, before, event)
             self._state = after
+            transition = Transition(int(time.time() * 1000), event, after, reason)
+            self._transitions = (*self._transitions[1 - MOST_TRANSITIONS :], transition)
         if after is not before:
             extra = {"query": self._query_id}
             log.log(self._level, "query %s: %s -> %s (%s)", self._query_id, before, after, event, extra=extra)
@@ -126,4 +153,4 @@ class Lifecycle:
             raise TransitionRefused(self._query_id, self._state, event)
 
 
-__all__ = ["TRANSITIONS", "Event", "Lifecycle", "State", "TransitionRefused"]
+__all__ = ["TRANSITIONS", "Event", "Lifecycle", "State", "Transition", "TransitionRefused"]

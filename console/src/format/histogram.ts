@@ -1,0 +1,24 @@
+// How often something took how long, as bars.
+import type { Histogram } from "../api/types.ts";
+import { span } from "./numbers.ts";
+
+/** A label and a number for each class, from the first that is not empty to the last. */
+export function classes({ bounds, counts }: Histogram): { label: string; count: number }[] {
+  const all = counts.map((count, at) => ({
+    label: at < bounds.length ? `up to ${span(bounds[at])}` : `above ${span(bounds.at(-1))}`,
+    count,
+  }));
+  const first = all.findIndex(({ count }) => count > 0);
+  return first < 0 ? [] : all.slice(first, all.findLastIndex(({ count }) => count > 0) + 1);
+}
+
+/** Up to which bound a share of the times are, seconds; null: there are none, or it is above the last bound. */
+export function within({ bounds, counts }: Histogram, share: number): number | null {
+  let left = share * counts.reduce((all, one) => all + one, 0);
+  if (left === 0) return null;
+  for (const [at, bound] of bounds.entries()) {
+    left -= counts[at]!;
+    if (left <= 0) return bound;
+  }
+  return null;
+}

@@ -1,0 +1,62 @@
+// A query's plan as a drawing, from left to right, with the rates of the steps that are counted.
+import { useMemo, useRef } from "preact/hooks";
+import type { QueryDetails } from "../api/types.ts";
+import { bytes, count, rate } from "../format/numbers.ts";
+import { layout } from "../graph/layout.ts";
+import { planShape, stepRates, type StepBox } from "../graph/steps.ts";
+import { formatRoute, route, setOptions } from "../state/route.ts";
+
+export function Plan({ details }: { details: QueryDetails }) {
+  const which = route.value.options.plan === "logical" ? "logical" : "physical";
+  const shape = planShape(details, which);
+  const placed = useMemo(() => layout(shape), [shape.key]);
+  const rates = useRates(details);
+  return (
+    <div class="card">
+      <div class="bar" style={{ padding: 0 }}>
+        <h2>Plan</h2>
+        {(["physical", "logical"] as const).map((one) => (
+          <button key={one} class="chip" aria-pressed={which === one} onClick={() => setOptions({ plan: one })}>{one}</button>
+        ))}
+      </div>
+      {shape.boxes.length === 0 ? <p class="hint">This plan is not known any more.</p> : (
+        <div class="plan" tabIndex={0} role="group" aria-label={`The ${which} plan`}>
+          <div class="sheet" style={{ width: `${placed.width}px`, height: `${placed.height}px` }}>
+            <svg width={placed.width} height={placed.height} aria-hidden="true">
+              {placed.lines.map((line) => <path key={`${line.source} ${line.target}`} class="line" d={line.path} />)}
+            </svg>
+            {shape.boxes.map((box) => <Step key={box.id} box={box} at={placed.boxes.get(box.id)!} perS={rates.get(box.id) ?? null} />)}
+          </div>
+        </div>
+      )}
+      {which === "physical" && details.subTopologies.map((stage) => (
+        <p key={stage.number} class="hint" style={{ margin: ".4rem 0 0" }}>
+          {details.subTopologies.length > 1 && `Sub-topology ${stage.number}: `}{stage.execution}
+          {stage.state && `; state: ${count(stage.state.rows)} rows, ${bytes(stage.state.bytes)}`}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+function Step({ box, at, perS }: { box: StepBox; at: { x: number; y: number; width: number; height: number }; perS: number | null }) {
+  const { step } = box;
+  const said = step.details.map(({ name, text }) => (name ? `${name}: ${text}` : text));
+  return (
+    <div class="node step plain" style={{ left: `${at.x}px`, top: `${at.y}px`, width: `${at.width}px`, height: `${at.height}px` }} title={[step.title, ...said, step.state && `State: ${step.state}`].filter(Boolean).join("\n")}>
+      <b>{step.title}{box.stage !== null && box.stage > 0 && <small> of {box.stage}</small>}</b>
+      <span class="said">{step.topic !== undefined ? <a href={formatRoute("topics", step.topic)}>{step.topic}</a> : said.join("; ")}</span>
+      <span class="figures">
+        {step.volume !== undefined && <span title={`${count(step.volume.records)} records, ${bytes(step.volume.bytes)} since Spark started`}>{rate(perS)}</span>}
+        {step.state !== undefined && <span>keeps state</span>}
+      </span>
+    </div>
+  );
+}
+
+/** Rates between this answer and the one before it. */
+function useRates(details: QueryDetails): Map<string, number> {
+  const known = useRef<{ before: QueryDetails | null; now: QueryDetails }>({ before: null, now: details });
+  if (known.current.now !== details) known.current = { before: known.current.now, now: details };
+  return stepRates(known.current.before, known.current.now);
+}
