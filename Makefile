@@ -16,7 +16,7 @@ S3 := .venv/.s3
 NODE := console/node_modules/.package-lock.json
 
 .PHONY: help setup run server demo test test-fast test-java test-kafka check lint lint-java types contracts fmt clean
-.PHONY: console test-console check-console pom test-long test-stories test-cluster docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency plans
+.PHONY: console test-console check-console pom test-long test-stories test-cluster docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency plans dist
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -128,6 +128,10 @@ plans: $(TOOLS) ## rewrite the snapshots of plans in tests/plans
 
 docs: $(TOOLS) ## rewrite docs/reference from the code
 	@$(BIN)/python docs/generate.py
+
+dist: $(CREATED) ## a wheel and a source distribution, in dist
+	@$(BIN)/python -c "import build" 2>/dev/null || $(BIN)/python -m pip install --disable-pip-version-check build
+	@$(BIN)/python -m build
 
 docs-site: $(CREATED) ## the documentation as a site, in build/docs-site
 	@$(BIN)/python -c "import material" 2>/dev/null || $(BIN)/python -m pip install --disable-pip-version-check --editable '.[docs]'

@@ -53,7 +53,7 @@ CONDITIONS: dict[str, Condition] = {
     "ARTIFACTS_UNAVAILABLE": Condition(
         50000,
         "Could not fetch {missing} from {repository}: {reason}. Run it once with network access, or set "
-        "KSQL_SPARK_MAVEN_REPOSITORY to a Maven repository that this machine can reach.",
+        "KSQL_SPARK_MAVEN_URL to a Maven repository that this machine can reach.",
     ),
     "ASSERTION_FAILED": Condition(41700, "{reason}."),
     "BAD_REQUEST": Condition(40000, "{reason}"),

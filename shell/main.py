@@ -52,13 +52,14 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
         "ksql_spark.shell.tools.testing.main",
         "run test files: statements with their expected results",
     ),
+    "doctor": ("ksql_spark.doctor", "check whether a server can run on this machine"),
     "demo": ("ksql_spark.shell.tools.demo.main", "run one of the example stories live"),
 }
 OLDEST_PYTHON = (3, 11)
 #: the fix if only the client is installed
 SERVER_PACKAGES = (
-    "It comes with the server: run make setup in a clone of the repository, or pip install '.[server]'. To "
-    "use a remote server: ksql-spark URL"
+    "It comes with the server: pip install 'ksql-spark[server]', or make setup in a clone of the repository. "
+    "To use a remote server: ksql-spark URL"
 )
 #: the rules for scripts, for the help
 SCRIPTS = """\

@@ -28,7 +28,7 @@ def main(arguments: Sequence[str]) -> int:
         home = java_home()
         if "java" not in arguments:
             report(f"Java: {home}\n" if on_screen else f"Java: {home}")
-            artifacts.ensure(report=report)
+            artifacts.ensure(artifacts.needed_at_start(), report)
     except KsqlError as error:
         if on_screen:
             print()

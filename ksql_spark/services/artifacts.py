@@ -27,6 +27,8 @@ from ksql_spark.services.trust_store import trust_store
 
 MANIFEST = Path(__file__).with_name("ivy.xml")
 SETTINGS = Path(__file__).with_name("ivysettings.xml")
+#: our own Java classes; distributions have them compiled as well (pack_classes)
+JVM_SOURCES = Path(__file__).parents[1] / "jvm"
 CONFS = ("spark", "broker", "build")
 #: fetched on demand (services/registry.py)
 REGISTRY = "registry"
@@ -40,8 +42,12 @@ CENTRAL = "https://repo1.maven.org/maven2/"
 
 
 def repository() -> str:
-    """The URL of the Maven repository for artifacts: $KSQL_SPARK_MAVEN_REPOSITORY, else Maven Central."""
-    root = os.environ.get("KSQL_SPARK_MAVEN_REPOSITORY") or CENTRAL
+    """The URL of the Maven repository for artifacts: $KSQL_SPARK_MAVEN_URL, else Maven Central.
+
+    $KSQL_SPARK_MAVEN_REPOSITORY is another name of the variable.
+    """
+    names = ("KSQL_SPARK_MAVEN_URL", "KSQL_SPARK_MAVEN_REPOSITORY")
+    root = next((url for name in names if (url := os.environ.get(name))), CENTRAL)
     return root if root.endswith("/") else root + "/"
 
 
@@ -73,6 +79,11 @@ def ensure(confs: Iterable[str] = CONFS, report: Report = lambda text: None) -> 
     with locked(cache_dir() / "artifacts.lock", report, waiting_for="fetching the JVM artifacts"):
         if missing := _missing(wanted):
             _retrieve(missing, report)
+
+
+def needed_at_start() -> Sequence[str]:
+    """The configurations that a start needs; the compiler is only needed where no classes are packed."""
+    return CONFS if packed_classes() is None else [conf for conf in CONFS if conf != "build"]
 
 
 def are_there(confs: Iterable[str]) -> bool:
@@ -337,6 +348,8 @@ def _plain_reason(text: str) -> str:
         ),
         (r"UnknownHost|Host \S+ not found", "its name cannot be resolved; is the network down?"),
         (r"checksum", "the download has the wrong checksum"),
+        (r"\b407\b", "the proxy requires a password, which Java cannot send; use a mirror instead"),
+        (r"\b40[13]\b", "it refused access"),
         (r"timed out", "it does not respond in time"),
         (r"refused|ConnectException|No route", "the connection failed"),
         (r"Permission denied", "the cache is not writable"),
@@ -363,6 +376,44 @@ def _network_properties(cache: Path) -> dict[str, str]:
     return properties
 
 
+def own_classes(report: Report = lambda text: None) -> Path:
+    """The jar of our own classes: the packed one, or compiled on this machine; errors as compile_java()."""
+    return packed_classes() or compile_java(JVM_SOURCES, report=report)
+
+
+def packed_classes(sources: Path = JVM_SOURCES) -> Path | None:
+    """The jar beside ``sources`` that pack_classes() wrote; None if there is none for these sources.
+
+    Raises:
+        KsqlError: INTERNAL if PySpark is not installed.
+    """
+    jar = sources / f"classes-{_packed_key(sources)}.jar"
+    return jar if jar.is_file() else None
+
+
+def pack_classes(sources: Path = JVM_SOURCES, report: Report = lambda text: None) -> Path:
+    """Put a jar of the classes beside their sources, for a distribution; errors as compile_java().
+
+    Its name tells what it was compiled from: sources, PySpark's jars and the manifest of the others.
+    """
+    for old in sources.glob("classes-*.jar"):
+        old.unlink()
+    jar = sources / f"classes-{_packed_key(sources)}.jar"
+    shutil.copyfile(compile_java(sources, report=report), jar)
+    return jar
+
+
+def _packed_key(sources: Path) -> str:
+    spark = sorted(path.name for path in pyspark_jars().glob("*.jar"))
+    return digest(MANIFEST.read_bytes(), *spark, *_contents(sources))
+
+
+def _contents(sources: Path) -> list[bytes | str]:
+    """Names and contents of all ``.java`` files below ``sources``."""
+    files = sorted(sources.rglob("*.java"))
+    return [part for file in files for part in (file.relative_to(sources).as_posix(), file.read_bytes())]
+
+
 def compile_java(
     sources: Path, classpath: Iterable[Path] | None = None, report: Report = lambda text: None
 ) -> Path:
@@ -384,10 +435,8 @@ def compile_java(
         list(classpath) if classpath is not None else [*sorted(pyspark_jars().glob("*.jar")), *jars("spark")]
     )
     files = sorted(sources.rglob("*.java"))
-    parts: list[bytes | str] = [f"{path.parent.name}/{path.name}" for path in against]
-    for file in files:
-        parts += [file.relative_to(sources).as_posix(), file.read_bytes()]
-    jar = cache_dir() / "classes" / digest(*parts) / "ksql-spark-jvm.jar"
+    names = [f"{path.parent.name}/{path.name}" for path in against]
+    jar = cache_dir() / "classes" / digest(*names, *_contents(sources)) / "ksql-spark-jvm.jar"
     if jar.is_file():
         return jar
     with locked(cache_dir() / "classes.lock", report, waiting_for="compiling the JVM classes"):

@@ -98,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
         "install",
         help="fetch connectors from Maven Central",
         description="Fetch connectors and their dependencies from Maven Central (or "
-        "KSQL_SPARK_MAVEN_REPOSITORY) into a plug-in directory.",
+        "KSQL_SPARK_MAVEN_URL) into a plug-in directory.",
     )
     one.add_argument(
         "coordinates",

@@ -38,7 +38,6 @@ T = TypeVar("T")
 #: for layers that do not import pyspark
 Session = SparkSession
 
-JVM_SOURCES = Path(__file__).parents[1] / "jvm"
 
 #: the JVM's log settings: how large its log may grow, and what is left out
 LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
@@ -286,8 +285,7 @@ class SparkProcess:
 
     def _own_jars(self, report: Callable[[str], None]) -> list[Path]:
         """What the class path has before Spark's jars; compiles our classes where that was not done yet."""
-        needed = [*artifacts.pyspark_jars().glob("*.jar"), *artifacts.jars("spark")]
-        return [artifacts.compile_java(JVM_SOURCES, needed, report), *artifacts.jars("spark")]
+        return [artifacts.own_classes(report), *artifacts.jars("spark")]
 
     def _file_system_jars(self) -> list[Path]:
         confs = (artifacts.FILE_SYSTEMS.get(scheme) for scheme in self.file_systems)

@@ -116,13 +116,15 @@ def test_progress_counts_only_what_is_not_in_ivys_cache(tmp_path):
             "Server access error at url http://h/a.pom (PKIX path building failed)",
             "certificate is not trusted",
         ),
+        ("Server returned HTTP response code: 407 for URL: http://h/a.pom", "proxy requires a password"),
+        ("Server returned HTTP response code: 403 for URL: http://h/a.pom", "refused access"),
         ("problem while downloading: invalid sha1: checksum", "wrong checksum"),
         ("Server access error at url http://h/a.pom (Connect timed out)", "respond in time"),
         ("nothing said", "it does not have them"),
     ],
 )
 def test_failures_are_told_in_one_line(monkeypatch, line, reason, tmp_path):
-    monkeypatch.setenv("KSQL_SPARK_MAVEN_REPOSITORY", "https://mirror.example/maven")
+    monkeypatch.setenv("KSQL_SPARK_MAVEN_URL", "https://mirror.example/maven")
     progress = artifacts._IvyProgress(tmp_path, lambda text: None)
     progress.read(line)
     progress.read("\t\t:: org.eclipse.jdt#ecj;3.40.0: not found")
@@ -130,8 +132,18 @@ def test_failures_are_told_in_one_line(monkeypatch, line, reason, tmp_path):
     message = progress.error().message
     assert message.startswith("Could not fetch ecj 3.40.0, need 2.0 from https://mirror.example/maven/: ")
     assert reason in message
-    assert "KSQL_SPARK_MAVEN_REPOSITORY" in message
+    assert "KSQL_SPARK_MAVEN_URL" in message
     assert "\n" not in message
+
+
+def test_the_repository_follows_the_environment(monkeypatch):
+    monkeypatch.delenv("KSQL_SPARK_MAVEN_URL", raising=False)
+    monkeypatch.delenv("KSQL_SPARK_MAVEN_REPOSITORY", raising=False)
+    assert artifacts.repository() == artifacts.CENTRAL
+    monkeypatch.setenv("KSQL_SPARK_MAVEN_REPOSITORY", "https://older.example")
+    assert artifacts.repository() == "https://older.example/"
+    monkeypatch.setenv("KSQL_SPARK_MAVEN_URL", "https://mirror.example/")
+    assert artifacts.repository() == "https://mirror.example/"
 
 
 def test_a_full_disk_is_called_so(tmp_path):
@@ -172,6 +184,13 @@ def test_no_jar_of_spark_comes_twice(monkeypatch):
 
 
 @pytest.mark.kafka
+def test_packed_classes_need_no_compiler(monkeypatch):
+    assert "build" in artifacts.needed_at_start()
+    monkeypatch.setattr(artifacts, "packed_classes", lambda: Path("classes.jar"))
+    assert artifacts.needed_at_start() == ["spark", "broker"]
+    assert artifacts.own_classes() == Path("classes.jar")
+
+
 class TestCompiler:
     """These run the real compiler on the user's own cache of artifacts."""
 
@@ -194,6 +213,20 @@ class TestCompiler:
         finally:
             jar.unlink()
             jar.parent.rmdir()
+
+    def test_packed_classes_are_used_while_they_fit(self, tmp_path):
+        source = tmp_path / "Packed.java"
+        source.write_text(f"class Packed {{ int {tmp_path.name.replace('-', '_')}_; }}")
+        assert artifacts.packed_classes(tmp_path) is None
+        compiled = artifacts.compile_java(tmp_path)
+        try:
+            jar = artifacts.pack_classes(tmp_path)
+        finally:
+            compiled.unlink()
+            compiled.parent.rmdir()
+        assert artifacts.packed_classes(tmp_path) == jar and jar.read_bytes()[:2] == b"PK"
+        source.write_text("class Packed { }")
+        assert artifacts.packed_classes(tmp_path) is None
 
     def test_errors_of_the_compiler_are_shown(self, tmp_path):
         (tmp_path / "Bad.java").write_text("class Bad { int x = y; }")

@@ -122,7 +122,7 @@ class Bootstrap:
             # before everything else: the parts below remove leftovers of an earlier run from the folder
             self._lifecycle.enter(locked_data_dir(self._data_dir))
         more = [conf for scheme, conf in artifacts.FILE_SYSTEMS.items() if scheme in schemes]
-        artifacts.ensure([*artifacts.CONFS, *more], report)
+        artifacts.ensure([*artifacts.needed_at_start(), *more], report)
         self._lifecycle.check()
         spark, starting = begin_spark(self._config, self._data_dir, self._given_spark, self._lifecycle)
         try:
