@@ -132,6 +132,8 @@ class Scene:
         self._inputs: dict[str, Counter[int]] = {}
         #: how many rows of streams came again before the fault that is tried now
         self._known_repeats = 0
+        #: the time of the rows of ``names`` that were sent last
+        self._names_ms = 1
 
     def _connected(self) -> RecordProducer:
         return RecordProducer(self.servers, {"message.timeout.ms": "300000"}, linger_ms=5)
@@ -203,10 +205,15 @@ class Scene:
             self._send(f"{stream}{n}", key, value, FIRST_MS + self.sent * STEP_MS)
 
     def name_again(self) -> None:
-        """Send the rows of the tables ``names`` once more, as old as they were, since joins go by time."""
+        """Send the rows of the tables ``names`` once more, older than all streams, since joins go by time.
+
+        Each time they are a second newer: Kafka begins a new segment by the times of records.
+        """
+        self._names_ms += 1000
         for n in self.partitions:
             for key in KEYS:
-                self._send(f"names{n}", key.encode(), json.dumps({"NAME": f"name of {key}"}).encode(), 1)
+                value = json.dumps({"NAME": f"name of {key}"}).encode()
+                self._send(f"names{n}", key.encode(), value, self._names_ms)
 
     def forget(self, topic: str) -> None:
         """Read a topic of results from its beginning again, because it is another one now."""
@@ -252,8 +259,9 @@ class Scene:
                 truth = dict(self._truth(name, self._sent(name, n)))
                 rows = self._table(f"{name}{n}")
                 absent = sum(1 for key in truth if key not in rows)
-                wrong = sum(1 for key, row in rows.items() if key in truth and truth[key] != row)
-                self._add(found, f"{name}{n}", absent, wrong + len(rows.keys() - truth.keys()))
+                wrong = [(key, row, truth.get(key)) for key, row in rows.items() if truth.get(key) != row]
+                self._add(found, f"{name}{n}", absent, len(wrong))
+                found.where.extend(f"{key!r}: {row} instead of {right}" for key, row, right in wrong[:2])
         found.repeated -= self._known_repeats
         return found
 
