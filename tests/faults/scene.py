@@ -132,8 +132,6 @@ class Scene:
         self._inputs: dict[str, Counter[int]] = {}
         #: how many rows of streams came again before the fault that is tried now
         self._known_repeats = 0
-        #: the time of the rows of ``names`` that were sent last
-        self._names_ms = 1
 
     def _connected(self) -> RecordProducer:
         return RecordProducer(self.servers, {"message.timeout.ms": "300000"}, linger_ms=5)
@@ -204,16 +202,15 @@ class Scene:
         for n in self.partitions:
             self._send(f"{stream}{n}", key, value, FIRST_MS + self.sent * STEP_MS)
 
-    def name_again(self) -> None:
-        """Send the rows of the tables ``names`` once more, older than all streams, since joins go by time.
+    def name_again(self, padding: int = 0) -> None:
+        """Send the rows of the tables ``names`` once more, as old as they were, since joins go by time.
 
-        Each time they are a second newer: Kafka begins a new segment by the times of records.
+        ``padding``: how many bytes each has in a column that nobody reads.
         """
-        self._names_ms += 1000
         for n in self.partitions:
             for key in KEYS:
-                value = json.dumps({"NAME": f"name of {key}"}).encode()
-                self._send(f"names{n}", key.encode(), value, self._names_ms)
+                value = json.dumps({"NAME": f"name of {key}", "PADDING": " " * padding}).encode()
+                self._send(f"names{n}", key.encode(), value, 1)
 
     def forget(self, topic: str) -> None:
         """Read a topic of results from its beginning again, because it is another one now."""
