@@ -55,6 +55,7 @@ PROPERTIES: dict[str, Rule] = {
     "VALUE_PROTOBUF_NULLABLE_REPRESENTATION": Rule("string", choices=("OPTIONAL", "WRAPPER")),
     "VALUE_SCHEMA_FULL_NAME": Rule("string"),
     "VALUE_SCHEMA_ID": Rule("integer"),
+    "VERIFY": Rule("string", frozenset({CREATE_AS}), choices=("rows", "keys", "values")),
     "WINDOW_SIZE": Rule("string", frozenset({CREATE})),
     "WINDOW_TYPE": Rule("string", frozenset({CREATE}), choices=("TUMBLING", "HOPPING", "SESSION")),
     "WRAP_SINGLE_VALUE": Rule("boolean"),

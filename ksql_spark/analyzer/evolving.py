@@ -9,7 +9,6 @@ from typing import Any
 from ksql_spark.analyzer.failures import Placed, invalid
 from ksql_spark.analyzer.persistent import bind_persistent
 from ksql_spark.analyzer.properties import BACKFILL, Evolve, Properties
-from ksql_spark.formats import CAPABILITIES
 from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.grammar.with_properties import CREATE_AS
 from ksql_spark.logical.nodes import (
@@ -23,7 +22,7 @@ from ksql_spark.logical.nodes import (
     UnionAll,
     children,
 )
-from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
+from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, Windowing
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema_registry import SchemaRegistry
 
@@ -107,16 +106,14 @@ def check_evolution(
     def refuse(reason: str, hint: str | None = None) -> Exception:
         return invalid(f"{old.name} cannot evolve: {reason}", node, hint=hint)
 
-    if is_beside and (old.window is not None or new.window is not None):
-        raise refuse("a backfill does not support windowed tables yet.")
-    if old.window != new.window:
+    if _bounds(old.window) != _bounds(new.window) or (not is_beside and old.window != new.window):
         raise refuse("its windows, which are part of its keys, cannot change.")
+    if old.window != new.window and readers:
+        raise refuse(f"its windows cannot change while queries read it: {', '.join(sorted(readers))}.")
     for side, before, after in (
         ("key", old.key_format, new.key_format),
         ("value", old.value_format, new.value_format),
     ):
-        if is_beside and CAPABILITIES[before.name].registry is not None:
-            raise refuse(f"a backfill does not support the {side} format {before.name} yet.")
         if before != after:
             hint = f"Its {side} format is {before.name}: WITH ({side.upper()}_FORMAT = '{before.name}')."
             raise refuse(f"the {side} format cannot change.", hint)
@@ -134,6 +131,13 @@ def check_evolution(
             "columns can only be appended while queries read it: "
             f"{', '.join(sorted(readers))} would find other columns than before."
         )
+
+
+def _bounds(window: Windowing | None) -> str:
+    """Which bounds of its window a row's key has."""
+    if window is None:
+        return "none"
+    return "both" if window.kind == "SESSION" else "start"
 
 
 __all__ = ["bind_evolution", "check_evolution", "evolve_of", "is_stateless"]

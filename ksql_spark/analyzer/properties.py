@@ -22,6 +22,19 @@ from ksql_spark.types import BIGINT, HEADERS, STRING, TIMESTAMP
 
 
 @dataclass(frozen=True)
+class Check:
+    """A condition of VERIFY.
+
+    Args:
+        what: 'rows', 'keys' or 'values'.
+        tolerance: which share of the rows, of the keys, or of a number may differ.
+    """
+
+    what: str
+    tolerance: float = 0.0
+
+
+@dataclass(frozen=True)
 class Evolve:
     """How EVOLVE asks for a running query to be changed.
 
@@ -30,11 +43,13 @@ class Evolve:
             history, where the old one ends.
         is_manual: SWAP = 'manual': the swap waits for the statement SWAP.
         keeps_history: HISTORY = 'keep': the rows that the old version has written to a stream stay.
+        verify: what must hold of both versions' rows before the swap.
     """
 
     way: str
     is_manual: bool = False
     keeps_history: bool = False
+    verify: tuple[Check, ...] = ()
 
 
 EVENT_TIME = "event-time"
@@ -42,6 +57,8 @@ EVENT_TIME = "event-time"
 ORDERS = ("arrival", EVENT_TIME)
 #: the values of EVOLVE, SWAP and HISTORY
 BACKFILL, FROM_NOW, AUTO, MANUAL, KEEP = "backfill", "from-now", "auto", "manual", "keep"
+#: one condition of VERIFY
+_CHECK = re.compile(r"(rows|keys|values)(?:\s+(0?\.\d+|[01](?:\.0*)?))?", re.IGNORECASE)
 _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 #: the end of the year 9999, the last moment that START may name
@@ -229,7 +246,7 @@ class Properties:
                 )
                 raise failure("PROPERTY_IN_WITH", self.node(name), name=name, reason=reason)
         way = self.get("EVOLVE")
-        given = [name for name in ("SWAP", "HISTORY") if self.get(name) is not None]
+        given = [name for name in ("SWAP", "HISTORY", "VERIFY") if self.get(name) is not None]
         if way is None:
             if given:
                 raise invalid(f"'{given[0]}' needs 'EVOLVE' too.", self.node(given[0]))
@@ -239,7 +256,20 @@ class Properties:
             reason = f"'{given[0]}' is not for EVOLVE = 'from-now', which begins where the old one ends."
             raise invalid(reason, self.node(given[0]))
         is_manual = (self.get("SWAP") or AUTO).lower() == MANUAL
-        return Evolve(way.lower(), is_manual, self.get("HISTORY") is not None)
+        return Evolve(way.lower(), is_manual, self.get("HISTORY") is not None, self._verify())
+
+    def _verify(self) -> tuple[Check, ...]:
+        text, node = self.get("VERIFY"), self.node("VERIFY")
+        if text is None:
+            return ()
+        found = [_CHECK.fullmatch(part.strip()) for part in text.split(",")]
+        checks = [Check(m[1].lower(), float(m[2] or 0)) for m in found if m is not None]
+        if len(checks) < len(found) or len({check.what for check in checks}) < len(checks):
+            reason = "Expected rows, keys and values, each with a tolerance from 0 to 1 if it has one"
+            raise failure(
+                "PROPERTY_IN_WITH", node, name="VERIFY", reason=f"{reason}, as in 'rows, values 0.01'"
+            )
+        return tuple(checks)
 
     def with_headers(self, schema: Schema, kind: str) -> Schema:
         """``schema`` with the column in HEADERS as the records' headers (beyond ksqlDB).

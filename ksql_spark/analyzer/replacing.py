@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ksql_spark.analyzer.failures import Placed, invalid
-from ksql_spark.formats import CAPABILITIES
 from ksql_spark.logical.nodes import (
     Aggregate,
     Deduplicate,
@@ -112,9 +111,7 @@ def _kept_where(node: Node) -> tuple[str, object]:
 
 def is_evolvable(sink: DataSource) -> bool:
     """Whether EVOLVE = 'backfill' may change the query of a sink."""
-    formats = (sink.key_format.name, sink.value_format.name)
-    is_plain = all(CAPABILITIES[name].registry is None for name in formats)
-    return sink.is_sink and sink.kind == TABLE and sink.window is None and is_plain
+    return sink.is_sink and sink.kind == TABLE
 
 
 __all__ = ["BACKFILL", "check_query_replacement", "is_evolvable"]

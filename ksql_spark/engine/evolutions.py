@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import time
 
 from ksql_spark.engine.execution import StatementExecutor
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
+from ksql_spark.runtime.queries.definition import Evolution
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.statements import Services
@@ -16,6 +18,8 @@ log = logging.getLogger(__name__)
 
 #: how often new versions are checked
 CHECK_EVERY_S = 1.0
+#: how long after it was refused a swap with VERIFY is tried again
+VERIFY_AGAIN_S = 10.0
 
 
 class AutomaticSwaps:
@@ -35,15 +39,17 @@ class AutomaticSwaps:
         for query in self._services.queries.all():
             evolution = query.evolution
             is_waiting = evolution is not None and not evolution.is_swapped and not evolution.is_manual
-            if evolution is not None and is_waiting and self._has_caught_up(query):
-                self._swap(query, evolution.table)
+            is_due = time.monotonic() >= query.swap_not_before
+            if evolution is not None and is_waiting and is_due and self._has_caught_up(query):
+                self._swap(query, evolution)
 
     def _has_caught_up(self, query: ManagedQuery) -> bool:
         if query.state is not State.RUNNING or query.loading or not self._services.queries.is_here(query):
             return False
         return progress(query, self._services).has_caught_up
 
-    def _swap(self, query: ManagedQuery, table: str) -> None:
+    def _swap(self, query: ManagedQuery, evolution: Evolution) -> None:
+        table = evolution.table
         name = table.replace("`", "``")
         try:
             self._statements.execute(Request(f"SWAP `{name}`;"))
@@ -51,6 +57,8 @@ class AutomaticSwaps:
             if query.swap_refusal != error.message:
                 log.warning("query %s cannot take over %s: %s", query.id, table, error.message)
             query.swap_refusal = error.message
+            if evolution.verify:  # it reads both topics
+                query.swap_not_before = time.monotonic() + VERIFY_AGAIN_S
 
 
 __all__ = ["CHECK_EVERY_S", "AutomaticSwaps"]

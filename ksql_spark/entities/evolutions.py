@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-from ksql_spark.entities.base import Entity
+from ksql_spark.entities.base import Body, Entity
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvolutionSample(Body):
+    """A row that differs: its key, and the columns that do; null: a version lacks the row."""
+
+    key: Mapping[str, Any] | None
+    old: Mapping[str, Any] | None
+    new: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,7 +24,7 @@ class EvolutionDescription(Entity):
 
     Args:
         name: the table.
-        state: backfilling, caught up, swapping, swapped or failed.
+        state: backfilling, caught up, verified, swapping, swapped or failed.
         reason: why it has failed, or cannot be swapped now.
         query_id: of the new version.
         topic: where the new version writes until the swap.
@@ -22,6 +33,9 @@ class EvolutionDescription(Entity):
         keys_changed: keys whose rows differ from the old version's, or that the old version lacks; null while
             it is unknown.
         keys_removed: keys that the new version lacks.
+        rows: how many rows the old version has, and the new one; null while it is unknown.
+        columns_changed: column -> for how many keys its values differ.
+        samples: the first rows that differ.
     """
 
     name: str
@@ -33,3 +47,6 @@ class EvolutionDescription(Entity):
     records_left: int | None
     keys_changed: int | None
     keys_removed: int | None
+    rows: tuple[int, int] | None = None
+    columns_changed: Mapping[str, int] = field(default_factory=dict)
+    samples: tuple[EvolutionSample, ...] = ()

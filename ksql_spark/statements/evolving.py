@@ -3,23 +3,28 @@ place, or begins where the old one ends (beyond ksqlDB, ADR 54)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from ksql_spark import analyzer
 from ksql_spark.analyzer.properties import FROM_NOW, Evolve
 from ksql_spark.entities import Entity
-from ksql_spark.entities.evolutions import EvolutionDescription
+from ksql_spark.entities.evolutions import EvolutionDescription, EvolutionSample
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.statements.evolution import AbortEvolution, DescribeEvolution, Swap
 from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.logical.nodes import PersistentQuery, relations
-from ksql_spark.metastore.serdes import record_spec
+from ksql_spark.metastore.serdes import record_spec, serdes
 from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.runtime.cleanup import CleanupRecord
-from ksql_spark.runtime.queries import differences
+from ksql_spark.runtime.queries import differences, verification
 from ksql_spark.runtime.queries.definition import Evolution
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
+from ksql_spark.runtime.reading.results import api_value
+from ksql_spark.runtime.reading.view import split_key
 from ksql_spark.statements.context import (
     Action,
     Immediate,
@@ -33,10 +38,11 @@ from ksql_spark.statements.context import (
 )
 from ksql_spark.statements.query_start import QueryStart
 from ksql_spark.statements.termination import Termination
+from ksql_spark.types import BIGINT
 
 #: states of an evolution
-BACKFILLING, CAUGHT_UP, SWAPPING, SWAPPED, FAILED = (
-    "backfilling", "caught up", "swapping", "swapped", "failed",
+BACKFILLING, CAUGHT_UP, VERIFIED, SWAPPING, SWAPPED, FAILED = (
+    "backfilling", "caught up", "verified", "swapping", "swapped", "failed",
 )  # fmt: skip
 #: how many records the new version may lack when it takes over
 MAX_LAG = "ksql.evolution.max.lag"
@@ -94,7 +100,7 @@ def bind_evolution(statement: CreateAsSelect, context: StatementContext) -> Pers
     at_once = evolve is not None and takes_over_at_once(evolve, bound)
     check_evolution(bound, context, is_beside=not at_once)
     if at_once:
-        unused = {"START", "SWAP"} & {given.name.upper() for given in statement.properties}
+        unused = {"START", "SWAP", "VERIFY"} & {given.name.upper() for given in statement.properties}
         if unused:
             reason = f"its new version needs no history, so it takes over at once, without {min(unused)}."
             raise KsqlError("INVALID_STATEMENT", reason=f"{name} cannot evolve: {reason}")
@@ -207,6 +213,10 @@ def swap(statement: Swap, context: StatementContext) -> Action:
             raise KsqlError(
                 "INVALID_STATEMENT", reason=reason, hint=f"DESCRIBE EVOLUTION {name}; shows how far it is."
             )
+        assert query.evolution is not None
+        if query.evolution.verify:
+            found = compared(query, query.evolution, context.metastore.require(name), services)
+            _check_verified(found.failures(query.evolution.verify), name)
     old = [q for q in context.queries if q.sink == name and q.creates_sink]
     context.queries = [q for q in context.queries if q is not known and q not in old]
     context.queries.append(replace(known, sink=name, creates_sink=True, evolves=None))
@@ -242,11 +252,41 @@ def swap(statement: Swap, context: StatementContext) -> Action:
     return Logged(f"table/`{name}`/swap", apply, cleanup=cleanup)
 
 
+def compared(
+    query: ManagedQuery, evolution: Evolution, table: DataSource, services: Services
+) -> verification.Comparison:
+    """How the rows of a new version differ from those of its table.
+
+    Raises:
+        KsqlError: as differences.compare.
+    """
+    old, new = (differences.rows(services.admin, topic) for topic in (table.topic, evolution.topic))
+    registry, beside = services.registry, query.plan
+    readers = (
+        verification.RowReader(partial(split_key, window=table.window), *serdes(table, registry=registry)),
+        verification.RowReader(
+            partial(split_key, window=beside.sink.window), *serdes(beside.sink, beside.records, registry)
+        ),
+    )
+    tolerance = max((check.tolerance for check in evolution.verify if check.what == "values"), default=0.0)
+    return verification.compare(old, new, readers, tolerance)
+
+
+def _check_verified(failures: Sequence[str], name: str) -> None:
+    if failures:
+        reason = f"The new version of {name} is not what VERIFY wants: {'; '.join(failures)}."
+        hint = f"DESCRIBE EVOLUTION {name}; shows rows that differ. ABORT EVOLUTION {name}; ends it."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
+
+
 def _swapped(query: ManagedQuery, table: DataSource, before: list[ManagedQuery]) -> ManagedQuery:
     """The new version, as it writes the table's topic."""
     assert query.evolution is not None
     sink = replace(table, partitions=query.sink_partitions)
-    plan = replace(query.plan, sink=sink, records=record_spec(sink))
+    records = query.plan.records
+    if records is None or records.value.topic != sink.topic:  # it was begun by an earlier release
+        records = record_spec(sink)
+    plan = replace(query.plan, sink=sink, records=records)
     predecessors = tuple(name for writer in before for name in writer.plan.transactional_ids)
     evolution = replace(query.evolution, is_swapped=True, predecessors=predecessors)
     return ManagedQuery(replace(query.definition, plan=plan, creates_sink=True, evolution=evolution))
@@ -303,6 +343,7 @@ def _described(
     left: int | None = None
     reason: str | None = None
     found: differences.Differences | None = None
+    rows: verification.Comparison | None = None
     if evolution.is_swapped:
         state = SWAPPED if services.queries.has_taken_over(query) else SWAPPING
         found = services.queries.swapped(query)
@@ -311,7 +352,11 @@ def _described(
         left, reason = done.left, query.swap_refusal
         state = CAUGHT_UP if done.has_caught_up else BACKFILLING
         if state == CAUGHT_UP and query.state is State.RUNNING:
-            found = differences.count(differences.compare(services.admin, table.topic, evolution.topic))
+            rows = compared(query, evolution, table, services)
+            found = differences.Differences(rows.changed, rows.only_old)
+            failures = rows.failures(evolution.verify)
+            state = VERIFIED if evolution.verify and not failures else CAUGHT_UP
+            reason = "; ".join(failures) or reason
     if query.state is State.ERROR and state != SWAPPED:
         state, reason = FAILED, query.why_failed
     return EvolutionDescription(
@@ -325,7 +370,25 @@ def _described(
         records_left=left,
         keys_changed=None if found is None else found.changed,
         keys_removed=None if found is None else found.removed,
+        rows=None if rows is None else rows.rows,
+        columns_changed={} if rows is None else rows.columns,
+        samples=tuple(
+            EvolutionSample(
+                key=_shown(sample.key, table),
+                old=_shown(sample.old, table),
+                new=_shown(sample.new, query.plan.sink),
+            )
+            for sample in (() if rows is None else rows.samples)
+        ),
     )
+
+
+def _shown(row: Mapping[str, Any] | None, table: DataSource) -> dict[str, Any] | None:
+    """A row's columns as the REST API shows them."""
+    if row is None:
+        return None
+    types = {column.name: column.type for column in table.schema.columns}
+    return {name: api_value(value, types.get(name, BIGINT)) for name, value in row.items()}
 
 
 @dataclass(frozen=True)

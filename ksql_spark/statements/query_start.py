@@ -77,6 +77,8 @@ class QueryStart:
             self._id = _query_id(bound, replaced, context)
             sink = bound.sink if evolve is None else self._beside(bound.sink)
             self._plan = lower(bound.root, sink, context.config, self._id, by_event_time=bound.by_event_time)
+            if evolve is not None:  # its rows are for the table's topic, with schemas of its subjects
+                self._plan = replace(self._plan, records=record_spec(bound.sink))
         #: roughly what the command log will store: prepare() adds schema ids
         self._document = None if context.is_replay else codec.encode((bound, self._plan))
         self._sources = frozenset(source.name for source in self._plan.sources)
@@ -193,7 +195,8 @@ class QueryStart:
         if self._evolve is not None:
             # after the swap, its own topic is gone
             partitions = sink.partitions or partitions
-            evolution = Evolution(bound.sink.name, sink.topic, self._evolve.is_manual)
+            verify = self._evolve.verify
+            evolution = Evolution(bound.sink.name, sink.topic, self._evolve.is_manual, verify=verify)
         if self._is_anew:
             anew = 1 + (evolution.anew if evolution is not None else 0)
             evolution = Evolution(bound.sink.name, "", is_manual=False, is_swapped=True, anew=anew)

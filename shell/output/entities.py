@@ -5,6 +5,7 @@ A new entity needs a row in ENTITIES; others are shown as JSON.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
@@ -174,7 +175,15 @@ def _evolution(entity: Entity) -> Iterator[Part]:
     for name, member in members:
         if entity.get(member) is not None:
             yield label(name, entity[member])
-    if entity.get("isManual") and entity.get("state") == "caught up":
+    if entity.get("rows"):
+        yield label("Rows", "{:,} before, {:,} in the new version".format(*entity["rows"]))
+    for name, count in (entity.get("columnsChanged") or {}).items():
+        yield label(f"  {name}", f"differs for {count:,} keys")
+    samples = entity.get("samples") or []
+    if samples:
+        shown = [[json.dumps(s[part]) if s[part] else "-" for part in ("key", "old", "new")] for s in samples]
+        yield table(["Key", "Before", "New version"], shown)
+    if entity.get("isManual") and entity.get("state") in ("caught up", "verified"):
         yield f"SWAP {entity.get('name')}; lets the new version take over."
 
 

@@ -10,6 +10,7 @@ import pytest
 from ksql_spark.engine.evolutions import AutomaticSwaps
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.runtime.queries import checkpoints, differences, runs
+from tests.registry_server import RegistryServer
 from tests.statements.world import World
 
 OLD = "CREATE TABLE x AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;"
@@ -30,12 +31,9 @@ class Topics:
         self.fenced: list[str] = []
         self.fails = False
 
-    def compare(self, admin: object, old: str, new: str) -> list[Record]:
-        def records(topic: str) -> list[Record]:
-            rows = self.rows.get(topic, {})
-            return [Record(topic, 0, i, 1000 + i, *row) for i, row in enumerate(rows.items())]
-
-        return list(differences.changes(*(differences.latest(records(t)) for t in (old, new))))
+    def latest(self, admin: object, topic: str) -> dict[differences.Place, Record]:
+        rows = self.rows.get(topic, {})
+        return differences.latest(Record(topic, 0, i, 1000 + i, *row) for i, row in enumerate(rows.items()))
 
     def write(self, admin: object, topic: str, records: list[Record]) -> None:
         if self.fails:
@@ -52,7 +50,7 @@ class Topics:
 @pytest.fixture
 def topics(monkeypatch: pytest.MonkeyPatch) -> Iterator[Topics]:
     found = Topics()
-    monkeypatch.setattr(differences, "compare", found.compare)
+    monkeypatch.setattr(differences, "rows", found.latest)
     monkeypatch.setattr(differences, "write", found.write)
     monkeypatch.setattr(runs, "fence", lambda _servers, id_, _settings: found.fenced.append(id_))
     yield found
@@ -290,7 +288,7 @@ def test_a_replacement_in_place_after_a_failed_swap_still_completes_it(
         ("", NEW.replace("SWAP", "VALUE_FORMAT = 'AVRO', SWAP"), "the value format cannot change"),
         ("", NEW.replace("SWAP", "KAFKA_TOPIC = 'other', SWAP"), "its topic, X, cannot change"),
         ("", NEW.replace("SWAP", "PARTITIONS = 7, SWAP"), "its topic has 3 partitions"),
-        ("", NEW.replace("FROM s", "FROM s WINDOW TUMBLING (SIZE 1 MINUTE)"), "windowed tables"),
+        ("", NEW.replace("FROM s", "FROM s WINDOW TUMBLING (SIZE 1 MINUTE)"), "its windows, which are part"),
         ("", NEW.replace("CREATE OR REPLACE", "CREATE"), "exists"),
         ("", NEW.replace("'backfill'", "'magic'"), "'magic' is none of backfill, from-now"),
         ("", NEW.replace("'manual'", "'never'"), "'never' is none of auto, manual"),
@@ -334,6 +332,91 @@ def test_without_a_table_it_creates_one(world: World) -> None:
     assert query is not None and query.evolution is None and query.plan.sink.topic == "X"
     world.restart()
     assert world.ids() == [first, second]
+
+
+# ---- windows, formats with a schema registry, VERIFY ------------------------------------------------------
+
+MINUTE = "WINDOW TUMBLING (SIZE 1 MINUTE)"
+
+
+def test_a_windowed_table(world: World, topics: Topics) -> None:
+    world.run(OLD.replace("FROM s", f"FROM s {MINUTE}"))
+    world.run(AUTOMATIC.replace("FROM s", f"FROM s {MINUTE.replace('1', '2')}"))
+    key = b"a" + (60_000).to_bytes(8)
+    topics.rows["X"] = {key: b"1", b"a" + (120_000).to_bytes(8): b"2"}
+    topics.rows[topic(world)] = {key: b"3"}
+    assert world.admin.configs[topic(world)] == world.admin.configs["X"]
+    AutomaticSwaps(world.services, world.statements).check()
+    assert described(world)["state"] == "swapped"
+    assert [value for _, _, value in topics.written] == [b"3", None]
+    source = world.services.metastore.require("X")
+    assert source.window is not None and source.window.size_ms == 120_000
+    session = AUTOMATIC.replace("FROM s", "FROM s WINDOW SESSION (1 MINUTE)")
+    assert "its windows, which are part" in world.refused(session).message
+
+
+@pytest.mark.parametrize("format_", ["AVRO", "JSON_SR", "PROTOBUF"])
+def test_a_format_with_a_schema_registry(
+    make_world: Callable[..., World], topics: Topics, format_: str
+) -> None:
+    """Rows are written with a schema of the table's subject from the beginning, so they can be copied."""
+    with RegistryServer() as registry:
+        world = make_world(**{"ksql.schema.registry.url": registry.url})
+        world.run(OLD.replace("x AS", f"x WITH (VALUE_FORMAT = '{format_}') AS"))
+        world.run(AUTOMATIC.replace("EVOLVE", f"VALUE_FORMAT = '{format_}', EVOLVE"))
+        assert world.services.registry is not None
+        assert world.services.registry.latest("X-value") is not None
+        assert world.services.registry.latest(f"{topic(world)}-value") is None
+        before = world.queries.find(world.ids()[-1])
+        AutomaticSwaps(world.services, world.statements).check()
+        assert described(world)["state"] == "swapped"
+        after = world.queries.find(world.ids()[-1])
+        assert before is not None and after is not None and before.plan.records == after.plan.records
+        assert after.plan.records is not None and after.plan.records.value.schema_id is not None
+        world.restart()
+        assert len(world.ids()) == 1
+
+
+@pytest.mark.parametrize(
+    ("verify", "failures"),
+    [
+        ("rows, keys, values", ["keys: 1 only before, 1 only in the new version", "values: N of 2 keys"]),
+        ("Rows", []),
+        ("keys 0.5, values 0.11", ["values: N of 1 keys"]),
+        ("values .5", []),
+    ],
+)
+def test_a_verified_swap(world: World, topics: Topics, verify: str, failures: list[str]) -> None:
+    world.run(OLD)
+    world.run(AUTOMATIC.replace("EVOLVE", f"VERIFY = '{verify}', EVOLVE"))
+    world.admin.ends[("s", 0)] = 20_000
+    caught_up(world)
+    topics.rows["X"] = {b"a": b'{"N": 10}', b"b": b'{"N": 3}', b"c": b'{"N": 4}', b"e": b'{"N": 1}'}
+    topics.rows[topic(world)] = {
+        b"a": b'{"N": 9, "TOTAL": 1}', b"b": b'{"N": 2, "TOTAL": 1}', b"e": b'{"N": 1, "TOTAL": 1}',
+        b"d": b'{"N": 4, "TOTAL": 1}',
+    }  # fmt: skip
+    shown = world.one("DESCRIBE EVOLUTION x;")
+    assert shown["state"] == ("caught up" if failures else "verified")
+    assert shown["reason"] == ("; ".join(failures) or None)
+    assert shown["rows"] == [4, 4] and (shown["keysChanged"], shown["keysRemoved"]) == (4, 1)
+    swaps = AutomaticSwaps(world.services, world.statements)
+    swaps.check()
+    assert described(world)["state"] == ("caught up" if failures else "swapped")
+    if failures:
+        assert all(failure in world.refused("SWAP x;").message for failure in failures)
+        assert {"key": {"K": "b"}, "old": {"N": 3}, "new": {"N": 2}} in shown["samples"]
+        assert {"key": {"K": "c"}, "old": {"N": 4}, "new": None} in shown["samples"]
+        topics.rows["X"] = dict(topics.rows[topic(world)])
+        world.run("SWAP x;")
+        assert described(world)["state"] == "swapped"
+
+
+@pytest.mark.parametrize("verify", ["", "columns", "rows, rows", "values 2", "values -1", "rows 0.1 keys"])
+def test_conditions_that_do_not_exist(world: World, verify: str) -> None:
+    world.run(OLD)
+    error = world.refused(AUTOMATIC.replace("EVOLVE", f"VERIFY = '{verify}', EVOLVE"))
+    assert "'rows, values 0.01'" in error.message
 
 
 # ---- at once: EVOLVE = 'from-now', and streams whose new version keeps no state ---------------------

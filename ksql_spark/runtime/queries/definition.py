@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ksql_spark.analyzer.properties import Check
 from ksql_spark.logical.nodes import PersistentQuery, PushQuery
 from ksql_spark.physical.steps import PhysicalPlan
 
@@ -26,6 +27,7 @@ class Evolution:
         predecessors: transactional ids of the old version, which must not write any more.
         anew: how many versions of the query, this one included, have begun without state where the one before
             ended.
+        verify: what must hold of both versions' rows before the swap.
     """
 
     table: str
@@ -34,6 +36,7 @@ class Evolution:
     is_swapped: bool = False
     predecessors: tuple[str, ...] = ()
     anew: int = 0
+    verify: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -62,10 +62,15 @@ def compare(admin: KafkaAdmin, old: str, new: str) -> list[Record]:
     Raises:
         KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED.
     """
-    return list(changes(_rows(admin, old), _rows(admin, new)))
+    return list(changes(rows(admin, old), rows(admin, new)))
 
 
-def _rows(admin: KafkaAdmin, topic: str) -> dict[Place, Record]:
+def rows(admin: KafkaAdmin, topic: str) -> dict[Place, Record]:
+    """``latest`` of what is committed in a topic now.
+
+    Raises:
+        KsqlError: as ``compare``.
+    """
     with TopicReader(admin.servers, topic, settings=admin.settings) as reader:
         return latest(record for records in reader.read_to_end() for record in records)
 
@@ -104,4 +109,4 @@ def write(admin: KafkaAdmin, topic: str, records: Iterable[Record]) -> None:
         raise KsqlError("BROKER_UNREACHABLE", servers=admin.servers, reason=reason)
 
 
-__all__ = ["Differences", "changes", "compare", "count", "latest", "write"]
+__all__ = ["Differences", "Place", "changes", "compare", "count", "latest", "rows", "write"]

@@ -53,6 +53,8 @@ class ManagedQuery:
         self.clients: set[str] = set()
         #: why its automatic swap was refused last; None if it was not
         self.swap_refusal: str | None = None
+        #: when its automatic swap may be tried again, on the monotonic clock
+        self.swap_not_before = 0.0
         #: whether it is listed and can be terminated; not if it only runs for other push queries
         self.is_listed = True
 
