@@ -17,7 +17,7 @@ from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.physical.explain import explain_logical
 from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.statements.context import KnownQuery, StatementContext, uses_of
-from ksql_spark.statements.evolving import bind_evolution, takes_over_at_once
+from ksql_spark.statements.evolving import bind_evolution, default_way, takes_over_at_once
 from ksql_spark.statements.sources import check_or_replace, replaced_query
 
 
@@ -60,8 +60,9 @@ def plan_evolution(statement: Statement, context: StatementContext) -> Evolution
         new = analyzer.bind_persistent(statement, without, context.config, context.services.registry)
     old = next((q for q in context.queries if q.sink == statement.name and q.creates_sink), None)
     query_id = old.id if old is not None else ""
-    at_once = evolve is not None and takes_over_at_once(evolve, new)
     may = refusal is not None and _may_backfill(statement, evolve, context)
+    wanted = evolve or (default_way(statement) if may else None)
+    at_once = wanted is not None and takes_over_at_once(wanted, new)
     way = _Way(evolve, refusal, query_id, may, at_once)
 
     def report() -> str:
@@ -101,7 +102,7 @@ class _Way(NamedTuple):
 
     @property
     def reads_again(self) -> bool:
-        return self.refusal is not None or (self.evolve is not None and not self.is_at_once)
+        return self.loses_state and not self.is_at_once
 
 
 def _bound(statement: CreateAsSelect, evolve: Evolve | None, context: StatementContext) -> PersistentQuery:
@@ -111,7 +112,7 @@ def _bound(statement: CreateAsSelect, evolve: Evolve | None, context: StatementC
         KsqlError: why it is not.
     """
     if evolve is not None:
-        return bind_evolution(statement, context)
+        return bind_evolution(statement, context, evolve)
     new = analyzer.bind_persistent(statement, context.metastore, context.config, context.services.registry)
     replaced_query(statement, new, context)
     return new
@@ -122,7 +123,7 @@ def _may_backfill(statement: CreateAsSelect, evolve: Evolve | None, context: Sta
         return False
     try:
         check_or_replace(statement, context)
-        bind_evolution(statement, context)
+        bind_evolution(statement, context, None)
     except KsqlError:
         return False
     return True

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from ksql_spark import analyzer
-from ksql_spark.analyzer.properties import FROM_NOW, Evolve
+from ksql_spark.analyzer.properties import BACKFILL, FROM_NOW, Evolve
 from ksql_spark.entities import Entity
 from ksql_spark.entities.evolutions import EvolutionDescription, EvolutionSample
 from ksql_spark.errors import KsqlError
@@ -54,7 +54,7 @@ def begin_evolution(statement: CreateAsSelect, evolve: Evolve, context: Statemen
     if context.stored is not None:
         bound = context.stored.logical
     else:
-        bound = bind_evolution(statement, context)
+        bound = bind_evolution(statement, context, evolve)
     bound = replace(bound, sink=replace(bound.sink, statement=statement.source_text + ";"))
     if takes_over_at_once(evolve, bound):
         (old,) = (q for q in context.queries if q.sink == statement.name and q.creates_sink)
@@ -67,8 +67,15 @@ def takes_over_at_once(evolve: Evolve, bound: PersistentQuery) -> bool:
     return evolve.way == FROM_NOW or (evolve.keeps_history and analyzer.is_stateless(bound.root))
 
 
-def bind_evolution(statement: CreateAsSelect, context: StatementContext) -> PersistentQuery:
-    """The new version of a stream or table.
+def default_way(statement: CreateAsSelect) -> Evolve:
+    """How a statement without EVOLVE could change a running query, if it cannot in place."""
+    return Evolve(BACKFILL, keeps_history=statement.kind == STREAM)
+
+
+def bind_evolution(
+    statement: CreateAsSelect, context: StatementContext, evolve: Evolve | None
+) -> PersistentQuery:
+    """The new version of a stream or table; without ``evolve``, as the default way would make it.
 
     Raises:
         KsqlError: the new version is invalid, or the source cannot evolve so, or not now.
@@ -96,8 +103,7 @@ def bind_evolution(statement: CreateAsSelect, context: StatementContext) -> Pers
         if source in made_of_it:
             reason = f"{source} is made of {name}, so the new version would read its own results."
             raise KsqlError("INVALID_STATEMENT", reason=reason)
-    evolve = analyzer.evolve_of(statement)
-    at_once = evolve is not None and takes_over_at_once(evolve, bound)
+    at_once = takes_over_at_once(evolve or default_way(statement), bound)
     check_evolution(bound, context, is_beside=not at_once)
     if at_once:
         unused = {"START", "SWAP", "VERIFY"} & {given.name.upper() for given in statement.properties}
@@ -433,6 +439,6 @@ def progress(query: ManagedQuery, services: Services) -> Progress:
 
 
 __all__ = [
-    "abort_evolution", "begin_evolution", "bind_evolution", "describe_evolution", "evolution_of", "progress",
-    "swap",
+    "abort_evolution", "begin_evolution", "bind_evolution", "default_way", "describe_evolution",
+    "evolution_of", "progress", "swap", "takes_over_at_once",
 ]  # fmt: skip

@@ -83,6 +83,31 @@ def test_a_backfill(world: World) -> None:
     assert world.ids() == [old, reader]
 
 
+def test_a_new_version_that_begins_where_the_old_one_ends(world: World) -> None:
+    world.run(A + N)
+    world.admin.ends[("s", 0)] = 1234
+    stream, table = world.ids()
+    changed = "CREATE OR REPLACE STREAM a {}AS SELECT k, v + 1 AS v FROM s EMIT CHANGES;"
+    keeps = "WITH (EVOLVE = 'backfill', HISTORY = 'keep') "
+    nothing = "Reads again: nothing. Rows that are already written stay as they are."
+    lines = report(world, changed.format(keeps))
+    assert lines[0] == f"From now: {stream} ends. The new version begins at its position, without its state."
+    assert nothing in lines
+    lines = report(world, changed.format(""))
+    assert lines[0].startswith("Not possible in place: ") and nothing in lines
+    assert lines[1] == "Possible as a backfill: WITH (EVOLVE = 'backfill', HISTORY = 'keep')."
+    # what needs state would need the history
+    distinct = "CREATE OR REPLACE STREAM a {}AS SELECT DISTINCT ON (k) k, v FROM s WITHIN 1 DAY EMIT CHANGES;"
+    assert "keeps state cannot keep the history" in report(world, distinct.format(keeps))[0]
+    from_now = "WITH (EVOLVE = 'from-now') "
+    assert report(world, distinct.format(from_now))[0].startswith(f"From now: {stream} ends.")
+    counts = f"CREATE OR REPLACE TABLE counts {from_now}AS SELECT k, MAX(v) AS n FROM s GROUP BY k;"
+    assert report(world, counts)[0].startswith(f"From now: {table} ends.") and nothing in report(
+        world, counts
+    )
+    assert world.ids() == [stream, table]
+
+
 def test_a_sink_that_no_query_writes_any_more(world: World) -> None:
     world.run(A + "TERMINATE ALL;")
     lines = report(world, A.replace("CREATE", "CREATE OR REPLACE"))

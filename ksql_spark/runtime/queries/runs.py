@@ -197,9 +197,9 @@ class QueryRuns:
             OSError: the state's store is unavailable.
         """
         anew = query.evolution.anew if query.evolution is not None else 0
-        noted = self._noted_anew(query)
-        if not anew or (noted is not None and (noted["anew"], noted["is_done"]) == (anew, True)):
+        if not anew or self.has_taken_over(query):
             return
+        noted = self._noted_anew(query)
         folder = self._checkpoints.folder(query.id)
         if noted is None or noted["anew"] != anew:
             self.end(query)
