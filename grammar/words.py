@@ -38,7 +38,7 @@ RESERVED = _words(
 #: words of clauses beyond ksqlDB: special only where such a clause can begin, identifiers elsewhere
 CONTEXTUAL = _words(
     "UNION ORDER OFFSET ASC DESC NULLS FIRST LAST RETURNS LANGUAGE PYTHON ERRORS OF EVOLUTION FRESHNESS"
-    " REPLAY CASCADE SWAP ABORT QUALIFY OVER ROWS PRECEDING UNBOUNDED CURRENT ROW"
+    " REPLAY CASCADE SWAP ABORT VERSIONS QUALIFY OVER ROWS PRECEDING UNBOUNDED CURRENT ROW"
 )
 
 #: every keyword, for completion and highlighting

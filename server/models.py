@@ -41,8 +41,8 @@ class StatementsBody(Body):
     parameters: list[Any] | dict[str, Any] | None = None
     commandSequenceNumber: Long | None = None
 
-    def request(self, rights: Rights) -> Request:
-        """The request for the engine, of a client with these rights."""
+    def request(self, rights: Rights, user: str | None = None) -> Request:
+        """The request for the engine, of a client with these rights and this name."""
         from ksql_spark.engine import Request
 
         return Request(
@@ -54,6 +54,7 @@ class StatementsBody(Body):
             consistency_token=_token(self.requestProperties, TOKEN),
             continuation_token=_token(self.requestProperties, CONTINUATION),
             rights=rights,
+            user=user,
         )
 
 

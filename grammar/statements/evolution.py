@@ -1,5 +1,5 @@
-"""SWAP, ABORT EVOLUTION and DESCRIBE EVOLUTION of a table whose new version runs beside the old one (beyond
-ksqlDB)."""
+"""SWAP, ABORT EVOLUTION and DESCRIBE EVOLUTION of a table whose new version runs beside the old one, and SHOW
+VERSIONS (beyond ksqlDB)."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ class DescribeEvolution(NamedStatement):
     """DESCRIBE EVOLUTION name."""
 
 
+class ShowVersions(NamedStatement):
+    """SHOW VERSIONS OF name."""
+
+
 def _rule(words: str, node: type[NamedStatement]) -> StatementRule:
     def parse(parser: KsqlParser) -> NamedStatement:
         start = parser.at
@@ -30,12 +34,13 @@ def _rule(words: str, node: type[NamedStatement]) -> StatementRule:
     def render(self: KsqlGenerator, node: NamedStatement) -> str:
         return f"{words} {self.sql(node.this)}"
 
-    # DESCRIBE decides itself, because a source may be called EVOLUTION
-    return StatementRule(node, () if words.startswith("DESCRIBE") else (words,), parse, render)
+    # DESCRIBE decides itself, because a source may be called EVOLUTION; so does SHOW
+    return StatementRule(node, () if words.startswith(("DESCRIBE", "SHOW")) else (words,), parse, render)
 
 
 RULES = (
     _rule("SWAP", Swap),
     _rule("ABORT EVOLUTION", AbortEvolution),
     _rule("DESCRIBE EVOLUTION", DescribeEvolution),
+    _rule("SHOW VERSIONS OF", ShowVersions),
 )

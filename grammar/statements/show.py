@@ -6,6 +6,7 @@ from ksql_spark.grammar.generator import KsqlGenerator
 from ksql_spark.grammar.nodes import Arg, Statement
 from ksql_spark.grammar.parser import KsqlParser
 from ksql_spark.grammar.rules import StatementRule
+from ksql_spark.grammar.statements.evolution import ShowVersions
 
 
 class Show(Statement):
@@ -38,7 +39,7 @@ _WHATS = (
 _WITH_EXTENDED = ("STREAMS", "TABLES", "TOPICS", "QUERIES")
 
 
-def _show(parser: KsqlParser) -> Show:
+def _show(parser: KsqlParser) -> Show | ShowVersions:
     start = parser.at
     parser.expect_one_of("SHOW", "LIST")
     if parser.word("ALL"):
@@ -51,6 +52,9 @@ def _show(parser: KsqlParser) -> Show:
     if parser.word("CONNECTOR"):
         parser.expect_word("PLUGINS")
         return parser.build(Show, start, what="CONNECTOR PLUGINS")
+    if parser.word("VERSIONS"):
+        parser.expect_word("OF")
+        return parser.build(ShowVersions, start, this=parser.name())
     what = parser.expect_one_of(*_WHATS)
     extended = what in _WITH_EXTENDED and parser.word("EXTENDED")
     return parser.build(Show, start, what=what, extended=extended)

@@ -302,6 +302,8 @@ class CommandRunner:
         try:
             action = own or self._action(sequence, command)
             outcome = action.apply(command.starts) if isinstance(action, Logged) else None
+            if isinstance(action, Logged) and action.change is not None:
+                services.versions.note(action.change, sequence, command)
         except BaseException:
             if before is not None:
                 services.catalog.metastore = before

@@ -229,7 +229,7 @@ class StatementExecutor:
 
     def _inserted(self, checked: list[_Checked], entities: list[Entity]) -> None:
         """Execute INSERT VALUES."""
-        for statement, action, _, _ in checked:
+        for statement, action, *_ in checked:
             assert isinstance(action, Immediate)
             with located(statement, entities):
                 action.run()
@@ -285,7 +285,8 @@ class StatementExecutor:
                     _check_length(statement, action, context)
                     _check_writable(context.services)
                 context.commands += 1
-            checked.append(_Checked(statement, action, dict(context.properties), dict(context.variables)))
+            kept = dict(context.properties), dict(context.variables)
+            checked.append(_Checked(statement, action, *kept, context.user))
         return checked
 
     def _run_until_waiting(
@@ -295,7 +296,7 @@ class StatementExecutor:
 
         ``follows``: the last command that their validation saw.
         """
-        for i, (statement, action, properties, _) in enumerate(checked):
+        for i, (statement, action, properties, _, user) in enumerate(checked):
             if isinstance(action, Immediate) and action.waits:
                 return checked[i:]
             with located(statement, entities):
@@ -304,7 +305,7 @@ class StatementExecutor:
                         entity = action.run()
                 else:
                     try:
-                        done, entity = self._carry_out(statement, action, properties, follows)
+                        done, entity = self._carry_out(statement, action, properties, user, follows)
                     except Overtaken:
                         return checked[i:]
                     follows = done.token
@@ -313,21 +314,28 @@ class StatementExecutor:
         return []
 
     def _carry_out(
-        self, statement: Statement, action: Logged, properties: Mapping[str, Any], follows: str | None
+        self,
+        statement: Statement,
+        action: Logged,
+        properties: Mapping[str, Any],
+        user: str | None,
+        follows: str | None,
     ) -> tuple[Done, Entity]:
         """Log a statement and wait until it has been executed; returns its result."""
         text = action.statement or statement.source_text
-        done = self._runner.write(action, Command(action.command_id, text, properties, follows=follows))
+        command = Command(action.command_id, text, properties, follows=follows, user=user)
+        done = self._runner.write(action, command)
         return done, command_status(statement.source_text, action.command_id, done.outcome, done.sequence)
 
 
 class _Checked(NamedTuple):
-    """A validated statement, its action, and the properties and variables in force after it."""
+    """A validated statement, its action, and the the properties and variables after it, its user."""
 
     statement: Statement
     action: Action
     properties: dict[str, Any]
     variables: dict[str, str]
+    user: str | None
 
 
 def _host_of(query: ManagedQuery, services: Services) -> str:

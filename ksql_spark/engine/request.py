@@ -42,6 +42,8 @@ class Request:
     known: Known = field(default_factory=Known, compare=False, repr=False)
     #: what the client may do
     rights: Rights = ALL_RIGHTS
+    #: the client's name, if users log in
+    user: str | None = None
     #: set once nobody waits for the response any more
     cancelled: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
 
@@ -81,7 +83,13 @@ def context_of(request: Request, services: Services, metastore: MetaStore | None
     known = services.metastore if metastore is None else metastore
     may_name = request.rights.may_read if request.rights.role is None else None
     return StatementContext(
-        services, known.copy(may_name), properties, variables, known=request.known, rights=request.rights
+        services,
+        known.copy(may_name),
+        properties,
+        variables,
+        known=request.known,
+        rights=request.rights,
+        user=request.user,
     )
 
 

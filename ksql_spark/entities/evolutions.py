@@ -1,4 +1,4 @@
-"""Evolutions: new versions of tables that run beside the old ones."""
+"""Versions of streams and tables, and new versions of tables that run beside the old ones."""
 
 from __future__ import annotations
 
@@ -50,3 +50,38 @@ class EvolutionDescription(Entity):
     rows: tuple[int, int] | None = None
     columns_changed: Mapping[str, int] = field(default_factory=dict)
     samples: tuple[EvolutionSample, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class VersionInfo(Body):
+    """A row of SHOW VERSIONS.
+
+    Args:
+        number: from 1.
+        way: created, in-place or backfill: how it became the current version.
+        is_rollback: whether ROLLBACK made it.
+        statement: with its ``;``, several after ALTER; secrets in it are hidden.
+        timestamp: when it became the current version, epoch milliseconds.
+        user: who sent the statement; null: unknown, or the server itself.
+        query_id: of its query.
+        command_sequence_number: of the command that made it the current version.
+        starts: where its query began to read: topic -> {partition: offset}.
+    """
+
+    number: int
+    way: str
+    is_rollback: bool
+    statement: str
+    timestamp: int | None
+    user: str | None
+    query_id: str | None
+    command_sequence_number: int
+    starts: Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class VersionsList(Entity):
+    """Of SHOW VERSIONS; the last version is the current one."""
+
+    name: str
+    versions: tuple[VersionInfo, ...]

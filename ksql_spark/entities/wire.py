@@ -32,7 +32,7 @@ from ksql_spark.entities.connectors import (
     CreateConnectorEntity,
     DropConnectorEntity,
 )
-from ksql_spark.entities.evolutions import EvolutionDescription
+from ksql_spark.entities.evolutions import EvolutionDescription, VersionsList
 from ksql_spark.entities.graph import FreshnessEntity
 from ksql_spark.entities.queries import Queries, QueryDescriptionEntity, QueryDescriptionList
 from ksql_spark.entities.servers import ServicesList
@@ -74,6 +74,7 @@ ENTITIES: Mapping[str, type[Entity]] = {
     "terminate_query": TerminateQueryEntity,
     "type_list": TypeList,
     "variables": VariablesList,
+    "versions": VersionsList,
     "warning_entity": WarningEntity,
 }
 _NAMES: Mapping[type[Body], str] = {cls: name for name, cls in ENTITIES.items()}

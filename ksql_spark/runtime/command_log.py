@@ -43,6 +43,7 @@ class Command:
 
     ``query_id`` and ``plan`` (a document of physical.codec) belong to statements that start a query.
     ``token`` is the command's own, ``follows`` that of the one before it (Order); version 1 has neither.
+    ``user`` sent it, if users log in. ``written_ms``, epoch milliseconds, is its record's timestamp.
     """
 
     id: str
@@ -53,6 +54,8 @@ class Command:
     plan: Mapping[str, Any] | None = None
     token: str | None = None
     follows: str | None = None
+    user: str | None = None
+    written_ms: int | None = None
 
 
 @dataclass(frozen=True)
@@ -257,7 +260,7 @@ class CommandReader:
         """
         for records in self._reader.read_to_end():
             for record in records:
-                yield record.offset, decode(record.value)
+                yield record.offset, decode(record.value, record.timestamp_ms)
 
     def read(self, timeout_s: float) -> Sequence[Numbered]:
         """The next commands; none if none arrives within ``timeout_s`` seconds.
@@ -265,7 +268,8 @@ class CommandReader:
         Raises:
             KsqlError: as TopicReader.poll_batch().
         """
-        return [(record.offset, decode(record.value)) for record in self._reader.poll_batch(timeout_s)]
+        records = self._reader.poll_batch(timeout_s)
+        return [(record.offset, decode(record.value, record.timestamp_ms)) for record in records]
 
     def close(self) -> None:
         """Free the connections."""
@@ -288,12 +292,14 @@ def encode(command: Command) -> bytes:
         body["queryId"] = command.query_id
     if command.plan is not None:
         body["plan"] = dict(command.plan)
+    if command.user is not None:
+        body["user"] = command.user
     body |= {"token": command.token, "follows": command.follows}
     return json.dumps(body).encode()
 
 
-def decode(value: bytes | None) -> Command | Unreadable:
-    """The command in a record's value, or why it is not one."""
+def decode(value: bytes | None, written_ms: int | None = None) -> Command | Unreadable:
+    """The command in the value of a record with this timestamp, or why it is not one."""
     if value is None:
         return Unreadable("it has no value")
     try:
@@ -319,6 +325,8 @@ def decode(value: bytes | None) -> Command | Unreadable:
         body.get("plan"),
         body.get("token"),
         body.get("follows"),
+        body.get("user"),
+        written_ms,
     )
 
 
@@ -349,4 +357,5 @@ _MEMBERS: Mapping[str, Callable[[Any], bool]] = {
     "plan": lambda value: value is None or isinstance(value, dict),
     "token": lambda value: value is None or isinstance(value, str),
     "follows": lambda value: value is None or isinstance(value, str),
+    "user": lambda value: value is None or isinstance(value, str),
 }

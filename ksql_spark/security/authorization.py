@@ -24,7 +24,7 @@ from ksql_spark.grammar.statements.describe import (
     Explain,
     ExplainFreshness,
 )
-from ksql_spark.grammar.statements.evolution import AbortEvolution, DescribeEvolution, Swap
+from ksql_spark.grammar.statements.evolution import AbortEvolution, DescribeEvolution, ShowVersions, Swap
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import Pause, QueryControl, ReplayErrors, Resume, Terminate
@@ -194,8 +194,8 @@ _OF_STATEMENTS: dict[type[Statement], Role] = {
     **dict.fromkeys(
         (
             DefineVariable, DescribeConnector, DescribeEvolution, DescribeFunction, DescribeSource,
-            DescribeSources, Explain, ExplainFreshness, Query, SetProperty, Show, UndefineVariable,
-            UnsetProperty,
+            DescribeSources, Explain, ExplainFreshness, Query, SetProperty, Show, ShowVersions,
+            UndefineVariable, UnsetProperty,
         ),
         Role.READER,
     ),
@@ -266,7 +266,7 @@ def _drop_source(statement: DropSource, catalog: Catalog) -> Iterator[Need]:
 
 
 def _describe(
-    statement: DescribeSource | DescribeEvolution | ExplainFreshness, catalog: Catalog
+    statement: DescribeSource | DescribeEvolution | ExplainFreshness | ShowVersions, catalog: Catalog
 ) -> Iterator[Need]:
     yield Need(Role.READER, Kind.SOURCE, statement.name)
 
@@ -336,6 +336,7 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
     Resume: _control,
     SetProperty: _nothing,
     Show: _lists,
+    ShowVersions: _describe,
     Swap: _write,
     Terminate: _control,
     UndefineVariable: _nothing,

@@ -19,7 +19,7 @@ from ksql_spark.grammar.statements.describe import (
     Explain,
     ExplainFreshness,
 )
-from ksql_spark.grammar.statements.evolution import AbortEvolution, DescribeEvolution, Swap
+from ksql_spark.grammar.statements.evolution import AbortEvolution, DescribeEvolution, ShowVersions, Swap
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import Pause, ReplayErrors, Resume, Terminate
@@ -47,6 +47,7 @@ from ksql_spark.statements import (
     show,
     sources,
     types,
+    versions,
 )
 from ksql_spark.statements.context import (
     Action,
@@ -92,6 +93,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     Resume: lifecycle.resume,
     SetProperty: session.set_property,
     Show: show.show,
+    ShowVersions: versions.show_versions,
     Swap: evolving.swap,
     Terminate: lifecycle.terminate,
     UndefineVariable: session.undefine,

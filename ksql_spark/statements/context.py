@@ -33,6 +33,7 @@ from ksql_spark.runtime.driver.access import SparkAccess
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading.views import Views
+from ksql_spark.runtime.versions import Change, Versions
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.security.authorization import ALL_RIGHTS, Rights, Uses
 from ksql_spark.services.python_functions import PythonFunctions
@@ -84,6 +85,7 @@ class Services:
         connect: the Connect cluster.
         functions: folders and modules of user functions.
         commands: which commands of the log have been carried out.
+        versions: of streams and tables, as the log tells them.
         lock: held while statements are checked and carried out.
         placement: which queries run on which server; None: this is the only server.
         freshness: where the delay of a stream or table comes from, as far as a client may see it.
@@ -102,6 +104,7 @@ class Services:
     server: ThisServer = field(default_factory=ThisServer)
     functions: PythonFunctions = NO_FUNCTIONS
     commands: CarriedOut = field(default_factory=CarriedOut)
+    versions: Versions = field(default_factory=Versions)
     lock: threading.RLock = field(default_factory=threading.RLock)
     placement: Placement | None = None
     freshness: Callable[[DataSource, Rights], Freshness] = _not_ready
@@ -191,6 +194,7 @@ class StatementContext:
         stored: on replay, the query that the statement started.
         known: receives the offsets of records that the statement writes.
         rights: those of the client.
+        user: the client's name, if users log in.
     """
 
     services: Services
@@ -207,6 +211,7 @@ class StatementContext:
     commands: int = 0
     known: Known = field(default_factory=Known)
     rights: Rights = ALL_RIGHTS
+    user: str | None = None
 
     def __post_init__(self) -> None:
         self.follows = self.services.commands.token
@@ -328,6 +333,7 @@ class Logged:
         undo: undoes ``prepare`` if it fails, or the command cannot be written.
         cleanup: the cleanup record, in case the server is killed meanwhile; called first.
         plan: the document of the query that it will start, which the command log stores.
+        change: what it does to the version of a stream or table.
     """
 
     command_id: str
@@ -338,6 +344,7 @@ class Logged:
     cleanup: Callable[[], CleanupRecord] = CleanupRecord
     statement: str | None = None
     plan: Mapping[str, Any] | None = None
+    change: Change | None = None
 
 
 Action = Immediate | Logged

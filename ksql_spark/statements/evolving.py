@@ -25,6 +25,7 @@ from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.reading.results import api_value
 from ksql_spark.runtime.reading.view import split_key
+from ksql_spark.runtime.versions import Change
 from ksql_spark.statements.context import (
     Action,
     Immediate,
@@ -255,7 +256,7 @@ def swap(statement: Swap, context: StatementContext) -> Action:
     def cleanup() -> CleanupRecord:
         return CleanupRecord(logged=Termination(services.queries, writers).orphans())
 
-    return Logged(f"table/`{name}`/swap", apply, cleanup=cleanup)
+    return Logged(f"table/`{name}`/swap", apply, cleanup=cleanup, change=Change((name,), BACKFILL))
 
 
 def compared(

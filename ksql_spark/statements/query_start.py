@@ -23,6 +23,7 @@ from ksql_spark.physical.steps import (
 from ksql_spark.runtime.cleanup import CleanupRecord, Orphans
 from ksql_spark.runtime.queries.definition import Evolution, QueryDefinition
 from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.versions import CREATED, IN_PLACE, Change
 from ksql_spark.statements.context import (
     KnownQuery,
     Logged,
@@ -135,7 +136,16 @@ class QueryStart:
             undo=self._undo,
             cleanup=self._cleanup,
             plan=self._document,
+            change=self._change(),
         )
+
+    def _change(self) -> Change | None:
+        if not self._bound.creates_sink:
+            return None
+        name = self._bound.sink.name
+        if self._evolve is not None:
+            return Change((name,), begins=True)
+        return Change((name,), CREATED if self._replaced is None else IN_PLACE)
 
     def _old(self) -> ManagedQuery | None:
         """The running query to replace, or None."""

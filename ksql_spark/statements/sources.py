@@ -20,6 +20,7 @@ from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.runtime.cleanup import CleanupRecord, Orphans
 from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.versions import CREATED, IN_PLACE, Change
 from ksql_spark.statements.context import (
     Action,
     Fall,
@@ -84,7 +85,8 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
         is_new = services.admin.topic(source.topic) is None
         return CleanupRecord(unlogged=Orphans((source.topic,) if is_new else ()))
 
-    return Logged(command_id, apply, prepare, cleanup=cleanup, statement=statement.source_text)
+    change = Change((source.name,), CREATED if existing is None else IN_PLACE)
+    return Logged(command_id, apply, prepare, cleanup=cleanup, statement=statement.source_text, change=change)
 
 
 def _sample(context: StatementContext, topic: str) -> list[Sample]:
@@ -246,7 +248,8 @@ def alter_source(statement: AlterSource, context: StatementContext) -> Action:
         services.metastore.add(new)
         return Outcome(f"{old.kind.capitalize()} {old.name} altered.")
 
-    return Logged(f"{statement.kind.lower()}/{old.name}/alter", apply)
+    change = Change((old.name,), IN_PLACE, is_alter=True)
+    return Logged(f"{statement.kind.lower()}/{old.name}/alter", apply, change=change)
 
 
 def drop_source(statement: DropSource, context: StatementContext) -> Action:
@@ -308,7 +311,8 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
         kept = termination.orphans()
         return CleanupRecord(logged=replace(kept, topics=(*kept.topics, *topics)))
 
-    return Logged(f"{statement.kind.lower()}/{name}/drop", apply, after=after, cleanup=cleanup)
+    change = Change(tuple(each.name for each in dropped), drops=True, deletes_topics=statement.delete_topic)
+    return Logged(f"{statement.kind.lower()}/{name}/drop", apply, after=after, cleanup=cleanup, change=change)
 
 
 def _check_deletable(source: DataSource, context: StatementContext) -> None:

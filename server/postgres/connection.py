@@ -525,6 +525,7 @@ class Connection:
             dict(self._properties),
             parameters=named or None,
             rights=self._principal.rights,
+            user=self._principal.user,
         )
 
     async def _open_query(self, portal: Portal, request: Request) -> None:

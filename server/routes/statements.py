@@ -39,7 +39,7 @@ async def run_statements(http: Request) -> Response:
     """
     host: Host = http.app.state.host
     principal = principal_of(http)
-    request = (await read_body(StatementsBody, http)).request(principal.rights)
+    request = (await read_body(StatementsBody, http)).request(principal.rights, principal.user)
     note_statements(principal, request.text)
 
     def run(engine: Engine) -> str:

@@ -63,6 +63,11 @@ class Principal:
     name: str
     rights: Rights
 
+    @property
+    def user(self) -> str | None:
+        """The name, if there is authentication."""
+        return None if self is ANYBODY else self.name
+
 
 #: everybody, if there is no authentication
 ANYBODY = Principal("anonymous", ALL_RIGHTS)

@@ -159,6 +159,11 @@ PAGES: Mapping[type[Statement], Page] = {
         "how far the new version of a table is, which EVOLVE = 'backfill' has begun",
         ("DESCRIBE EVOLUTION sales;",),
     ),
+    evolution.ShowVersions: Page(
+        ("SHOW VERSIONS OF",),
+        "what a stream or table has been: each version's statement, when and by whom it was made",
+        ("SHOW VERSIONS OF sales;",),
+    ),
     evolution.Swap: Page(("SWAP",), "let the new version of a table take over", ("SWAP sales;",)),
     evolution.AbortEvolution: Page(
         ("ABORT EVOLUTION",), "end the new version of a table", ("ABORT EVOLUTION sales;",)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Union
 
 from ksql_spark.shell.output.console import Console, Form
@@ -185,6 +186,27 @@ def _evolution(entity: Entity) -> Iterator[Part]:
         yield table(["Key", "Before", "New version"], shown)
     if entity.get("isManual") and entity.get("state") in ("caught up", "verified"):
         yield f"SWAP {entity.get('name')}; lets the new version take over."
+
+
+def _versions(entity: Entity) -> Iterator[Part]:
+    rows = [
+        [
+            version.get("number"),
+            ("rollback, " if version.get("isRollback") else "") + str(version.get("way")),
+            _moment(version.get("timestamp")),
+            version.get("user"),
+            version.get("queryId"),
+            " ".join(str(version.get("statement")).split()),
+        ]
+        for version in entity.get("versions") or []
+    ]
+    yield table(["Version", "Way", "Since", "User", "Query", "Statement"], rows, right=(0,))
+
+
+def _moment(time_ms: int | None) -> str:
+    if time_ms is None:
+        return ""
+    return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _sources(member: str, header: str) -> Callable[[Entity], Iterator[Part]]:
@@ -582,5 +604,6 @@ ENTITIES: dict[str, Callable[[Entity], Iterator[Part]]] = {
     "terminate_query": _terminated,
     "type_list": _types,
     "variables": _variables,
+    "versions": _versions,
     "warning_entity": _message,
 }

@@ -86,6 +86,7 @@ SHOWN = (
     "VARIABLES",
     "CONNECTORS",
     "SERVICES",
+    "VERSIONS OF",
 )
 DATA_TYPES = (
     "BOOLEAN", "INTEGER", "INT", "BIGINT", "DOUBLE", "DECIMAL", "STRING", "VARCHAR", "BYTES", "DATE", "TIME",
@@ -167,6 +168,8 @@ def _offers(
     match upper:
         case ["SHOW" | "LIST"]:
             yield from ((name, "keyword") for name in SHOWN)
+        case ["SHOW" | "LIST", "VERSIONS", "OF"]:
+            yield from ((name, "source") for name in sources)
         case ["SHOW" | "LIST", _]:
             yield ("EXTENDED", "keyword")
         case ["CREATE"]:

@@ -216,8 +216,8 @@ def test_what_statements_need() -> None:
     }  # fmt: skip
     assert {name for name, role in least.items() if role == "READER"} == {
         "DefineVariable", "DescribeConnector", "DescribeEvolution", "DescribeFunction", "DescribeSource",
-        "DescribeSources", "Explain", "ExplainFreshness", "SetProperty", "Show", "UndefineVariable",
-        "UnsetProperty",
+        "DescribeSources", "Explain", "ExplainFreshness", "SetProperty", "Show", "ShowVersions",
+        "UndefineVariable", "UnsetProperty",
     } | ({"Query"} if "Query" in least else set())  # fmt: skip
 
 

@@ -282,6 +282,9 @@ def test_properties() -> None:
          "  N                  : differs for 2 keys"),
         ({"@type": "evolution_description", "isManual": True, "state": "caught up", "name": "T"},
          "SWAP T; lets the new version take over."),
+        ({"@type": "versions", "versions": [
+            {"number": 2, "way": "in-place", "isRollback": True, "timestamp": 0, "statement": "DROP\n x;"}]},
+         "       2 | rollback, in-place | 1970-01-01T00:00:00Z |      |       | DROP x;"),
         ({"@type": "something_new", "x": 1}, '  "x": 1'),
     ],
 )  # fmt: skip
