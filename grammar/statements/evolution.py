@@ -1,10 +1,10 @@
-"""SWAP, ABORT EVOLUTION and DESCRIBE EVOLUTION of a table whose new version runs beside the old one, and SHOW
-VERSIONS (beyond ksqlDB)."""
+"""SWAP, ABORT EVOLUTION and DESCRIBE EVOLUTION of a table whose new version runs beside the old one, SHOW
+VERSIONS and ROLLBACK (beyond ksqlDB)."""
 
 from __future__ import annotations
 
 from ksql_spark.grammar.generator import KsqlGenerator
-from ksql_spark.grammar.nodes import NamedStatement
+from ksql_spark.grammar.nodes import Arg, NamedStatement
 from ksql_spark.grammar.parser import KsqlParser
 from ksql_spark.grammar.rules import StatementRule
 
@@ -25,6 +25,28 @@ class ShowVersions(NamedStatement):
     """SHOW VERSIONS OF name."""
 
 
+class Rollback(NamedStatement):
+    """ROLLBACK name [TO VERSION number]."""
+
+    version = Arg[int | None]()
+
+
+def _rollback(parser: KsqlParser) -> Rollback:
+    start = parser.at
+    parser.expect_word("ROLLBACK")
+    name = parser.name()
+    version = None
+    if parser.word("TO"):
+        parser.expect_word("VERSION")
+        version = parser.whole_number()
+    return parser.build(Rollback, start, this=name, version=version)
+
+
+def _render_rollback(self: KsqlGenerator, node: Rollback) -> str:
+    to = f" TO VERSION {node.version}" if node.version is not None else ""
+    return f"ROLLBACK {self.sql(node.this)}{to}"
+
+
 def _rule(words: str, node: type[NamedStatement]) -> StatementRule:
     def parse(parser: KsqlParser) -> NamedStatement:
         start = parser.at
@@ -43,4 +65,5 @@ RULES = (
     _rule("ABORT EVOLUTION", AbortEvolution),
     _rule("DESCRIBE EVOLUTION", DescribeEvolution),
     _rule("SHOW VERSIONS OF", ShowVersions),
+    StatementRule(Rollback, ("ROLLBACK",), _rollback, _render_rollback),
 )

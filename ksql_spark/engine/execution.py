@@ -323,6 +323,8 @@ class StatementExecutor:
     ) -> tuple[Done, Entity]:
         """Log a statement and wait until it has been executed; returns its result."""
         text = action.statement or statement.source_text
+        if action.properties is not None:
+            properties = action.properties
         command = Command(action.command_id, text, properties, follows=follows, user=user)
         done = self._runner.write(action, command)
         return done, command_status(statement.source_text, action.command_id, done.outcome, done.sequence)

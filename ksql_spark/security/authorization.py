@@ -24,7 +24,13 @@ from ksql_spark.grammar.statements.describe import (
     Explain,
     ExplainFreshness,
 )
-from ksql_spark.grammar.statements.evolution import AbortEvolution, DescribeEvolution, ShowVersions, Swap
+from ksql_spark.grammar.statements.evolution import (
+    AbortEvolution,
+    DescribeEvolution,
+    Rollback,
+    ShowVersions,
+    Swap,
+)
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import Pause, QueryControl, ReplayErrors, Resume, Terminate
@@ -252,7 +258,9 @@ def _insert_select(statement: InsertSelect, catalog: Catalog) -> Iterator[Need]:
     yield from _reads(statement, catalog)
 
 
-def _write(statement: AlterSource | InsertValues | Swap | AbortEvolution, catalog: Catalog) -> Iterator[Need]:
+def _write(
+    statement: AlterSource | InsertValues | Swap | AbortEvolution | Rollback, catalog: Catalog
+) -> Iterator[Need]:
     yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
 
 
@@ -297,7 +305,8 @@ def _explain(statement: Explain, catalog: Catalog) -> Iterator[Need] | None:
         names = (name for uses in found for name in [*uses.reads, *([uses.writes] if uses.writes else [])])
         return (Need(Role.READER, Kind.SOURCE, name) for name in names) if found else None
     planned = statement.statement
-    sink = [planned.name] if isinstance(planned, (CreateAsSelect, InsertSelect, DropSource)) else []
+    named = (CreateAsSelect, InsertSelect, DropSource, Rollback)
+    sink = [planned.name] if isinstance(planned, named) else []
     seen = [Need(Role.READER, Kind.SOURCE, name) for name in sink if catalog.has(name)]
     return iter([*seen, *_reads(planned, catalog)])
 
@@ -334,6 +343,7 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
     Query: _query,
     ReplayErrors: _replay,
     Resume: _control,
+    Rollback: _write,
     SetProperty: _nothing,
     Show: _lists,
     ShowVersions: _describe,

@@ -19,7 +19,13 @@ from ksql_spark.grammar.statements.describe import (
     Explain,
     ExplainFreshness,
 )
-from ksql_spark.grammar.statements.evolution import AbortEvolution, DescribeEvolution, ShowVersions, Swap
+from ksql_spark.grammar.statements.evolution import (
+    AbortEvolution,
+    DescribeEvolution,
+    Rollback,
+    ShowVersions,
+    Swap,
+)
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import Pause, ReplayErrors, Resume, Terminate
@@ -91,6 +97,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     Pause: lifecycle.pause,
     ReplayErrors: errors.replay_errors,
     Resume: lifecycle.resume,
+    Rollback: versions.rollback,
     SetProperty: session.set_property,
     Show: show.show,
     ShowVersions: versions.show_versions,

@@ -334,6 +334,7 @@ class Logged:
         cleanup: the cleanup record, in case the server is killed meanwhile; called first.
         plan: the document of the query that it will start, which the command log stores.
         change: what it does to the version of a stream or table.
+        properties: overrides for the log, if they are not those of the request.
     """
 
     command_id: str
@@ -345,6 +346,7 @@ class Logged:
     statement: str | None = None
     plan: Mapping[str, Any] | None = None
     change: Change | None = None
+    properties: Mapping[str, Any] | None = None
 
 
 Action = Immediate | Logged

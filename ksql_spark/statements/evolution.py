@@ -44,7 +44,7 @@ def plan_evolution(statement: Statement, context: StatementContext) -> Evolution
             SOURCE_UNKNOWN if there is nothing to replace.
     """
     if not isinstance(statement, CreateAsSelect) or not statement.or_replace:
-        reason = "EXPLAIN EVOLUTION takes CREATE OR REPLACE … AS SELECT."
+        reason = "EXPLAIN EVOLUTION takes CREATE OR REPLACE … AS SELECT, or ROLLBACK of a query's result."
         raise KsqlError("INVALID_STATEMENT", reason=reason)
     old_sink = context.metastore.require(statement.name)
     evolve = analyzer.evolve_of(statement)
@@ -52,7 +52,7 @@ def plan_evolution(statement: Statement, context: StatementContext) -> Evolution
     new: PersistentQuery | None = None
     try:
         check_or_replace(statement, context)
-        new = _bound(statement, evolve, context)
+        new = bind_replacement(statement, evolve, context)
     except KsqlError as error:
         refusal = error
         without = context.metastore.copy()
@@ -105,7 +105,9 @@ class _Way(NamedTuple):
         return self.loses_state and not self.is_at_once
 
 
-def _bound(statement: CreateAsSelect, evolve: Evolve | None, context: StatementContext) -> PersistentQuery:
+def bind_replacement(
+    statement: CreateAsSelect, evolve: Evolve | None, context: StatementContext
+) -> PersistentQuery:
     """The new version, if the replacement is possible.
 
     Raises:

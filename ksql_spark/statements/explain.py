@@ -11,6 +11,7 @@ from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.errors import KsqlError, query_hint
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.describe import Explain, ExplainFreshness
+from ksql_spark.grammar.statements.evolution import Rollback
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.grammar.statements.sources import CreateAsSelect, DropSource
@@ -19,11 +20,13 @@ from ksql_spark.physical import explain as plan_text
 from ksql_spark.physical.planner import lower, lower_transient
 from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.reading.results import schema_info
+from ksql_spark.security.authorization import check_statement
 from ksql_spark.security.masking import masked
 from ksql_spark.statements.context import Action, Immediate, StatementContext
 from ksql_spark.statements.describe import planned_description, query_description
 from ksql_spark.statements.evolution import Evolution, plan_evolution
 from ksql_spark.statements.listing import time_warnings
+from ksql_spark.statements.versions import replacement
 
 
 def explain(statement: Explain, context: StatementContext) -> Action:
@@ -46,6 +49,11 @@ def explain(statement: Explain, context: StatementContext) -> Action:
     assert planned is not None  # the grammar requires one or the other
     text = planned.source_text or statement.source_text
     if statement.evolution:
+        if isinstance(planned, Rollback):
+            version, planned = replacement(planned, context)
+            check_statement(context.rights, Explain(statement=planned), context)
+            context = replace(context, properties=dict(version.properties))
+            text = planned.source_text
         return _evolution(statement, plan_evolution(planned, context), text, context)
     if isinstance(planned, DropSource):
         return _drop(statement, planned, text, context)

@@ -1,12 +1,31 @@
-"""SHOW VERSIONS: what a stream or table has been (beyond ksqlDB)."""
+"""SHOW VERSIONS and ROLLBACK: what a stream or table has been, and may be again (beyond ksqlDB)."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from sqlglot import exp
+
+from ksql_spark import analyzer, grammar
+from ksql_spark.analyzer.properties import BACKFILL
 from ksql_spark.entities.evolutions import VersionInfo, VersionsList
-from ksql_spark.grammar.statements.evolution import ShowVersions
+from ksql_spark.errors import KsqlError
+from ksql_spark.grammar.nodes import Property
+from ksql_spark.grammar.statements.evolution import Rollback, ShowVersions
+from ksql_spark.grammar.statements.sources import CreateAsSelect, CreateSource
+from ksql_spark.runtime import versions
 from ksql_spark.runtime.versions import Version
+from ksql_spark.security.authorization import check_statement
 from ksql_spark.security.masking import masked
-from ksql_spark.statements.context import Action, Immediate, StatementContext
+from ksql_spark.statements.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
+from ksql_spark.statements.evolution import bind_replacement
+from ksql_spark.statements.sources import create_as_select, create_source
+
+#: properties of a statement that say how a version came, and nothing of what it is
+_OF_THE_WAY = ("EVOLVE", "SWAP", "START")
 
 
 def show_versions(statement: ShowVersions, context: StatementContext) -> Action:
@@ -34,3 +53,145 @@ def _info(version: Version) -> VersionInfo:
         command_sequence_number=version.sequence,
         starts=version.starts,
     )
+
+
+# ---- ROLLBACK -----------------------------------------------------------------------------------------
+
+
+def rollback(statement: Rollback, context: StatementContext) -> Action:
+    """ROLLBACK: CREATE OR REPLACE with the statement of an earlier version, which is what the log gets."""
+    version, planned = replacement(statement, context)
+    check_statement(context.rights, planned, context)
+    with _properties(version.properties, context):
+        action = _created(planned, context)
+    begins = action.change is not None and action.change.begins
+
+    def apply(starts: Starts) -> Outcome:
+        outcome = action.apply(starts)
+        told = f"{statement.name} is as in version {version.number} again."
+        if begins:
+            told = (
+                f"{statement.name} will be as in version {version.number} again: {outcome.query_id} runs "
+                f"beside it, and takes over once it has caught up (DESCRIBE EVOLUTION {statement.name})."
+            )
+        return outcome if outcome.is_failed else replace(outcome, message=told)
+
+    return replace(
+        action,
+        command_id=f"{planned.kind.lower()}/`{statement.name}`{versions.ROLLBACK}",
+        apply=apply,
+        statement=planned.source_text,
+        properties=version.properties,
+    )
+
+
+def replacement(
+    statement: Rollback, context: StatementContext
+) -> tuple[Version, CreateSource | CreateAsSelect]:
+    """The version to go back to, and the CREATE OR REPLACE that does: in place if possible.
+
+    Raises:
+        KsqlError: SOURCE_UNKNOWN; INVALID_STATEMENT if there is no such version, or no way back to it.
+    """
+    name = statement.name
+    version = _target(statement, context)
+    planned = _restored(version)
+    if isinstance(planned, CreateSource):
+        return version, planned
+    with _properties(version.properties, context):
+        try:
+            bind_replacement(planned, None, context)
+            return version, planned
+        except KsqlError as error:
+            refusal = error
+        beside = _restored(version, beside=True)
+        assert isinstance(beside, CreateAsSelect)
+        try:
+            bind_replacement(beside, analyzer.evolve_of(beside), context)
+            return version, beside
+        except KsqlError as error:
+            reason = (
+                f"{name} cannot go back to version {version.number}.\nIn place: {_reason(refusal)}\n"
+                f"As a backfill: {_reason(error)}"
+            )
+            hint = f"SHOW VERSIONS OF {name}; has its statement: DROP it and CREATE it again."
+            raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint) from None
+
+
+def _reason(error: KsqlError) -> str:
+    return str(error.parameters.get("reason", error.message))
+
+
+def _target(statement: Rollback, context: StatementContext) -> Version:
+    name = statement.name
+    source = context.metastore.require(name)
+    known = context.services.versions.of(name)
+    if not known or known[-1].statement != source.statement:
+        reason = f"A statement before this one changes {name}, so its versions are not known yet."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint="Send ROLLBACK as a request of its own.")
+    current = _text(known[-1])
+    others = [version for version in known[:-1] if _text(version) != current]
+    hint = f"SHOW VERSIONS OF {name}; lists all."
+    if statement.version is None:
+        if not others:
+            raise KsqlError("INVALID_STATEMENT", reason=f"{name} has no earlier version.", hint=hint)
+        return others[-1]
+    found = next((version for version in known if version.number == statement.version), None)
+    if found is None:
+        raise KsqlError("INVALID_STATEMENT", reason=f"{name} has no version {statement.version}.", hint=hint)
+    if _text(found) == current:
+        raise KsqlError(
+            "INVALID_STATEMENT", reason=f"{name} already is as in version {found.number}.", hint=hint
+        )
+    return found
+
+
+def _text(version: Version) -> str:
+    """The statement of a version, the same for all that are the same."""
+    return grammar.render(_restored(version))
+
+
+def _restored(
+    version: Version, *, beside: bool = False, or_replace: bool = True
+) -> CreateSource | CreateAsSelect:
+    """The statement that makes a version the current one.
+
+    Args:
+        version: it.
+        beside: whether a backfill does.
+        or_replace: whether there is another version now.
+    """
+    first, *alters = grammar.parse(version.statement, substitution=False)
+    assert isinstance(first, (CreateSource, CreateAsSelect))
+    properties = [p for p in first.properties if p.name.upper() not in _OF_THE_WAY]
+    if beside:
+        how = exp.to_identifier("EVOLVE", quoted=False)
+        properties.append(Property(this=how, literal=exp.Literal.string(BACKFILL)))
+    first.set("properties", properties)
+    first.set("or_replace", or_replace)
+    first.set("if_not_exists", False)
+    for alter in alters:
+        first.set("columns", [*first.args["columns"], *alter.args["columns"]])
+    made = grammar.parse_one(f"{grammar.render(first)};", substitution=False)
+    assert isinstance(made, (CreateSource, CreateAsSelect))
+    return made
+
+
+def _created(planned: CreateSource | CreateAsSelect, context: StatementContext) -> Logged:
+    if isinstance(planned, CreateSource):
+        action = create_source(planned, context)
+    else:
+        action = create_as_select(planned, context)
+    assert isinstance(action, Logged)  # there is no IF NOT EXISTS
+    return action
+
+
+@contextlib.contextmanager
+def _properties(properties: Mapping[str, Any], context: StatementContext) -> Iterator[None]:
+    """A block in which a statement has the properties that it once had."""
+    given = context.properties
+    context.properties = dict(properties)
+    try:
+        yield
+    finally:
+        context.properties = given

@@ -164,6 +164,11 @@ PAGES: Mapping[type[Statement], Page] = {
         "what a stream or table has been: each version's statement, when and by whom it was made",
         ("SHOW VERSIONS OF sales;",),
     ),
+    evolution.Rollback: Page(
+        ("ROLLBACK",),
+        "make a stream or table again what it was in an earlier version, in place or by a backfill",
+        ("ROLLBACK sales;", "ROLLBACK sales TO VERSION 1;", "EXPLAIN EVOLUTION ROLLBACK sales;"),
+    ),
     evolution.Swap: Page(("SWAP",), "let the new version of a table take over", ("SWAP sales;",)),
     evolution.AbortEvolution: Page(
         ("ABORT EVOLUTION",), "end the new version of a table", ("ABORT EVOLUTION sales;",)

@@ -68,7 +68,7 @@ class Candidate:
 STARTS = (
     "SELECT", "CREATE STREAM", "CREATE TABLE", "CREATE OR REPLACE", "CREATE SOURCE", "CREATE TYPE",
     "INSERT INTO", "SHOW", "LIST", "DESCRIBE", "EXPLAIN", "DROP STREAM", "DROP TABLE", "DROP TYPE",
-    "CREATE FUNCTION", "DROP FUNCTION", "SWAP", "ABORT EVOLUTION", "TERMINATE", "PAUSE", "RESUME",
+    "CREATE FUNCTION", "DROP FUNCTION", "SWAP", "ABORT EVOLUTION", "ROLLBACK", "TERMINATE", "PAUSE", "RESUME",
     "REPLAY ERRORS OF", "PRINT", "SET", "UNSET", "DEFINE", "UNDEFINE", "ALTER STREAM", "ALTER TABLE",
     "ASSERT", "RUN SCRIPT",
 )  # fmt: skip
@@ -183,6 +183,10 @@ def _offers(
             yield from ((name, "function") for name in metadata.functions)
         case ["SWAP"] | ["ABORT" | "DESCRIBE", "EVOLUTION"]:
             yield from ((name, "source") for name in metadata.tables)
+        case ["ROLLBACK"]:
+            yield from ((name, "source") for name in sources)
+        case ["ROLLBACK", _]:
+            yield ("TO VERSION", "keyword")
         case ["ABORT"]:
             yield ("EVOLUTION", "keyword")
         case ["DESCRIBE", _]:

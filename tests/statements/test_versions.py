@@ -1,4 +1,4 @@
-"""SHOW VERSIONS: what a stream or table has been, from the command log alone."""
+"""SHOW VERSIONS and ROLLBACK: what a stream or table has been, from the command log alone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from ksql_spark.engine.request import Request
+from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.queries import differences, runs
+from ksql_spark.security.authorization import Rights
 from tests.statements.world import World
 
 A = "CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;"
@@ -87,3 +89,80 @@ def test_secrets_are_hidden_and_unknown_names_refused(world: World) -> None:
     (only,) = versions(world, "p")
     assert "mine" not in only["statement"]
     assert world.refused("SHOW VERSIONS OF nobody;").condition == "SOURCE_UNKNOWN"
+
+
+def test_a_rollback_in_place(world: World) -> None:
+    world.run(A, **{"auto.offset.reset": "earliest"})
+    world.run(A2)
+    assert (
+        "In place: CSAS_A_2"
+        in (world.one("EXPLAIN EVOLUTION ROLLBACK a;")["queryDescription"]["executionPlan"])
+    )
+    answer = world.one("ROLLBACK a;")
+    assert answer["commandId"] == "stream/`A`/rollback"
+    assert answer["commandStatus"]["message"] == "A is as in version 1 again."
+    assert world.states() == {"CSAS_A_2": "RUNNING"}
+    (query,) = world.queries.all()
+    assert "WHERE" not in query.statement and list(query.properties.values()) == ["earliest"]
+    found = versions(world, "a")
+    assert [(v["number"], v["way"], v["isRollback"]) for v in found[1:]] == [
+        (2, "in-place", False),
+        (3, "in-place", True),
+    ]
+    world.restart()
+    assert versions(world, "a") == found
+    (query,) = world.queries.all()
+    assert "WHERE" not in query.statement and query.state == "RUNNING"
+    assert "already is as in version 1" in world.refused("ROLLBACK a TO VERSION 1;").message
+    assert "no version 9" in world.refused("ROLLBACK a TO VERSION 9;").message
+    world.run("ROLLBACK a;")  # undoes the first one
+    (query,) = world.queries.all()
+    assert "WHERE" in query.statement
+
+
+def test_a_rollback_by_a_backfill(world: World, no_topics: None) -> None:
+    world.run(X)
+    world.run(X2)
+    world.commit(world.ids()[-1], 0, s={"0": 0, "1": 0, "2": 0})
+    world.run("SWAP x;")
+    more = "CREATE OR REPLACE TABLE x AS SELECT k, COUNT(*) AS n, SUM(v) AS t FROM s WHERE v > 3 GROUP BY k;"
+    assert "aggregate functions cannot change" in world.refused(more).message
+    world.run(more.replace("TABLE x", "TABLE x WITH (EVOLVE = 'backfill', SWAP = 'manual')"))
+    assert "runs beside the current one" in world.refused("ROLLBACK x;").message
+    world.commit(world.ids()[-1], 0, s={"0": 0, "1": 0, "2": 0})
+    world.run("SWAP x;")
+    assert (
+        "Backfill: a new query"
+        in (world.one("EXPLAIN EVOLUTION ROLLBACK x;")["queryDescription"]["executionPlan"])
+    )
+    answer = world.one("ROLLBACK x;")
+    assert answer["commandId"] == "table/`X`/rollback"
+    assert answer["commandStatus"]["message"].startswith("X will be as in version 2 again: CTAS_X_")
+    world.restart()
+    assert world.one("DESCRIBE EVOLUTION x;")["state"] == "caught up"
+    world.run("SWAP x;")
+    last = versions(world, "x")[-1]
+    assert (last["number"], last["way"], last["isRollback"]) == (4, "backfill", True)
+
+
+def test_rollbacks_that_are_refused(world: World) -> None:
+    assert world.refused("ROLLBACK nobody;").condition == "SOURCE_UNKNOWN"
+    assert "S has no earlier version" in world.refused("ROLLBACK s;").message
+    world.run("ALTER STREAM s ADD COLUMN x INT;")
+    assert "changed, missing or reordered" in world.refused("ROLLBACK s;").message
+    world.run(A + "CREATE OR REPLACE STREAM a AS SELECT k, v, w FROM s EMIT CHANGES;")
+    error = world.refused("ROLLBACK a;")
+    assert "A cannot go back to version 1.\nIn place: " in error.message
+    assert "\nAs a backfill: EVOLVE is for tables that a query writes." in error.message
+    again = "CREATE OR REPLACE STREAM a AS SELECT k, v, w FROM s WHERE v > 4 EMIT CHANGES;"
+    assert "a request of its own" in world.refused(again + "ROLLBACK a;").message
+    assert len(versions(world, "a")) == 2
+
+
+def test_a_rollback_needs_the_rights_of_its_statement(world: World) -> None:
+    world.run(A + A2)
+    for texts, missing in ((["reader:*"], "A"), (["developer:a"], "S")):
+        with pytest.raises(KsqlError) as refused:
+            world.answers(Request("ROLLBACK a;", rights=Rights.of(texts)))
+        assert (refused.value.condition, refused.value.parameters["what"]) == ("FORBIDDEN", missing)
+    world.answers(Request("ROLLBACK a;", rights=Rights.of(["developer:a", "reader:s"])))
