@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ksql_spark.grammar import KEYWORDS
@@ -49,6 +50,21 @@ class Metadata:
     def sources(self) -> dict[str, tuple[str, ...]]:
         """Streams and tables."""
         return {**self.streams, **self.tables}
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns, each once."""
+        return tuple(dict.fromkeys(name for names in self.sources.values() for name in names))
+
+    @cached_property
+    def column_types(self) -> dict[str, str]:
+        """Column -> its type; empty if sources differ."""
+        found: dict[str, str] = {}
+        for columns in self.schemas.values():
+            for name, schema in columns.items():
+                text = type_text(schema)
+                found[name] = text if found.get(name, text) == text else ""
+        return found
 
 
 @dataclass(frozen=True)
@@ -270,7 +286,7 @@ def _in_query(
         return
     # before FROM is typed, offer the columns of all sources
     named = [columns.get(source, ()) for source in dict.fromkeys(aliases.values())]
-    for names in named or columns.values():
+    for names in named or [metadata.columns]:
         yield from ((name, "column") for name in names)
     yield from ((name, "keyword") for name in CLAUSES)
     yield from ((f"{name}(", "function") for name in metadata.functions)
@@ -377,8 +393,7 @@ def _meta(name: str, kind: str, metadata: Metadata) -> str:
         case "function":
             return metadata.signatures.get(name.rstrip("("), "")
         case "column":
-            found = {type_text(columns[name]) for columns in metadata.schemas.values() if name in columns}
-            return found.pop() if len(found) == 1 else ""
+            return metadata.column_types.get(name, "")
         case "source":
             return "stream" if name in metadata.streams else "table"
     return ""

@@ -1,4 +1,4 @@
-"""Live views of a push query at the prompt: a log of changes, and a table that updates in place."""
+"""Live views of a push query at the prompt: a log of changes, a table that updates in place, and charts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from prompt_toolkit.application import Application, run_in_terminal
@@ -17,13 +18,24 @@ from prompt_toolkit.layout import ConditionalContainer, FormattedTextControl, HS
 from prompt_toolkit.output import Output
 
 from ksql_spark.shell.client import ClientError, FrameStream
+from ksql_spark.shell.output.chart import Chart
+from ksql_spark.shell.output.console import Form
+from ksql_spark.shell.output.exports import EXPORTS
 from ksql_spark.shell.output.live import LiveTable, key_of
-from ksql_spark.shell.output.rows import columns_of
+from ksql_spark.shell.output.rows import Column, columns_of, value_at
+from ksql_spark.shell.output.text import TOMBSTONE, clip
 from ksql_spark.shell.session import QueryView, Session, duration
 
 #: between two looks at what has arrived, and the span of the rate
 TICK_S = 0.05
 RATE_S = 2.0
+#: between two charts, which take longer to draw than tables
+CHART_S = 0.2
+#: how many rows `w` writes at most: the last ones
+MOST_SEEN = 100_000
+#: how long the bottom line shows what was done
+SAID_S = 5.0
+LOG, TABLE, BARS, LINES = "log", "table", "bars", "lines"
 #: how many rows that came while the table was shown are logged after it
 MOST_UNLOGGED = 1000
 
@@ -64,8 +76,15 @@ class LiveQuery:
         self._view = view
         self._key = key
         self._table: LiveTable | None = None
+        self._chart: Chart | None = None
+        self._seen: deque[Mapping[str, Any]] = deque(maxlen=MOST_SEEN)
+        #: what was said last, such as the name of a file, and until when it is shown
+        self._said: tuple[str, float] = ("", 0.0)
+        self._drawn_at = 0.0
+        self._columns: Sequence[Column] = ()
         self._early, view.early = view.early or [], None
-        self._is_table = self._is_paused = self._is_ended_by_user = False
+        self._mode = LOG
+        self._is_paused = self._is_ended_by_user = False
         self._began = time.monotonic()
         self._arrivals: deque[tuple[float, int]] = deque()
         self._unlogged: deque[Mapping[str, Any]] = deque(maxlen=MOST_UNLOGGED)
@@ -79,7 +98,7 @@ class LiveQuery:
                                 FormattedTextControl(lambda: ANSI(self._picture)),
                                 dont_extend_height=True,
                             ),
-                            Condition(lambda: self._is_table),
+                            Condition(lambda: self._mode != LOG),
                         ),
                         Window(FormattedTextControl(self._bottom), height=1),
                     ]
@@ -94,8 +113,11 @@ class LiveQuery:
     def run(self) -> None:
         """Show rows until the end. Raises KeyboardInterrupt if the user ends the query."""
         self._app.run(pre_run=self._start)
-        if self._is_table and self._table is not None:
+        if self._mode == TABLE and self._table is not None:
             self._console.write(self._table.text(self._console, self._height, now=float("inf")))
+        elif self._mode != LOG:
+            self._draw()
+            self._console.line(self._picture)
         if self._is_ended_by_user:
             raise KeyboardInterrupt
 
@@ -114,14 +136,21 @@ class LiveQuery:
 
         @bindings.add("t")
         def _(event: KeyPressEvent) -> None:
-            self._is_table = not self._is_table
-            if self._is_table:
-                run_in_terminal(self._view.end)
-            elif self._unlogged:
-                rows = list(self._unlogged)
-                self._unlogged.clear()
-                run_in_terminal(lambda: self._view.print(rows))
-            self._draw()
+            self._show_as(LOG if self._mode == TABLE else TABLE)
+
+        @bindings.add("c")
+        def _(event: KeyPressEvent) -> None:
+            self._show_as(LINES if self._mode == BARS or (self._mode != LINES and not self._key) else BARS)
+
+        @bindings.add("n")
+        def _(event: KeyPressEvent) -> None:
+            if self._chart is not None:
+                self._chart.next_column()
+                self._draw()
+
+        @bindings.add("w")
+        def _(event: KeyPressEvent) -> None:
+            self._said = self._write(), time.monotonic() + SAID_S
 
         @bindings.add("p")
         @bindings.add(" ")
@@ -129,6 +158,34 @@ class LiveQuery:
             self._is_paused = not self._is_paused
 
         return bindings
+
+    def _show_as(self, mode: str) -> None:
+        """Change the view; the log gets what came while another was shown."""
+        before, self._mode = self._mode, mode
+        if before == LOG:
+            run_in_terminal(self._view.end)
+        elif mode == LOG and self._unlogged:
+            rows = list(self._unlogged)
+            self._unlogged.clear()
+            run_in_terminal(lambda: self._view.print(rows))
+        self._draw()
+
+    def _write(self) -> str:
+        """Write the rows that were seen to a file in the current folder, as CSV; returns what to say."""
+        path = Path(time.strftime("ksql-spark-%Y%m%d-%H%M%S.csv"))
+        names = [column.name for column in self._columns]
+        export = EXPORTS[Form.CSV]
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(export.header(names, ()))
+                for row in self._seen:
+                    missing = TOMBSTONE if row.get("tombstone") else None
+                    values = (value_at(row, index) for index in range(len(names)))
+                    file.write(export.row(names, [missing if one is None else one for one in values]))
+        except OSError as error:
+            return f"Cannot write {path}: {error.strerror}."
+        count = len(self._seen)
+        return f"{count:,} row{'' if count == 1 else 's'} written to {path.absolute()}"
 
     async def _pump(self) -> None:
         """Take what has arrived, until the end."""
@@ -148,20 +205,31 @@ class LiveQuery:
 
     async def _show(self, rows: Sequence[Mapping[str, Any]]) -> None:
         if self._table is None and self._view.header is not None:
-            columns = columns_of(str(self._view.header.get("schema", "")))
-            self._table = LiveTable(columns, self._key)
-            self._table.take(self._early)
-        if self._table is not None:
-            self._table.take(rows)
+            self._columns = columns_of(str(self._view.header.get("schema", "")))
+            self._table, self._chart = LiveTable(self._columns, self._key), Chart(self._columns, self._key)
+            self._take(self._early)
+        self._take(rows)
         self._arrivals.append((time.monotonic(), len(rows)))
-        if self._is_table:
+        if self._mode != LOG:
             self._unlogged += rows
-            self._draw()
+            if self._mode == TABLE or time.monotonic() - self._drawn_at > CHART_S:
+                self._draw()
         elif rows or not self._view.has_begun:
             await run_in_terminal(lambda: self._view.print(rows))
 
+    def _take(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        if self._table is not None and self._chart is not None:
+            self._seen += rows
+            self._table.take(rows)
+            self._chart.take(rows)
+
     def _draw(self) -> None:
-        text = self._table.text(self._console, self._height) if self._table is not None else ""
+        text = ""
+        self._drawn_at = time.monotonic()
+        if self._mode == TABLE and self._table is not None:
+            text = self._table.text(self._console, self._height)
+        elif self._chart is not None:
+            text = self._chart.text(self._console, self._height, is_bars=self._mode == BARS)
         self._picture = text.rstrip("\n")
 
     @property
@@ -170,17 +238,24 @@ class LiveQuery:
         return self._app.output.get_size().rows - 2
 
     def _bottom(self) -> ANSI:
-        now = time.monotonic()
+        now, columns = time.monotonic(), self._app.output.get_size().columns
         while self._arrivals and self._arrivals[0][0] < now - RATE_S:
             self._arrivals.popleft()
         span = min(RATE_S, max(now - self._began, TICK_S))
         rate = sum(count for _, count in self._arrivals) / span
         parts = [self._view.counted, f"{rate:,.0f} rows/s", duration(now - self._began)]
-        if self._is_table and self._table is not None:
+        if self._mode == TABLE and self._table is not None:
             parts.append(f"{len(self._table):,} keys")
+        if self._mode in (BARS, LINES) and self._chart is not None and self._chart.column:
+            parts.append(self._chart.column)
         if self._is_paused:
             parts.append("paused")
-        keys = (
-            f"t {'log' if self._is_table else 'table'} · p {'go on' if self._is_paused else 'pause'} · q end"
-        )
-        return ANSI(self._console.dim(f"{' · '.join(parts)}   {keys}"))
+        said, until = self._said
+        if now < until:
+            return ANSI(clip(said, columns, self._console.ellipsis))
+        keys = [f"t {LOG if self._mode == TABLE else TABLE}", f"c {LINES if self._mode == BARS else BARS}"]
+        if self._mode in (BARS, LINES) and self._chart is not None and len(self._chart.numbers) > 1:
+            keys.append("n column")
+        keys += [f"p {'go on' if self._is_paused else 'pause'}", "w write", "q end"]
+        line = f"{' · '.join(parts)}   {' · '.join(keys)}"
+        return ANSI(self._console.dim(clip(line, columns, self._console.ellipsis)))

@@ -57,7 +57,9 @@ class MetadataCache:
             self._wanted.clear()
             if self._closed:
                 return
-            self.current = self.fetch()
+            found = self.fetch()
+            _ = found.columns, found.column_types  # here, so that no key press waits for it
+            self.current = found
 
     def fetch(self) -> Metadata:
         """Fetch everything now; what the server does not return is empty."""

@@ -15,6 +15,7 @@ from prompt_toolkit.output import DummyOutput
 
 from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.shell.commands.command import Context
+from ksql_spark.shell.output.chart import Chart
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.output.live import LiveTable, key_of
 from ksql_spark.shell.output.rows import columns_of
@@ -147,7 +148,7 @@ def test_the_log_and_the_table(session: Session, engine: FakeEngine, out: io.Str
         stream.rows.put(Row(["b", 2]))
         until(lambda: "| b " in out.getvalue())
         press("t")
-        until(lambda: live._is_table)
+        until(lambda: live._mode == "table")
         stream.rows.put(Row(["a", 7]))
         stream.rows.put(Row(["c", 3]))
         until(lambda: live._view.count == 4)
@@ -169,7 +170,7 @@ def test_the_log_has_what_came_during_the_table(
     def there_and_back(press: Press, live: LiveQuery) -> None:
         until(lambda: "| a " in out.getvalue())
         press("t")
-        until(lambda: live._is_table)
+        until(lambda: live._mode == "table")
         stream.rows.put(Row(["b", 2]))
         until(lambda: live._view.count == 2)
         press("t")
@@ -228,3 +229,75 @@ def test_only_tables_on_the_screen_are_live(session: Session, engine: FakeEngine
             run_text(line, Context(session))
         engine.next_stream = FakeStream("PUSH", COLUMNS, ends=False)
         run_text("SELECT * FROM RIDES EMIT CHANGES;", Context(session))
+
+
+@pytest.fixture
+def wide(monkeypatch: pytest.MonkeyPatch) -> Console:
+    monkeypatch.setenv("NO_COLOR", "1")
+    return Console(io.StringIO(), tty=True, columns=60)
+
+
+def chart(schema: str, *rows: list[object]) -> Chart:
+    columns = columns_of(schema)
+    made = Chart(columns, [column.name for column in columns if column.is_key])
+    for number, row in enumerate(rows):
+        made.take([{"columns": row}], now=made._began + number)
+    return made
+
+
+def test_bars_by_key(wide: Console) -> None:
+    made = chart("`K` STRING KEY, `N` INTEGER, `X` DOUBLE", ["a", 1, 0.5], ["b", 4, 8.0], ["a", 2, 0.25])
+    first, second = made.text(wide, 10, is_bars=True).splitlines()[-2:]
+    assert first.startswith("b ▇") and second.startswith("a ▇"), "the greatest first"
+    assert first.endswith("4.00") and second.endswith("2.00")
+    assert first.count("▇") == pytest.approx(2 * second.count("▇"), abs=1)
+    made.next_column()
+    assert made.column == "X" and "8.00" in made.text(wide, 10, is_bars=True)
+    made.take([{"columns": ["b", None, None], "tombstone": True}])
+    assert not any(line.startswith("b") for line in made.text(wide, 10, is_bars=True).splitlines())
+
+
+def test_lines_over_time(wide: Console) -> None:
+    made = chart("`K` STRING KEY, `N` INTEGER", *([key, n] for n in range(20) for key in "ab"))
+    lines = made.text(wide, 12, is_bars=False).splitlines()
+    assert len(lines) == 12 and all(len(line) <= 60 for line in lines)
+    assert "seconds" in lines[-1] and "a" in lines[2]
+
+
+@pytest.mark.parametrize("columns", [40, 300])
+def test_charts_fit(columns: int, wide: Console) -> None:
+    console = Console(io.StringIO(), tty=True, columns=columns)
+    made = chart("`K` STRING KEY, `N` BIGINT", *(["key " * 9 + str(n), 10**12 + n] for n in range(50)))
+    for is_bars in (True, False):
+        lines = made.text(console, 10, is_bars=is_bars).splitlines()
+        assert len(lines) <= 10 and all(len(line) <= columns for line in lines), lines
+
+
+def test_what_cannot_be_drawn(wide: Console) -> None:
+    assert "numbers beside the key" in chart("`K` STRING KEY").text(wide, 10, is_bars=True)
+    assert "No numbers" in chart(KEYED).text(wide, 10, is_bars=True)
+    assert "No numbers" in chart(KEYED, ["a", None]).text(wide, 10, is_bars=False)
+    assert "too small" in chart(KEYED, ["a", 1]).text(wide, 3, is_bars=False)
+
+
+def test_charts_and_a_file(
+    session: Session, engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stream = engine.next_stream = FakeStream("PUSH", COLUMNS, [Row(["a,b", 1])], ends=False)
+
+    def draw(press: Press, live: LiveQuery) -> None:
+        until(lambda: live._columns)
+        press("c")
+        until(lambda: live._mode == "bars")
+        press("c")
+        until(lambda: live._mode == "lines")
+        press("w")
+        until(lambda: "1 row written to " in str(live._bottom()))
+        press("t")
+        until(lambda: live._mode == "table")
+        press("q")
+
+    watch(session, stream, draw)
+    (written,) = tmp_path.glob("ksql-spark-*.csv")
+    assert written.read_text() == 'K,N\n"a,b",1\n'
