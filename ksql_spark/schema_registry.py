@@ -72,6 +72,9 @@ class SchemaRegistry(Protocol):
     def latest(self, subject: str) -> RegisteredSchema | None:
         """The newest schema of ``subject``, or None if the subject does not exist."""
 
+    def versions(self, subject: str, most: int) -> list[tuple[int, RegisteredSchema]]:
+        """The latest versions of ``subject`` with their numbers, the newest first; [] if there is none."""
+
     def by_id(self, schema_id: int) -> RegisteredSchema | None:
         """The schema with this id, or None."""
 

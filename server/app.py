@@ -33,6 +33,7 @@ from ksql_spark.server.routes import (
     inserts,
     metrics,
     queries,
+    samples,
     state,
     statements,
     websocket,
@@ -46,6 +47,7 @@ from ksql_spark.server.streaming.lookups import LookUps
 MODULES = (
     statements,
     queries,
+    samples,
     inserts,
     websocket,
     information,

@@ -84,6 +84,8 @@ class RegistryServer:
                     return 409, {"error_code": 409, "message": self.refused}
                 schema_id = self.add(subject, sent["schema"], sent.get("schemaType") or "AVRO")
                 return 200, {"id": schema_id, "guid": str(self.guid(schema_id))}
+            case "GET", "subjects", subject, "versions" if subject in self.subjects:
+                return 200, [number + 1 for number, _ in enumerate(self.subjects[subject])]
             case "GET", "subjects", subject, "versions", version if subject in self.subjects:
                 versions = self.subjects[subject]
                 number = len(versions) if version == "latest" else int(version)

@@ -11,18 +11,21 @@ from ksql_spark.config import Config
 from ksql_spark.engine.bootstrap import Bootstrap, Parts, Report
 from ksql_spark.engine.cluster import Cluster
 from ksql_spark.engine.metrics import Figure
+from ksql_spark.engine.raw_records import raw_records
 from ksql_spark.engine.request import Request
+from ksql_spark.engine.subjects import source_schemas
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt
 from ksql_spark.entities.connectors import ConnectorSettings
 from ksql_spark.entities.details import QueryDetails
 from ksql_spark.entities.graph import Graph, MetricsHistory
+from ksql_spark.entities.samples import RawRecords, SourceSchemas
 from ksql_spark.entities.servers import HealthCheckResponse, ServerInfo
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.inserts import RowInserter
 from ksql_spark.runtime.reading.lookups import LookUp
 from ksql_spark.runtime.reading.results import QueryStream
-from ksql_spark.security.authorization import ALL_RIGHTS, Rights
+from ksql_spark.security.authorization import ALL_RIGHTS, Rights, Role, check_source
 from ksql_spark.services import artifacts
 from ksql_spark.services.early_broker import EarlyBroker
 from ksql_spark.spark.session import SparkProcess
@@ -266,6 +269,26 @@ class Engine:
             KsqlError: NOT_READY; QUERY_UNKNOWN, also for a query that the client may not see.
         """
         return self._parts.graphs.details(query_id, rights)
+
+    def raw_records(
+        self, topic: str, partition: int, offset: int | None, limit: int, rights: Rights = ALL_RIGHTS
+    ) -> RawRecords:
+        """Records as they are in Kafka (GET /topics/{topic}/records), from ``offset`` on; None: the newest.
+
+        Raises:
+            KsqlError: NOT_READY; as raw_records().
+        """
+        return raw_records(self._parts.services, topic, partition, offset, limit, rights)
+
+    def source_schemas(self, name: str, rights: Rights = ALL_RIGHTS) -> SourceSchemas:
+        """The schemas of a stream or table in the registry (GET /sources/{name}/schemas).
+
+        Raises:
+            KsqlError: NOT_READY; FORBIDDEN; SOURCE_UNKNOWN; as SchemaRegistry.
+        """
+        check_source(rights, Role.READER, name)
+        services = self._parts.services
+        return source_schemas(services.published.require(name), services.registry)
 
     def connector_settings(self, class_: str) -> ConnectorSettings | None:
         """What a class of connectors can be configured with; None: Kafka Connect does not have it.

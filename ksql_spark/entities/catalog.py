@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ksql_spark.entities.base import Body, Entity
+from ksql_spark.entities.base import Body, Entity, Omitted
 from ksql_spark.entities.schemas import SchemaInfo
 
 
@@ -46,6 +46,14 @@ class FunctionInfo(Body):
     description: str
 
 
+@dataclass(frozen=True)
+class FunctionExample(Body):
+    """An example in one line, as in the reference; ``call``: what can be selected, except of aggregates."""
+
+    text: str
+    call: Omitted[str] = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class FunctionDescriptionList(Entity):
     """Of DESCRIBE FUNCTION; ``path``: the file that defines it, or "internal"."""
@@ -57,6 +65,7 @@ class FunctionDescriptionList(Entity):
     path: str
     type: str
     functions: tuple[FunctionInfo, ...]
+    examples: tuple[FunctionExample, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

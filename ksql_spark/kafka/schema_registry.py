@@ -108,6 +108,16 @@ class ConfluentRegistry:
         assert found.schema is not None and found.schema_id is not None
         return self._schema(found.schema_id, found.schema)
 
+    def versions(self, subject: str, most: int) -> list[tuple[int, RegisteredSchema]]:
+        """See SchemaRegistry."""
+        found = []
+        numbers = self._ask(lambda: self._client.get_versions(subject)) or []
+        for number in sorted(numbers, reverse=True)[:most]:
+            version = self._ask(lambda n=number: self._client.get_version(subject, n))  # type: ignore[misc]
+            if version is not None and version.schema is not None and version.schema_id is not None:
+                found.append((number, self._schema(version.schema_id, version.schema)))
+        return found
+
     def by_id(self, schema_id: int) -> RegisteredSchema | None:
         """See SchemaRegistry."""
         found = self._ask(lambda: self._client.get_schema(schema_id))

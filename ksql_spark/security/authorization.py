@@ -409,6 +409,18 @@ def check_source(rights: Rights, role: Role, source: str) -> None:
         _check(rights, Need(role, Kind.SOURCE, source))
 
 
+def check_topic(rights: Rights, topic: str) -> None:
+    """Refuse to show the records of a topic, as PRINT does.
+
+    Raises:
+        KsqlError: FORBIDDEN.
+    """
+    if _COMMANDS.fullmatch(topic) is not None:
+        check_role(rights, Role.ADMIN, takes_patterns=False, what=f"The topic '{topic}'")
+    elif rights.role is None or rights.role < Role.DEVELOPER:
+        _check(rights, Need(Role.DEVELOPER, Kind.TOPIC, topic))
+
+
 def _check(rights: Rights, need: Need) -> None:
     there = rights.of_name(need.kind, need.name)
     if there is None or there < need.role:

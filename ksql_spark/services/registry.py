@@ -243,6 +243,10 @@ class RegistryOnDemand:
         """See SchemaRegistry."""
         return self._started().latest(subject)
 
+    def versions(self, subject: str, most: int) -> list[tuple[int, RegisteredSchema]]:
+        """See SchemaRegistry."""
+        return self._started().versions(subject, most)
+
     def by_id(self, schema_id: int) -> RegisteredSchema | None:
         """See SchemaRegistry."""
         return self._started().by_id(schema_id)

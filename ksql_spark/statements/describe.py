@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from ksql_spark.entities import Entity
-from ksql_spark.entities.catalog import ArgumentInfo, FunctionDescriptionList, FunctionInfo
+from ksql_spark.entities.catalog import ArgumentInfo, FunctionDescriptionList, FunctionExample, FunctionInfo
 from ksql_spark.entities.queries import QueryDescription, QueryError, status_of
 from ksql_spark.entities.sources import (
     ConsumerPartitionOffsets,
@@ -21,6 +21,7 @@ from ksql_spark.entities.sources import (
 )
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
+from ksql_spark.functions.examples import call, example
 from ksql_spark.grammar.statements.describe import DescribeFunction, DescribeSource, DescribeSources
 from ksql_spark.logical.nodes import Node
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
@@ -293,6 +294,7 @@ def describe_function(statement: DescribeFunction, context: StatementContext) ->
             path=spec.origin.path if spec.origin else "internal",
             type=spec.kind.value,
             functions=tuple(overloads),
+            examples=tuple(FunctionExample(example(spec, one), call(spec, one)) for one in spec.examples),
         )
 
     return Immediate(run)

@@ -54,6 +54,9 @@ class FakeRegistry:
         self.asked.append(subject)
         return self._latest.get(subject)
 
+    def versions(self, subject: str, most: int) -> list[tuple[int, RegisteredSchema]]:
+        return [(1, found)] if (found := self._latest.get(subject)) is not None else []
+
     def by_id(self, schema_id: int) -> RegisteredSchema | None:
         self.asked.append(schema_id)
         return self._by_id.get(schema_id)

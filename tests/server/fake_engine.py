@@ -43,6 +43,15 @@ from ksql_spark.entities.graph import (
     QuerySeries,
 )
 from ksql_spark.entities.queries import Queries, QueryDescription, QueryDescriptionEntity, RunningQuery
+from ksql_spark.entities.samples import (
+    RawBytes,
+    RawHeader,
+    RawRecord,
+    RawRecords,
+    SchemaVersion,
+    SourceSchemas,
+    SubjectVersions,
+)
 from ksql_spark.entities.schemas import DecimalParameters, FieldInfo, SchemaInfo
 from ksql_spark.entities.servers import (
     CommandRunnerHealth,
@@ -571,6 +580,25 @@ class FakeEngine:
             ),
         )
 
+    def raw_records(
+        self, topic: str, partition: int, offset: int | None, limit: int, rights: Rights = ALL_RIGHTS
+    ) -> RawRecords:
+        """As Engine.raw_records: one whose value is no text."""
+        self.raw_asked = topic, partition, offset, limit
+        key, value = RawBytes("Nw==", 1), RawBytes("/wAB/g==", 4)
+        header = RawHeader("trace", None)
+        record = RawRecord(offset=offset or 9, time_ms=1000, key=key, value=value, headers=(header,))
+        return RawRecords(
+            topic=topic, partition=partition, partitions=3, first_offset=2, end_offset=10, records=(record,)
+        )
+
+    def source_schemas(self, name: str, rights: Rights = ALL_RIGHTS) -> SourceSchemas:
+        """As Engine.source_schemas: of values, in two versions."""
+        versions = tuple(
+            SchemaVersion(version=n, id=10 + n, type="AVRO", schema='{"type": "string"}') for n in (2, 1)
+        )
+        return SourceSchemas(None, SubjectVersions(f"{name.lower()}-value", versions))
+
     def statuses(self) -> dict[str, str]:
         """As Engine.statuses."""
         return {"stream/`RIDES`/create": "SUCCESS"}
@@ -627,18 +655,21 @@ class FailingEngine(FakeEngine):
 
 
 class LiveEngine(FakeEngine):
-    """Feeds its push queries by itself: for trying the shell by hand."""
+    """Feeds its push queries by itself: for trying the shell by hand, and for the console in a browser."""
 
     def query(self, request: Request) -> FakeStream:
-        """As FakeEngine.query, with a row ten times a second."""
+        """As FakeEngine.query, with ten rows a second, or as many as a comment ``-- 5000/s`` says."""
         stream = super().query(request)
         if stream.kind == "PUSH" and not stream.final_message:
-            threading.Thread(target=self._feed, args=(stream,), daemon=True).start()
+            said = re.search(r"-- (\d+)/s", request.text)
+            per_s = int(said.group(1)) if said else 10
+            threading.Thread(target=self._feed, args=(stream, per_s), daemon=True).start()
         return stream
 
-    def _feed(self, stream: FakeStream) -> None:
-        number = 0
+    def _feed(self, stream: FakeStream, per_s: int) -> None:
+        number, begun = 0, time.monotonic()
         while not stream.closed.is_set():
-            number += 1
-            stream.rows.put(Row([number % 4, f"zone {number}"]))
-            time.sleep(0.1)
+            for _ in range(int((time.monotonic() - begun) * per_s) + 1 - number):
+                number += 1
+                stream.rows.put(Row([number % 4, f"zone {number}"]))
+            time.sleep(min(0.1, 10 / per_s))

@@ -90,6 +90,8 @@ def test_what_is_referred_to_is_there(client: AppClient) -> None:
         ("/is_valid_property/{name}", None),
         ("/chc/ready", None),
         ("/graph", None),
+        ("/topics/{topic}/records", None),
+        ("/sources/{name}/schemas", None),
         ("/queries/{query_id}", None),
         ("/metrics/history", None),
     ],
@@ -100,7 +102,12 @@ def test_answers_hold_what_is_described(
     engine.cluster.has_heartbeats = engine.cluster.has_lags = True
     described = client.get("/openapi.json").json()
     asked = path.format(
-        type="stream", entity="`RIDES`", action="create", name="auto.offset.reset", query_id="BIG_1"
+        type="stream",
+        entity="`RIDES`",
+        action="create",
+        name="auto.offset.reset",
+        query_id="BIG_1",
+        topic="t",
     )
     response = client.get(asked) if body is None else client.post(asked, json=body)
     (methods,) = (methods for it, methods in described["paths"].items() if it == path)

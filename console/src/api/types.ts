@@ -106,6 +106,29 @@ export interface QueryDetails {
   transitions: { timeMs: number; event: string; state: string; reason?: string }[];
 }
 
+export interface RawBytes {
+  base64: string;
+  size: number;
+}
+
+/** Records of a partition as they are in Kafka. */
+export interface RawRecords {
+  partitions: number;
+  firstOffset: number;
+  endOffset: number;
+  records: { offset: number; timeMs: number; key: RawBytes | null; value: RawBytes | null; headers: { name: string; value: RawBytes | null }[] }[];
+}
+
+export interface SubjectVersions {
+  subject: string;
+  versions: { version: number; id: number; type: string; schema: string }[];
+}
+
+export interface SourceSchemas {
+  key: SubjectVersions | null;
+  value: SubjectVersions | null;
+}
+
 export interface SchemaInfo {
   type: string;
   fields?: Field[] | null;
@@ -199,6 +222,8 @@ export interface FunctionDescription {
   author: string;
   version: string;
   type: string;
+  /** Each in one line, and what can be selected. */
+  examples: { text: string; call?: string }[];
   functions: {
     arguments: { name: string; type: string; description: string }[];
     returnType: string;

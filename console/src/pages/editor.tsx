@@ -97,6 +97,8 @@ function rename(tab: Tab): void {
 
 function TabView({ tab }: { tab: Tab }) {
   const editor = useRef<SqlEditor | null>(null);
+  /** The text in which a run has marked an error: a check of it, which may be late, takes no mark away. */
+  const marked = useRef<string | null>(null);
   const runner = runnerOf(tab.id);
   const [hasHistory, showHistory] = useState(false);
   const [asked, setAsked] = useState<{ effects: Effect[]; chosen: Statement[] } | null>(null);
@@ -117,7 +119,9 @@ function TabView({ tab }: { tab: Tab }) {
   const go = async (chosen: Statement[]) => {
     editor.current!.mark([]);
     note(chosen);
+    const { text } = editor.current!.read();
     const failed = await runner.run(chosen.map(closed));
+    marked.current = failed === null ? null : text;
     if (failed !== null) mark(editor.current, failed.statement, failed.error);
   };
   useEffect(() => {
@@ -125,10 +129,11 @@ function TabView({ tab }: { tab: Tab }) {
     const timer = setTimeout(async () => {
       if (editor.current === null || runner.isRunning.value) return;
       const { text, cursor } = editor.current.read();
+      if (text === marked.current) return;
       const statement = statementAt(text, cursor);
       if (statement === null || !isPlanned(statement)) return editor.current.mark([]);
       const error = await run(`${EXPLAIN}${closed(statement).text}`, runner.settings.value).then(() => null, (problem: unknown) => problem);
-      if (editor.current?.read().text !== text) return;
+      if (editor.current?.read().text !== text || text === marked.current) return;
       if (error === null) editor.current.mark([]);
       else mark(editor.current, statement, error);
     }, CHECK_AFTER_MS);

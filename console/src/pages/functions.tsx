@@ -2,7 +2,9 @@
 import { run } from "../api/client.ts";
 import type { Entity, FunctionDescription, FunctionName } from "../api/types.ts";
 import { Problem } from "../parts/problem.tsx";
+import { exampleOf } from "../sql/example.ts";
 import { useAsked } from "../state/asked.ts";
+import { graph } from "../state/graph.ts";
 import { formatRoute, route, setOptions } from "../state/route.ts";
 
 export function FunctionsPage() {
@@ -36,6 +38,7 @@ export function FunctionsPage() {
 function Described({ name }: { name: string }) {
   const asked = useAsked(() => run(`DESCRIBE FUNCTION ${name};`), name);
   const found = asked.value?.[0] as (Omit<Entity, "functions"> & FunctionDescription) | undefined;
+  const stream = graph.value?.nodes.find((node) => node.kind === "STREAM");
   if (asked.error !== null) return <Problem error={asked.error} />;
   if (found === undefined) return null;
   return (
@@ -49,6 +52,20 @@ function Described({ name }: { name: string }) {
           <ul>{one.arguments.filter((argument) => argument.description).map((argument) => <li key={argument.name}><code>{argument.name}</code>: {argument.description}</li>)}</ul>
         </div>
       ))}
+      {found.examples.length > 0 && (
+        <>
+          <h3>Examples</h3>
+          <ul class="examples">
+            {found.examples.map((one) => (
+              <li key={one.text}>
+                <code>{one.text}</code>
+                {one.call !== undefined && stream !== undefined && <> <a href={formatRoute("editor", "", { sql: exampleOf(one.call, stream.name) })}>Run it</a></>}
+              </li>
+            ))}
+          </ul>
+          {stream === undefined && <p class="hint">They can be run once there is a stream.</p>}
+        </>
+      )}
     </div>
   );
 }

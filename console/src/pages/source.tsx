@@ -8,7 +8,9 @@ import { Code } from "../parts/code.tsx";
 import { FreshnessCard } from "../parts/freshness.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Range, rangeMinutes } from "../parts/range.tsx";
+import { RawRecordsCard } from "../parts/raw-records.tsx";
 import { Records } from "../parts/records.tsx";
+import { Schemas } from "../parts/schemas.tsx";
 import { State } from "../parts/state.tsx";
 import { wherePosition } from "../sql/position.ts";
 import { nameInSql } from "../sql/split.ts";
@@ -61,6 +63,8 @@ export function SourcePage() {
           <a href={formatRoute("topics", found.topic)}>{found.topic}</a>: {count(found.partitions)} {found.partitions === 1 ? "partition" : "partitions"}, {count(found.replication)} {found.replication === 1 ? "replica" : "replicas"}; keys {found.keyFormat}, values {found.valueFormat}
         </p>
       </div>
+      <RawRecordsCard topic={found.topic} />
+      <Schemas name={name} />
       <div class="card"><h2>Written by</h2><Queries queries={found.writeQueries} none="No query of this server; other programs, or INSERT." /></div>
       <div class="card"><h2>Read by</h2><Queries queries={found.readQueries} none="No query of this server." /></div>
       {found.sourceConstraints.length > 0 && <div class="card"><h2>Made from it</h2>{found.sourceConstraints.map((one) => <a key={one} href={formatRoute("source", one)}>{one} </a>)}</div>}

@@ -3,6 +3,7 @@ import { run } from "../api/client.ts";
 import { Grid } from "../parts/grid.tsx";
 import { Offered } from "../parts/offered.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { RawRecordsCard } from "../parts/raw-records.tsx";
 import { Records } from "../parts/records.tsx";
 import { textInSql } from "../sql/split.ts";
 import { useAsked } from "../state/asked.ts";
@@ -57,6 +58,7 @@ function Topic({ name }: { name: string }) {
             { label: "The first 100", sql: `${print} FROM BEGINNING LIMIT 100;`, fromBeginning: true },
           ]}
         />
+        <RawRecordsCard topic={name} />
       </Offered>
       <div class="card">
         <h2>Streams and tables over it</h2>

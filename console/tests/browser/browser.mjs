@@ -57,3 +57,17 @@ export async function write(page, text) {
   await page.keyboard.press("Delete");
   await page.keyboard.insertText(text);
 }
+
+/** An answer of GET /graph with 300 nodes that are drawn. */
+export function manyNodes() {
+  const nodes = [];
+  const edges = [];
+  for (let i = 0; i < 100; i++) {
+    const figures = { readPerS: i, writtenPerS: i, arrivingPerS: i, lagRecords: i, lagSeconds: 0, latencySeconds: 0.1, errors: {}, failures: 0, stateRows: null, stateBytes: null };
+    nodes.push({ id: `stream:S${i}`, kind: "STREAM", name: `S${i}`, topic: `s${i}` }, { id: `query:Q${i}`, kind: "QUERY", name: `Q${i}`, state: "RUNNING", figures });
+    nodes.push({ id: `table:T${i}`, kind: "TABLE", name: `T${i}`, topic: `t${i}` });
+    edges.push({ source: `stream:S${i}`, target: `query:Q${i}` }, { source: `query:Q${i}`, target: `table:T${i}` });
+    if (i % 10) edges.push({ source: `table:T${i - 1}`, target: `query:Q${i}` });
+  }
+  return { timeMs: 1, nodes, edges, culprits: [{ queryId: "Q77", reason: "It falls behind." }], warnings: [] };
+}

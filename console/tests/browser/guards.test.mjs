@@ -1,7 +1,7 @@
 // A server with users (tests/server/fake_server.py): the log-in, roles, a lost server, errors, many nodes, many rows.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accessible, picture, URL_OF_SERVER, withPage, write } from "./browser.mjs";
+import { accessible, manyNodes, picture, URL_OF_SERVER, withPage, write } from "./browser.mjs";
 
 async function logIn(page, user, password = `password of ${user}`) {
   await page.getByLabel("User").fill(user);
@@ -95,12 +95,53 @@ test("errors of statements and pages", async () => {
     await page.getByRole("dialog").getByText("query BIG_1").waitFor();
     await accessible(page);
     await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    await page.goto(`${URL_OF_SERVER}/#/source/RIDES`);
+    await page.getByRole("button", { name: "Show bytes" }).click();
+    await page.locator("pre.hex", { hasText: "ff 00 01 fe" }).waitFor();
+    await page.getByText("subject rides-value").waitFor();
+    await accessible(page);
     await page.goto(`${URL_OF_SERVER}/#/source/UNKNOWN`);
     await page.locator(".problem", { hasText: "UNKNOWN" }).waitFor();
     await page.goto(`${URL_OF_SERVER}/#/query/UNKNOWN`);
     await page.getByText("There is no query UNKNOWN").waitFor();
   });
 });
+
+// what each page asks for first, and where; the page says what the server said
+for (const [hash, asked] of [
+  ["flow", "**/graph"],
+  ["editor", "**/query-stream"],
+  ["source/RIDES", "**/ksql"],
+  ["source/RIDES", "**/sources/*/schemas"],
+  ["query/BIG_1", "**/queries/*"],
+  ["query/BIG_1", "**/ksql"],
+  ["topics", "**/ksql"],
+  ["topics/rides", "**/topics/*/records*"],
+  ["connectors", "**/ksql"],
+  ["connectors/c", "**/ksql"],
+  ["log", "**/query-stream"],
+  ["functions", "**/ksql"],
+  ["server", "**/healthcheck"],
+]) {
+  test(`an error on the page ${hash} of ${asked}`, async () => {
+    await withPage(async (page) => {
+      await page.goto(`${URL_OF_SERVER}/#/${hash}`);
+      await logIn(page, "ada");
+      await page.getByRole("button", { name: "Log out" }).waitFor();
+      await page.route(asked, (route) =>
+        route.fulfill({ status: 500, contentType: "application/json", body: JSON.stringify({ "@type": "generic_error", error_code: 50000, message: "The disk is full." }) }),
+      );
+      await page.reload();
+      if (hash === "editor") {
+        await write(page, "SELECT * FROM RIDES EMIT CHANGES;");
+        await page.getByRole("button", { name: "Run", exact: true }).click();
+      }
+      if (asked.includes("records")) await page.getByRole("button", { name: "Show bytes" }).click();
+      await page.getByText("The disk is full.").first().waitFor();
+      await accessible(page);
+    });
+  });
+}
 
 test("rows keep coming until they are stopped", async () => {
   await withPage(async (page) => {
@@ -115,18 +156,8 @@ test("rows keep coming until they are stopped", async () => {
 });
 
 test("300 nodes, in dark and in a narrow window", async () => {
-  const nodes = [];
-  const edges = [];
-  for (let i = 0; i < 100; i++) {
-    const figures = { readPerS: i, writtenPerS: i, arrivingPerS: i, lagRecords: i, lagSeconds: 0, latencySeconds: 0.1, errors: {}, failures: 0, stateRows: null, stateBytes: null };
-    nodes.push({ id: `stream:S${i}`, kind: "STREAM", name: `S${i}`, topic: `s${i}` }, { id: `query:Q${i}`, kind: "QUERY", name: `Q${i}`, state: "RUNNING", figures });
-    nodes.push({ id: `table:T${i}`, kind: "TABLE", name: `T${i}`, topic: `t${i}` });
-    edges.push({ source: `stream:S${i}`, target: `query:Q${i}` }, { source: `query:Q${i}`, target: `table:T${i}` });
-    if (i % 10) edges.push({ source: `table:T${i - 1}`, target: `query:Q${i}` });
-  }
-  const graph = { timeMs: 1, nodes, edges, culprits: [{ queryId: "Q77", reason: "It falls behind." }], warnings: [] };
   await withPage(async (page) => {
-    await page.route("**/graph", (route) => route.fulfill({ json: graph }));
+    await page.route("**/graph", (route) => route.fulfill({ json: manyNodes() }));
     await page.goto(`${URL_OF_SERVER}/`);
     await page.locator(".node").first().waitFor();
     assert.equal(await page.locator(".node").count(), 300);

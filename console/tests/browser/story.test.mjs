@@ -60,6 +60,9 @@ test("from an empty server to live results", async () => {
     await page.getByRole("button", { name: "The first 100" }).click();
     await page.locator(".grid tbody tr", { hasText: "grinder" }).waitFor();
     await page.getByText("as fresh as its topic").waitFor();
+    await page.getByRole("button", { name: "Show bytes" }).click();
+    await page.locator("pre", { hasText: '"grinder"' }).first().waitFor();
+    await page.getByText("its formats have no schemas there").waitFor();
     await accessible(page);
     await picture(page, "source");
     await page.goto(`${URL_OF_SERVER}/#/source/SALES`);
@@ -105,5 +108,9 @@ test("from an empty server to live results", async () => {
       await page.getByRole("heading", { name: heading }).waitFor();
       await accessible(page);
     }
+    await page.goto(`${URL_OF_SERVER}/#/functions/UCASE`);
+    await page.getByRole("link", { name: "Run it" }).first().click();
+    await page.getByRole("button", { name: "Run all" }).click();
+    await page.getByText("1 row").waitFor();
   });
 });

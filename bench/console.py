@@ -1,0 +1,107 @@
+"""The console's weight and speed: ``python -m bench.console``; needs Node and Chromium.
+
+A fake engine answers (tests/server/fake_engine.py), so that only the server and the browser are measured.
+Prints figures with the machine's load before and after; with others at work they say little.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+CONSOLE = ROOT / "console"
+NODE = ["node", "tests/browser/measures.mjs"]
+
+
+@contextmanager
+def server(*options: str) -> Iterator[tuple[str, int, float]]:
+    """A server with a fake engine: its address, its process, and how long it took to be ready, seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.monotonic()
+        process = subprocess.Popen(
+            [sys.executable, str(ROOT / "tests/server/fake_server.py"), "--engine", "LiveEngine",
+             "--listen", "127.0.0.1:0", "--data-dir", folder, *options],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        try:
+            assert process.stdout is not None
+            url = next(line.split()[1] for line in process.stdout if line.startswith("ready: "))
+            yield url, process.pid, time.monotonic() - began
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=60)
+
+
+def resident_mb(pid: int) -> float:
+    """The memory of a process that is in RAM."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def starts(times: int) -> dict[str, float]:
+    """Median seconds to be ready with and without the console, in turn."""
+    took: dict[str, list[float]] = {"true": [], "false": []}
+    for _ in range(times):
+        for enabled, found in took.items():
+            with tempfile.NamedTemporaryFile("w", suffix=".properties") as file:
+                file.write(f"ksql.console.enabled={enabled}\n")
+                file.flush()
+                with server("--properties", file.name) as (_, _, seconds):
+                    found.append(seconds)
+    return {f"console {enabled}": round(statistics.median(found), 3) for enabled, found in took.items()}
+
+
+def memory(seconds: float) -> dict[str, float]:
+    """Megabytes of a server before and after five consoles were open for some time."""
+    with server() as (url, pid, _):
+        before = resident_mb(pid)
+        env = {**os.environ, "CONSOLE_URL": url}
+        browser = subprocess.Popen(
+            [*NODE, "five"], cwd=CONSOLE, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert browser.stdout is not None and browser.stdin is not None
+        browser.stdout.readline()
+        time.sleep(seconds)
+        after = resident_mb(pid)
+        browser.stdin.close()
+        browser.wait(timeout=60)
+    return {"MB without": round(before, 1), "MB with five": round(after, 1)}
+
+
+def main() -> int:
+    """Measure, and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--starts", type=int, default=5, help="how often a server is started on each side")
+    parser.add_argument("--open", type=float, default=30, help="how long five consoles are open, seconds")
+    options = parser.parse_args()
+    print("load", *os.getloadavg())
+    with server() as (url, _, _):
+        done = subprocess.run(
+            NODE,
+            cwd=CONSOLE,
+            env={**os.environ, "CONSOLE_URL": url},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        print(json.dumps(json.loads(done.stdout), indent=1))
+    print(json.dumps(memory(options.open)))
+    print(json.dumps(starts(options.starts)))
+    print("load", *os.getloadavg())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

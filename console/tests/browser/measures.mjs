@@ -1,0 +1,99 @@
+// Measures the console in Chromium against a server with a fake engine; bench/console.py runs it.
+// Without an argument: prints one JSON object of figures. "five": opens five consoles until standard input ends.
+import { chromium } from "playwright-core";
+import { manyNodes, URL_OF_SERVER, write } from "./browser.mjs";
+
+const LOADS = 7;
+const IDLE_MS = 20_000;
+const PUSH_MS = 10_000;
+
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+const share = (sorted, part) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))];
+
+async function newPage() {
+  const page = await (await browser.newContext({ viewport: { width: 1280, height: 800 } })).newPage();
+  page.setDefaultTimeout(240_000);
+  return page;
+}
+
+/** The first contentful paint of an empty cache, ms; and bytes over the network until the graph is there. */
+async function firstPaint() {
+  const paints = [];
+  let bytes = 0;
+  for (let load = 0; load < LOADS; load++) {
+    const page = await newPage();
+    await page.goto(`${URL_OF_SERVER}/`);
+    await page.locator(".node").first().waitFor();
+    paints.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
+    bytes = await page.evaluate(() => performance.getEntriesByType("resource").concat(performance.getEntriesByType("navigation"))
+      .filter((one) => !/\/(graph|rights)$/.test(one.name)).reduce((all, one) => all + one.transferSize, 0));
+    await page.context().close();
+  }
+  return { firstPaintMs: Math.round(median(paints)), firstPaintsMs: paints.map(Math.round), firstPageBytes: bytes };
+}
+
+async function idle(hash) {
+  const page = await newPage();
+  await page.goto(`${URL_OF_SERVER}/#/${hash}`);
+  await page.waitForTimeout(5_000);
+  let requests = 0;
+  page.on("request", () => requests++);
+  await page.waitForTimeout(IDLE_MS);
+  await page.context().close();
+  return requests / (IDLE_MS / 1000);
+}
+
+async function graph() {
+  const page = await newPage();
+  await page.route("**/graph", (route) => route.fulfill({ json: manyNodes() }));
+  await page.goto(`${URL_OF_SERVER}/#/server`);
+  await page.getByRole("heading", { name: "Health" }).waitFor();
+  const took = await page.evaluate(async () => {
+    const began = performance.now();
+    location.hash = "#/flow";
+    while (document.querySelectorAll(".node").length < 300) await new Promise(requestAnimationFrame);
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    return performance.now() - began;
+  });
+  await page.context().close();
+  return Math.round(took);
+}
+
+/** How long frames are while rows come. */
+async function push(perS) {
+  const page = await newPage();
+  await page.goto(`${URL_OF_SERVER}/#/editor`);
+  await write(page, `SELECT * FROM RIDES EMIT CHANGES; -- ${perS}/s`);
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.locator(".grid tbody tr").nth(5).waitFor();
+  const frames = await page.evaluate((ms) => new Promise((done) => {
+    const found = [];
+    let before = performance.now();
+    const end = before + ms;
+    const next = (now) => {
+      found.push(now - before);
+      before = now;
+      if (now < end) requestAnimationFrame(next);
+      else done(found);
+    };
+    requestAnimationFrame(next);
+  }), PUSH_MS);
+  const said = await page.locator(".grid .bar span").first().innerText();
+  await page.context().close();
+  const sorted = frames.toSorted((a, b) => a - b);
+  return { perS, frames: frames.length, p50Ms: Math.round(share(sorted, 0.5)), p95Ms: Math.round(share(sorted, 0.95)), p99Ms: Math.round(share(sorted, 0.99)), maxMs: Math.round(sorted.at(-1)), above50Ms: frames.filter((ms) => ms > 50).length, said };
+}
+
+if (process.argv[2] === "five") {
+  for (const hash of ["flow", "editor", "source/RIDES", "query/BIG_1", "server"]) await (await newPage()).goto(`${URL_OF_SERVER}/#/${hash}`);
+  console.log("open");
+  for await (const _ of process.stdin);
+} else {
+  const idleRequestsPerS = {};
+  for (const hash of ["flow", "editor", "source/RIDES", "query/BIG_1", "topics", "server"]) idleRequestsPerS[hash] = await idle(hash);
+  const pushes = [];
+  for (const perS of [1000, 5000]) pushes.push(await push(perS));
+  console.log(JSON.stringify({ ...(await firstPaint()), graphOf300Ms: await graph(), idleRequestsPerS, pushes }, null, 1));
+}
+await browser.close();
