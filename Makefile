@@ -16,7 +16,7 @@ S3 := .venv/.s3
 NODE := console/node_modules/.package-lock.json
 
 .PHONY: help setup run server demo test test-fast test-java test-kafka check lint lint-java types contracts fmt clean
-.PHONY: console test-console check-console pom test-long test-stories test-cluster docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency plans dist
+.PHONY: console console-pictures test-console check-console pom test-long test-stories test-cluster docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency plans dist
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -65,6 +65,9 @@ console: $(NODE) ## build the console from console/, which needs Node 20 or newe
 
 check-console: # types and unit tests of the console, where its packages are installed
 	@[ ! -d console/node_modules ] || { echo "== console" && cd console && npm run --silent check && npm test --silent >/dev/null; }
+
+console-pictures: $(NODE) setup ## screenshots of the console for docs/how-to, of the taxi story in Chromium
+	@CONSOLE_PICTURES=$(CURDIR)/docs/how-to $(BIN)/python -m pytest -q tests/integration/test_console.py -k taxi
 
 test-console: $(NODE) setup ## the console: types, unit tests, whether what is shipped is what the sources make, and in Chromium
 	@cd console && npm run --silent check && npm test --silent && npm run --silent verify

@@ -11,7 +11,7 @@ const root = dirname(fileURLToPath(import.meta.url));
 const dist = join(root, "dist");
 
 // what decides what is built; tests/server/test_server_console.py hashes the same files in the same way
-const DECIDING = ["build.mjs", "index.html", "package-lock.json", "package.json", "tsconfig.json"];
+const DECIDING = ["build.mjs", "index.html", "package-lock.json", "package.json", "tsconfig.json", "../examples/taxi/taxi.sql"];
 
 function files(folder) {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) =>
@@ -54,6 +54,7 @@ const result = await build({
   entryNames: "[name]-[hash]",
   chunkNames: "part-[hash]",
   legalComments: "none",
+  loader: { ".sql": "text" },
   metafile: true,
   write: false,
 });

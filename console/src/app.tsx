@@ -1,13 +1,16 @@
 // The frame of all pages: navigation, whether the server is there, and the page that is open.
 import type { ComponentType } from "preact";
 import { authorization, loginWanted, logOut, serverGone } from "./api/client.ts";
+import { count } from "./format/numbers.ts";
 import { FlowPage } from "./pages/flow.tsx";
 import { LoginPage } from "./pages/login.tsx";
 import { later } from "./parts/later.tsx";
 import { Tour } from "./parts/tour.tsx";
 import { graph } from "./state/graph.ts";
 import { formatRoute, route } from "./state/route.ts";
+import { others, pageOn } from "./state/servers.ts";
 import { theme, toggleTheme } from "./state/theme.ts";
+import { ended, sent, stopEvents } from "./stories/events.ts";
 
 // all but the first page are loaded when they are opened
 const PAGES: Record<string, ComponentType> = {
@@ -48,6 +51,7 @@ export function App() {
           ))}
         </nav>
         <span class="space" />
+        <Events />
         <Status />
         {authorization.value !== null && <button class="quiet" onClick={logOut}>Log out</button>}
         <button class="quiet" onClick={toggleTheme} aria-label={`Use ${theme.value === "dark" ? "light" : "dark"} colours`}>
@@ -58,6 +62,7 @@ export function App() {
         {serverGone.value !== null && loginWanted.value === null && (
           <p class="banner bad">
             <strong>{serverGone.value}</strong> This page asks again every other second, and goes on by itself.
+            {others.value.length > 0 && <> Go on at {others.value.map((host) => <><a key={host} href={pageOn(host)}>{host}</a> </>)}, which has the same service id.</>}
           </p>
         )}
       </div>
@@ -67,6 +72,13 @@ export function App() {
       <Tour />
     </>
   );
+}
+
+/** The events of a story that this page generates. */
+function Events() {
+  if (ended.value !== "") return <span class="state warn" title={ended.value}>no more rides: {ended.value}</span>;
+  if (sent.value === null) return null;
+  return <span class="state idle">{count(sent.value)} rides sent <button class="quiet" onClick={stopEvents}>Stop them</button></span>;
 }
 
 /** How many queries run, in words. */

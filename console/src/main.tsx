@@ -3,6 +3,7 @@ import { App } from "./app.tsx";
 import { followGraph } from "./state/graph.ts";
 import { followRights } from "./state/rights.ts";
 import { followHash } from "./state/route.ts";
+import { followServers } from "./state/servers.ts";
 import { applyTheme } from "./state/theme.ts";
 import "./style.css";
 
@@ -10,4 +11,5 @@ applyTheme();
 followHash();
 followGraph();
 followRights();
+followServers();
 render(<App />, document.getElementById("root")!);

@@ -47,6 +47,12 @@ def test_from_an_empty_server_to_live_results(tmp_path: Path) -> None:
         server.stop()
 
 
+def test_the_taxi_story(tmp_path: Path) -> None:
+    with ServerProcess(tmp_path / "data") as server:
+        run("taxi", server.ready().url)
+        server.stop()
+
+
 def test_log_in_lost_servers_errors_and_many_nodes(tmp_path: Path) -> None:
     lines = [f"{n}:{passwords.hash_password(f'password of {n}')}:{role}" for n, role in USERS.items()]
     (tmp_path / "users").write_text("\n".join(lines), encoding="utf-8")

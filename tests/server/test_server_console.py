@@ -20,7 +20,14 @@ ROOT = Path(__file__).parents[2]
 SOURCES, SHIPPED = ROOT / "console", ROOT / "ksql_spark" / "console"
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,*/*;q=0.8"}
 #: what decides what is built, besides src/: as in console/build.mjs
-DECIDING = ("build.mjs", "index.html", "package-lock.json", "package.json", "tsconfig.json")
+DECIDING = (
+    "build.mjs",
+    "index.html",
+    "package-lock.json",
+    "package.json",
+    "tsconfig.json",
+    "../examples/taxi/taxi.sql",
+)
 
 
 def test_what_is_shipped_was_built_from_these_sources() -> None:

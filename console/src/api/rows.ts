@@ -73,3 +73,14 @@ export async function rowsOf(sql: string, signal = new AbortController().signal)
   await stream(sql, {}, { columns: (found) => (columns = found), rows: (found) => rows.push(...found.map((row) => row.cells)) }, signal);
   return { columns, rows };
 }
+
+/** Insert rows into a stream or table; members are named as its columns. */
+export async function insert(target: string, rows: Record<string, unknown>[]): Promise<void> {
+  const response = await send("inserts-stream", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: [{ target }, ...rows].map((line) => JSON.stringify(line)).join("\n"),
+  });
+  const refused = (await response.text()).split("\n").find((line) => line.includes('"error"'));
+  if (refused !== undefined) throw new Error((JSON.parse(refused) as { message?: string }).message ?? refused);
+}

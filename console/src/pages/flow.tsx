@@ -9,7 +9,12 @@ import { Welcome } from "./welcome.tsx";
 export function FlowPage() {
   const now = graph.value;
   if (now === null) {
-    return serverGone.value !== null ? null : <p class="hint pad" role="status">{graphProblem.value ?? "Asking the server …"}</p>;
+    return (
+      <>
+        <h1 class="hidden">Flow</h1>
+        {serverGone.value === null && <p class="hint pad" role="status">{graphProblem.value ?? "Asking the server …"}</p>}
+      </>
+    );
   }
   if (now.nodes.every((node) => node.kind === "TOPIC" || isLog(node.name))) return <Welcome />;
   const { focus, search = "", topics, collapse } = route.value.options;

@@ -18,6 +18,7 @@ import { State } from "../parts/state.tsx";
 import { Times } from "../parts/times.tsx";
 import { useAsked } from "../state/asked.ts";
 import { graph, refreshGraph } from "../state/graph.ts";
+import { pageOn } from "../state/servers.ts";
 import { nameInSql } from "../sql/split.ts";
 import { formatRoute, open, route } from "../state/route.ts";
 
@@ -37,7 +38,12 @@ export function QueryPage() {
   const now = graph.value;
   if (now === null) return null;
   if (node === undefined) {
-    return <p class="pad" role="status">There is no query {id} that you may see. <a href={formatRoute("flow")}>All queries</a></p>;
+    return (
+      <section class="page">
+        <header><h1>{id}</h1></header>
+        <p role="status">There is no query {id} that you may see. <a href={formatRoute("flow")}>All queries</a></p>
+      </section>
+    );
   }
   const culprit = now.culprits.find((one) => one.queryId === id);
   const description = explained.value?.[0]?.queryDescription;
@@ -71,6 +77,7 @@ export function QueryPage() {
         </Offered>
       </header>
       {culprit && <p class="banner warn" role="status">What comes after it waits for this query. {culprit.reason}</p>}
+      {node.host && figures === undefined && <p class="banner warn">Another server runs it, and has its figures: <a href={pageOn(node.host)}>{node.host}</a>.</p>}
       {problem !== null && <Problem error={problem} />}
       {node.error && <Problem error={node.error} />}
       <div class="cards">

@@ -23,7 +23,14 @@ export function SourcePage() {
   const described = useAsked(() => run(`DESCRIBE ${nameInSql(name)} EXTENDED;`), name, 10_000);
   const history = useAsked(() => get<MetricsHistory>(`metrics/history?minutes=${minutes}`), String(minutes), 5_000);
   const found = described.value?.[0]?.sourceDescription;
-  if (found === undefined) return described.error !== null ? <Problem error={described.error} /> : <p class="hint pad" role="status">Asking the server …</p>;
+  if (found === undefined) {
+    return (
+      <section class="page">
+        <header><h1>{name}</h1></header>
+        {described.error !== null ? <Problem error={described.error} /> : <p class="hint" role="status">Asking the server …</p>}
+      </section>
+    );
+  }
   const times = history.value?.timesMs ?? [];
   const sumOf = (queries: RunningQuery[], of: "writtenPerS" | "readPerS") => sum(times.length, queries.flatMap((query) => history.value?.queries[query.id]?.[of] ?? []), queries.length);
   const writers = found.writeQueries.filter((query) => history.value?.queries[query.id]);

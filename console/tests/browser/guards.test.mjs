@@ -65,10 +65,16 @@ test("what a role may not do is not offered, and refused in words", async () => 
 
 test("a server that is gone is said so, and it is found again", async () => {
   await withPage(async (page) => {
+    const status = { lastStatusUpdateMs: 1, activeStandbyPerQuery: {} };
+    await page.route("**/clusterStatus", (route) =>
+      route.fulfill({ json: { clusterStatus: { "two:8088": { ...status, hostAlive: true }, "three:8088": { ...status, hostAlive: false } } } }),
+    );
     await page.goto(`${URL_OF_SERVER}/`);
     await logIn(page, "ada");
     await page.locator(".node", { hasText: "BIG_1" }).waitFor();
     await page.route("**/graph", (route) => route.abort());
+    assert.equal(await page.getByRole("link", { name: "two:8088" }).getAttribute("href"), "http://two:8088/");
+    assert.equal(await page.getByText("three:8088").count(), 0);
     await page.getByText("The server does not answer.").waitFor();
     await accessible(page);
     await picture(page, "gone");

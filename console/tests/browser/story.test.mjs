@@ -9,7 +9,7 @@ test("from an empty server to live results", async () => {
     await page.getByText("Nothing flows here yet").waitFor();
     await accessible(page);
     await picture(page, "welcome");
-    await page.getByRole("button", { name: "Create the story" }).click();
+    await page.getByRole("button", { name: "Load the shop" }).click();
 
     const node = page.locator(".node.query", { hasText: "CTAS_SALES" });
     await node.getByText("running").waitFor();

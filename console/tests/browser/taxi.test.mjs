@@ -1,0 +1,32 @@
+// An empty, real server: one click loads the taxi story, whose rides the page generates.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { accessible, picture, URL_OF_SERVER, withPage } from "./browser.mjs";
+
+test("one click loads the taxi story, and a tour of five steps shows it", async () => {
+  await withPage(async (page) => {
+    await page.goto(`${URL_OF_SERVER}/`);
+    await page.getByRole("button", { name: "Load the taxi story" }).click();
+    await page.getByText("Step 1 of 5").waitFor();
+    const node = page.locator(".node.query", { hasText: "CTAS_RIDES_BY_VENDOR" });
+    await node.getByText("running").waitFor();
+    await node.getByText(/in [1-9]/).waitFor();
+    assert.equal(await page.locator(".node.query").count(), 6);
+    await picture(page, "console");
+    for (const [step, heading, name] of [[2, "CTAS_RIDES_BY_VENDOR", "query"], [3, "RIDES", "source"]]) {
+      await page.getByRole("button", { name: "Next" }).click();
+      await page.getByText(`Step ${step} of 5`).waitFor();
+      await page.getByRole("heading", { name: new RegExp(`^${heading}`) }).waitFor();
+      await picture(page, `console-${name}`);
+    }
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByText(/the latest of each key/).waitFor();
+    await accessible(page);
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByRole("heading", { name: "Freshness" }).waitFor();
+    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("button", { name: "Stop them" }).click();
+    assert.equal(await page.getByText("rides sent").count(), 0);
+  });
+});
