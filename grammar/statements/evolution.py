@@ -1,5 +1,5 @@
 """SWAP, ABORT EVOLUTION and DESCRIBE EVOLUTION of a table whose new version runs beside the old one, SHOW
-VERSIONS and ROLLBACK (beyond ksqlDB)."""
+VERSIONS, ROLLBACK and UNDROP (beyond ksqlDB)."""
 
 from __future__ import annotations
 
@@ -29,6 +29,23 @@ class Rollback(NamedStatement):
     """ROLLBACK name [TO VERSION number]."""
 
     version = Arg[int | None]()
+
+
+class Undrop(NamedStatement):
+    """UNDROP STREAM|TABLE name."""
+
+    kind = Arg[str](required=True)
+
+
+def _undrop(parser: KsqlParser) -> Undrop:
+    start = parser.at
+    parser.expect_word("UNDROP")
+    kind = parser.expect_one_of("STREAM", "TABLE")
+    return parser.build(Undrop, start, kind=kind, this=parser.name())
+
+
+def _render_undrop(self: KsqlGenerator, node: Undrop) -> str:
+    return f"UNDROP {node.kind} {self.sql(node.this)}"
 
 
 def _rollback(parser: KsqlParser) -> Rollback:
@@ -66,4 +83,5 @@ RULES = (
     _rule("DESCRIBE EVOLUTION", DescribeEvolution),
     _rule("SHOW VERSIONS OF", ShowVersions),
     StatementRule(Rollback, ("ROLLBACK",), _rollback, _render_rollback),
+    StatementRule(Undrop, ("UNDROP STREAM", "UNDROP TABLE"), _undrop, _render_undrop),
 )

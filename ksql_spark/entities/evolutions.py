@@ -58,7 +58,7 @@ class VersionInfo(Body):
 
     Args:
         number: from 1.
-        way: created, in-place or backfill: how it became the current version.
+        way: created, in-place, backfill or undropped: how it became the current version.
         is_rollback: whether ROLLBACK made it.
         statement: with its ``;``, several after ALTER; secrets in it are hidden.
         timestamp: when it became the current version, epoch milliseconds.

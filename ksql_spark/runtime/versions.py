@@ -12,10 +12,10 @@ from typing import Any
 from ksql_spark.runtime.command_log import Command
 
 #: the ways to a new version: the statement that creates a stream or table; its query goes on, or the source
-#: has other columns; another query takes over
-CREATED, IN_PLACE, BACKFILL = "created", "in-place", "backfill"
-#: how the commands of ROLLBACK end their ids
-ROLLBACK = "/rollback"
+#: has other columns; another query takes over; UNDROP
+CREATED, IN_PLACE, BACKFILL, UNDROPPED = "created", "in-place", "backfill", "undropped"
+#: how the commands of ROLLBACK and UNDROP end their ids
+ROLLBACK, UNDROP = "/rollback", "/undrop"
 #: how many dropped streams and tables are remembered
 MOST_DROPPED = 1_000
 
@@ -122,12 +122,14 @@ class Versions:
                     new = replace(begun, sequence=sequence, written_ms=command.written_ms, user=command.user)
                     self._versions[name] = (*known, replace(new, number=len(known) + 1))
             elif change.way is not None:
-                new = _version(known, change.way, sequence, command)
+                way, before = change.way, self._dropped.pop(name, None)
+                if command.id.endswith(UNDROP) and before is not None:
+                    way, known = UNDROPPED, before.versions
+                new = _version(known, way, sequence, command)
                 if change.is_alter and known:
                     both = f"{known[-1].statement}\n{new.statement}"
                     new = replace(new, statement=both, properties=known[-1].properties)
                 self._versions[name] = (*known, new)
-                self._dropped.pop(name, None)
 
     def _drop(self, name: str, change: Change, command: Command) -> None:
         self._begun.pop(name, None)

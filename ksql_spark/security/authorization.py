@@ -30,6 +30,7 @@ from ksql_spark.grammar.statements.evolution import (
     Rollback,
     ShowVersions,
     Swap,
+    Undrop,
 )
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
@@ -259,7 +260,7 @@ def _insert_select(statement: InsertSelect, catalog: Catalog) -> Iterator[Need]:
 
 
 def _write(
-    statement: AlterSource | InsertValues | Swap | AbortEvolution | Rollback, catalog: Catalog
+    statement: AlterSource | InsertValues | Swap | AbortEvolution | Rollback | Undrop, catalog: Catalog
 ) -> Iterator[Need]:
     yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
 
@@ -350,6 +351,7 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
     Swap: _write,
     Terminate: _control,
     UndefineVariable: _nothing,
+    Undrop: _write,
     UnsetProperty: _nothing,
 }
 

@@ -25,6 +25,7 @@ from ksql_spark.grammar.statements.evolution import (
     Rollback,
     ShowVersions,
     Swap,
+    Undrop,
 )
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
@@ -104,6 +105,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     Swap: evolving.swap,
     Terminate: lifecycle.terminate,
     UndefineVariable: session.undefine,
+    Undrop: versions.undrop,
     UnsetProperty: session.unset_property,
 }
 

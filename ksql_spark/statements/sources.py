@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,6 +20,7 @@ from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.runtime.cleanup import CleanupRecord, Orphans
 from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.versions import CREATED, IN_PLACE, Change
 from ksql_spark.statements.context import (
     Action,
@@ -304,6 +305,18 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
         also = f", and before it: {with_it}" if with_it else ""
         return Outcome(f"Source `{name}` (topic: {source.topic}) was dropped{also}.")
 
+    #: what the streams' queries that stop, not those that are paused, must go on with if nothing comes of it
+    stopped: list[str] = []
+
+    def prepare() -> Prepared:
+        ending = [] if topics else [q for q in makers() if q.creates_sink and q.plan.sink.kind == STREAM]
+        stopped.extend(q.id for q in ending if q.state is not State.PAUSED and services.queries.is_here(q))
+        services.queries.pause(*stopped)
+        return Prepared(dict(_positions(ending, context)))
+
+    def undo() -> None:
+        services.queries.resume(*stopped)
+
     def after() -> None:
         services.admin.delete_topics(topics)
 
@@ -312,7 +325,32 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
         return CleanupRecord(logged=replace(kept, topics=(*kept.topics, *topics)))
 
     change = Change(tuple(each.name for each in dropped), drops=True, deletes_topics=statement.delete_topic)
-    return Logged(f"{statement.kind.lower()}/{name}/drop", apply, after=after, cleanup=cleanup, change=change)
+    return Logged(
+        f"{statement.kind.lower()}/{name}/drop",
+        apply,
+        prepare,
+        after=after,
+        undo=undo,
+        cleanup=cleanup,
+        change=change,
+    )
+
+
+def position_of(sink: str, topic: str) -> str:
+    """The name of a topic among the offsets in a DROP's command: each query has stopped elsewhere."""
+    return f"{sink}: {topic}"
+
+
+def _positions(
+    queries: Iterable[ManagedQuery], context: StatementContext
+) -> Iterator[tuple[str, dict[str, int]]]:
+    """Where queries have stopped reading, for UNDROP."""
+    for query in queries:
+        found = context.services.queries.checkpoints.committed_or_none(query) or {}
+        for topic in query.plan.topics:
+            if topic in found:
+                offsets = {str(partition): offset for partition, offset in found[topic].items()}
+                yield position_of(query.plan.sink.name, topic), offsets
 
 
 def _check_deletable(source: DataSource, context: StatementContext) -> None:

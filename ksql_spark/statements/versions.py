@@ -1,8 +1,9 @@
-"""SHOW VERSIONS and ROLLBACK: what a stream or table has been, and may be again (beyond ksqlDB)."""
+"""SHOW VERSIONS, ROLLBACK and UNDROP: what a stream or table has been, and may be again (beyond ksqlDB)."""
 
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,16 +15,37 @@ from ksql_spark.analyzer.properties import BACKFILL
 from ksql_spark.entities.evolutions import VersionInfo, VersionsList
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.nodes import Property
-from ksql_spark.grammar.statements.evolution import Rollback, ShowVersions
+from ksql_spark.grammar.statements.evolution import Rollback, ShowVersions, Undrop
 from ksql_spark.grammar.statements.sources import CreateAsSelect, CreateSource
+from ksql_spark.logical.nodes import (
+    Aggregate,
+    Deduplicate,
+    Join,
+    Node,
+    Over,
+    PersistentQuery,
+    children,
+    relations,
+)
+from ksql_spark.metastore.sources import TABLE
 from ksql_spark.runtime import versions
-from ksql_spark.runtime.versions import Version
+from ksql_spark.runtime.versions import Dropped, Version
 from ksql_spark.security.authorization import check_statement
 from ksql_spark.security.masking import masked
-from ksql_spark.statements.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
+from ksql_spark.statements.context import (
+    Action,
+    Immediate,
+    Logged,
+    Outcome,
+    Prepared,
+    Starts,
+    StatementContext,
+)
 from ksql_spark.statements.evolution import bind_replacement
-from ksql_spark.statements.sources import create_as_select, create_source
+from ksql_spark.statements.sources import create_as_select, create_source, position_of
 
+#: how long UNDROP is possible
+RETENTION = "ksql.undrop.retention.ms"
 #: properties of a statement that say how a version came, and nothing of what it is
 _OF_THE_WAY = ("EVOLVE", "SWAP", "START")
 
@@ -175,6 +197,116 @@ def _restored(
     made = grammar.parse_one(f"{grammar.render(first)};", substitution=False)
     assert isinstance(made, (CreateSource, CreateAsSelect))
     return made
+
+
+# ---- UNDROP -------------------------------------------------------------------------------------------
+
+
+def undrop(statement: Undrop, context: StatementContext) -> Action:
+    """UNDROP: CREATE with the last version's statement; its query goes on, or starts anew."""
+    dropped = _dropped(statement, context)
+    version = dropped.versions[-1]
+    planned = _restored(version, or_replace=False)
+    if planned.kind != statement.kind:
+        reason = f"{statement.name} was a {planned.kind.lower()}: UNDROP {planned.kind} {statement.name};"
+        raise KsqlError("INVALID_STATEMENT", reason=reason)
+    check_statement(context.rights, planned, context)
+    with _properties(version.properties, context):
+        action = _created(planned, context)
+    source = context.metastore.require(statement.name)
+    told = f"{planned.kind.capitalize()} {source.name} is back, with its topic {source.topic}."
+    is_there = dropped.has_topic and context.services.admin.topic(source.topic) is not None
+    prepare = action.prepare
+    if isinstance(planned, CreateSource):
+        if not is_there:
+            reason = f"The topic {source.topic} was deleted, and with it all that {source.name} had."
+            raise KsqlError("INVALID_STATEMENT", reason=reason, hint="CREATE it again.")
+    else:
+        bound = context.queries[-1].logical
+        assert bound is not None
+        starts = _starts(bound, dropped, is_there, context)
+        if not is_there:
+            told = (
+                f"{source.name} is back. Its topic was deleted: its query fills a new topic {source.topic}, "
+            )
+            told += "from where it first began to read."
+        elif planned.kind == TABLE:
+            told += " Its query reads again from where it first began."
+        elif _has_state(bound.root):
+            told += " Its query continues where it stopped, but its state is lost: it begins with none."
+        else:
+            told += " Its query continues where it stopped."
+
+        def prepare() -> Prepared:
+            return replace(action.prepare(), starts=starts)
+
+    def apply(starts: Starts) -> Outcome:
+        outcome = action.apply(starts)
+        return outcome if outcome.is_failed else replace(outcome, message=told)
+
+    return replace(
+        action,
+        command_id=f"{planned.kind.lower()}/`{source.name}`{versions.UNDROP}",
+        apply=apply,
+        prepare=prepare,
+        statement=planned.source_text,
+        properties=version.properties,
+    )
+
+
+def _dropped(statement: Undrop, context: StatementContext) -> Dropped:
+    name = statement.name
+    existing = context.metastore.find(name)
+    if existing is not None:
+        reason = f"A {existing.kind.lower()} {name} exists."
+        raise KsqlError("INVALID_STATEMENT", reason=reason)
+    dropped = context.services.versions.dropped(name)
+    if dropped is None or not dropped.versions:
+        raise KsqlError("INVALID_STATEMENT", reason=f"No stream or table {name} has been dropped.")
+    passed_ms = time.time() * 1000 - (dropped.command.written_ms or 0)
+    most_ms = context.config[RETENTION]
+    if dropped.command.written_ms is not None and passed_ms > most_ms:
+        reason = f"{name} was dropped {passed_ms / 1000:,.0f} s ago, and {RETENTION} is {most_ms:,}."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint="CREATE it again.")
+    return dropped
+
+
+def _starts(
+    bound: PersistentQuery, dropped: Dropped, is_there: bool, context: StatementContext
+) -> dict[str, dict[str, int]]:
+    """Where the query of a stream or table that is back begins to read.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT if a stream's query cannot go on, because nobody knows where it stopped.
+    """
+    sink, admin = bound.sink, context.services.admin
+    first = dropped.versions[-1].starts
+    starts: dict[str, dict[str, int]] = {}
+    for source in dict.fromkeys(relation.source for relation in relations(bound.root)):
+        topic = source.topic
+        wanted = first.get(topic, {})
+        if is_there and sink.kind != TABLE and not (source.is_table and _has_state(bound.root)):
+            position = dropped.command.starts.get(position_of(sink.name, topic))
+            if position is None:
+                reason = f"Nobody knows where the query of {sink.name} stopped: it had ended before the DROP."
+                hint = f"CREATE STREAM {sink.name} AS SELECT ... with START begins anew."
+                raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
+            wanted = position
+        ends = admin.end_offsets(topic)
+        starts[topic] = {
+            str(partition): min(max(wanted.get(str(partition), 0), begin), ends[key])
+            for key, begin in admin.beginning_offsets(topic).items()
+            for _, partition in (key,)
+        }
+    return starts
+
+
+def _has_state(node: Node) -> bool:
+    has = isinstance(node, (Aggregate, Deduplicate, Join, Over))
+    return has or any(map(_has_state, children(node)))
+
+
+# ---- both ---------------------------------------------------------------------------------------------
 
 
 def _created(planned: CreateSource | CreateAsSelect, context: StatementContext) -> Logged:

@@ -169,6 +169,11 @@ PAGES: Mapping[type[Statement], Page] = {
         "make a stream or table again what it was in an earlier version, in place or by a backfill",
         ("ROLLBACK sales;", "ROLLBACK sales TO VERSION 1;", "EXPLAIN EVOLUTION ROLLBACK sales;"),
     ),
+    evolution.Undrop: Page(
+        ("UNDROP STREAM", "UNDROP TABLE"),
+        "bring back what DROP has removed, with its query; its topic too, unless DELETE TOPIC has deleted it",
+        ("UNDROP TABLE sales;",),
+    ),
     evolution.Swap: Page(("SWAP",), "let the new version of a table take over", ("SWAP sales;",)),
     evolution.AbortEvolution: Page(
         ("ABORT EVOLUTION",), "end the new version of a table", ("ABORT EVOLUTION sales;",)

@@ -1,4 +1,4 @@
-"""SHOW VERSIONS and ROLLBACK: what a stream or table has been, from the command log alone."""
+"""SHOW VERSIONS, ROLLBACK and UNDROP: what a stream or table has been, from the command log alone."""
 
 from __future__ import annotations
 
@@ -166,3 +166,69 @@ def test_a_rollback_needs_the_rights_of_its_statement(world: World) -> None:
             world.answers(Request("ROLLBACK a;", rights=Rights.of(texts)))
         assert (refused.value.condition, refused.value.parameters["what"]) == ("FORBIDDEN", missing)
     world.answers(Request("ROLLBACK a;", rights=Rights.of(["developer:a", "reader:s"])))
+
+
+def test_undrop_of_a_declared_stream(world: World) -> None:
+    world.run("ALTER STREAM s ADD COLUMN x INT; DROP STREAM s;")
+    answer = world.one("UNDROP STREAM s;")
+    assert answer["commandId"] == "stream/`S`/undrop"
+    assert answer["commandStatus"]["message"] == "Stream S is back, with its topic s."
+    found = versions(world, "s")
+    assert [(v["number"], v["way"]) for v in found] == [(1, "created"), (2, "in-place"), (3, "undropped")]
+    assert found[-1]["statement"].startswith("CREATE STREAM S (") and "`X`" not in found[-1]["statement"]
+    assert [c.name for c in world.services.metastore.require("S").schema.columns] == ["K", "V", "W", "X"]
+    world.restart()
+    assert versions(world, "s") == found
+    world.run("DROP STREAM s DELETE TOPIC;")
+    assert "The topic s was deleted" in world.refused("UNDROP STREAM s;").message
+
+
+def test_a_streams_query_continues_where_it_stopped(world: World) -> None:
+    world.admin.ends[("s", 0)] = 9
+    world.run(A, **{"auto.offset.reset": "earliest"})
+    world.commit("CSAS_A_2", 0, s={"0": 7, "1": 0, "2": 0})
+    world.run("DROP STREAM a;")
+    assert world.ids() == [] and not world.checkpoint("CSAS_A_2").exists()
+    world.restart()
+    world.admin.ends[("s", 0)] = 12
+    message = world.message("UNDROP STREAM a;")
+    assert message == "Stream A is back, with its topic A. Its query continues where it stopped."
+    (query,) = world.queries.all()
+    assert query.state == "RUNNING" and query.starts == {"s": {"0": 7, "1": 0, "2": 0}}
+    assert list(query.properties.values()) == ["earliest"]
+    world.restart()
+    (again,) = world.queries.all()
+    assert (again.id, again.starts) == (query.id, query.starts)
+    world.run("TERMINATE ALL; DROP STREAM a;")
+    assert "Nobody knows where the query of A stopped" in world.refused("UNDROP STREAM a;").message
+
+
+def test_a_tables_query_reads_again(world: World) -> None:
+    world.admin.ends[("s", 0)] = 9
+    world.run(X, **{"auto.offset.reset": "earliest"})
+    world.commit("CTAS_X_2", 0, s={"0": 7, "1": 0, "2": 0})
+    world.run("DROP TABLE x;")
+    assert "Its query reads again" in world.message("UNDROP TABLE x;")
+    assert world.queries.all()[0].starts == {"s": {"0": 0, "1": 0, "2": 0}}
+    world.run("DROP TABLE x DELETE TOPIC;")
+    assert world.admin.topic("X") is None
+    assert "Its topic was deleted: its query fills a new topic X" in world.message("UNDROP TABLE x;")
+    assert world.admin.topic("X") is not None
+
+
+def test_undrops_that_are_refused(make_world: Any) -> None:
+    world = make_world(**{"ksql.undrop.retention.ms": 0})
+    assert world.refused("UNDROP STREAM s;").message == "A stream S exists."
+    assert "No stream or table NOBODY has been dropped" in world.refused("UNDROP TABLE nobody;").message
+    world.run(A + "DROP STREAM a; DROP STREAM s;")
+    assert "S was a stream: UNDROP STREAM S;" in world.refused("UNDROP TABLE s;").message
+    assert world.refused("UNDROP STREAM a;").condition == "SOURCE_UNKNOWN"
+    world.services.versions.dropped("S").command.__dict__["written_ms"] = 1
+    assert "ksql.undrop.retention.ms is 0" in world.refused("UNDROP STREAM s;").message
+
+
+def test_a_drop_that_fails_leaves_the_query_running(world: World) -> None:
+    world.run(A)
+    world.log.is_broken = True
+    world.refused("DROP STREAM a;")
+    assert world.states() == {"CSAS_A_2": "RUNNING"}
