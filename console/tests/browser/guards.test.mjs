@@ -164,6 +164,8 @@ test("rows keep coming until they are stopped", async () => {
 test("300 nodes, in dark and in a narrow window", async () => {
   await withPage(async (page) => {
     await page.route("**/graph", (route) => route.fulfill({ json: manyNodes() }));
+    await page.route("**/rights", (route) => route.fulfill({ json: { user: "ada", role: "admin", grants: [] } }));
+    await page.route("**/clusterStatus", (route) => route.fulfill({ json: { clusterStatus: {} } }));
     await page.goto(`${URL_OF_SERVER}/`);
     await page.locator(".node").first().waitFor();
     assert.equal(await page.locator(".node").count(), 300);
