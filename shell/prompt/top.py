@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from prompt_toolkit.application import Application
-from prompt_toolkit.filters import Condition
+from prompt_toolkit.filters import Condition, Filter
 from prompt_toolkit.formatted_text import ANSI
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -74,7 +74,11 @@ class TopScreen:
 
     def run(self) -> None:
         """Show the screen until the user leaves it."""
-        self.app.run(pre_run=lambda: self.app.create_background_task(self._follow()) and None)
+
+        def follow() -> None:
+            self.app.create_background_task(self._follow())
+
+        self.app.run(pre_run=follow)
 
     # ---- what is shown ------------------------------------------------------------------------------------
 
@@ -173,7 +177,7 @@ class TopScreen:
         is_open = Condition(lambda: self.opened is not None) & ~asks
         in_list = Condition(lambda: self.opened is None) & ~asks
 
-        def on(*keys: str, when: Condition, do: Callable[[], None]) -> None:
+        def on(*keys: str, when: Filter, do: Callable[[], None]) -> None:
             def pressed(event: KeyPressEvent) -> None:
                 self.message = ""
                 do()
