@@ -3,7 +3,7 @@ place, or begins where the old one ends (beyond ksqlDB, ADR 54)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,12 +15,14 @@ from ksql_spark.entities.evolutions import EvolutionDescription, EvolutionSample
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.statements.evolution import AbortEvolution, DescribeEvolution, Swap
 from ksql_spark.grammar.statements.sources import CreateAsSelect
+from ksql_spark.kafka.consumer import Record
 from ksql_spark.logical.nodes import PersistentQuery, relations
 from ksql_spark.metastore.serdes import record_spec, serdes
 from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.runtime.cleanup import CleanupRecord
 from ksql_spark.runtime.queries import differences, verification
 from ksql_spark.runtime.queries.definition import Evolution
+from ksql_spark.runtime.queries.differences import Differences, Place, TopicRows
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.reading.results import api_value
@@ -221,8 +223,12 @@ def swap(statement: Swap, context: StatementContext) -> Action:
                 "INVALID_STATEMENT", reason=reason, hint=f"DESCRIBE EVOLUTION {name}; shows how far it is."
             )
         assert query.evolution is not None
+        # while the old version still runs, so that little is left to read between it and the new one
+        table = context.metastore.require(name)
+        query.rows = query.rows or (TopicRows(table.topic), TopicRows(query.evolution.topic))
+        rows = [each.read(services.admin) for each in query.rows]
         if query.evolution.verify:
-            found = compared(query, query.evolution, context.metastore.require(name), services)
+            found = compared(query, query.evolution, table, rows, services)
             _check_verified(found.failures(query.evolution.verify), name)
     old = [q for q in context.queries if q.sink == name and q.creates_sink]
     context.queries = [q for q in context.queries if q is not known and q not in old]
@@ -260,14 +266,25 @@ def swap(statement: Swap, context: StatementContext) -> Action:
 
 
 def compared(
-    query: ManagedQuery, evolution: Evolution, table: DataSource, services: Services
+    query: ManagedQuery,
+    evolution: Evolution,
+    table: DataSource,
+    rows: Iterable[Mapping[Place, Record]],
+    services: Services,
 ) -> verification.Comparison:
     """How the rows of a new version differ from those of its table.
 
+    Args:
+        query: the new version.
+        evolution: its evolution.
+        table: the table.
+        rows: those of the table, and those of the new version.
+        services: the engine's parts.
+
     Raises:
-        KsqlError: as differences.compare.
+        KsqlError: the schema registry does not answer.
     """
-    old, new = (differences.rows(services.admin, topic) for topic in (table.topic, evolution.topic))
+    old, new = rows
     registry, beside = services.registry, query.plan
     readers = (
         verification.RowReader(partial(split_key, window=table.window), *serdes(table, registry=registry)),
@@ -296,7 +313,9 @@ def _swapped(query: ManagedQuery, table: DataSource, before: list[ManagedQuery])
     plan = replace(query.plan, sink=sink, records=records)
     predecessors = tuple(name for writer in before for name in writer.plan.transactional_ids)
     evolution = replace(query.evolution, is_swapped=True, predecessors=predecessors)
-    return ManagedQuery(replace(query.definition, plan=plan, creates_sink=True, evolution=evolution))
+    swapped = ManagedQuery(replace(query.definition, plan=plan, creates_sink=True, evolution=evolution))
+    swapped.rows = query.rows
+    return swapped
 
 
 # ---- ABORT EVOLUTION ----------------------------------------------------------------------------------
@@ -349,7 +368,7 @@ def _described(
 ) -> EvolutionDescription:
     left: int | None = None
     reason: str | None = None
-    found: differences.Differences | None = None
+    found: Differences | None = None
     rows: verification.Comparison | None = None
     if evolution.is_swapped:
         state = SWAPPED if services.queries.has_taken_over(query) else SWAPPING
@@ -359,8 +378,9 @@ def _described(
         left, reason = done.left, query.swap_refusal
         state = CAUGHT_UP if done.has_caught_up else BACKFILLING
         if state == CAUGHT_UP and query.state is State.RUNNING:
-            rows = compared(query, evolution, table, services)
-            found = differences.Differences(rows.changed, rows.only_old)
+            both = [differences.rows(services.admin, topic) for topic in (table.topic, evolution.topic)]
+            rows = compared(query, evolution, table, both, services)
+            found = Differences(rows.changed, rows.only_old)
             failures = rows.failures(evolution.verify)
             state = VERIFIED if evolution.verify and not failures else CAUGHT_UP
             reason = "; ".join(failures) or reason

@@ -50,7 +50,7 @@ class Topics:
 @pytest.fixture
 def topics(monkeypatch: pytest.MonkeyPatch) -> Iterator[Topics]:
     found = Topics()
-    monkeypatch.setattr(differences, "rows", found.latest)
+    monkeypatch.setattr(differences.TopicRows, "read", lambda self, admin: found.latest(admin, self.topic))
     monkeypatch.setattr(differences, "write", found.write)
     monkeypatch.setattr(runs, "fence", lambda _servers, id_, _settings: found.fenced.append(id_))
     yield found

@@ -26,9 +26,43 @@ class Differences(NamedTuple):
     removed: int
 
 
-def latest(records: Iterable[Record]) -> dict[Place, Record]:
-    """The rows of a table's topic, by place, in the order of their last changes."""
-    rows: dict[Place, Record] = {}
+class TopicRows:
+    """The rows of a table's topic. Reading once more only reads what has come since. Not thread-safe.
+
+    Args:
+        topic: its name.
+    """
+
+    def __init__(self, topic: str) -> None:
+        self.topic = topic
+        self._id: str | None = None
+        self._next: dict[int, int] = {}
+        self._rows: dict[Place, Record] = {}
+
+    def read(self, admin: KafkaAdmin) -> Mapping[Place, Record]:
+        """``latest`` of what is committed now.
+
+        Raises:
+            KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED.
+        """
+        found = admin.identities([self.topic]).get(self.topic)
+        if found is None or found.id != self._id:  # the topic was recreated
+            self._id, self._next, self._rows = found.id if found is not None else None, {}, {}
+        with TopicReader(admin.servers, self.topic, self._next, settings=admin.settings) as reader:
+            for records in reader.read_to_end():
+                latest(records, self._rows)
+                self._next.update((record.partition, record.offset + 1) for record in records)
+        return self._rows
+
+
+def latest(records: Iterable[Record], rows: dict[Place, Record] | None = None) -> dict[Place, Record]:
+    """The rows of a table's topic, by place, in the order of their last changes.
+
+    Args:
+        records: those of the topic.
+        rows: what the records before them made; it is changed.
+    """
+    rows = {} if rows is None else rows
     for record in records:
         place = (record.partition, record.key)
         rows.pop(place, None)
@@ -56,23 +90,13 @@ def count(found: Iterable[Record]) -> Differences:
     return Differences(len(tombstones) - sum(tombstones), sum(tombstones))
 
 
-def compare(admin: KafkaAdmin, old: str, new: str) -> list[Record]:
-    """``changes`` from the topic ``old`` to the topic ``new``, as far as they are committed now.
-
-    Raises:
-        KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED.
-    """
-    return list(changes(rows(admin, old), rows(admin, new)))
-
-
-def rows(admin: KafkaAdmin, topic: str) -> dict[Place, Record]:
+def rows(admin: KafkaAdmin, topic: str) -> Mapping[Place, Record]:
     """``latest`` of what is committed in a topic now.
 
     Raises:
-        KsqlError: as ``compare``.
+        KsqlError: as TopicRows.read.
     """
-    with TopicReader(admin.servers, topic, settings=admin.settings) as reader:
-        return latest(record for records in reader.read_to_end() for record in records)
+    return TopicRows(topic).read(admin)
 
 
 def write(admin: KafkaAdmin, topic: str, records: Iterable[Record]) -> None:
@@ -109,4 +133,4 @@ def write(admin: KafkaAdmin, topic: str, records: Iterable[Record]) -> None:
         raise KsqlError("BROKER_UNREACHABLE", servers=admin.servers, reason=reason)
 
 
-__all__ = ["Differences", "Place", "changes", "compare", "count", "latest", "rows", "write"]
+__all__ = ["Differences", "Place", "TopicRows", "changes", "count", "latest", "rows", "write"]

@@ -14,6 +14,7 @@ from ksql_spark.runtime.errors import QueryError
 from ksql_spark.runtime.queries import exactly_once
 from ksql_spark.runtime.queries.backoff import Retries
 from ksql_spark.runtime.queries.definition import Evolution, QueryDefinition
+from ksql_spark.runtime.queries.differences import TopicRows
 from ksql_spark.runtime.queries.states import Lifecycle, State
 from ksql_spark.runtime.queries.topics import QueryTopics
 from ksql_spark.spark import jvm
@@ -53,6 +54,8 @@ class ManagedQuery:
         self.clients: set[str] = set()
         #: why its automatic swap was refused last; None if it was not
         self.swap_refusal: str | None = None
+        #: if it is a new version: the rows of the table and its own, as of the last attempt to swap
+        self.rows: tuple[TopicRows, TopicRows] | None = None
         #: when its automatic swap may be tried again, on the monotonic clock
         self.swap_not_before = 0.0
         #: whether it is listed and can be terminated; not if it only runs for other push queries

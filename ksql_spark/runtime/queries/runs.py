@@ -23,7 +23,7 @@ from ksql_spark.physical.steps import EXACTLY_ONCE, tables_in_state
 from ksql_spark.runtime.errors import USER, QueryError
 from ksql_spark.runtime.queries import differences, exactly_once
 from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
-from ksql_spark.runtime.queries.differences import Differences
+from ksql_spark.runtime.queries.differences import Differences, TopicRows
 from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.launcher import Launcher
 from ksql_spark.runtime.queries.managed import ManagedQuery, internal_topics, log_failure
@@ -244,7 +244,10 @@ class QueryRuns:
             for transactional_id in (*evolution.predecessors, *query.plan.transactional_ids):
                 fence(self._admin.servers, transactional_id, self._admin.settings)
             target = query.plan.sink.topic
-            records = differences.compare(self._admin, target, evolution.topic)
+            # most of them were read before the old version ended
+            both = query.rows or (TopicRows(target), TopicRows(evolution.topic))
+            records = list(differences.changes(*(each.read(self._admin) for each in both)))
+            query.rows = None
             differences.write(self._admin, target, records)
             self.topics(query).forget(evolution.topic)
             found = differences.count(records)
