@@ -33,6 +33,9 @@ class Check:
     what: str
     tolerance: float = 0.0
 
+    def __str__(self) -> str:
+        return f"{self.what} {self.tolerance:g}" if self.tolerance else self.what
+
 
 @dataclass(frozen=True)
 class Evolve:

@@ -143,6 +143,8 @@ def _told(way: _Way, table: DataSource) -> Iterator[str]:
         when = f"SWAP {table.name}; then" if way.evolve.is_manual else "Once it has caught up, the swap"
         yield f"Backfill: a new query runs {beside}, from its start."
         yield f"{when} writes what differs to topic {table.topic}, and the new query goes on there."
+        if way.evolve.verify:
+            yield f"The swap is refused while VERIFY does not hold: {', '.join(map(str, way.evolve.verify))}."
         yield f"Until then ABORT EVOLUTION {table.name}; leaves everything as it is; a swap cannot be undone."
     elif not way.query_id:
         yield "New query: no query writes the sink now."

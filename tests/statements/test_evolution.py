@@ -76,6 +76,8 @@ def test_a_backfill(world: World) -> None:
         f"Read by: {reader}; 0 consumer groups of topic COUNTS",
         f"  {reader} receives an update of each key that differs, without TOTAL",
     ]
+    lines = report(world, way.format(", VERIFY = 'rows, values .10'", "COUNT(*) AS n"))
+    assert "The swap is refused while VERIFY does not hold: rows, values 0.1." in lines
     lines = report(world, way.format("", "SUM(v) AS n"))
     assert lines[0].startswith(
         "Not possible as a backfill: COUNTS cannot evolve: columns can only be appended"
