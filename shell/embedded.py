@@ -1,176 +1,28 @@
-"""The engine that the shell starts for itself: a server in a child process.
-
-The child stops when its standard input closes, so it ends with the shell, however that happens. It has its
-own process group, so Ctrl-C at the prompt does not reach it.
-"""
+"""The engine that the shell starts for itself, with errors as texts for the screen."""
 
 from __future__ import annotations
 
-import contextlib
-import re
-import socket
-import subprocess
-import sys
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 
+from ksql_spark.client import embedded
+from ksql_spark.client.embedded import DEFAULT_URL, is_free
 from ksql_spark.shell.client import Client, ClientError, ServerError
-
-DEFAULT_URL = "http://127.0.0.1:8088"
-#: the child is killed if stopping takes longer
-STOP_S = 60.0
-#: -c instead of -m, because -m would look for "ksql_spark" in the current directory first
-_SERVER = (
-    "import sys; sys.path[:] = [p for p in sys.path if p]; "
-    "from ksql_spark.shell.main import main; sys.exit(main(['server', *sys.argv[1:]]))"
-)
-_STARTING = re.compile(r"starting: \S+, data in (.+), log in (.+)$")
-_READY = re.compile(r"ready: (http://\S+) in ([\d.]+) s")
 
 
 class StartFailed(ClientError):
     """The child ended before it was ready; the message is its last output."""
 
 
-class EmbeddedServer:
-    """A server child process.
-
-    Args:
-        data_dir: its data folder; None: the default.
-        port: its port; 0: any free port.
-        command: the command to run; by default the server.
-        properties: a file of properties for it.
-    """
-
-    def __init__(
-        self,
-        data_dir: Path | None,
-        port: int = 8088,
-        command: list[str] | None = None,
-        properties: Path | None = None,
-    ) -> None:
-        arguments = ["--listen", f"127.0.0.1:{port}", "--exit-with-stdin"]
-        if properties is not None:
-            arguments += ["--properties", str(properties)]
-        if data_dir is not None:
-            arguments += ["--data-dir", str(data_dir)]
-        self._process = subprocess.Popen(
-            [*(command or [sys.executable, "-c", _SERVER]), *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            start_new_session=True,
-        )
-        self.began = time.monotonic()
-        #: its last progress line
-        self.progress = "starting the engine"
-        #: its address, once it is ready
-        self.url: str | None = None
-        #: its data folder and its log file, once it has reported them
-        self.data_dir: str | None = None
-        self.log: str | None = None
-        self.ready_after_s = 0.0
-        self._complaints: list[str] = []
-        self._change = threading.Condition()
-        self._readers = [
-            threading.Thread(target=self._follow_output, daemon=True),
-            threading.Thread(target=self._follow_errors, daemon=True),
-        ]
-        for reader in self._readers:
-            reader.start()
-
-    @property
-    def pid(self) -> int:
-        """The child's process id."""
-        return self._process.pid
-
-    @property
-    def failed(self) -> bool:
-        """Whether it has ended without stop()."""
-        return self._process.poll() is not None
-
-    @property
-    def elapsed_s(self) -> float:
-        """Seconds since it was started."""
-        return time.monotonic() - self.began
+class EmbeddedServer(embedded.EmbeddedServer):
+    """A server child process; see ksql_spark.client.embedded."""
 
     def wait_ready(self, tick: Callable[[str], None]) -> str:
-        """Block until it serves; return its address.
-
-        Args:
-            tick: called with the progress ten times a second.
-
-        Raises:
-            StartFailed: it has ended.
-        """
-        while self.url is None:
-            if self.failed:
-                raise StartFailed(self.last_words())
-            tick(f"{self.progress} ({self.elapsed_s:.1f} s)")
-            with self._change:
-                self._change.wait(0.1)
-        return self.url
-
-    def last_words(self) -> str:
-        """The child's last output before it exited."""
-        for reader in self._readers:
-            reader.join(timeout=2)
-        said = "\n".join(self._complaints).strip().removeprefix("ksql-spark server: ")
-        log = f"; its log is {self.log}" if self.log is not None else ""
-        return said or f"it gave no reason (exit code {self._process.returncode}){log}."
-
-    def stop(self, tick: Callable[[str], None] = lambda _: None) -> None:
-        """Stop it and wait until it has ended; ``tick`` is called while waiting."""
-        with contextlib.suppress(OSError):
-            if self._process.stdin:
-                self._process.stdin.close()
-        deadline = time.monotonic() + STOP_S
+        """Block until it serves; return its address. Raises StartFailed."""
         try:
-            while self._process.poll() is None and time.monotonic() < deadline:
-                tick("stopping the engine")
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    self._process.wait(timeout=0.1)
-        finally:
-            if self._process.poll() is None:
-                self._process.kill()
-                self._process.wait()
-            for reader in self._readers:
-                reader.join(timeout=2)
-            for pipe in (self._process.stdout, self._process.stderr):
-                if pipe:
-                    pipe.close()
-
-    def __enter__(self) -> EmbeddedServer:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
-    def _follow_output(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            with self._change:
-                if match := _STARTING.match(line):
-                    self.data_dir, self.log = match[1], match[2]
-                if match := _READY.match(line):
-                    self.ready_after_s = float(match[2])
-                    self.url = match[1]
-                self.progress = line.strip() or self.progress
-                self._change.notify_all()
-
-    def _follow_errors(self) -> None:
-        assert self._process.stderr is not None
-        for line in self._process.stderr:
-            self._complaints.append(line.rstrip())
-            del self._complaints[:-20]
+            return super().wait_ready(tick)
+        except embedded.StartFailed as error:
+            raise StartFailed(str(error)) from None
 
 
 def is_running(url: str = DEFAULT_URL) -> bool:
@@ -187,13 +39,9 @@ def is_running(url: str = DEFAULT_URL) -> bool:
     return True
 
 
-def is_free(port: int) -> bool:
-    """Whether nothing listens on ``port`` of this machine."""
-    with socket.socket() as probe:
-        probe.settimeout(1)
-        return probe.connect_ex(("127.0.0.1", port)) != 0
-
-
 def start(data_dir: Path | None = None, properties: Path | None = None) -> EmbeddedServer:
     """Start the shell's own engine on port 8088, or on a free port if that is in use."""
     return EmbeddedServer(data_dir, 8088 if is_free(8088) else 0, properties=properties)
+
+
+__all__ = ["DEFAULT_URL", "EmbeddedServer", "StartFailed", "is_free", "is_running", "start"]

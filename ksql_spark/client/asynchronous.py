@@ -29,8 +29,9 @@ def connect_async(
     trust_env: bool = True,
 ) -> AsyncConnection:
     """A connection for asyncio; the arguments are those of connect()."""
-    http = httpx.AsyncClient(**http_settings(auth, token, verify, cert, trust_env))
-    return AsyncConnection(http, properties or {}, reads_own_writes, addresses(url))
+    urls = addresses(url)
+    http = httpx.AsyncClient(**http_settings(urls, auth, token, verify, cert, trust_env))
+    return AsyncConnection(http, properties or {}, reads_own_writes, urls)
 
 
 class AsyncConnection:
@@ -68,6 +69,15 @@ class AsyncConnection:
 
     async def stream(self, text: str, parameters: Parameters = None) -> AsyncIterator[tuple[Any, ...]]:
         """The rows of a SELECT as they arrive; leaving the loop ends the query."""
+        async with self.opened(text, parameters) as (_, rows):
+            async for row in rows:
+                yield row
+
+    @contextlib.asynccontextmanager
+    async def opened(
+        self, text: str, parameters: Parameters = None
+    ) -> AsyncIterator[tuple[protocol.Columns, AsyncIterator[tuple[Any, ...]]]]:
+        """The columns of a SELECT and its rows as they arrive; the end of the block ends the query."""
         settings = self._settings
         body = protocol.query_body(
             text, parameters, settings.properties, self._token, variables=settings.variables
@@ -75,13 +85,10 @@ class AsyncConnection:
         answer, url = await self._send("/query-stream", json=body, headers={"Accept": protocol.DELIMITED})
         async with contextlib.aclosing(answer):
             await _check(answer, url)
-            rows = _rows(aiter_lines(answer))
-            while True:
-                with protocol.reading(url):
-                    row = await anext(rows, None)
-                if row is None:
-                    break
-                yield row
+            lines = aiter_lines(answer)
+            with protocol.reading(url):
+                columns = protocol.columns_of(await anext(lines, ""))
+            yield columns, _rows(columns, lines, url)
 
     async def run(self, text: str, parameters: Parameters = None) -> list[dict[str, Any]]:
         """Run statements that are not queries; returns their results in the form of the REST API."""
@@ -139,12 +146,18 @@ async def _check(answer: httpx.Response, url: str) -> None:
         raise protocol.failure(answer.status_code, content, url)
 
 
-async def _rows(lines: AsyncIterator[str]) -> AsyncIterator[tuple[Any, ...]]:
-    """The rows of a result. Raises ValueError for other text, DatabaseError for an error in it."""
-    columns = protocol.columns_of(await anext(lines, ""))
-    async for line in lines:
-        if line and protocol.token_of(line) is None:
-            yield columns.row(line)
+async def _rows(
+    columns: protocol.Columns, lines: AsyncIterator[str], url: str
+) -> AsyncIterator[tuple[Any, ...]]:
+    """The rows of a result of the server at ``url``. Raises DatabaseError."""
+    while True:
+        with protocol.reading(url):
+            line = await anext(lines, None)
+            row = columns.row(line) if line and protocol.token_of(line) is None else None
+        if line is None:
+            break
+        if row is not None:
+            yield row
 
 
 async def _again(lines: Iterable[bytes]) -> AsyncIterator[bytes]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from ksql_spark.client import protocol, values
+from ksql_spark.client import protocol, tables
 from ksql_spark.client.errors import (
     InterfaceError,
     NotConnectedError,
@@ -19,7 +19,7 @@ from ksql_spark.client.errors import (
     OperationalError,
     UnreachableError,
 )
-from ksql_spark.client.frames import FrameStream, LineStream
+from ksql_spark.client.frames import FrameStream, LineStream, shut_down
 from ksql_spark.client.lines import iter_lines
 from ksql_spark.client.protocol import Columns, Description, Parameters
 from ksql_spark.client.servers import Servers, addresses
@@ -51,14 +51,22 @@ def connect(
         reads_own_writes: whether queries on any server see this connection's earlier inserts.
         trust_env: whether to use proxies from the environment.
     """
-    http = httpx.Client(**http_settings(auth, token, verify, cert, trust_env))
-    return Connection(http, properties or {}, reads_own_writes, addresses(url))
+    urls = addresses(url)
+    http = httpx.Client(**http_settings(urls, auth, token, verify, cert, trust_env))
+    return Connection(http, properties or {}, reads_own_writes, urls)
 
 
 def http_settings(
-    auth: tuple[str, str] | None, token: str | None, verify: Any, cert: Any, trust_env: bool
+    urls: Sequence[str],
+    auth: tuple[str, str] | None,
+    token: str | None,
+    verify: Any,
+    cert: Any,
+    trust_env: bool,
 ) -> dict[str, Any]:
     """The arguments of httpx's clients."""
+    if not any(url.startswith("https:") for url in urls):
+        verify = False  # there is nothing to verify, and loading the authorities takes long
     settings: dict[str, Any] = {
         "auth": auth,
         "headers": {"Authorization": f"Bearer {token}"} if token else {},
@@ -409,6 +417,11 @@ class Stream:
     ) -> None:
         self.close()
 
+    def interrupt(self) -> None:
+        """End the query from another thread than the reader's, which then finds no more rows."""
+        self._closed = True
+        shut_down(self._answer)
+
     def close(self) -> None:
         """End the query; may be called more than once, even from another thread than the reader's."""
         self._closed = True
@@ -466,24 +479,11 @@ class Cursor:
 
     def arrow(self) -> Any:
         """All remaining rows as a pyarrow.Table; requires pyarrow."""
-        import pyarrow
-
-        rows, columns = self.fetchall(), self._rows().columns
-        types = map(values.type_of, columns.types)
-        arrays = [values.arrow_array([row[i] for row in rows], type_) for i, type_ in enumerate(types)]
-        return pyarrow.Table.from_arrays(arrays, list(columns.names))
+        return tables.arrow(self._rows().columns, self.fetchall())
 
     def df(self) -> Any:
         """All remaining rows as a pandas.DataFrame; requires pandas."""
-        import pandas
-
-        rows, columns = self.fetchall(), self._rows().columns
-        types = [values.PANDAS.get(values.type_of(text).name, "object") for text in columns.types]
-        series = {
-            name: pandas.Series([row[i] for row in rows], dtype=type_)
-            for i, (name, type_) in enumerate(zip(columns.names, types, strict=True))
-        }
-        return pandas.DataFrame(series, columns=list(columns.names))
+        return tables.pandas(self._rows().columns, self.fetchall())
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return self._rows()

@@ -20,6 +20,15 @@ from ksql_spark.client.lines import iter_lines
 QUEUE_FRAMES = 10_000
 
 
+def shut_down(answer: httpx.Response) -> None:
+    """Shut down the socket: that alone wakes a reader that blocks in recv(), and tells the server."""
+    stream = answer.extensions.get("network_stream")
+    sock = stream.get_extra_info("socket") if stream is not None else None
+    if sock is not None:
+        with contextlib.suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)
+
+
 class FrameStream:
     """The frames of a response (docs/reference/rest-protocol.md, 7.5), with fractional numbers as Decimals.
 
@@ -59,12 +68,8 @@ class FrameStream:
         self._closed = True
         if not self._ended and self._query_id and self._close_query:
             self._close_query(self._query_id)
-        # the reader blocks in recv(): only shutting down the socket wakes it (and tells the server)
-        stream = self._answer.extensions.get("network_stream")
-        sock = stream.get_extra_info("socket") if stream is not None else None
-        if sock is not None and not self._ended:
-            with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
+        if not self._ended:
+            shut_down(self._answer)
         while self._reader.is_alive():
             with contextlib.suppress(queue.Empty):
                 self._frames.get(timeout=0.05)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import functools
 import json
@@ -199,7 +200,18 @@ def insert_lines(target: str, rows: Any) -> Any:
     """The lines of POST /inserts-stream."""
     yield json.dumps({"target": target}).encode() + b"\n"
     for row in rows:
-        yield json.dumps({name: _value(value) for name, value in row.items()}).encode() + b"\n"
+        yield json.dumps(row, default=_in_a_row).encode() + b"\n"
+
+
+def _in_a_row(value: Any) -> Any:
+    """A value, or a part of one, that has no JSON form."""
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if (plain := _value(value)) is value:
+        raise InterfaceError(f"A {type(value).__name__} is no value of a row.")
+    return plain
 
 
 def acknowledged(line: str) -> int:

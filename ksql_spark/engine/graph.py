@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from ksql_spark.connect import ConnectCluster
 from ksql_spark.engine.details import details
 from ksql_spark.engine.freshness import freshness
 from ksql_spark.engine.history import History
@@ -25,6 +24,7 @@ from ksql_spark.entities.graph import (
     MetricsHistory,
 )
 from ksql_spark.errors import KsqlError, query_hint
+from ksql_spark.kafka_connect import ConnectCluster
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.security.authorization import Kind, Rights

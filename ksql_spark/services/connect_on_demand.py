@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from ksql_spark.connect import ConnectClient
 from ksql_spark.errors import KsqlError
+from ksql_spark.kafka_connect import ConnectClient
 from ksql_spark.services.cache import Report
 from ksql_spark.services.connect_log import complaints
 

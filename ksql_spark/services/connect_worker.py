@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ksql_spark.connect import ConnectClient
 from ksql_spark.errors import KsqlError
+from ksql_spark.kafka_connect import ConnectClient
 from ksql_spark.services import artifacts
 from ksql_spark.services.cache import Report
 from ksql_spark.services.class_archive import ClassArchive

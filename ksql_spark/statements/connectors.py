@@ -9,7 +9,6 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from ksql_spark.connect import ConnectCluster
 from ksql_spark.entities import Entity, KsqlWarning
 from ksql_spark.entities.commands import WarningEntity
 from ksql_spark.entities.connectors import (
@@ -28,6 +27,7 @@ from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.grammar.statements.connectors import CreateConnector, DropConnector
 from ksql_spark.grammar.statements.describe import DescribeConnector
 from ksql_spark.grammar.statements.show import Show
+from ksql_spark.kafka_connect import ConnectCluster
 from ksql_spark.security.masking import masked, masked_values, secrets
 from ksql_spark.statements.context import Action, Immediate, Services, StatementContext
 from ksql_spark.statements.describe import source_description

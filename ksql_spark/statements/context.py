@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from ksql_spark.config import Client, Config, CurrentConfig
-from ksql_spark.connect import ConnectCluster, NoConnect
 from ksql_spark.consistency import Known
 from ksql_spark.entities import Entity
 from ksql_spark.entities.graph import Freshness
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.kafka_connect import ConnectCluster, NoConnect
 from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.metastore.sources import DataSource

@@ -11,8 +11,8 @@ from typing import Any, cast
 
 import pytest
 
-from ksql_spark.connect import ConnectClient
 from ksql_spark.errors import KsqlError
+from ksql_spark.kafka_connect import ConnectClient
 from ksql_spark.services.connect_on_demand import ConnectOnDemand
 from tests.connect_server import ConnectServer
 

@@ -112,7 +112,7 @@ def test_what_needs_the_server_says_how_to_get_it(
 ) -> None:
     done = client_alone(*command)
     assert done.returncode != 0 and done.stdout == ""
-    assert "pip install '.[server]'" in done.stderr and "Traceback" not in done.stderr
+    assert "pip install 'ksql-spark[server]'" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_help_lists_the_commands() -> None:

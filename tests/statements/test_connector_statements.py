@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.connect import ConfiguredConnect
+from ksql_spark.kafka_connect import ConfiguredConnect
 from ksql_spark.statements import connectors
 from tests.connect_server import PLUGINS, ConnectServer
 from tests.statements.world import World

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from ksql_spark.config import Config, CurrentConfig
-from ksql_spark.connect import NoConnect
 from ksql_spark.engine.bootstrap import connect_cluster, schema_registry
 from ksql_spark.engine.command_runner import CommandRunner
 from ksql_spark.engine.execution import StatementExecutor
@@ -21,6 +20,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Expression
 from ksql_spark.kafka.admin import Consumers, KafkaAdmin, Topic, TopicIdentity
 from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.kafka_connect import NoConnect
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.runtime.command_log import Command, CommandLog, Unreadable, decode, encode
 from ksql_spark.runtime.driver.access import SparkAccess

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ksql_spark.config import Config, read_properties
-from ksql_spark.connect import ConfiguredConnect, ConnectClient, ConnectCluster, NoConnect
 from ksql_spark.engine.bootstrap.lifecycle import Lifecycle
+from ksql_spark.kafka_connect import ConfiguredConnect, ConnectClient, ConnectCluster, NoConnect
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.services.connect_on_demand import ConnectOnDemand
 from ksql_spark.services.connect_worker import EmbeddedConnect, WorkerSettings

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from ksql_spark.config import Config
-from ksql_spark.connect import ConfiguredConnect, ConnectCluster, NoConnect
 from ksql_spark.engine.bootstrap.connect import create_connect
 from ksql_spark.engine.bootstrap.lifecycle import Lifecycle
 from ksql_spark.errors import KsqlError
+from ksql_spark.kafka_connect import ConfiguredConnect, ConnectCluster, NoConnect
 from ksql_spark.services.connect_on_demand import ConnectOnDemand
 from ksql_spark.services.connect_worker import EmbeddedConnect
 from tests.statements.world import World

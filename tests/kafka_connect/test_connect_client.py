@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from ksql_spark.config import Config
-from ksql_spark.connect import ConnectClient
 from ksql_spark.engine.bootstrap import connect_cluster
 from ksql_spark.errors import KsqlError
+from ksql_spark.kafka_connect import ConnectClient
 from tests.certificates import make
 from tests.connect_server import ConnectServer
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksql_spark.connect.client import ConnectClient
-from ksql_spark.connect.cluster import ConfiguredConnect, ConnectCluster, NoConnect
+from ksql_spark.kafka_connect.client import ConnectClient
+from ksql_spark.kafka_connect.cluster import ConfiguredConnect, ConnectCluster, NoConnect
 
 __all__ = ["ConfiguredConnect", "ConnectClient", "ConnectCluster", "NoConnect"]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ksql_spark.connect.client import ConnectClient
 from ksql_spark.errors import KsqlError
+from ksql_spark.kafka_connect.client import ConnectClient
 
 
 class ConnectCluster(Protocol):

@@ -1,0 +1,165 @@
+"""Results as tables of pandas, pyarrow and polars, which are imported when needed; their tables as rows."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ksql_spark.client import values
+from ksql_spark.client.errors import InterfaceError
+from ksql_spark.client.protocol import Columns
+
+Rows = Sequence[tuple[Any, ...]]
+
+
+def arrow(columns: Columns, rows: Rows) -> Any:
+    """A pyarrow.Table. Raises InterfaceError without pyarrow."""
+    pyarrow = needed("pyarrow")
+    types = map(values.type_of, columns.types)
+    arrays = [values.arrow_array([row[i] for row in rows], type_) for i, type_ in enumerate(types)]
+    return pyarrow.Table.from_arrays(arrays, list(columns.names))
+
+
+def pandas(columns: Columns, rows: Rows) -> Any:
+    """A pandas.DataFrame. Raises InterfaceError without pandas."""
+    module = needed("pandas")
+    types = [values.PANDAS.get(values.type_of(text).name, "object") for text in columns.types]
+    series = {
+        name: module.Series([row[i] for row in rows], dtype=type_)
+        for i, (name, type_) in enumerate(zip(columns.names, types, strict=True))
+    }
+    return module.DataFrame(series, columns=list(columns.names))
+
+
+def polars(columns: Columns, rows: Rows) -> Any:
+    """A polars.DataFrame. Raises InterfaceError without polars or pyarrow."""
+    return needed("polars").from_arrow(arrow(columns, rows))
+
+
+def needed(name: str) -> Any:
+    """A package of the extra ``frames``. Raises InterfaceError if it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        raise InterfaceError(f"{name} is not installed: pip install 'ksql-spark[frames]'") from None
+
+
+def of_entities(entities: Sequence[Mapping[str, Any]]) -> tuple[Columns, list[tuple[Any, ...]]]:
+    """The results of statements that are not queries: the list in the last one, or its plain members."""
+    last = entities[-1] if entities else {}
+    lists = [value for value in last.values() if isinstance(value, list) and value]
+    members = [v for v in lists if all(isinstance(one, Mapping) for one in v)]
+    plain = {name: value for name, value in last.items() if not isinstance(value, (list, Mapping))}
+    found: list[Mapping[str, Any]] = members[0] if members else [plain]
+    names = list(dict.fromkeys(name for one in found for name in one if not name.startswith("@")))
+    rows = [tuple(_text(one.get(name)) for name in names) for one in found] if names else []
+    types = [_type_of([row[place] for row in rows]) for place in range(len(names))]
+    return Columns("", tuple(names), tuple(types)), rows
+
+
+def _text(value: Any) -> Any:
+    return str(value) if isinstance(value, (list, Mapping)) else value
+
+
+def _type_of(column: Sequence[Any]) -> str:
+    kinds = {type(value) for value in column if value is not None}
+    return (
+        {bool: "BOOLEAN", int: "BIGINT", float: "DOUBLE"}.get(kinds.pop(), "STRING")
+        if len(kinds) == 1
+        else "STRING"
+    )
+
+
+def rows_of(data: Any) -> Iterable[Mapping[str, Any]]:
+    """The rows of a frame (pandas, polars, pyarrow), of one mapping or of several."""
+    if isinstance(data, Mapping):
+        return [data]
+    if hasattr(data, "notna") and hasattr(data, "to_dict"):  # pandas
+        found: list[Mapping[str, Any]] = data.astype(object).where(data.notna(), None).to_dict("records")
+        return found
+    for method in ("to_dicts", "to_pylist"):  # polars, pyarrow
+        if hasattr(data, method):
+            found = getattr(data, method)()
+            return found
+    rows: Iterable[Mapping[str, Any]] = data
+    return rows
+
+
+def create_statement(
+    data: Any, name: str, key: str | None, table: bool | None, topic: str | None, partitions: int, format: str
+) -> tuple[str, list[dict[str, Any]]]:
+    """The statement that declares a source with the columns of ``data``, and its rows by these columns.
+
+    Raises:
+        InterfaceError: there is no such key, a table has no key, or a column has a type that SQL lacks.
+    """
+    pyarrow = needed("pyarrow")
+    if isinstance(data, pyarrow.Table):
+        found = data
+    elif hasattr(data, "to_arrow"):  # polars
+        found = data.to_arrow()
+    elif hasattr(data, "notna"):  # pandas
+        found = pyarrow.Table.from_pandas(data, preserve_index=False)
+    else:
+        found = pyarrow.Table.from_pylist([dict(row) for row in rows_of(data)])
+    is_table = key is not None if table is None else table
+    if key is not None and key not in found.column_names:
+        raise InterfaceError(f"There is no column {key}: the columns are {', '.join(found.column_names)}.")
+    if is_table and key is None:
+        raise InterfaceError("A table needs a key: name the column with key=….")
+    role = " PRIMARY KEY" if is_table else " KEY"
+    columns = [
+        f"{identifier(column.name)} {sql_type(column.type)}{role if column.name == key else ''}"
+        for column in found.schema
+    ]
+    names = {column: identifier(column) for column in found.column_names}
+    rows = [{names[column]: value for column, value in row.items()} for row in found.to_pylist()]
+    given = (topic or name).replace("'", "''")
+    text = (
+        f"CREATE {'TABLE' if is_table else 'STREAM'} {identifier(name)} ({', '.join(columns)}) WITH "
+        f"(KAFKA_TOPIC = '{given}', PARTITIONS = {partitions}, VALUE_FORMAT = '{format}');"
+    )
+    return text, rows
+
+
+def identifier(name: str) -> str:
+    """A name in SQL: in upper case if it can be written without quotes, else as it is.
+
+    >>> identifier("price"), identifier("unit price")
+    ('`PRICE`', '`unit price`')
+    """
+    folded = name.upper() if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else name
+    return "`" + folded.replace("`", "``") + "`"
+
+
+def sql_type(type_: Any) -> str:
+    """The SQL type of a pyarrow type. Raises InterfaceError if there is none."""
+    types = needed("pyarrow").types
+    if types.is_dictionary(type_):  # pandas' categories
+        return sql_type(type_.value_type)
+    if types.is_decimal(type_):
+        return f"DECIMAL({type_.precision}, {type_.scale})"
+    if types.is_map(type_):
+        return f"MAP<{sql_type(type_.key_type)}, {sql_type(type_.item_type)}>"
+    if types.is_list(type_) or types.is_large_list(type_):
+        return f"ARRAY<{sql_type(type_.value_type)}>"
+    if types.is_struct(type_):
+        return f"STRUCT<{', '.join(f'{identifier(part.name)} {sql_type(part.type)}' for part in type_)}>"
+    for fits, text in (
+        (types.is_boolean, "BOOLEAN"),
+        (lambda t: types.is_integer(t) and t.bit_width < 32, "INTEGER"),
+        (types.is_int32, "INTEGER"),
+        (types.is_integer, "BIGINT"),
+        (types.is_floating, "DOUBLE"),
+        (types.is_date, "DATE"),
+        (types.is_time, "TIME"),
+        (types.is_timestamp, "TIMESTAMP"),
+        (lambda t: types.is_string(t) or types.is_large_string(t) or types.is_string_view(t), "STRING"),
+        (types.is_null, "STRING"),
+        (lambda t: types.is_binary(t) or types.is_large_binary(t), "BYTES"),
+    ):
+        if fits(type_):
+            return text
+    raise InterfaceError(f"SQL has no type for {type_}.")
