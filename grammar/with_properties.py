@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-CREATE, CREATE_AS, INSERT = "CREATE", "CREATE AS", "INSERT"
+CREATE, CREATE_AS, INSERT, SINK = "CREATE", "CREATE AS", "INSERT", "CREATE SINK"
 _BOTH = frozenset({CREATE, CREATE_AS})
 #: usual delimiters; other characters are allowed too
 DELIMITERS = ("SPACE", "TAB", ",", "|", ";")
@@ -26,6 +26,7 @@ class Rule:
 
 #: name -> rule
 PROPERTIES: dict[str, Rule] = {
+    "COMMIT_INTERVAL": Rule("string", frozenset({SINK})),
     "EVOLVE": Rule("string", frozenset({CREATE_AS}), choices=("backfill", "from-now")),
     "FORMAT": Rule("string"),
     "HEADERS": Rule("string", frozenset({CREATE_AS})),
@@ -40,6 +41,8 @@ PROPERTIES: dict[str, Rule] = {
     "ORDER": Rule("string", frozenset({CREATE_AS, INSERT}), choices=("arrival", "event-time")),
     # each partition costs the broker files and memory, so a larger number could bring it down
     "PARTITIONS": Rule("integer", least=1, most=10_000),
+    "PARTITION_BY": Rule("string", frozenset({SINK})),
+    "PATH": Rule("string", frozenset({SINK})),
     "QUERY_ID": Rule("string", frozenset({INSERT})),
     "REPLICAS": Rule("integer", least=-1, most=10_000),
     "REPLICATED": Rule("boolean"),
@@ -49,6 +52,7 @@ PROPERTIES: dict[str, Rule] = {
     "SWAP": Rule("string", frozenset({CREATE_AS}), choices=("auto", "manual")),
     "TIMESTAMP": Rule("string"),
     "TIMESTAMP_FORMAT": Rule("string"),
+    "TYPE": Rule("string", frozenset({SINK}), choices=("delta", "parquet")),
     "VALUE_AVRO_SCHEMA_FULL_NAME": Rule("string"),
     "VALUE_DELIMITER": Rule("string", choices=DELIMITERS),
     "VALUE_FORMAT": Rule("string"),

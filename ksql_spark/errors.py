@@ -168,6 +168,19 @@ CONDITIONS: dict[str, Condition] = {
     "KAFKA_REFUSED_REQUEST": Condition(40001, "Kafka refused to {action}: {reason}."),
     "KEY_MISSING": Condition(40001, "{reason}"),
     "KEY_REPEATED": Condition(40001, "The projection contains a key column {said}."),
+    "LAKE_CONFLICT": Condition(
+        50000,
+        "Another writer has changed the table {path} meanwhile: {reason} The sink tries again from "
+        "the position that it finds there.",
+    ),
+    "LAKE_INCOMPATIBLE": Condition(
+        40001,
+        "The column {column} of the table {path} is {there} and would have to be {wanted}. Nothing more is "
+        "written. Give the sink another path, or the column its type again.",
+    ),
+    "LAKE_MISSING": Condition(
+        40001, "TYPE = '{type}' needs the Python package {package}: pip install 'ksql-spark[lake]'."
+    ),
     "LIST_TYPES": Condition(
         40001,
         "{problem}operator does not exist: {wanted} = {given} ({member})\n"
@@ -257,6 +270,7 @@ CONDITIONS: dict[str, Condition] = {
         "partitions, and readers could not tell which is newer. Delete the topic (the query recreates it), "
         "then recompute its rows: ksql-spark state rebuild {id}",
     ),
+    "SINK_UNKNOWN": Condition(40001, "Sink {name} does not exist."),
     "SOURCE_TOPIC_DELETED": Condition(
         40001,
         "Topic {topic}, which the query reads, no longer exists. The query continues when the topic exists "

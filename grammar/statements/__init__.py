@@ -20,6 +20,7 @@ from ksql_spark.grammar.statements import (
     scripts,
     session,
     show,
+    sinks,
     sources,
     types,
 )
@@ -38,6 +39,7 @@ RULES: tuple[StatementRule, ...] = (
     *print_topic.RULES,
     *session.RULES,
     *connectors.RULES,
+    *sinks.RULES,
     *asserts.RULES,
     *scripts.RULES,
 )

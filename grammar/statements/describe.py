@@ -9,6 +9,7 @@ from ksql_spark.grammar.nodes import Arg, NamedStatement, Statement
 from ksql_spark.grammar.parser import KsqlParser
 from ksql_spark.grammar.rules import StatementRule
 from ksql_spark.grammar.statements.evolution import DescribeEvolution
+from ksql_spark.grammar.statements.sinks import DescribeSink, about_sink
 
 
 class DescribeSource(NamedStatement):
@@ -62,6 +63,8 @@ def _describe(parser: KsqlParser) -> Statement:
     if parser.is_word("EVOLUTION") and parser.is_name(1):
         parser.word("EVOLUTION")
         return parser.build(DescribeEvolution, start, this=parser.name())
+    if sink := about_sink(parser, start, DescribeSink):
+        return sink
     if parser.word("CONNECTOR"):
         return parser.build(DescribeConnector, start, this=parser.name())
     name = parser.name()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ksql_spark.grammar.generator import KsqlGenerator
-from ksql_spark.grammar.nodes import Arg, ErrorsOf, Statement
+from ksql_spark.grammar.nodes import Arg, ErrorsOf, NamedStatement, Statement
 from ksql_spark.grammar.parser import KsqlParser
 from ksql_spark.grammar.rules import StatementRule
+from ksql_spark.grammar.statements.sinks import PauseSink, ResumeSink, about_sink
 
 
 class QueryControl(Statement):
@@ -62,10 +63,12 @@ def _render_replay(self: KsqlGenerator, node: ReplayErrors) -> str:
     return f"REPLAY {self.sql(node.this)}{where}"
 
 
-def _rule(word: str, node: type[QueryControl]) -> StatementRule:
-    def parse(parser: KsqlParser) -> QueryControl:
+def _rule(word: str, node: type[QueryControl], of_sink: type[NamedStatement] | None = None) -> StatementRule:
+    def parse(parser: KsqlParser) -> Statement:
         start = parser.at
         parser.expect_word(word)
+        if of_sink is not None and (sink := about_sink(parser, start, of_sink)):
+            return sink
         return parser.build(node, start, this=None if parser.word("ALL") else parser.name())
 
     def render(self: KsqlGenerator, node: QueryControl) -> str:
@@ -76,7 +79,7 @@ def _rule(word: str, node: type[QueryControl]) -> StatementRule:
 
 RULES = (
     _rule("TERMINATE", Terminate),
-    _rule("PAUSE", Pause),
-    _rule("RESUME", Resume),
+    _rule("PAUSE", Pause, PauseSink),
+    _rule("RESUME", Resume, ResumeSink),
     StatementRule(ReplayErrors, ("REPLAY ERRORS",), _replay, _render_replay),
 )

@@ -13,8 +13,8 @@ class Show(Statement):
     """SHOW what.
 
     ``what`` is one of STREAMS, TABLES, TOPICS, QUERIES, PROPERTIES, FUNCTIONS, TYPES, VARIABLES,
-    CONNECTORS, CONNECTOR PLUGINS, SERVICES. ``all`` for SHOW ALL TOPICS; ``scope`` is SOURCE or SINK for
-    connectors, else None.
+    CONNECTORS, CONNECTOR PLUGINS, SERVICES, SINKS. ``all`` for SHOW ALL TOPICS; ``scope`` is SOURCE
+    or SINK for connectors, else None.
     """
 
     what = Arg[str](required=True)
@@ -34,6 +34,7 @@ _WHATS = (
     "VARIABLES",
     "CONNECTORS",
     "SERVICES",
+    "SINKS",
 )
 
 _WITH_EXTENDED = ("STREAMS", "TABLES", "TOPICS", "QUERIES")

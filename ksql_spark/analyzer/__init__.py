@@ -14,6 +14,7 @@ from ksql_spark.analyzer.push import bind_push
 from ksql_spark.analyzer.queries import bind_query
 from ksql_spark.analyzer.replacing import check_query_replacement
 from ksql_spark.analyzer.scope import Scope
+from ksql_spark.analyzer.sinks import bind_create_sink
 from ksql_spark.analyzer.sources import bind_alter_source, bind_create_source
 from ksql_spark.analyzer.type_nodes import bind_type
 
@@ -21,6 +22,7 @@ __all__ = [
     "BoundRow",
     "Scope",
     "bind_alter_source",
+    "bind_create_sink",
     "bind_create_source",
     "bind_evolution",
     "bind_expression",

@@ -285,7 +285,7 @@ class Properties:
             return schema
         if kind == TABLE:
             raise invalid("HEADERS is for streams only.", node)
-        found = schema.find(_identifier(name))
+        found = schema.find(identifier(name))
         if found is None or found.role is not Role.VALUE:
             raise invalid(f"The HEADERS column set in the WITH clause is not a value column: '{name}'.", node)
         if found.type != HEADERS:
@@ -335,9 +335,11 @@ class Properties:
                 f"'WINDOW_SIZE' is required for windows of type {upper}.", self.node("WINDOW_TYPE"),
                 hint="For instance: WINDOW_SIZE = '10 SECONDS'.",
             )  # fmt: skip
-        return Windowing(upper, self._duration("WINDOW_SIZE", size))
+        return Windowing(upper, self.duration("WINDOW_SIZE", size))
 
-    def _duration(self, name: str, text: str) -> int:
+    def duration(self, name: str, text: str) -> int:
+        """The milliseconds of a property such as '10 SECONDS'. Raises KsqlError."""
+
         def bad(reason: str) -> Exception:
             return failure(
                 "PROPERTY_IN_WITH", self.node(name), name=name,
@@ -369,7 +371,7 @@ class Properties:
             if pattern is not None:
                 raise invalid("'TIMESTAMP_FORMAT' needs 'TIMESTAMP' too.", self.node("TIMESTAMP_FORMAT"))
             return inherited
-        column = _identifier(name)
+        column = identifier(name)
         found = schema.find(column)
         if found is None:
             near = nearest(column, (c.name for c in schema.columns))
@@ -436,7 +438,7 @@ def with_naming(spec: FormatSpec, side: str, config: Mapping[str, Any]) -> Forma
     return replace(spec, naming=None if strategy == TOPIC_NAME else strategy)
 
 
-def _identifier(text: str) -> str:
+def identifier(text: str) -> str:
     """A column's name in a property: in upper case unless quoted."""
     for quote in ("`", '"'):
         if len(text) >= 2 and text[0] == text[-1] == quote:

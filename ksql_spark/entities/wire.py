@@ -36,6 +36,7 @@ from ksql_spark.entities.evolutions import EvolutionDescription, VersionsList
 from ksql_spark.entities.graph import FreshnessEntity
 from ksql_spark.entities.queries import Queries, QueryDescriptionEntity, QueryDescriptionList
 from ksql_spark.entities.servers import ServicesList
+from ksql_spark.entities.sinks import SinkDescription, SinksList
 from ksql_spark.entities.sources import (
     KafkaTopicsList,
     KafkaTopicsListExtended,
@@ -67,6 +68,8 @@ ENTITIES: Mapping[str, type[Entity]] = {
     "queryDescription": QueryDescriptionEntity,
     "query_descriptions": QueryDescriptionList,
     "services": ServicesList,
+    "sink_description": SinkDescription,
+    "sinks": SinksList,
     "sourceDescription": SourceDescriptionEntity,
     "source_descriptions": SourceDescriptionList,
     "streams": StreamsList,

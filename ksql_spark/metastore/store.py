@@ -1,4 +1,4 @@
-"""The metastore: an index of streams, tables, custom types and user functions by name.
+"""The metastore: an index of streams, tables, custom types, user functions and sinks by name.
 
 A copy is the sandbox in which a whole request is validated before any of it runs.
 """
@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from ksql_spark.errors import KsqlError, Position, nearest
 from ksql_spark.functions.spec import Spec
+from ksql_spark.metastore.sinks import Sink
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.types import SqlType
 
@@ -17,7 +18,7 @@ Value = TypeVar("Value")
 
 
 class MetaStore:
-    """Streams, tables, custom types and user functions by name.
+    """Streams, tables, custom types, user functions and sinks by name.
 
     The engine serializes changes. Copies share their contents: a change replaces a whole mapping.
     """
@@ -30,6 +31,7 @@ class MetaStore:
         #: sink name -> names of the sources that its query reads (a drop constraint, reference §2.9)
         self._made_from: Mapping[str, frozenset[str]] = {}
         self._functions: Mapping[str, Spec] = {}
+        self._sinks: Mapping[str, Sink] = {}
 
     def copy(self, may_name: Callable[[str], bool] | None = None) -> MetaStore:
         """An independent copy, at no cost; ``may_name``: the sources that its errors may suggest."""
@@ -38,6 +40,7 @@ class MetaStore:
         other._types = self._types
         other._made_from = self._made_from
         other._functions = self._functions
+        other._sinks = self._sinks
         return other
 
     def sources(self) -> list[DataSource]:
@@ -106,6 +109,26 @@ class MetaStore:
     def drop_function(self, name: str) -> None:
         """Remove a user function."""
         self._functions = _without(name, self._functions)
+
+    def sinks(self) -> list[Sink]:
+        """All sinks by name."""
+        return [self._sinks[n] for n in sorted(self._sinks)]
+
+    def find_sink(self, name: str) -> Sink | None:
+        """The sink called exactly ``name``, or None."""
+        return self._sinks.get(name)
+
+    def sinks_of(self, source: str) -> list[Sink]:
+        """The sinks that read a stream or table: it cannot be dropped before them."""
+        return [sink for sink in self.sinks() if sink.source == source]
+
+    def add_sink(self, sink: Sink) -> None:
+        """Add or replace a sink."""
+        self._sinks = {**self._sinks, sink.name: sink}
+
+    def drop_sink(self, name: str) -> None:
+        """Remove a sink."""
+        self._sinks = _without(name, self._sinks)
 
 
 def _without(name: str, mapping: Mapping[str, Value]) -> Mapping[str, Value]:

@@ -45,6 +45,7 @@ from ksql_spark.grammar.statements.session import (
     UnsetProperty,
 )
 from ksql_spark.grammar.statements.show import Show
+from ksql_spark.grammar.statements.sinks import CreateSink, DescribeSink, DropSink
 from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 
 
@@ -200,14 +201,16 @@ class Catalog(Protocol):
 _OF_STATEMENTS: dict[type[Statement], Role] = {
     **dict.fromkeys(
         (
-            DefineVariable, DescribeConnector, DescribeEvolution, DescribeFunction, DescribeSource,
-            DescribeSources, Explain, ExplainFreshness, Query, SetProperty, Show, ShowVersions,
-            UndefineVariable, UnsetProperty,
+            DefineVariable, DescribeConnector, DescribeEvolution, DescribeFunction, DescribeSink,
+            DescribeSource, DescribeSources, Explain, ExplainFreshness, Query, SetProperty, Show,
+            ShowVersions, UndefineVariable, UnsetProperty,
         ),
         Role.READER,
     ),
     # a connector reads and writes files, and connects to other servers, with its worker's rights
     **dict.fromkeys((AlterSystem, CreateConnector, CreateFunction, DropConnector, DropFunction), Role.ADMIN),
+    # a sink writes files with the server's rights
+    **dict.fromkeys((CreateSink, DropSink), Role.ADMIN),
 }  # fmt: skip
 
 

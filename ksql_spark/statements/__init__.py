@@ -38,6 +38,7 @@ from ksql_spark.grammar.statements.session import (
     UnsetProperty,
 )
 from ksql_spark.grammar.statements.show import Show
+from ksql_spark.grammar.statements.sinks import CreateSink, DescribeSink, DropSink, PauseSink, ResumeSink
 from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 from ksql_spark.grammar.statements.types import CreateType, DropType
 from ksql_spark.statements import (
@@ -52,6 +53,7 @@ from ksql_spark.statements import (
     lifecycle,
     session,
     show,
+    sinks,
     sources,
     types,
     versions,
@@ -79,16 +81,19 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     CreateAsSelect: sources.create_as_select,
     CreateConnector: connectors.create_connector,
     CreateFunction: functions.create_function,
+    CreateSink: sinks.create_sink,
     CreateSource: sources.create_source,
     CreateType: types.create_type,
     DefineVariable: session.define,
     DescribeConnector: connectors.describe_connector,
     DescribeEvolution: evolving.describe_evolution,
     DescribeFunction: describe.describe_function,
+    DescribeSink: sinks.describe_sink,
     DescribeSource: describe.describe_source,
     DescribeSources: describe.describe_sources,
     DropConnector: connectors.drop_connector,
     DropFunction: functions.drop_function,
+    DropSink: sinks.drop_sink,
     DropSource: sources.drop_source,
     DropType: types.drop_type,
     Explain: explain.explain,
@@ -96,8 +101,10 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     InsertSelect: sources.insert_select,
     InsertValues: inserts.insert_values,
     Pause: lifecycle.pause,
+    PauseSink: sinks.pause_sink,
     ReplayErrors: errors.replay_errors,
     Resume: lifecycle.resume,
+    ResumeSink: sinks.resume_sink,
     Rollback: versions.rollback,
     SetProperty: session.set_property,
     Show: show.show,

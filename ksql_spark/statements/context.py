@@ -21,6 +21,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.kafka_connect import ConnectCluster, NoConnect
+from ksql_spark.lake.sinks import SinkStatus
 from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.metastore.sources import DataSource
@@ -88,6 +89,7 @@ class Services:
         versions: of streams and tables, as the log tells them.
         lock: held while statements are checked and carried out.
         placement: which queries run on which server; None: this is the only server.
+        sink_status: how a sink is doing, by name.
         freshness: where the delay of a stream or table comes from, as far as a client may see it.
     """
 
@@ -107,6 +109,7 @@ class Services:
     versions: Versions = field(default_factory=Versions)
     lock: threading.RLock = field(default_factory=threading.RLock)
     placement: Placement | None = None
+    sink_status: Callable[[str], SinkStatus] = lambda name: SinkStatus()
     freshness: Callable[[DataSource, Rights], Freshness] = _not_ready
 
     @property

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ksql_spark.config import find
-from ksql_spark.connect import NoConnect
 from ksql_spark.entities import Entity, KsqlWarning
 from ksql_spark.entities.catalog import (
     FunctionNameList,
@@ -33,6 +32,7 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
 from ksql_spark.grammar.statements.show import Show
 from ksql_spark.kafka.admin import Consumers
+from ksql_spark.kafka_connect import NoConnect
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.runtime.reading.results import schema_info
 from ksql_spark.security.masking import masked, masked_values
@@ -40,6 +40,7 @@ from ksql_spark.statements.connectors import show_connectors, show_plugins, writ
 from ksql_spark.statements.context import Action, Immediate, StatementContext
 from ksql_spark.statements.describe import query_description, seen_queries, seen_sources, source_description
 from ksql_spark.statements.listing import running_queries, source_info, time_warnings
+from ksql_spark.statements.sinks import show_sinks
 
 
 def _sources(statement: Show, context: StatementContext, kind: str) -> Entity:
@@ -190,6 +191,7 @@ SHOWN: Mapping[str, Callable[[Show, StatementContext], Entity]] = {
     "PROPERTIES": _properties,
     "QUERIES": _queries,
     "SERVICES": _services,
+    "SINKS": show_sinks,
     "STREAMS": _streams,
     "TABLES": _tables,
     "TOPICS": _topics,

@@ -283,8 +283,14 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
     ]
     if not statement.cascade:
         _check_unused(source, context.metastore.dependents(name), others)
+    sinks = [sink.name for each in dropped for sink in context.metastore.sinks_of(each.name)]
+    if sinks and not statement.cascade:
+        reason = f"Cannot drop {name}: the sinks [{', '.join(sinks)}] read it."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=f"DROP SINK {sinks[0]}; first.")
     for each in dropped:
         context.metastore.drop(each.name)
+    for sink in sinks:
+        context.metastore.drop_sink(sink)
     context.queries = others
 
     def makers() -> list[ManagedQuery]:
@@ -299,6 +305,8 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
 
     def apply(_: Starts) -> Outcome:
         termination.apply()
+        for sink in sinks:
+            services.metastore.drop_sink(sink)
         for each in dropped:
             services.views.drop(each.name)
             services.metastore.drop(each.name)

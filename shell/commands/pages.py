@@ -20,6 +20,7 @@ from ksql_spark.grammar.statements import (
     scripts,
     session,
     show,
+    sinks,
     sources,
     types,
 )
@@ -183,6 +184,20 @@ PAGES: Mapping[type[Statement], Page] = {
         "send the records that failed in a query through it once more",
         ("REPLAY ERRORS OF CSAS_PAID_1 WHERE stage = 'PROCESSING';",),
     ),
+    sinks.CreateSink: Page(
+        ("CREATE SINK",),
+        "keep a lake table in step with a stream or table",
+        ("CREATE SINK orders_lake FROM orders WITH (TYPE = 'delta', PATH = '/lake/orders');",),
+        "CREATE SINK [IF NOT EXISTS] name FROM source WITH (\n"
+        "  TYPE = 'delta', PATH = '…' [, PARTITION_BY = 'day(ts), region']\n"
+        "  [, COMMIT_INTERVAL = '10 seconds']);",
+    ),
+    sinks.DropSink: Page(("DROP SINK",), "end a sink; its lake table stays", ("DROP SINK orders_lake;",)),
+    sinks.DescribeSink: Page(
+        ("DESCRIBE SINK",), "how far a sink is, and what stops it", ("DESCRIBE SINK orders_lake;",)
+    ),
+    sinks.PauseSink: Page(("PAUSE SINK",), "stop a sink until RESUME SINK", ("PAUSE SINK orders_lake;",)),
+    sinks.ResumeSink: Page(("RESUME SINK",), "go on with a paused sink", ("RESUME SINK orders_lake;",)),
     print_topic.PrintTopic: Page(
         ("PRINT",), "records of a topic, until Ctrl-C", ("PRINT orders FROM BEGINNING LIMIT 3;",)
     ),

@@ -359,6 +359,41 @@ def _connectors(entity: Entity) -> Iterator[Part]:
     )
 
 
+def _sinks(entity: Entity) -> Iterator[Part]:
+    yield table(
+        ["Sink Name", "Source", "Type", "Path", "State", "Lag"],
+        [
+            [s.get("name"), s.get("source"), s.get("type"), s.get("path"), s.get("state"), s.get("lag")]
+            for s in entity.get("sinks") or []
+        ],
+        (5,),
+    )
+    for sink in entity.get("sinks") or []:
+        if sink.get("reason"):
+            yield f"{sink.get('name')}: {sink['reason']}"
+
+
+def _sink(entity: Entity) -> Iterator[Part]:
+    sink = entity.get("sink") or {}
+    for name, member in (
+        ("Name", "name"), ("Source", "source"), ("Type", "type"), ("Path", "path"), ("State", "state"),
+        ("Reason", "reason"), ("Records left", "lag"),
+    ):  # fmt: skip
+        if sink.get(member) is not None:
+            yield label(name, sink[member])
+    if entity.get("partitionBy"):
+        yield label("Partitioned by", ", ".join(entity["partitionBy"]))
+    yield label("Commit interval", f"{int(entity.get('intervalMs') or 0) / 1000:g} s")
+    yield label("Kafka topic", entity.get("topic"))
+    yield label("Commits", f"{entity.get('commits')} with {entity.get('rows')} rows since the server's start")
+    for name, member in (("Unreadable records", "recordsUnreadable"), ("Removed records", "recordsRemoved")):
+        if entity.get(member):
+            yield label(name, entity[member])
+    rows = [[p.get("partition"), p.get("offset"), p.get("end")] for p in entity.get("positions") or []]
+    if rows:
+        yield table(["Partition", "Next offset", "End"], rows, (0, 1, 2))
+
+
 def _plugins(entity: Entity) -> Iterator[Part]:
     plugins = entity.get("connectorsPlugins") or []
     yield table(
@@ -597,6 +632,8 @@ ENTITIES: dict[str, Callable[[Entity], Iterator[Part]]] = {
     "queryDescription": _query_description,
     "query_descriptions": _query_descriptions,
     "services": _services,
+    "sink_description": _sink,
+    "sinks": _sinks,
     "sourceDescription": _source,
     "source_descriptions": _source_list,
     "streams": _sources("streams", "Stream Name"),

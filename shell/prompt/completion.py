@@ -84,14 +84,14 @@ class Candidate:
 STARTS = (
     "SELECT", "CREATE STREAM", "CREATE TABLE", "CREATE OR REPLACE", "CREATE SOURCE", "CREATE TYPE",
     "INSERT INTO", "SHOW", "LIST", "DESCRIBE", "EXPLAIN", "DROP STREAM", "DROP TABLE", "DROP TYPE",
-    "CREATE FUNCTION", "DROP FUNCTION", "SWAP", "ABORT EVOLUTION", "ROLLBACK", "UNDROP STREAM",
-    "UNDROP TABLE", "TERMINATE", "PAUSE", "RESUME",
+    "CREATE FUNCTION", "DROP FUNCTION", "CREATE SINK", "DROP SINK", "SWAP", "ABORT EVOLUTION", "ROLLBACK",
+    "UNDROP STREAM", "UNDROP TABLE", "TERMINATE", "PAUSE", "RESUME",
     "REPLAY ERRORS OF", "PRINT", "SET", "UNSET", "DEFINE", "UNDEFINE", "ALTER STREAM", "ALTER TABLE",
     "ASSERT", "RUN SCRIPT",
 )  # fmt: skip
-_CREATED = ("STREAM", "TABLE", "OR REPLACE", "SOURCE", "TYPE", "FUNCTION")
-_DESCRIBED = ("FUNCTION", "STREAMS", "TABLES", "CONNECTOR", "EVOLUTION")
-_DROPPED = ("STREAM", "TABLE", "TYPE", "CONNECTOR", "FUNCTION")
+_CREATED = ("STREAM", "TABLE", "OR REPLACE", "SOURCE", "SINK", "TYPE", "FUNCTION")
+_DESCRIBED = ("FUNCTION", "STREAMS", "TABLES", "CONNECTOR", "EVOLUTION", "SINK")
+_DROPPED = ("STREAM", "TABLE", "TYPE", "CONNECTOR", "FUNCTION", "SINK")
 SHOWN = (
     "STREAMS",
     "TABLES",
@@ -104,6 +104,7 @@ SHOWN = (
     "CONNECTORS",
     "SERVICES",
     "VERSIONS OF",
+    "SINKS",
 )
 DATA_TYPES = (
     "BOOLEAN", "INTEGER", "INT", "BIGINT", "DOUBLE", "DECIMAL", "STRING", "VARCHAR", "BYTES", "DATE", "TIME",
@@ -191,6 +192,10 @@ def _offers(
             yield ("EXTENDED", "keyword")
         case ["CREATE"]:
             yield from ((name, "keyword") for name in _CREATED)
+        case ["CREATE", "SINK", _, "FROM"]:
+            yield from ((name, "source") for name in sources)
+        case ["CREATE", "SINK", _]:
+            yield ("FROM", "keyword")
         case ["CREATE", "STREAM" | "TABLE"]:
             yield ("IF NOT EXISTS", "keyword")
         case ["DESCRIBE"]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from ksql_spark import grammar
 from ksql_spark.config import Config
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.kafka
 
 TIMEOUT_S = 120.0
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
+LAKE = Path(__file__).parents[2] / "docs" / "how-to" / "lake.md"
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "streaming-queries.md"
 
 
@@ -55,6 +57,19 @@ def test_streaming_queries(own_engine: Engine) -> None:
     queries = own_engine.services.queries.all()
     assert {"_".join(query.id.split("_")[1:-1]) for query in queries} == written and len(written) >= 12
     assert {query.state for query in queries} == {"RUNNING"}
+
+
+def test_lake(own_engine: Engine, tmp_path: Path) -> None:
+    for block in re.findall(r"^```sql\n(.*?)^```$", LAKE.read_text(encoding="utf-8"), flags=re.S | re.M):
+        text = block.replace("/tmp/lake", str(tmp_path / "lake"))
+        own_engine.execute(Request(re.sub(r"KAFKA_TOPIC = '(\w+)'", r"KAFKA_TOPIC = 'how_to_\1'", text)))
+    for name in ("orders", "stock"):
+        deadline = time.monotonic() + TIMEOUT_S
+        path = str(tmp_path / "lake" / name)
+        while not DeltaTable.is_deltatable(path) or not DeltaTable(path).to_pyarrow_table().num_rows:
+            assert time.monotonic() < deadline, own_engine.execute(Request("SHOW SINKS;"))
+            time.sleep(0.2)
+    assert DeltaTable(path).to_pyarrow_table().to_pylist()[-1]["ITEM"] == "tea"
 
 
 def test_tutorial(own_engine: Engine) -> None:

@@ -18,7 +18,7 @@ from ksql_spark.engine.bootstrap.kafka import (
 )
 from ksql_spark.engine.bootstrap.lifecycle import Lifecycle, Report
 from ksql_spark.engine.bootstrap.processing_log import create_log_stream, create_processing_log
-from ksql_spark.engine.bootstrap.queries import create_queries, create_views
+from ksql_spark.engine.bootstrap.queries import create_queries, create_sinks, create_views
 from ksql_spark.engine.bootstrap.registry import RegistryOfSpark
 from ksql_spark.engine.bootstrap.spark import (
     begin_spark,
@@ -247,6 +247,7 @@ class Bootstrap:
             lifecycle,
             kill_spark=spark.kill if is_ours else None,
         )
+        sinks = create_sinks(current, catalog, admin, access, processing_log, placement, lifecycle)
         registry_of_spark = RegistryOfSpark(config, self._data_dir, spark)
 
         def started() -> None:
@@ -259,6 +260,7 @@ class Bootstrap:
             started()
             for watcher in watchers:
                 watcher.start()
+            sinks.start()
 
         registry = registry_of_spark.create(lifecycle)
         services = Services(
@@ -284,6 +286,7 @@ class Bootstrap:
             functions=self._python_functions(),
             lock=self._lock,
             placement=placement,
+            sink_status=sinks.status,
         )
         return services, open_spark
 

@@ -1,10 +1,11 @@
-"""The queries of a server, and the views from which its look-ups are answered."""
+"""The queries and sinks of a server, and the views from which its look-ups are answered."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ksql_spark.config import CurrentConfig
 from ksql_spark.engine.bootstrap.lifecycle import Lifecycle
@@ -12,14 +13,24 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.lease import ServiceLease
 from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.lake.sinks import Range, Sinks
+from ksql_spark.lake.tables import DELETED
 from ksql_spark.metastore.catalog import Catalog
+from ksql_spark.metastore.sinks import Sink
+from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.cluster.placement import Placement
 from ksql_spark.runtime.driver.access import SparkAccess
 from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading.views import Views
+from ksql_spark.schema import Column
+from ksql_spark.spark import lake
 from ksql_spark.spark.processing_log import ProcessingLog
+from ksql_spark.spark.session import new_session
 from ksql_spark.storage import Folder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 log = logging.getLogger(__name__)
 
@@ -94,3 +105,28 @@ def create_queries(
     if placement is not None:
         lifecycle.on_stop(placement.close)
     return queries
+
+
+def create_sinks(
+    config: CurrentConfig,
+    catalog: Catalog,
+    admin: KafkaAdmin,
+    spark: SparkAccess,
+    processing_log: ProcessingLog,
+    placement: Placement | None,
+    lifecycle: Lifecycle,
+) -> Sinks:
+    """The sinks of the metastore, which nobody runs yet; the parameters are those of create_queries()."""
+
+    def read(sink: Sink, source: DataSource, columns: tuple[Column, ...], part: Range) -> pa.Table:
+        current, session = config(), new_session(spark.session())
+        # the ends of ranges are those of committed records
+        consumer = {**current.client_settings("consumer"), "isolation.level": "read_committed"}
+        reports = processing_log.attach(session, sink.id, [source.topic])
+        return lake.rows(
+            session, consumer, source, columns, part.starts, part.ends, DELETED, reports, current.__getitem__
+        )
+
+    sinks = Sinks(catalog, admin, read, lambda: placement is None or placement.is_first())
+    lifecycle.on_stop(sinks.close)
+    return sinks

@@ -205,6 +205,10 @@ class Placement:
         first = self.slots.of(query_id)
         return None if first is None else self._where.slot(query_id, first)
 
+    def is_first(self) -> bool:
+        """Whether this server does what only one of them does: it has the first slot."""
+        return self._membership.owns(0)
+
     def servers(self) -> dict[str, Member]:
         """Server id -> what is known about it, for the servers that Kafka considers alive.
 

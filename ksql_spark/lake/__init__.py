@@ -1,0 +1,1 @@
+"""Lakes: tables outside Kafka, which sinks write exactly once."""

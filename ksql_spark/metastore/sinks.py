@@ -1,0 +1,53 @@
+"""Sinks as values: what CREATE SINK says about a table outside Kafka (beyond ksqlDB)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+DELTA, ICEBERG, PARQUET, JDBC = "delta", "iceberg", "parquet", "jdbc"
+
+
+@dataclass(frozen=True)
+class PartitionColumn:
+    """One part of PARTITION_BY: a column, or ``transform`` (year, month, day, hour) of a column."""
+
+    column: str
+    transform: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the column in the lake table by which its files are grouped."""
+        return self.column if self.transform is None else f"{self.column}_{self.transform.upper()}"
+
+    def __str__(self) -> str:
+        return self.column if self.transform is None else f"{self.transform}({self.column})"
+
+
+@dataclass(frozen=True)
+class Sink:
+    """A sink.
+
+    Args:
+        name: its name.
+        source: the stream or table that it reads.
+        type: what it writes: delta, parquet …
+        path: where.
+        partition_by: how the files are grouped.
+        interval_ms: the pause between two commits.
+        statement: the statement's text.
+        is_paused: whether it waits for RESUME SINK.
+    """
+
+    name: str
+    source: str
+    type: str
+    path: str
+    partition_by: tuple[PartitionColumn, ...] = ()
+    interval_ms: int = 10_000
+    statement: str = ""
+    is_paused: bool = False
+
+    @property
+    def id(self) -> str:
+        """The name under which the processing log has its unreadable records."""
+        return f"SINK_{self.name}"

@@ -1,0 +1,130 @@
+"""CREATE, DROP, PAUSE, RESUME, DESCRIBE and SHOW SINKS (beyond ksqlDB): lake tables (ADR 57).
+
+They only change the metastore, which the sinks of lake.sinks follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ksql_spark import analyzer
+from ksql_spark.entities import Entity
+from ksql_spark.entities.commands import WarningEntity
+from ksql_spark.entities.sinks import SinkDescription, SinkInfo, SinkPosition, SinksList
+from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.grammar.statements.show import Show
+from ksql_spark.grammar.statements.sinks import CreateSink, DescribeSink, DropSink, PauseSink, ResumeSink
+from ksql_spark.lake import tables
+from ksql_spark.metastore.sinks import Sink
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.security.masking import masked
+from ksql_spark.statements.context import Action, Immediate, Logged, Outcome, StatementContext
+
+
+def create_sink(statement: CreateSink, context: StatementContext) -> Action:
+    """CREATE SINK [IF NOT EXISTS] name FROM source WITH (…)."""
+    if context.metastore.find_sink(statement.name) is not None:
+        message = f"Sink {statement.name} exists already."
+        if not statement.if_not_exists:
+            raise KsqlError("INVALID_STATEMENT", reason=message)
+        return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
+    sink = analyzer.bind_create_sink(statement, context.metastore)
+    if not context.is_replay:
+        tables.require(sink.type)
+    return _changing(context, lambda store: store.add_sink(sink), f"{sink.name}/create", "Sink created.")
+
+
+def drop_sink(statement: DropSink, context: StatementContext) -> Action:
+    """DROP SINK [IF EXISTS] name: the lake table stays."""
+    if context.metastore.find_sink(statement.name) is None and statement.if_exists:
+        message = f"Sink {statement.name} does not exist."
+        return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
+    name = _required(statement.name, context).name
+    return _changing(
+        context, lambda store: store.drop_sink(name), f"{name}/drop", f"Sink {name} was dropped."
+    )
+
+
+def pause_sink(statement: PauseSink, context: StatementContext) -> Action:
+    """PAUSE SINK name: no more commits until RESUME SINK."""
+    paused = replace(_required(statement.name, context), is_paused=True)
+    return _changing(context, lambda store: store.add_sink(paused), f"{paused.name}/pause", "Sink paused.")
+
+
+def resume_sink(statement: ResumeSink, context: StatementContext) -> Action:
+    """RESUME SINK name."""
+    resumed = replace(_required(statement.name, context), is_paused=False)
+    return _changing(
+        context, lambda store: store.add_sink(resumed), f"{resumed.name}/resume", "Sink resumed."
+    )
+
+
+def _changing(
+    context: StatementContext, change: Callable[[MetaStore], None], action: str, message: str
+) -> Logged:
+    services = context.services
+    change(context.metastore)
+
+    def apply(_: object) -> Outcome:
+        change(services.metastore)
+        return Outcome(message)
+
+    return Logged(f"sink/{action}", apply)
+
+
+def _required(name: str, context: StatementContext) -> Sink:
+    sink = context.metastore.find_sink(name)
+    if sink is None:
+        near = nearest(name, (s.name for s in context.metastore.sinks() if context.rights.may_read(s.source)))
+        hint = f"Did you mean {near}?" if near else "SHOW SINKS lists all sinks."
+        raise KsqlError("SINK_UNKNOWN", name=name, hint=hint)
+    return sink
+
+
+def show_sinks(statement: Show, context: StatementContext) -> Entity:
+    """SHOW SINKS."""
+    sinks = [s for s in context.services.metastore.sinks() if context.rights.may_read(s.source)]
+    return SinksList(
+        statement_text=statement.source_text, sinks=tuple(_info(sink, context) for sink in sinks)
+    )
+
+
+def describe_sink(statement: DescribeSink, context: StatementContext) -> Action:
+    """DESCRIBE SINK name."""
+    sink = _required(statement.name, context)
+    topic = context.metastore.require(sink.source).topic
+
+    def run() -> Entity:
+        status = context.services.sink_status(sink.name)
+        return SinkDescription(
+            statement_text=statement.source_text,
+            sink=_info(sink, context),
+            partition_by=tuple(map(str, sink.partition_by)),
+            interval_ms=sink.interval_ms,
+            topic=topic,
+            positions=tuple(
+                SinkPosition(partition=partition, offset=offset, end=status.ends[partition])
+                for partition, offset in sorted(status.positions.items())
+            ),
+            commits=status.commits,
+            rows=status.rows,
+            records_removed=status.removed,
+            records_unreadable=context.services.queries.counts(sink.id).unreadable,
+            last_commit_ms=status.last_commit_ms,
+        )
+
+    return Immediate(run)
+
+
+def _info(sink: Sink, context: StatementContext) -> SinkInfo:
+    status = context.services.sink_status(sink.name)
+    return SinkInfo(
+        name=sink.name,
+        source=sink.source,
+        type=sink.type,
+        path=masked(sink.path),
+        state="PAUSED" if sink.is_paused else status.state,
+        reason=status.reason,
+        lag=status.lag,
+    )

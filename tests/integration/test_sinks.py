@@ -1,0 +1,193 @@
+"""Sinks on Kafka and Spark: the lake table is what the stream or table is, whatever stops in between."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from deltalake import DeltaTable
+
+from ksql_spark.config import Config
+from ksql_spark.engine import Engine, Request
+from ksql_spark.entities.sinks import SinkDescription
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.services.broker import EmbeddedBroker
+from ksql_spark.spark.session import SparkProcess
+
+pytestmark = pytest.mark.kafka
+
+TIMEOUT_S = 120.0
+TYPES = """k STRING KEY, i INT, b BIGINT, d DOUBLE, ok BOOLEAN, p DECIMAL(8, 2), ts TIMESTAMP,
+  day DATE, t TIME, raw BYTES, l ARRAY<INT>, m MAP<STRING, TIME>, s STRUCT<x INT, y ARRAY<TIMESTAMP>>"""
+FULL = """('a', 1, 2, 1.5, true, 12.30, '2026-03-01T10:00:00.123', '2026-03-01', '12:34:56.789',
+  TO_BYTES('00ff', 'hex'), ARRAY[1, NULL], MAP('n' := PARSE_TIME('00:00:01', 'HH:mm:ss')),
+  STRUCT(x := 1, y := ARRAY[PARSE_TIMESTAMP('2026', 'yyyy')]))"""
+
+
+class Server:
+    """An engine that can be started again on its folder."""
+
+    def __init__(self, config: dict[str, Any], spark: SparkProcess) -> None:
+        self._config, self._spark = config, spark
+        self.start()
+
+    def start(self) -> None:
+        self.engine = Engine(Config(self._config), self._spark)
+        self.engine.start()
+
+    def restart(self) -> None:
+        self.engine.stop()
+        self.start()
+
+    def run(self, text: str) -> list[Any]:
+        return self.engine.execute(Request(text))
+
+    def described(self, sink: str) -> SinkDescription:
+        (answer,) = self.run(f"DESCRIBE SINK {sink};")
+        assert isinstance(answer, SinkDescription)
+        return answer
+
+    def caught_up(self, sink: str, ends: int) -> SinkDescription:
+        """The sink once its table has everything up to ``ends`` records."""
+        deadline = time.monotonic() + TIMEOUT_S
+        told = self.described(sink)
+        while sum(p.offset for p in told.positions) < ends:
+            assert time.monotonic() < deadline and told.sink.state != "ERROR", told
+            time.sleep(0.1)
+            told = self.described(sink)
+        return told
+
+
+@pytest.fixture
+def server(
+    broker: EmbeddedBroker, spark_process: SparkProcess, kafka_admin: KafkaAdmin, tmp_path: Path
+) -> Iterator[Server]:
+    name = f"sinks_{uuid.uuid4().hex[:8]}"
+    made = Server(
+        {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "ksql.spark.data.dir": str(tmp_path / "data"),
+            "ksql.service.id": name,
+        },
+        spark_process,
+    )
+    yield made
+    made.engine.stop()
+    kafka_admin.delete_topics(t for t in kafka_admin.topics() if name in t)
+
+
+def by_duckdb(path: Path, columns: str = "*") -> list[tuple[Any, ...]]:
+    """What DuckDB finds in the files of a Delta table."""
+    return sorted(
+        duckdb.sql(f"SELECT {columns} FROM read_parquet({DeltaTable(str(path)).file_uris()!r})").fetchall()
+    )
+
+
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_a_stream_with_all_types(
+    server: Server, topic_names: Callable[[str], str], tmp_path: Path, partitions: int
+) -> None:
+    topic, path = topic_names("sink"), tmp_path / "lake"
+    server.run(
+        f"CREATE STREAM s ({TYPES}) WITH (KAFKA_TOPIC='{topic}', FORMAT='JSON', PARTITIONS={partitions});"
+        f"INSERT INTO s VALUES {FULL}; INSERT INTO s (k) VALUES ('b');"
+        f"CREATE SINK lake FROM s WITH (TYPE='delta', PATH='{path}', PARTITION_BY='day(ts)',"
+        " COMMIT_INTERVAL='200 milliseconds');"
+    )
+    told = server.caught_up("lake", 2)
+    assert (told.sink.lag, told.rows, len(told.positions)) == (0, 2, partitions)
+    first, second = sorted(DeltaTable(str(path)).to_pyarrow_table().to_pylist(), key=lambda r: str(r["K"]))
+    assert {name: str(value) for name, value in first.items()} == {
+        "K": "a", "I": "1", "B": "2", "D": "1.5", "OK": "True", "P": "12.30",
+        "TS": "2026-03-01 10:00:00.123000+00:00", "DAY": "2026-03-01", "T": "12:34:56.789",
+        "RAW": "b'\\x00\\xff'", "L": "[1, None]", "M": "[('n', '00:00:01.000')]",
+        "S": str({"X": 1, "Y": first["S"]["Y"]}), "TS_DAY": "2026-03-01",
+    }  # fmt: skip
+    assert str(first["S"]["Y"][0]) == "2026-01-01 00:00:00+00:00"
+    assert {name for name, value in second.items() if value is not None} == {"K"}
+    assert by_duckdb(path, "K, I") == [("a", 1), ("b", None)]
+
+    server.restart()
+    server.run("INSERT INTO s (k, i) VALUES ('c', 3);")
+    server.caught_up("lake", 3)
+    server.run("PAUSE SINK lake; ALTER STREAM s ADD COLUMN more INT;")
+    server.run("INSERT INTO s (k, more) VALUES ('d', 4); RESUME SINK lake;")
+    server.caught_up("lake", 4)
+    rows = DeltaTable(str(path)).to_pyarrow_table().select(["K", "MORE"]).to_pylist()
+    assert sorted((r["K"], r["MORE"]) for r in rows) == [("a", None), ("b", None), ("c", None), ("d", 4)]
+
+
+def test_a_table_is_followed_by_key(
+    server: Server, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
+) -> None:
+    topic, path = topic_names("sink"), tmp_path / "lake"
+    server.run(
+        f"CREATE TABLE t (k STRING PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='{topic}', KEY_FORMAT='KAFKA',"
+        " VALUE_FORMAT='JSON', PARTITIONS=4);"
+        f"CREATE SINK lake FROM t WITH (TYPE='delta', PATH='{path}', COMMIT_INTERVAL='100 milliseconds');"
+    )
+    producer = RecordProducer(broker.bootstrap_servers)
+    expected: dict[str, int] = {}
+    for i in range(300):
+        key = f"k{i * 7 % 20}"
+        if i % 5 == 0:
+            producer.send(topic, key.encode(), None)
+            expected.pop(key, None)
+        else:
+            producer.send(topic, key.encode(), f'{{"V": {i}}}'.encode())
+            expected[key] = i
+        if i % 100 == 50:
+            server.caught_up("lake", i)
+    server.caught_up("lake", 300)
+    assert dict(by_duckdb(path, "K, V")) == expected
+    with pytest.raises(KsqlError, match=r"the sinks \[LAKE\] read it"):
+        server.run("DROP TABLE t;")
+    server.run("DROP SINK lake; DROP TABLE t;")
+
+
+def test_a_windowed_table(server: Server, topic_names: Callable[[str], str], tmp_path: Path) -> None:
+    path = tmp_path / "lake"
+    server.run(
+        f"SET 'auto.offset.reset'='earliest';"
+        f"CREATE STREAM s (k STRING KEY, ts BIGINT) WITH (KAFKA_TOPIC='{topic_names('sink')}', FORMAT='JSON',"
+        " PARTITIONS=1, TIMESTAMP='ts');"
+        "INSERT INTO s VALUES ('a', 1000); INSERT INTO s VALUES ('a', 1500);"
+        "INSERT INTO s VALUES ('a', 2000);"
+        f"CREATE TABLE w WITH (KAFKA_TOPIC='{topic_names('windows')}') AS SELECT k, COUNT(*) AS n FROM s"
+        " WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY k EMIT CHANGES;"
+        f"CREATE SINK lake FROM w WITH (TYPE='delta', PATH='{path}', COMMIT_INTERVAL='100 milliseconds');"
+    )
+    wanted = [("a", 1000, 2000, 2), ("a", 2000, 3000, 1)]
+    deadline = time.monotonic() + TIMEOUT_S
+    while not (path / "_delta_log").exists() or by_duckdb(path, "K, WINDOWSTART, WINDOWEND, N") != wanted:
+        assert time.monotonic() < deadline, server.described("lake")
+        time.sleep(0.2)
+
+
+def test_what_stops_a_sink_is_told(
+    server: Server, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
+) -> None:
+    topic, path = topic_names("sink"), tmp_path / "lake"
+    server.run(f"CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='{topic}', FORMAT='JSON', PARTITIONS=1);")
+    with_lake = f"WITH (TYPE='delta', PATH='{path}', COMMIT_INTERVAL='100 milliseconds')"
+    server.run(f"CREATE SINK lake FROM s {with_lake};")
+    producer = RecordProducer(broker.bootstrap_servers)
+    producer.send(topic, None, b'{"V": 1}')
+    producer.send(topic, None, b"no json")
+    told = server.caught_up("lake", 2)
+    assert (told.rows, told.records_unreadable) == (1, 1)
+    server.run("DROP SINK lake; DROP STREAM s;")
+    server.run(f"CREATE STREAM s (v STRING) WITH (KAFKA_TOPIC='{topic}', FORMAT='JSON');")
+    server.run(f"CREATE SINK lake FROM s {with_lake};")
+    deadline = time.monotonic() + TIMEOUT_S
+    while (told := server.described("lake")).sink.state != "ERROR":
+        assert time.monotonic() < deadline, told
+        time.sleep(0.1)
+    assert told.sink.reason is not None and "is integer and would have to be string" in told.sink.reason

@@ -1,0 +1,159 @@
+"""Delta tables: positions and rows are one commit; types, keys, new columns."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal as D
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.lake.arrow import schema_of
+from ksql_spark.lake.tables import DELETED, TableSpec, open_table
+from ksql_spark.metastore.sinks import PartitionColumn
+from ksql_spark.schema import Column, Role
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Field,
+    Map,
+    Struct,
+)
+
+UTC = datetime.UTC
+COLUMNS = (
+    Column("ID", INTEGER, Role.KEY),
+    Column("TS", TIMESTAMP),
+    Column("AT", TIME),
+    Column("ON", DATE),
+    Column("PRICE", Decimal(6, 2)),
+    Column("BIG", BIGINT),
+    Column("RATE", DOUBLE),
+    Column("OK", BOOLEAN),
+    Column("DATA", BYTES),
+    Column("TIMES", Array(TIME)),
+    Column("BY_NAME", Map(STRING, Array(INTEGER))),
+    Column("PLACE", Struct((Field("x", DOUBLE), Field("since", DATE)))),
+    Column("odd `name`", STRING),
+)
+FULL = {
+    "ID": 1, "TS": datetime.datetime(2026, 3, 1, 23, 59, 59, 999000, UTC), "AT": 45_296_789,
+    "ON": datetime.date(1969, 12, 31), "PRICE": D("-1234.50"), "BIG": 2**63 - 1, "RATE": -0.1, "OK": False,
+    "DATA": b"\x00\xff", "TIMES": [0, None], "BY_NAME": [("a", [1, None]), ("b", None)],
+    "PLACE": {"x": 1.5, "since": None}, "odd `name`": "Zoë, 'x'",
+}  # fmt: skip
+EMPTY = {name: None for name in FULL} | {"ID": 2}
+#: what FULL is in Delta, which has no TIME
+WRITTEN = FULL | {"AT": "12:34:56.789", "TIMES": ["00:00:00.000", None]}
+
+
+def rows(*found: dict[str, Any], columns: tuple[Column, ...] = COLUMNS) -> pa.Table:
+    return pa.Table.from_pylist(list(found), schema_of(columns, pa.int32()))
+
+
+def contents(path: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = DeltaTable(str(path)).to_pyarrow_table().to_pylist()
+    return sorted(found, key=lambda row: row["ID"])
+
+
+def spec(path: Path, **changes: Any) -> TableSpec:
+    return TableSpec(**({"path": str(path), "topic": "t:1", "columns": COLUMNS} | changes))
+
+
+def keyed(path: Path, **changes: Any) -> TableSpec:
+    return spec(path, keys=("ID",), **changes)
+
+
+def changed(*found: dict[str, Any], deleted: tuple[bool, ...]) -> pa.Table:
+    return rows(*found).append_column(DELETED, pa.array(deleted, pa.bool_()))
+
+
+def test_every_type_and_null(tmp_path: Path) -> None:
+    table = open_table("delta", spec(tmp_path))
+    assert table.positions() == {}
+    table.write(rows(FULL, EMPTY), {0: 2, 1: 7})
+    assert contents(tmp_path) == [WRITTEN, EMPTY]
+    assert open_table("delta", spec(tmp_path)).positions() == {0: 2, 1: 7}
+    assert open_table("delta", spec(tmp_path, topic="t:2")).positions() == {}
+
+
+@pytest.mark.parametrize("keys", [(), ("ID",)])
+def test_of_two_writers_at_one_position_one_fails(tmp_path: Path, keys: tuple[str, ...]) -> None:
+    one, other = (open_table("delta", spec(tmp_path, keys=keys)) for _ in range(2))
+    given = changed(FULL, deleted=(False,)) if keys else rows(FULL)
+    one.write(given, {0: 1})
+    with pytest.raises(KsqlError) as refused:
+        other.write(given, {0: 1})
+    assert refused.value.condition == "LAKE_CONFLICT"
+    assert contents(tmp_path) == [WRITTEN]
+
+
+def test_rows_are_replaced_and_removed_by_key(tmp_path: Path) -> None:
+    open_table("delta", keyed(tmp_path)).write(changed(FULL, EMPTY, deleted=(False, False)), {0: 2})
+    newer = EMPTY | {"RATE": 2.5}
+    table = open_table("delta", keyed(tmp_path))
+    table.write(changed(FULL, newer, EMPTY | {"ID": 3}, deleted=(True, False, True)), {0: 5})
+    assert contents(tmp_path) == [newer]
+    assert open_table("delta", keyed(tmp_path)).positions() == {0: 5}
+
+
+def test_a_key_may_be_null_in_part(tmp_path: Path) -> None:
+    wanted = spec(tmp_path, keys=("ID", "odd `name`"))
+    open_table("delta", wanted).write(changed(EMPTY, deleted=(False,)), {0: 1})
+    open_table("delta", wanted).write(changed(EMPTY | {"BIG": 5}, deleted=(False,)), {0: 2})
+    assert contents(tmp_path) == [EMPTY | {"BIG": 5}]
+
+
+def test_files_are_grouped(tmp_path: Path) -> None:
+    parts = (PartitionColumn("TS", "day"), PartitionColumn("odd `name`"))
+    table = open_table("delta", spec(tmp_path, partition_by=parts))
+    table.write(rows(FULL, EMPTY), {0: 2})
+    day = {"TS_DAY": datetime.date(2026, 3, 1)}
+    assert contents(tmp_path) == [WRITTEN | day, EMPTY | {"TS_DAY": None}]
+    assert DeltaTable(str(tmp_path)).metadata().partition_columns == ["TS_DAY", "odd `name`"]
+
+
+@pytest.mark.parametrize(
+    ("transform", "value"),
+    [("year", 2026), ("month", "2026-03"), ("day", datetime.date(2026, 3, 1)), ("hour", "2026-03-01-23")],
+)
+def test_functions_of_partitions(tmp_path: Path, transform: str, value: object) -> None:
+    part = PartitionColumn("TS", transform)
+    open_table("delta", spec(tmp_path, partition_by=(part,))).write(rows(FULL, EMPTY), {0: 2})
+    assert [row[part.name] for row in contents(tmp_path)] == [value, None]
+
+
+@pytest.mark.parametrize("keys", [(), ("ID",)])
+def test_new_columns_are_added(tmp_path: Path, keys: tuple[str, ...]) -> None:
+    flags = {DELETED: pa.array([False])} if keys else {}
+
+    def write(row: dict[str, Any], columns: tuple[Column, ...], end: int) -> None:
+        table = open_table("delta", spec(tmp_path, columns=columns, keys=keys))
+        given = rows(row, columns=columns)
+        table.write(given.append_column(DELETED, flags[DELETED]) if keys else given, {0: end})
+
+    write(EMPTY, COLUMNS, 1)
+    more = (*COLUMNS, Column("MORE", Array(TIME)))
+    write(FULL | {"MORE": [1]}, more, 2)
+    assert contents(tmp_path) == [WRITTEN | {"MORE": ["00:00:00.001"]}, EMPTY | {"MORE": None}]
+
+
+def test_a_column_of_another_type_is_refused(tmp_path: Path) -> None:
+    open_table("delta", spec(tmp_path)).write(rows(FULL), {0: 1})
+    other = (Column("ID", STRING, Role.KEY), *COLUMNS[1:])
+    with pytest.raises(KsqlError, match=r"column ID of .* is integer and would have to be string"):
+        open_table("delta", spec(tmp_path, columns=other))
+    assert contents(tmp_path) == [WRITTEN]

@@ -1,0 +1,198 @@
+"""Sinks without Kafka and Spark: what is read, written and told, whatever fails."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.lake import sinks
+from ksql_spark.lake.sinks import Range, SinkRun, Sinks, SinkStatus, next_range
+from ksql_spark.metastore.catalog import Catalog
+from ksql_spark.metastore.sinks import Sink
+from ksql_spark.metastore.sources import STREAM, DataSource, FormatSpec
+from ksql_spark.schema import Column, Schema
+from ksql_spark.types import INTEGER
+
+
+class Topic:
+    """A topic of numbers: admin and reader in one."""
+
+    def __init__(self, *sizes: int) -> None:
+        self.begins = dict.fromkeys(range(len(sizes)), 0)
+        self.ends = dict(enumerate(sizes))
+        self.id: str | None = "one"
+        self.reads: list[Range] = []
+
+    def topic_id(self, name: str) -> str | None:
+        return self.id
+
+    def beginning_offsets(self, name: str) -> dict[tuple[str, int], int]:
+        return {(name, p): offset for p, offset in self.begins.items()}
+
+    def committed_ends(self, name: str) -> dict[tuple[str, int], int]:
+        return {(name, p): offset for p, offset in self.ends.items()}
+
+    def read(self, sink: Sink, source: DataSource, columns: object, part: Range) -> pa.Table:
+        self.reads.append(part)
+        numbers = [
+            partition * 1_000 + offset
+            for partition, end in part.ends.items()
+            for offset in range(part.starts[partition], end)
+        ]
+        return pa.table({"N": pa.array(numbers, pa.int32())})
+
+
+SOURCE = DataSource("S", STREAM, Schema((Column("N", INTEGER),)), "s", FormatSpec("NONE"), FormatSpec("JSON"))
+
+
+def run_of(topic: Topic, path: Path, source: DataSource | None = SOURCE) -> SinkRun:
+    sink = Sink("LAKE", "S", "delta", str(path))
+    return SinkRun(sink, lambda name: source, cast(KafkaAdmin, topic), topic.read, SinkStatus())
+
+
+def numbers(path: Path) -> list[int]:
+    return sorted(DeltaTable(str(path)).to_pyarrow_table()["N"].to_pylist())
+
+
+def test_ranges_share_what_is_left() -> None:
+    assert next_range({0: 0, 1: 0, 2: 7}, {0: 100, 1: 10, 2: 7}, 60).ends == {0: 50, 1: 10, 2: 7}
+    assert next_range({0: 3}, {0: 3}, 60).size == 0
+    for seed in range(200):
+        choose = random.Random(seed)
+        starts = {p: choose.randrange(50) for p in range(choose.randrange(1, 6))}
+        ends = {p: start + choose.choice([0, 1, 40]) for p, start in starts.items()}
+        part = next_range(starts, ends, 20)
+        assert all(starts[p] <= part.ends[p] <= ends[p] for p in ends)
+        assert part.size <= 20 + len(ends) and (part.size > 0 or starts == ends)
+
+
+def test_a_backlog_is_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sinks, "MOST_RECORDS", 10)
+    topic = Topic(25, 3)
+    run = run_of(topic, tmp_path)
+    assert [run.commit() for _ in range(3)] == [True, True, False]
+    assert numbers(tmp_path) == [*range(25), 1_000, 1_001, 1_002]
+    assert (run.status.lag, run.status.rows, run.status.commits) == (0, 28, 3)
+    version = DeltaTable(str(tmp_path)).version()
+    assert run.commit() is False and DeltaTable(str(tmp_path)).version() == version
+
+
+def test_another_run_goes_on_where_the_table_is(tmp_path: Path) -> None:
+    topic = Topic(5)
+    run_of(topic, tmp_path).commit()
+    topic.ends = {0: 8, 1: 2}  # with a new partition
+    topic.begins = {0: 0, 1: 0}
+    run_of(topic, tmp_path).commit()
+    assert numbers(tmp_path) == [*range(8), 1_000, 1_001]
+    assert topic.reads[-1] == Range({0: 5, 1: 0}, {0: 8, 1: 2})
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_each_record_is_there_once_whatever_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Failures before and after each commit, as a kill at these places; two runs at once."""
+    monkeypatch.setattr(sinks, "MOST_RECORDS", 7)
+    choose, topic, opened = random.Random(seed), Topic(0, 0), sinks.open_table
+
+    class Fails(Exception):
+        pass
+
+    def flaky(type_: str, spec: Any) -> Any:
+        table = opened(type_, spec)
+        write = table.write
+
+        def written(rows: pa.Table, ends: Mapping[int, int]) -> None:
+            if choose.random() < 0.3:
+                raise Fails
+            if choose.random() < 0.2:  # somebody else is faster
+                opened(type_, spec).write(rows, ends)
+            write(rows, ends)
+            if choose.random() < 0.3:
+                raise Fails
+
+        monkeypatch.setattr(table, "write", written)
+        return table
+
+    monkeypatch.setattr(sinks, "open_table", flaky)
+    run = run_of(topic, tmp_path)
+    for _ in range(30):
+        topic.ends = {p: end + choose.randrange(5) for p, end in topic.ends.items()}
+        try:
+            run.commit()
+        except (Fails, KsqlError):
+            run = run_of(topic, tmp_path)
+    monkeypatch.setattr(sinks, "open_table", opened)
+    while run.commit():
+        pass
+    expected = [p * 1_000 + offset for p, end in topic.ends.items() for offset in range(end)]
+    assert numbers(tmp_path) == expected
+
+
+def test_what_retention_has_removed_is_counted(tmp_path: Path) -> None:
+    topic = Topic(5)
+    run = run_of(topic, tmp_path)
+    run.commit()
+    topic.begins, topic.ends = {0: 9}, {0: 12}
+    run.commit()
+    assert run.status.removed == 4
+    assert numbers(tmp_path) == [*range(5), 9, 10, 11]
+
+
+def test_a_topic_that_was_made_again_is_read_from_its_beginning(tmp_path: Path) -> None:
+    topic = Topic(5)
+    run_of(topic, tmp_path).commit()
+    topic.id, topic.ends = "two", {0: 2}
+    run_of(topic, tmp_path).commit()
+    assert numbers(tmp_path) == [0, 0, 1, 1, 2, 3, 4]
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(KsqlError, match="Stream or table does not exist: S"):
+        run_of(Topic(1), tmp_path, None).commit()
+    topic = Topic(1)
+    topic.id = None
+    with pytest.raises(KsqlError) as missing:
+        run_of(topic, tmp_path).commit()
+    assert missing.value.condition == "TOPIC_UNKNOWN"
+
+
+def test_sinks_follow_the_metastore(tmp_path: Path) -> None:
+    catalog, topic = Catalog(), Topic(3)
+    followed = Sinks(catalog, cast(KafkaAdmin, topic), topic.read)
+    sink = Sink("LAKE", "S", "delta", str(tmp_path / "lake"), interval_ms=10)
+
+    def now(*there: Sink) -> None:
+        for one in catalog.metastore.sinks():
+            catalog.metastore.drop_sink(one.name)
+        for one in there:
+            catalog.metastore.add_sink(one)
+        catalog.publish()
+        followed.follow()
+
+    catalog.metastore.add(SOURCE)
+    now(sink)
+    run = followed._runs["LAKE"]
+    while followed.status("LAKE").state != "RUNNING":
+        assert followed.status("LAKE").reason is None
+    followed.follow()
+    assert followed._runs["LAKE"] is run
+    now(Sink(**{**sink.__dict__, "is_paused": True}))
+    run.join(10)
+    assert followed.status("LAKE").rows == 3 and not followed._runs
+    topic.ends = {0: 4}
+    now(sink)
+    while followed.status("LAKE").rows < 4:
+        pass
+    now()
+    followed.close()
+    assert followed.status("LAKE") == SinkStatus()
+    assert numbers(tmp_path / "lake") == [0, 1, 2, 3]

@@ -1,0 +1,97 @@
+"""CREATE, PAUSE, RESUME, DROP and SHOW SINKS: what is refused, and what the metastore has afterwards."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.metastore.sinks import PartitionColumn, Sink
+from tests.statements.world import World
+
+SOURCES = """
+CREATE STREAM es (k STRING KEY, ts TIMESTAMP, d DATE, l ARRAY<INT>)
+  WITH (KAFKA_TOPIC='es', FORMAT='JSON', PARTITIONS=1);
+CREATE TABLE et (k STRING PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='et', FORMAT='JSON', PARTITIONS=1);
+"""
+
+
+@pytest.fixture
+def ready(world: World) -> World:
+    world.run(SOURCES)
+    return world
+
+
+def sinks(world: World) -> list[Sink]:
+    return world.services.metastore.sinks()
+
+
+def test_a_sink_and_its_ways(ready: World) -> None:
+    ready.run(
+        "CREATE SINK lake FROM es WITH (TYPE='Delta', PATH='/x', PARTITION_BY='day(ts), `K`, month(d)',"
+        " COMMIT_INTERVAL='2 minutes');"
+    )
+    (sink,) = sinks(ready)
+    parts = (PartitionColumn("TS", "day"), PartitionColumn("K"), PartitionColumn("D", "month"))
+    assert (sink.name, sink.source, sink.type, sink.path) == ("LAKE", "ES", "delta", "/x")
+    assert (sink.partition_by, sink.interval_ms, sink.is_paused) == (parts, 120_000, False)
+    ready.run("CREATE SINK IF NOT EXISTS lake FROM et WITH (TYPE='delta', PATH='/y');")
+    assert sinks(ready) == [sink]
+    ready.run("PAUSE SINK lake;")
+    assert sinks(ready)[0].is_paused
+    ready.run("RESUME SINK lake;")
+    assert sinks(ready) == [sink]
+    ready.run("DROP SINK lake; DROP SINK IF EXISTS lake;")
+    assert sinks(ready) == []
+
+
+def test_a_source_is_not_dropped_below_a_sink(ready: World) -> None:
+    ready.run("CREATE SINK lake FROM es WITH (TYPE='delta', PATH='/x');")
+    with pytest.raises(KsqlError, match=r"the sinks \[LAKE\] read it"):
+        ready.run("DROP STREAM es;")
+    ready.run("DROP STREAM es CASCADE;")
+    assert sinks(ready) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("CREATE SINK x FROM nothing WITH (TYPE='delta', PATH='x');", "does not exist: NOTHING"),
+        ("CREATE SINK x FROM es WITH (PATH='x');", "needs the property TYPE"),
+        ("CREATE SINK x FROM es WITH (TYPE='delta', PATH='');", "needs the property PATH"),
+        ("CREATE SINK x FROM es WITH (TYPE='delte', PATH='x');", "'delte' is none of delta"),
+        ("CREATE SINK x FROM es WITH (TYPE='delta', PATH='x', KAFKA_TOPIC='y');", "only allowed in CREATE"),
+        ("CREATE STREAM x WITH (PATH='y') AS SELECT * FROM es;", "only allowed in CREATE SINK"),
+        ("CREATE SINK x FROM es WITH (TYPE='delta', PATH='x', COMMIT_INTERVAL='soon');", "Invalid duration"),
+        (
+            "CREATE SINK x FROM es WITH (TYPE='delta', PATH='x', PARTITION_BY='day(k)');",
+            "takes DATE or TIMESTAMP",
+        ),
+        ("CREATE SINK x FROM es WITH (TYPE='delta', PATH='x', PARTITION_BY='hour(d)');", "takes TIMESTAMP"),
+        (
+            "CREATE SINK x FROM es WITH (TYPE='delta', PATH='x', PARTITION_BY='week(ts)');",
+            "'week' is none of",
+        ),
+        ("CREATE SINK x FROM es WITH (TYPE='delta', PATH='x', PARTITION_BY='l');", "grouped by L"),
+        ("CREATE SINK x FROM es WITH (TYPE='delta', PATH='x', PARTITION_BY='k, K');", "K is there twice"),
+        ("CREATE SINK x FROM es WITH (TYPE='delta', PATH='x', PARTITION_BY='day(ts';"[:-1] + ");", "neither"),
+        ("CREATE SINK x FROM et WITH (TYPE='delta', PATH='x', PARTITION_BY='k,v');", "none is left"),
+        ("PAUSE SINK x;", "Sink X does not exist"),
+        ("DESCRIBE SINK x;", "Sink X does not exist"),
+        ("DROP SINK x;", "Sink X does not exist"),
+    ],
+)
+def test_what_is_refused(ready: World, statement: str, says: str) -> None:
+    with pytest.raises(KsqlError) as refused:
+        ready.run(statement)
+    assert says in refused.value.message
+
+
+def test_a_missing_package_is_named(ready: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "ksql_spark.lake.delta", raising=False)
+    monkeypatch.setitem(sys.modules, "deltalake", None)
+    with pytest.raises(
+        KsqlError, match=r"needs the Python package deltalake: pip install 'ksql-spark\[lake\]'"
+    ):
+        ready.run("CREATE SINK lake FROM es WITH (TYPE='delta', PATH='/x');")
