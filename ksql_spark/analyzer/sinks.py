@@ -9,14 +9,16 @@ from ksql_spark.analyzer.properties import Properties, identifier
 from ksql_spark.errors import nearest
 from ksql_spark.grammar.statements.sinks import CreateSink
 from ksql_spark.grammar.with_properties import SINK
-from ksql_spark.metastore.sinks import DELTA, PartitionColumn, Sink
+from ksql_spark.metastore.sinks import DELTA, PARQUET, PartitionColumn, Sink
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import RESERVED_COLUMNS, Column
 from ksql_spark.types import DATE, TIMESTAMP, Primitive
 
 #: the values of TYPE
-TYPES = (DELTA,)
+TYPES = (DELTA, PARQUET)
+#: those whose rows cannot be replaced
+_APPENDING = (PARQUET,)
 #: functions in PARTITION_BY -> the types of their columns
 _TRANSFORMS = {
     "year": (DATE, TIMESTAMP),
@@ -45,6 +47,12 @@ def bind_create_sink(statement: CreateSink, metastore: MetaStore) -> Sink:
             "PROPERTY_IN_WITH", given.node("TYPE"), name="TYPE",
             reason=f"'{type_}' is none of {', '.join(TYPES)}",
             hint=f"Did you mean '{near}'?" if near else None,
+        )  # fmt: skip
+    if source.is_table and type_ in _APPENDING:
+        raise failure(
+            "PROPERTY_IN_WITH", given.node("TYPE"), name="TYPE",
+            reason=f"the rows of a table change, and files of {type_} cannot be changed",
+            hint=f"TYPE = '{DELTA}' takes tables.",
         )  # fmt: skip
     if source.is_table and not source.schema.key:
         raise invalid(f"{source.name} has no key, so its rows cannot be replaced.", statement)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.metastore.sinks import DELTA, PartitionColumn
+from ksql_spark.metastore.sinks import DELTA, PARQUET, PartitionColumn
 from ksql_spark.schema import Column
 
 if TYPE_CHECKING:
@@ -67,16 +67,15 @@ class TableType:
     Args:
         module: the one that writes it, with a function ``open_table(spec)``.
         package: what that module needs.
-        takes_keys: whether rows can be replaced and removed.
     """
 
     module: str
     package: str
-    takes_keys: bool = True
 
 
 TYPES: Mapping[str, TableType] = {
     DELTA: TableType("ksql_spark.lake.delta", "deltalake"),
+    PARQUET: TableType("ksql_spark.lake.parquet", "pyarrow"),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
+from tests.integration.server_process import ServerProcess
 
 pytestmark = pytest.mark.kafka
 
@@ -191,3 +193,34 @@ def test_what_stops_a_sink_is_told(
         assert time.monotonic() < deadline, told
         time.sleep(0.1)
     assert told.sink.reason is not None and "is integer and would have to be string" in told.sink.reason
+
+
+@pytest.mark.long
+def test_a_server_that_is_killed_anywhere_writes_each_row_once(tmp_path: Path) -> None:
+    path, sent = tmp_path / "lake", 0
+    choose = random.Random(46)
+    sink = f"WITH (TYPE = 'delta', PATH = '{path}', COMMIT_INTERVAL = '50 milliseconds')"
+    for life in range(4):
+        with ServerProcess(tmp_path / "data") as server:
+            server.ready()
+            if life == 0:
+                server.execute(
+                    "CREATE STREAM s (n INT) WITH (KAFKA_TOPIC = 's', FORMAT = 'JSON', PARTITIONS = 2);"
+                    f"CREATE SINK lake FROM s {sink};"
+                )
+            producer = RecordProducer(server.bootstrap_servers())
+            deadline = time.monotonic() + TIMEOUT_S
+            before = DeltaTable(str(path)).version() if life else 0
+            stop_at = before + choose.randrange(5, 15)
+            while not DeltaTable.is_deltatable(str(path)) or DeltaTable(str(path)).version() < stop_at:
+                assert time.monotonic() < deadline, server.execute("SHOW SINKS;")
+                for _ in range(20):
+                    producer.send("s", None, f'{{"N": {sent}}}'.encode())
+                    sent += 1
+            time.sleep(choose.random() * 0.3)
+            if life < 3:
+                continue  # it is killed here
+            while len(DeltaTable(str(path)).to_pyarrow_table()) < sent:
+                assert time.monotonic() < deadline, server.execute("SHOW SINKS;")
+                time.sleep(0.2)
+    assert sorted(DeltaTable(str(path)).to_pyarrow_table()["N"].to_pylist()) == list(range(sent))

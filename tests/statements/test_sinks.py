@@ -77,6 +77,7 @@ def test_a_source_is_not_dropped_below_a_sink(ready: World) -> None:
         ("CREATE SINK x FROM es WITH (TYPE='delta', PATH='x', PARTITION_BY='k, K');", "K is there twice"),
         ("CREATE SINK x FROM es WITH (TYPE='delta', PATH='x', PARTITION_BY='day(ts';"[:-1] + ");", "neither"),
         ("CREATE SINK x FROM et WITH (TYPE='delta', PATH='x', PARTITION_BY='k,v');", "none is left"),
+        ("CREATE SINK x FROM et WITH (TYPE='parquet', PATH='x');", "files of parquet cannot be changed"),
         ("PAUSE SINK x;", "Sink X does not exist"),
         ("DESCRIBE SINK x;", "Sink X does not exist"),
         ("DROP SINK x;", "Sink X does not exist"),
