@@ -189,9 +189,7 @@ class SinkRun:
         source = self._find(self.sink.source)
         if source is None:
             raise KsqlError("SOURCE_UNKNOWN", kind="Stream or table", name=self.sink.source)
-        topic_id = self._admin.topic_id(source.topic)
-        if topic_id is None:
-            raise KsqlError("TOPIC_UNKNOWN", topic=source.topic)
+        topic_id = self._admin.topic_id(source.topic) or ""
         table = open_table(self.sink.type, spec_of(self.sink, source, topic_id))
         begins = {p: offset for (_, p), offset in self._admin.beginning_offsets(source.topic).items()}
         ends = {p: offset for (_, p), offset in self._admin.committed_ends(source.topic).items()}

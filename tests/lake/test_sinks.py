@@ -158,11 +158,6 @@ def test_a_topic_that_was_made_again_is_read_from_its_beginning(tmp_path: Path) 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(KsqlError, match="Stream or table does not exist: S"):
         run_of(Topic(1), tmp_path, None).commit()
-    topic = Topic(1)
-    topic.id = None
-    with pytest.raises(KsqlError) as missing:
-        run_of(topic, tmp_path).commit()
-    assert missing.value.condition == "TOPIC_UNKNOWN"
 
 
 def test_sinks_follow_the_metastore(tmp_path: Path) -> None:
