@@ -37,6 +37,16 @@ class ExplainFreshness(NamedStatement):
     """EXPLAIN FRESHNESS streamOrTable: where its delay comes from (beyond ksqlDB)."""
 
 
+class ExplainRow(NamedStatement):
+    """EXPLAIN [MISSING] ROW FROM streamOrTable WHERE condition: which records made it, or why none did.
+
+    Beyond ksqlDB.
+    """
+
+    where = Arg[exp.Expr](required=True)
+    missing = Arg[bool](default=False)
+
+
 class Explain(Statement):
     """EXPLAIN [EVOLUTION] queryId | statement: exactly one of the two is set, with EVOLUTION a statement."""
 
@@ -78,6 +88,12 @@ def _explain(parser: KsqlParser) -> Statement:
     parser.expect_word("EXPLAIN")
     if parser.is_name() and parser.at_end(1):
         return parser.build(Explain, start, this=parser.name())
+    missing = parser.word("MISSING", "ROW", "FROM")
+    if missing or parser.word("ROW", "FROM"):
+        name = parser.name()
+        parser.expect_word("WHERE")
+        where = parser.any_expression()
+        return parser.build(ExplainRow, start, this=name, where=where, missing=missing)
     if parser.word("FRESHNESS"):
         return parser.build(ExplainFreshness, start, this=parser.name())
     evolution = parser.word("EVOLUTION")
@@ -105,6 +121,11 @@ def _render_freshness(self: KsqlGenerator, node: ExplainFreshness) -> str:
     return f"EXPLAIN FRESHNESS {self.sql(node.this)}"
 
 
+def _render_row(self: KsqlGenerator, node: ExplainRow) -> str:
+    missing = "MISSING " if node.missing else ""
+    return f"EXPLAIN {missing}ROW FROM {self.sql(node.this)} WHERE {self.sql(node.where)}"
+
+
 def _render_explain(self: KsqlGenerator, node: Explain) -> str:
     return f"EXPLAIN {'EVOLUTION ' if node.evolution else ''}{self.sql(node.statement or node.this)}"
 
@@ -115,5 +136,6 @@ RULES = (
     StatementRule(DescribeFunction, (), _describe, _render_function),
     StatementRule(DescribeConnector, (), _describe, _render_connector),
     StatementRule(ExplainFreshness, (), _explain, _render_freshness),
+    StatementRule(ExplainRow, (), _explain, _render_row),
     StatementRule(Explain, ("EXPLAIN",), _explain, _render_explain),
 )

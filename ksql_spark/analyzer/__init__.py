@@ -16,6 +16,7 @@ from ksql_spark.analyzer.replacing import check_query_replacement
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.analyzer.sinks import bind_create_sink
 from ksql_spark.analyzer.sources import bind_alter_source, bind_create_source
+from ksql_spark.analyzer.tracing import bind_trace
 from ksql_spark.analyzer.type_nodes import bind_type
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "bind_pull",
     "bind_push",
     "bind_query",
+    "bind_trace",
     "bind_type",
     "check_evolution",
     "check_query_replacement",

@@ -45,6 +45,7 @@ from ksql_spark.entities.sources import (
     StreamsList,
     TablesList,
 )
+from ksql_spark.entities.tracing import RowExplanation
 
 #: @type -> the class of the entity
 ENTITIES: Mapping[str, type[Entity]] = {
@@ -67,6 +68,7 @@ ENTITIES: Mapping[str, type[Entity]] = {
     "queries": Queries,
     "queryDescription": QueryDescriptionEntity,
     "query_descriptions": QueryDescriptionList,
+    "row_explanation": RowExplanation,
     "services": ServicesList,
     "sink_description": SinkDescription,
     "sinks": SinksList,

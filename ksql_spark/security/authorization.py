@@ -23,6 +23,7 @@ from ksql_spark.grammar.statements.describe import (
     DescribeSources,
     Explain,
     ExplainFreshness,
+    ExplainRow,
 )
 from ksql_spark.grammar.statements.evolution import (
     AbortEvolution,
@@ -202,8 +203,8 @@ _OF_STATEMENTS: dict[type[Statement], Role] = {
     **dict.fromkeys(
         (
             DefineVariable, DescribeConnector, DescribeEvolution, DescribeFunction, DescribeSink,
-            DescribeSource, DescribeSources, Explain, ExplainFreshness, Query, SetProperty, Show,
-            ShowVersions, UndefineVariable, UnsetProperty,
+            DescribeSource, DescribeSources, Explain, ExplainFreshness, ExplainRow, Query, SetProperty,
+            Show, ShowVersions, UndefineVariable, UnsetProperty,
         ),
         Role.READER,
     ),
@@ -278,7 +279,8 @@ def _drop_source(statement: DropSource, catalog: Catalog) -> Iterator[Need]:
 
 
 def _describe(
-    statement: DescribeSource | DescribeEvolution | ExplainFreshness | ShowVersions, catalog: Catalog
+    statement: DescribeSource | DescribeEvolution | ExplainFreshness | ExplainRow | ShowVersions,
+    catalog: Catalog,
 ) -> Iterator[Need]:
     yield Need(Role.READER, Kind.SOURCE, statement.name)
 
@@ -340,6 +342,7 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
     DropSource: _drop_source,
     Explain: _explain,
     ExplainFreshness: _describe,
+    ExplainRow: _describe,
     InsertSelect: _insert_select,
     InsertValues: _write,
     Pause: _control,

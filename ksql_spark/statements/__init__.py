@@ -18,6 +18,7 @@ from ksql_spark.grammar.statements.describe import (
     DescribeSources,
     Explain,
     ExplainFreshness,
+    ExplainRow,
 )
 from ksql_spark.grammar.statements.evolution import (
     AbortEvolution,
@@ -55,6 +56,7 @@ from ksql_spark.statements import (
     show,
     sinks,
     sources,
+    tracing,
     types,
     versions,
 )
@@ -98,6 +100,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     DropType: types.drop_type,
     Explain: explain.explain,
     ExplainFreshness: explain.explain_freshness,
+    ExplainRow: tracing.explain_row,
     InsertSelect: sources.insert_select,
     InsertValues: inserts.insert_values,
     Pause: lifecycle.pause,

@@ -150,6 +150,11 @@ PAGES: Mapping[type[Statement], Page] = {
         ("EXPLAIN CTAS_SALES_1;", "EXPLAIN SELECT * FROM orders EMIT CHANGES;"),
         "EXPLAIN queryId;\nEXPLAIN statement;\nEXPLAIN EVOLUTION CREATE OR REPLACE … AS SELECT …;",
     ),
+    describe.ExplainRow: Page(
+        ("EXPLAIN ROW", "EXPLAIN MISSING ROW"),
+        "which records made a row of a query's result, or where they were dropped",
+        ("EXPLAIN ROW FROM sales WHERE item = 'tea';", "EXPLAIN MISSING ROW FROM sales WHERE item = 'tea';"),
+    ),
     describe.ExplainFreshness: Page(
         ("EXPLAIN FRESHNESS",),
         "where the delay of a stream or table comes from",

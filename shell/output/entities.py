@@ -203,6 +203,33 @@ def _versions(entity: Entity) -> Iterator[Part]:
     yield table(["Version", "Way", "Since", "User", "Query", "Statement"], rows, right=(0,))
 
 
+def _row_explanation(entity: Entity) -> Iterator[Part]:
+    yield label("Query", entity.get("queryId"))
+    yield label("Kafka topic", entity.get("topic"))
+    yield label("Records used", entity.get("used"))
+    for dropped in entity.get("dropped") or []:
+        yield label("Dropped", f"{dropped.get('count')}: {dropped.get('reason')}")
+    records = entity.get("records") or []
+    why = ["Dropped, because"] if entity.get("isMissing") else []
+    headers = ["Partition", "Offset", "Time", *why, "Record"]
+    rows = [
+        [
+            record.get("partition"),
+            record.get("offset"),
+            _moment(record.get("timestamp")),
+            *([record.get("reason")] if why else []),
+            record.get("columns"),
+        ]
+        for record in records
+    ]
+    if rows:
+        yield table(headers, rows, right=(0, 1))
+    shown = entity.get("used") if not entity.get("isMissing") else None
+    if shown is not None and shown > len(records):
+        yield f"The first and the last records of {shown}."
+    yield from entity.get("notes") or []
+
+
 def _moment(time_ms: int | None) -> str:
     if time_ms is None:
         return ""
@@ -631,6 +658,7 @@ ENTITIES: dict[str, Callable[[Entity], Iterator[Part]]] = {
     "queries": _queries,
     "queryDescription": _query_description,
     "query_descriptions": _query_descriptions,
+    "row_explanation": _row_explanation,
     "services": _services,
     "sink_description": _sink,
     "sinks": _sinks,

@@ -91,6 +91,9 @@ STARTS = (
 )  # fmt: skip
 _CREATED = ("STREAM", "TABLE", "OR REPLACE", "SOURCE", "SINK", "TYPE", "FUNCTION")
 _DESCRIBED = ("FUNCTION", "STREAMS", "TABLES", "CONNECTOR", "EVOLUTION", "SINK")
+_EXPLAINED = (
+    "SELECT", "CREATE STREAM", "CREATE TABLE", "INSERT INTO", "EVOLUTION", "ROW FROM", "MISSING ROW FROM",
+)  # fmt: skip
 _DROPPED = ("STREAM", "TABLE", "TYPE", "CONNECTOR", "FUNCTION", "SINK")
 SHOWN = (
     "STREAMS",
@@ -234,12 +237,11 @@ def _offers(
             yield from ((name, "query") for name in metadata.queries)
         case ["REPLAY", "ERRORS", "OF", _]:
             yield ("WHERE", "keyword")
+        case ["EXPLAIN", "ROW", "FROM", _] | ["EXPLAIN", "MISSING", "ROW", "FROM", _]:
+            yield ("WHERE", "keyword")
         case ["EXPLAIN"]:
             yield from ((name, "query") for name in metadata.queries)
-            yield from (
-                (name, "keyword")
-                for name in ("SELECT", "CREATE STREAM", "CREATE TABLE", "INSERT INTO", "EVOLUTION")
-            )
+            yield from ((name, "keyword") for name in _EXPLAINED)
         case ["PRINT"]:
             yield from ((_topic(name), "topic") for name in metadata.topics)
         case ["PRINT", *_]:

@@ -285,6 +285,9 @@ def test_properties() -> None:
         ({"@type": "versions", "versions": [
             {"number": 2, "way": "in-place", "isRollback": True, "timestamp": 0, "statement": "DROP\n x;"}]},
          "       2 | rollback, in-place | 1970-01-01T00:00:00Z |      |       | DROP x;"),
+        ({"@type": "row_explanation", "used": 3, "records": [
+            {"partition": 1, "offset": 7, "timestamp": 0, "columns": {"K": "a"}}]},
+         '         1 |      7 | 1970-01-01T00:00:00Z | {"K": "a"}'),
         ({"@type": "something_new", "x": 1}, '  "x": 1'),
     ],
 )  # fmt: skip

@@ -28,6 +28,8 @@ from ksql_spark.runtime.command_log import SkippedRecord
 from ksql_spark.runtime.queries.definition import QueryDefinition
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.services.python_functions import PythonFunctions
+from ksql_spark.spark import tracing
+from ksql_spark.spark.tracing import Found, Place
 from tests.connect_server import ConnectServer
 from tests.registry_server import RegistryServer
 from tests.statements.world import World
@@ -68,7 +70,8 @@ CREATE OR REPLACE TABLE v WITH (EVOLVE='backfill') AS SELECT k, SUM(v) AS n FROM
 CREATE SINK lake FROM s WITH (TYPE='delta', PATH='s3://key:secret@lake/s', PARTITION_BY='k');
 SHOW SINKS; DESCRIBE SINK lake; PAUSE SINK lake; SHOW SINKS; RESUME SINK lake; DROP SINK lake;
 DROP SINK IF EXISTS lake;
-PAUSE ALL; DESCRIBE EVOLUTION v; ABORT EVOLUTION v; RESUME ALL; SHOW VERSIONS OF v; DROP TABLE v;
+PAUSE ALL; DESCRIBE EVOLUTION v; ABORT EVOLUTION v; RESUME ALL; SHOW VERSIONS OF v;
+EXPLAIN ROW FROM v WHERE k = 'a'; DROP TABLE v;
 """
 CONNECTED = """
 SHOW TOPICS; SHOW TOPICS EXTENDED; SHOW CONNECTORS; SHOW SINK CONNECTORS; SHOW CONNECTOR PLUGINS;
@@ -257,6 +260,9 @@ def test_bodies_are_as_they_were(
     make_world: Callable[..., World], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ksql_spark.spark.jvm.partition_of", lambda session, key, partitions: partitions - 1)
+    places = [Place(1_700_000_000_000, 0, 7, 0)]
+    monkeypatch.setattr(tracing, "find", lambda *_, **__: Found({0: 1}, places, places))
+    monkeypatch.setattr("ksql_spark.statements.tracing._columns", lambda *_: {0: {"K": "a", "V": 1}})
     found = "".join(settled(line) + "\n" for line in answers(make_world, tmp_path))
     if os.environ.get("ANSWERS") == "write":
         FILE.write_text(found, encoding="utf-8")

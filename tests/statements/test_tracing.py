@@ -1,0 +1,127 @@
+"""EXPLAIN ROW and EXPLAIN MISSING ROW, without Spark: what is planned, told and refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ksql_spark.engine.request import Request
+from ksql_spark.errors import KsqlError
+from ksql_spark.physical.explain import explain_logical
+from ksql_spark.security.authorization import Rights
+from ksql_spark.spark import tracing
+from ksql_spark.spark.tracing import Found, Place, _dropped_by
+from tests.statements.world import World
+
+A = "CREATE STREAM a AS SELECT k, v + 1 AS more, w FROM s WHERE v > 3 EMIT CHANGES;"
+X = """
+CREATE TABLE x AS SELECT w, COUNT(*) AS n FROM s WHERE v > 3 GROUP BY w HAVING COUNT(*) > 1 EMIT CHANGES;
+"""
+
+
+class Finding:
+    """In place of Spark: keeps what it is asked, and answers."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.found = Found({0: 2, 1: 3, -1: 4}, [Place(1000, 0, 7, 0)], [Place(2000, 1, 8, 0)])
+
+    def find(
+        self, session: Any, consumer: Any, trace: Any, starts: Any, ends: Any, setting: Any, **more: Any
+    ) -> Found:
+        self.asked.append({"trace": trace, "starts": starts, "ends": ends, **more})
+        return self.found
+
+
+@pytest.fixture
+def finding(monkeypatch: pytest.MonkeyPatch) -> Finding:
+    made = Finding()
+    monkeypatch.setattr(tracing, "find", made.find)
+    monkeypatch.setattr("ksql_spark.statements.tracing._columns", lambda *_: {0: {"K": "a"}})
+    return made
+
+
+def test_the_rows_of_an_aggregate(world: World, finding: Finding) -> None:
+    world.admin.ends[("s", 0)] = 9
+    world.run(X)
+    told = world.one("EXPLAIN ROW FROM x WHERE w = 'tea' AND ROWTIME > 5;")
+    (asked,) = finding.asked
+    trace = asked["trace"]
+    assert (trace.filters, trace.is_aggregate, trace.is_windowed) == (("(V > 3)",), True, False)
+    assert asked["starts"] == asked["ends"] == {0: 9, 1: 0, 2: 0} and asked["used"] and asked["most"] == 100
+    plan = explain_logical(trace.root)
+    assert "((W = 'tea') AND (ROWTIME > CAST(5 AS BIGINT)))" in plan and "COUNT" not in plan
+    assert [c.name for c in trace.root.schema.columns] == [
+        "ROWTIME",
+        "ROWPARTITION",
+        "ROWOFFSET",
+        "__passes_0",
+    ]
+    assert (told["queryId"], told["topic"], told["used"], told["isMissing"]) == ("CTAS_X_2", "s", 2, False)
+    assert told["dropped"] == [
+        {"reason": "it was there before the query began to read", "count": 4},
+        {"reason": "WHERE (V > 3) is not true", "count": 3},
+    ]
+    assert told["records"] == [
+        {"topic": "s", "partition": 0, "offset": 7, "timestamp": 1000, "reason": None, "columns": {"K": "a"}},
+        {"topic": "s", "partition": 1, "offset": 8, "timestamp": 2000, "reason": None, "columns": None},
+    ]
+    assert told["notes"] == []
+
+
+def test_a_missing_row(world: World, finding: Finding) -> None:
+    world.run(X)
+    finding.found = Found({1: 1, 0: 1}, [Place(1000, 0, 7, 1)], [Place(1000, 0, 7, 1)])
+    told = world.one("EXPLAIN MISSING ROW FROM x WHERE w = 'tea';")
+    assert not finding.asked[0]["used"]
+    (record,) = told["records"]
+    assert record["reason"] == "WHERE (V > 3) is not true"
+    assert told["notes"] == [
+        "1 record belongs to it: HAVING (COUNT(*) > CAST(1 AS BIGINT)) is not true of the result."
+    ]
+    finding.found = Found({}, [], [])
+    assert world.one("EXPLAIN MISSING ROW FROM x WHERE w = 'tea';")["notes"] == [
+        "No record of topic s belongs to the row."
+    ]
+
+
+def test_columns_are_those_that_they_are_made_of(world: World, finding: Finding) -> None:
+    world.run(A + "CREATE STREAM b AS SELECT w, k, more FROM a PARTITION BY w EMIT CHANGES;")
+    finding.found = Found({}, [], [])
+    world.run("EXPLAIN ROW FROM a WHERE more = 5; EXPLAIN ROW FROM b WHERE w = 'x' AND k = 'y';")
+    plans = [explain_logical(asked["trace"].root) for asked in finding.asked]
+    assert "((V + 1) = 5)" in plans[0] and "((W = 'x') AND (K = 'y'))" in plans[1]
+    trace = finding.asked[0]["trace"]
+    assert _dropped_by(trace, {0: 5, 1: 0}) == (
+        "CASE WHEN (`ROWPARTITION` = 0 AND `ROWOFFSET` < 5) THEN -1 "
+        "WHEN NOT coalesce(`__passes_0`, false) THEN 1 ELSE 0 END"
+    )
+    assert _dropped_by(finding.asked[1]["trace"], {}) == "0"
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("EXPLAIN ROW FROM nobody WHERE k = 1;", "does not exist: NOBODY"),
+        ("EXPLAIN ROW FROM s WHERE k = 'a';", "No query writes S: its rows are the records of its topic"),
+        ("EXPLAIN ROW FROM x WHERE n = 1;", "WHERE may name the key (W) and ROWTIME"),
+        ("EXPLAIN ROW FROM x WHERE w = 1;", "="),
+        ("EXPLAIN ROW FROM j WHERE s_k = 'a';", "does not support joins yet"),
+        ("EXPLAIN ROW FROM y WHERE w = 'a';", "does not support queries of tables yet: X is one"),
+        ("EXPLAIN ROW FROM a WHERE k = 'a';", "several queries yet: CSAS_A_3, INSERTQUERY_6 write A"),
+    ],
+)
+def test_what_is_refused(world: World, statement: str, reason: str) -> None:
+    world.run(X + A + "CREATE STREAM j AS SELECT s.k, t.v FROM s JOIN t ON s.k = t.k EMIT CHANGES;")
+    world.run(
+        "CREATE TABLE y AS SELECT w, n FROM x EMIT CHANGES; INSERT INTO a SELECT k, v AS more, w FROM s;"
+    )
+    assert reason in world.refused(statement).message
+
+
+def test_all_sources_must_be_readable(world: World, finding: Finding) -> None:
+    world.run(A)
+    with pytest.raises(KsqlError, match="S"):
+        world.answers(Request("EXPLAIN ROW FROM a WHERE k = 'x';", rights=Rights.of(["reader:a"])))
+    world.answers(Request("EXPLAIN ROW FROM a WHERE k = 'x';", rights=Rights.of(["reader:a", "reader:s"])))
