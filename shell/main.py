@@ -48,6 +48,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "state": ("ksql_spark.shell.tools.state", "rebuild a query's state that can no longer be read"),
     "fmt": ("ksql_spark.shell.tools.format.main", "format files of statements"),
     "lint": ("ksql_spark.lint.command", "check files of statements without a server"),
+    "lsp": ("ksql_spark.lsp.main", "serve an editor: completion, errors, hover, definitions, formatting"),
     "test": (
         "ksql_spark.shell.tools.testing.main",
         "run test files: statements with their expected results",
@@ -61,6 +62,7 @@ SERVER_PACKAGES = (
     "It comes with the server: pip install 'ksql-spark[server]', or make setup in a clone of the repository. "
     "To use a remote server: ksql-spark URL"
 )
+LSP_PACKAGES = "It comes with the extra lsp: pip install '.[lsp]' in a clone of the repository."
 #: the rules for scripts, for the help
 SCRIPTS = """\
 -e, -f, run, a pipe and RUN SCRIPT run statements and commands one by one, in order. They stop at the first
@@ -96,7 +98,8 @@ def _subcommand(name: str, arguments: Sequence[str]) -> int:
     except ModuleNotFoundError as problem:
         if problem.name is None or problem.name.partition(".")[0] == "ksql_spark":
             raise
-        print(f"ksql-spark {name}: {problem.name} is not installed. {SERVER_PACKAGES}", file=sys.stderr)
+        packages = LSP_PACKAGES if name == "lsp" else SERVER_PACKAGES
+        print(f"ksql-spark {name}: {problem.name} is not installed. {packages}", file=sys.stderr)
         return 1
 
 

@@ -28,6 +28,7 @@ from ksql_spark.grammar.statements.session import (
 from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 from ksql_spark.grammar.statements.types import CreateType, DropType
 from ksql_spark.logical.nodes import PersistentQuery
+from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.planner import lower, lower_transient
 
@@ -59,6 +60,10 @@ class Catalog:
         other._unknown = set(self._unknown)
         other._unknown_functions = set(self._unknown_functions)
         return other
+
+    def sources(self) -> list[DataSource]:
+        """The streams and tables whose columns are known."""
+        return [source for source in self._store.sources() if source.name not in self._unknown]
 
     def add(self, statement: nodes.Statement) -> PersistentQuery | None:
         """Bind a statement and keep what it declares; the query that it starts, if any.

@@ -13,6 +13,7 @@ from ksql_spark.grammar import nodes
 from ksql_spark.grammar.rules import StatementSet
 from ksql_spark.lint.catalog import Catalog
 from ksql_spark.lint.rules import ERROR, RULES, Checked
+from ksql_spark.metastore.sources import DataSource
 from ksql_spark.shell import commands
 from ksql_spark.shell.scripts import inputs
 
@@ -68,6 +69,10 @@ class Linter:
             ignored = self._ignored.union(*(ignores.get(line, ()) for line in range(first - 1, last + 1)))
             found += [finding for finding in self._findings(piece, first) if finding.rule not in ignored]
         return sorted(found, key=lambda finding: (finding.line, finding.column))
+
+    def sources(self) -> Iterator[DataSource]:
+        """The streams and tables that the texts have declared, with their columns."""
+        return iter(self._catalog.sources())
 
     def _findings(self, piece: grammar.StatementText, line: int) -> Iterator[Finding]:
         """The findings of one statement that starts in ``line`` of the file."""

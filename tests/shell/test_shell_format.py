@@ -15,7 +15,7 @@ from ksql_spark import grammar
 from ksql_spark.shell.main import main
 from ksql_spark.shell.tools.format.atoms import comments
 from ksql_spark.shell.tools.format.layout import WIDTH, Unclosed, formatted
-from ksql_spark.shell.tools.format.main import _is_command
+from ksql_spark.shell.tools.format.main import is_command
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(
@@ -167,8 +167,8 @@ CREATE TABLE counts AS
 
 @pytest.mark.parametrize(("text", "expected"), SAMPLES)
 def test_samples(text: str, expected: str) -> None:
-    assert formatted(text, _is_command) == expected
-    assert formatted(expected, _is_command) == expected
+    assert formatted(text, is_command) == expected
+    assert formatted(expected, is_command) == expected
 
 
 def test_what_is_long_has_lines_of_its_own() -> None:
@@ -205,7 +205,7 @@ INSERT INTO far WITH (QUERY_ID = 'q')
 
 def test_a_quote_that_is_not_closed_is_refused() -> None:
     with pytest.raises(Unclosed, match=r"This string is never closed\.") as caught:
-        formatted("help\nSELECT 'x", _is_command)
+        formatted("help\nSELECT 'x", is_command)
     assert (caught.value.line, caught.value.column) == (2, 8)
 
 

@@ -25,7 +25,7 @@ def main(argv: Sequence[str]) -> int:
     for name in sql_files(options.files):
         try:
             text = _read(name)
-            result = formatted(text, _is_command)
+            result = formatted(text, is_command)
         except Unclosed as problem:
             print(f"{name}:{problem.line}:{problem.column}: {problem}", file=sys.stderr)
             wrong = True
@@ -55,7 +55,7 @@ def _read(name: str) -> str:
     return sys.stdin.read() if name == STDIN else Path(name).read_bytes().decode()
 
 
-def _is_command(line: str) -> bool:
+def is_command(line: str) -> bool:
     """Whether a script takes the line as a command of the shell, which needs no ``;``."""
     word = line.split(None, 1)[0].rstrip(";").lower()
     if word not in _first_words():
