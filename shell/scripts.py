@@ -44,15 +44,21 @@ def run_script(lines: Iterable[str], name: str, context: Context) -> None:
         KeyboardInterrupt: Ctrl-C, unless it ends only a query in this session.
     """
     found = inputs(lines)
-    for text, line in found:
-        context.session.console.spool_input(text.strip())
+    console = context.session.console
+    count = len(list(inputs(io.StringIO(lines.getvalue())))) if isinstance(lines, io.StringIO) else 0
+    before = console.step
+    for number, (text, line) in enumerate(found, start=1):
+        console.spool_input(text.strip())
         try:
+            console.step = f"statement {number} of {count}" if count > 1 else before
             run_text(text, context)
         except Failure as failure:
             # do not wait for whoever is still writing into a pipe
             rest = found if isinstance(lines, io.StringIO) else ()
             left = (failure.skipped or 0) + sum(len(grammar.split(text)) for text, _ in rest)
             raise ScriptFailure(name, replace(failure.moved(line - 1), skipped=left)) from None
+        finally:
+            console.step = before
     context.session.tell_inserted()
 
 

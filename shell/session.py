@@ -121,6 +121,8 @@ class Session:
         self.last_took_s: float | None = None
         #: shows a push query that goes on; raises KeyboardInterrupt if the user ends it
         self.live: Callable[[FrameStream, QueryView], None] | None = None
+        #: called with the id of a query that a statement has started
+        self.on_start: Callable[[str], None] = lambda query_id: None
         #: whether Ctrl-C ended the last query
         self.was_interrupted = False
         #: prints results to a file instead of the screen
@@ -223,6 +225,8 @@ class Session:
         with self.results.paging():
             entities.show(answer, self.results)
         for entity in answer:
+            if query_id := (entity.get("commandStatus") or {}).get("queryId"):
+                self.on_start(str(query_id))
             if self.console.form.is_for_people and (said := _started(entity)) is not None:
                 self.console.note(said)
         if self.console.timing and self.last_took_s >= SLOW_S and self.console.form.is_for_people:

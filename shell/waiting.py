@@ -31,6 +31,8 @@ def wait_for_queries(client: Client, console: Console) -> None:
     try:
         for sink in dict.fromkeys(sink for query in persistent for sink in query["sinks"]):
             ends: dict[tuple[Any, ...], int] | None = None
+            #: when the first look was, and what was left then
+            first: tuple[float, int] | None = None
             while True:
                 places = dict(_places(client, sink))
                 if ends is None:
@@ -38,7 +40,11 @@ def wait_for_queries(client: Client, console: Console) -> None:
                 left = sum(max(end - places[place][0], 0) for place, end in ends.items() if place in places)
                 if not left:
                     break
-                console.status(f"waiting for {sink}: {left:,} records left")
+                now = time.monotonic()
+                first = first or (now, left)
+                done, took_s = first[1] - left, now - first[0]
+                rest = f", {done / took_s:,.0f}/s, {left / done * took_s:,.0f} s" if done and took_s else ""
+                console.status(f"waiting for {sink}: {left:,} records left{rest}")
                 time.sleep(LOOK_S)
     finally:
         console.clear_status()

@@ -96,6 +96,8 @@ class Console:
         self.toolbar = True
         #: show long results in a pager
         self.pages = False
+        #: what goes on as a whole, such as "statement 2 of 9", for the status line
+        self.step = ""
         self._pager: pager.Pager | None = None
         self._columns = columns
         self._spool: TextIO | None = None
@@ -164,6 +166,7 @@ class Console:
         """Show a status line with a spinner below the output, only on a terminal."""
         if not self.tty or (self._pager is not None and self._pager.has_screen):
             return
+        text = f"{self.step}: {text}" if self.step else text
         wheel = self._spinner[int(time.monotonic() * 10) % len(self._spinner)]
         room = (self.columns or 80) - 4
         self._out.write(f"\r\x1b[2K{self.dim(wheel + ' ' + text[:room])}")

@@ -14,6 +14,7 @@ from ksql_spark.shell.options import Connection
 from ksql_spark.shell.output.console import SPINNER
 from ksql_spark.shell.prompt.live import LiveQuery, key_of_result
 from ksql_spark.shell.prompt.metadata import MetadataCache
+from ksql_spark.shell.prompt.progress import Progress
 from ksql_spark.shell.prompt.repl import Repl, open_history
 from ksql_spark.shell.prompt.toolbar import toolbar
 from ksql_spark.shell.prompt.watch import ServerWatch
@@ -36,6 +37,7 @@ class Interactive:
         self._session = connection.session
         self._metadata = MetadataCache(connection.session.client)
         self._watch: ServerWatch | None = None
+        self._progress: Progress | None = None
 
     def run(self) -> int:
         """Greet, read and run until the user leaves; return the exit code."""
@@ -61,8 +63,13 @@ class Interactive:
             self._session.live = self._live
         self._connection.on_restart = lambda: self._metadata.moved(self._session.client)
         repl = Repl(Context(self._session), self._metadata, toolbar=self._toolbar, history=open_history())
+        progress = self._progress = Progress(lambda text: repl.say(console.dim(text)))
+        self._session.on_start = progress.follow
         self._watch = ServerWatch(
-            lambda: self._metadata.client, lambda text: self._tell(repl, text), self._engine_failed
+            lambda: self._metadata.client,
+            lambda text: self._tell(repl, text),
+            self._engine_failed,
+            also=self._follow_queries,
         )
         if self._connection.server is not None:
             threading.Thread(target=self._follow, daemon=True).start()
@@ -80,6 +87,14 @@ class Interactive:
         """Tell a change of the server's state, and ask what it has now."""
         repl.say(self._session.console.dim(text))
         self._metadata.refresh()
+
+    def _follow_queries(self) -> None:
+        """Ask how far the queries are that were started here."""
+        if self._progress is not None and self._progress.is_needed:
+            with contextlib.suppress(
+                ClientError, RuntimeError
+            ):  # RuntimeError: the client was closed meanwhile
+                self._progress.take(self._metadata.client.graph())
 
     def _live(self, stream: FrameStream, view: QueryView) -> None:
         """Show a push query that goes on."""
@@ -108,7 +123,8 @@ class Interactive:
         if server is None or server.url is not None:
             state = self._watch.state if self._watch is not None else ""
             queries = len(self._metadata.current.queries)
-            return toolbar(self._session, self._metadata.client.url, state, queries)
+            progress = self._progress.text if self._progress is not None else ""
+            return toolbar(self._session, self._metadata.client.url, state, queries, progress)
         if server.failed:
             return None
         wheel = SPINNER[int(server.elapsed_s * 4) % len(SPINNER)]

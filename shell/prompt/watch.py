@@ -18,6 +18,7 @@ class ServerWatch:
         say: called with a line for the user when the state changes.
         engine_failed: returns why our own engine has stopped; None while it runs, or if there is none.
         every_s: seconds between questions.
+        also: called after each answer, in the same thread.
     """
 
     def __init__(
@@ -26,11 +27,13 @@ class ServerWatch:
         say: Callable[[str], None],
         engine_failed: Callable[[], str | None] = lambda: None,
         every_s: float = EVERY_S,
+        also: Callable[[], None] = lambda: None,
     ) -> None:
         self._client = client
         self._say = say
         self._engine_failed = engine_failed
         self._every_s = every_s
+        self._also = also
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._work, name="server-watch", daemon=True)
         #: the state for the toolbar
@@ -48,6 +51,7 @@ class ServerWatch:
     def _work(self) -> None:
         while not self._over.is_set():
             self.ask()
+            self._also()
             self._over.wait(self._every_s)
 
     def ask(self) -> None:
