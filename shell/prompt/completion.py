@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import groupby
+from types import MappingProxyType
 from typing import Any
 
 from ksql_spark.grammar import KEYWORDS
@@ -127,6 +129,8 @@ CLAUSES = (
 
 #: the usual ones first
 FORMATS = ("JSON", "AVRO", "PROTOBUF", "DELIMITED", "KAFKA", "JSON_SR", "PROTOBUF_NOSR", "NONE")
+#: the beginning of names for sub-queries
+_DERIVED = "__QUERY_"
 _TOKEN = re.compile(
     r"--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*(?:'|\Z)|`(?:[^`]|``)*(?:`|\Z)|[A-Za-z_0-9@]+|\S", re.S
 )
@@ -134,13 +138,19 @@ _WORD = re.compile(r"[A-Za-z_0-9@]*\Z")
 _OPEN_TEXT = re.compile(r"'(?:[^']|'')*\Z")
 
 
-def complete(text: str, metadata: Metadata, commands: Iterable[str] = ()) -> list[Candidate]:
+def complete(
+    text: str,
+    metadata: Metadata,
+    commands: Iterable[str] = (),
+    used: Mapping[str, int] = MappingProxyType({}),
+) -> list[Candidate]:
     """Completions of the end of ``text``, best first.
 
     Args:
         text: everything before the cursor.
         metadata: the server's metadata.
         commands: the shell's own commands, offered at the beginning of a statement.
+        used: how often words were used, in upper case: what was used more comes first among its kind.
     """
     statement = text[_statement_start(text) :]
     tokens = [match[0] for match in _TOKEN.finditer(statement) if not match[0].startswith(("--", "/*"))]
@@ -157,7 +167,7 @@ def complete(text: str, metadata: Metadata, commands: Iterable[str] = ()) -> lis
         ]
     match = _WORD.search(statement)
     word = match[0] if match else ""
-    before = tokens[:-1] if word else tokens
+    before, metadata = _scope(tokens[:-1] if word else tokens, metadata)
     found: dict[str, Candidate] = {}
     for name, kind in _offers(
         [token.upper() for token in before], before, word, statement, metadata, commands
@@ -165,7 +175,85 @@ def complete(text: str, metadata: Metadata, commands: Iterable[str] = ()) -> lis
         if word.upper() != name.upper() and name.upper().startswith(word.upper()):
             meta = _meta(name, kind, metadata)
             found.setdefault(name, Candidate(_in_case(name, word, kind), len(word), kind, meta))
-    return list(found.values())
+    ranked: list[Candidate] = []
+    for _, of_a_kind in groupby(found.values(), lambda candidate: candidate.kind):
+        ranked += sorted(of_a_kind, key=lambda candidate: -used.get(candidate.text.upper().strip("`'("), 0))
+    return ranked
+
+
+def _scope(tokens: list[str], metadata: Metadata) -> tuple[list[str], Metadata]:
+    """The tokens of the innermost open query, or of the statement, and what it can read.
+
+    A closed sub-query is one token there, a name for its columns; so is the name of WITH.
+    """
+    stack: list[tuple[int, list[str]]] = []
+    here: list[str] = []
+    derived: dict[str, dict[str, Any]] = {}
+    for token in tokens:
+        if token == "(":
+            stack.append((len(derived), here))
+            here = []
+        elif token == ")" and stack:
+            inner = here
+            _, here = stack.pop()
+            if [one.upper() for one in inner[:1]] == ["SELECT"]:
+                name = f"{_DERIVED}{len(derived)}"
+                derived[name] = _selected(inner, _with_derived(metadata, derived))
+                if len(here) > 2 and here[-1].upper() == "AS" and here[-3].upper() in ("WITH", ","):
+                    derived[_source_name(here[-2])] = derived[name]
+                here.append(name)
+            else:
+                here += ["(", *inner, ")"]
+        else:
+            here.append(token)
+    while stack and [one.upper() for one in here[:1]] != ["SELECT"]:
+        _, outer = stack.pop()
+        here = [*outer, "(", *here]
+    return here, _with_derived(metadata, derived)
+
+
+def _with_derived(metadata: Metadata, derived: Mapping[str, dict[str, Any]]) -> Metadata:
+    if not derived:
+        return metadata
+    made = replace(
+        metadata,
+        streams={**metadata.streams, **{name: tuple(columns) for name, columns in derived.items()}},
+        schemas={**metadata.schemas, **derived},
+    )
+    # the names and types of all columns take long to gather
+    made.__dict__.update({name: getattr(metadata, name) for name in ("columns", "column_types")})
+    return made
+
+
+def _selected(tokens: list[str], metadata: Metadata) -> dict[str, Any]:
+    """The columns of a query, with their schemas where these are known."""
+    upper = [token.upper() for token in tokens]
+    aliases = dict(_aliases(upper, tokens))
+    sources = list(dict.fromkeys(aliases.values()))
+    items: list[list[str]] = [[]]
+    depth = 0
+    for token in tokens[2 if upper[1:2] == ["DISTINCT"] else 1 :]:
+        depth += (token in "([") - (token in ")]")
+        if depth == 0 and token.upper() == "FROM":
+            break
+        if depth == 0 and token == ",":
+            items.append([])
+        else:
+            items[-1].append(token)
+    found: dict[str, Any] = {}
+    for item in filter(None, items):
+        read = [aliases.get(item[0].upper(), "")] if item[1:2] == ["."] else sources
+        if item[-1] == "*":
+            for source in read:
+                schemas = metadata.schemas.get(source, {})
+                found |= {name: schemas.get(name, {}) for name in metadata.sources.get(source, ())}
+        elif item[-1].startswith("`") or item[-1].isidentifier():
+            name = _source_name(item[-1])
+            given = _source_name(item[-3]) if [one.upper() for one in item[-2:-1]] == ["AS"] else name
+            is_plain = len(item) in (1, 3) or (len(item) == 5 and item[1] == ".")
+            known = (metadata.schemas.get(source, {}).get(given) for source in read) if is_plain else ()
+            found[name] = next(filter(None, known), {})
+    return found
 
 
 def _offers(
@@ -260,12 +348,12 @@ def _offers(
             yield from ((condition, "join") for condition in _conditions(upper, before, metadata))
             yield from _in_query(upper, before, statement, metadata)
         case _ if last in ("FROM", "JOIN", "INTO"):
-            yield from ((name, "source") for name in sources)
+            yield from ((name, "source") for name in sources if not name.startswith(_DERIVED))
         case ["INSERT", "INTO", _]:
             yield from ((text, "keyword") for text in ("VALUES (", "SELECT", "("))
         case ["INSERT", "INTO", _, "(", *rest] if ")" not in rest:
             yield from ((column, "column") for column in sources.get(_source_name(before[2]), ()))
-        case _ if last == "WITH" or (upper[-2:-1] == ["WITH"]) or _inside_with(upper):
+        case _ if first != "WITH" and (last == "WITH" or (upper[-2:-1] == ["WITH"]) or _inside_with(upper)):
             yield from ((name, "property") for name in _allowed_in(upper))
         case _ if last == "EMIT":
             yield from ((name, "keyword") for name in ("CHANGES", "FINAL"))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,9 @@ from ksql_spark.shell.prompt.metadata import MetadataCache
 from ksql_spark.shell.scripts import is_whole, run_text, skipped
 from ksql_spark.shell.session import Failure
 
+#: how many inputs decide about the order of completions
+RANKED_INPUTS = 500
+_WORD = re.compile(r"[A-Z_][A-Z0-9_]*")
 PROMPT = "ksql> "
 CONTINUATION = "> "
 
@@ -120,13 +125,14 @@ class Repl:
         self._unsaid: list[str] = []
         self._is_prompting = False
         context.on_server_change = lambda: metadata.moved(context.session.client)
+        self._completer = _Completer(metadata, self._history)
         self._prompt: PromptSession[str] = PromptSession(
             [("class:prompt", PROMPT)],
             multiline=True,
             prompt_continuation=lambda width, line, wrapped: CONTINUATION.rjust(width),
             history=self._history,
             auto_suggest=AutoSuggestFromHistory(),
-            completer=_Completer(metadata),
+            completer=self._completer,
             complete_while_typing=False,
             complete_in_thread=False,
             lexer=PygmentsLexer(KsqlLexer),
@@ -195,8 +201,11 @@ class Repl:
 class _Completer(Completer):
     """completion.complete for prompt_toolkit."""
 
-    def __init__(self, metadata: MetadataCache) -> None:
+    def __init__(self, metadata: MetadataCache, history: History) -> None:
         self._metadata = metadata
+        self._history = history
+        #: word -> how often it is in the last inputs, and how many inputs there were
+        self._used: tuple[Counter[str], int] = Counter(), -1
         self._commands = [command.name for command in commands.COMMANDS]
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
@@ -206,13 +215,25 @@ class _Completer(Completer):
         if skeleton:
             yield Completion(skeleton, start_position=-len(text), display_meta="skeleton")
         files = complete_file(text)
-        found = complete(text, self._metadata.current, self._commands) if files is None else files
+        if files is None:
+            found = complete(text, self._metadata.current, self._commands, self._words())
+        else:
+            found = files
         for candidate in found:
             yield Completion(
                 candidate.text,
                 start_position=-candidate.length,
                 display_meta=candidate.meta or candidate.kind,
             )
+
+    def _words(self) -> Counter[str]:
+        """How often each word is in the last inputs."""
+        inputs = self._history.get_strings()
+        words, count = self._used
+        if count != len(inputs):
+            words = Counter(word for text in inputs[-RANKED_INPUTS:] for word in _WORD.findall(text.upper()))
+            self._used = words, len(inputs)
+        return words
 
 
 def _bindings() -> KeyBindings:

@@ -178,3 +178,41 @@ def test_metadata_without_a_server() -> None:
     from ksql_spark.shell.client import Client
 
     assert MetadataCache(Client("127.0.0.1:1")).fetch() == Metadata()
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("SELECT q. FROM (SELECT FARE AS f, COUNT(*) AS n FROM RIDES) q WHERE q.", ["F", "N"]),
+        ("SELECT * FROM (SELECT FARE FROM RIDES GROUP BY FARE) AS q WHERE ", ["FARE"]),
+        ("SELECT * FROM (SELECT z.* FROM ZONES z JOIN RIDES r ON r.VENDORID = z.LOCATIONID) q WHERE q.", [
+            "LOCATIONID", "BOROUGH"
+        ]),
+        ("SELECT * FROM (SELECT LAST_STOP AS s FROM TRIPS) q WHERE q.s->", ["NAME", "PLACE"]),
+        ("SELECT * FROM (SELECT * FROM ZONES WHERE ", ["LOCATIONID", "BOROUGH"]),
+        ("SELECT * FROM RIDES r JOIN (SELECT BOROUGH FROM ZONES) z ON z.", ["BOROUGH"]),
+        ("WITH big AS (SELECT FARE AS much FROM RIDES) SELECT * FROM big b WHERE b.", ["MUCH"]),
+        ("WITH a AS (SELECT FARE FROM RIDES), b AS (SELECT * FROM a) SELECT * FROM b WHERE b.", ["FARE"]),
+        ("WITH big AS (SELECT FARE FROM RIDES) SELECT * FROM BI", ["BIG"]),
+        ("CREATE STREAM x AS WITH a AS (SELECT FARE AS much FROM RIDES) SELECT 1 FROM a WHERE a.", ["MUCH"]),
+    ],
+)  # fmt: skip
+def test_columns_of_sub_queries(text: str, first: list[str]) -> None:
+    found = offered(text)
+    assert found[: len(first)] == first
+    assert not any("__QUERY" in one for one in found)
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT ((", "SELECT )) FROM", "FROM (SELECT", "(SELECT) ", "WITH (SELECT "]
+)
+def test_any_nesting_is_no_problem(text: str) -> None:
+    offered(text)
+    offered(f"SELECT * FROM (SELECT , {text}")
+
+
+def test_what_was_used_more_comes_first_among_its_kind() -> None:
+    found = complete("SELECT * FROM RIDES WHERE ", METADATA, used={"FARE": 3, "WHERE": 9})
+    assert [one.text for one in found[:2]] == ["FARE", "VENDORID"]
+    found = complete("SELECT ", METADATA, used={"COUNT": 1})
+    assert [one.text for one in found if one.kind == "function"] == ["COUNT(", "UCASE("]
