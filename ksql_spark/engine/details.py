@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -24,9 +23,6 @@ from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 
-#: how many of the latest checkpoints of a sub-topology are told
-CHECKPOINTS = 50
-
 
 def details(query: ManagedQuery, traffic: Traffic | None) -> QueryDetails:
     """How ``query`` runs; ``traffic``: its figures, if Spark has any."""
@@ -41,7 +37,7 @@ def details(query: ManagedQuery, traffic: Traffic | None) -> QueryDetails:
                 execution=execution(stage),
                 steps=tuple(_step(step, traffic) for step in drawn_stage(stage)),
                 state=None if size is None else StateVolume(rows=size.entries, bytes=size.bytes, at=size.at),
-                checkpoints=_checkpoints(runs[number].recent if number < len(runs) else ()),
+                checkpoints=tuple(map(_checkpoint, runs[number].recent if number < len(runs) else ())),
             )
         )
     root = query.logical.root if query.logical is not None else None
@@ -80,22 +76,12 @@ def _histogram(times: Times) -> Histogram:
     return Histogram(times.bounds, times.counts, times.sum_s)
 
 
-def _checkpoints(reports: Sequence[Any]) -> tuple[CheckpointReport, ...]:
-    """What Spark's latest reports say of batches that have ended with a checkpoint."""
-    found = []
-    for report in reports[-CHECKPOINTS:]:
-        # an idle trigger repeats the number of a batch without running one
-        with contextlib.suppress(KeyError, TypeError, ValueError):
-            parts = {name: int(ms) for name, ms in report["durationMs"].items()}
-            if "addBatch" not in parts and "commitOffsets" not in parts:
-                continue
-            found.append(
-                CheckpointReport(
-                    batch=int(report["batchId"]),
-                    time_ms=int(datetime.fromisoformat(report["timestamp"]).timestamp() * 1000),
-                    took_ms=int(report["batchDuration"]),
-                    records=int(report["numInputRows"]),
-                    parts_ms=parts,
-                )
-            )
-    return tuple(found)
+def _checkpoint(report: Mapping[str, Any]) -> CheckpointReport:
+    """What Spark says of a batch."""
+    return CheckpointReport(
+        batch=int(report["batchId"]),
+        time_ms=int(datetime.fromisoformat(report["timestamp"]).timestamp() * 1000),
+        took_ms=int(report["batchDuration"]),
+        records=int(report["numInputRows"]),
+        parts_ms={name: int(ms) for name, ms in report["durationMs"].items()},
+    )

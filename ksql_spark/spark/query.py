@@ -5,6 +5,7 @@ DrainableSource.java explains how a running batch is drained.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 import uuid
@@ -24,6 +25,31 @@ POLL_S = 0.005
 def new_run_id() -> str:
     """An id for one run of a query, to be passed to its sources."""
     return uuid.uuid4().hex
+
+
+#: how many reports are kept; Spark itself keeps a few
+REPORTS = 50
+_REPORTED = ("batchId", "timestamp", "batchDuration", "numInputRows", "durationMs")
+
+
+class Reports:
+    """What Spark said of the latest batches that ended, as far as somebody asked in time."""
+
+    def __init__(self) -> None:
+        #: by batch, the oldest first
+        self._kept: dict[int, dict[str, Any]] = {}
+
+    def note(self, report: Any) -> None:
+        """Keep a report, unless it is one of a trigger that ran no batch."""
+        with contextlib.suppress(KeyError, TypeError):
+            if {"addBatch", "commitOffsets"} & report["durationMs"].keys():
+                self._kept[report["batchId"]] = {name: report[name] for name in _REPORTED}
+        for batch in sorted(self._kept)[:-REPORTS]:
+            self._kept.pop(batch, None)
+
+    def latest(self) -> list[dict[str, Any]]:
+        """The reports, the oldest first."""
+        return [self._kept[batch] for batch in sorted(self._kept)]
 
 
 class SparkQuery:
@@ -60,6 +86,7 @@ class SparkQuery:
         self._last: int | None = None
         self._stopping = threading.Lock()
         self._was_done: bool | None = None
+        self._reports = Reports()
 
     @property
     def is_active(self) -> bool:
@@ -69,15 +96,18 @@ class SparkQuery:
     @property
     def progress(self) -> Any:
         """Spark's report on the latest batch that has ended, or None."""
-        return self._query.lastProgress
+        found = self._query.lastProgress
+        if found is not None:
+            self._reports.note(found)
+        return found
 
     @property
-    def recent(self) -> list[Any]:
-        """Spark's reports on the latest batches, the oldest first; empty if it does not answer."""
-        try:
-            return list(self._query.recentProgress)
-        except Exception:  # it may be ending, or Spark with it
-            return []
+    def recent(self) -> list[dict[str, Any]]:
+        """The latest reports on batches that have ended with a checkpoint, the oldest first."""
+        with contextlib.suppress(Exception):  # it may be ending, or Spark with it
+            for report in self._query.recentProgress:
+                self._reports.note(report)
+        return self._reports.latest()
 
     def exception(self) -> BaseException | None:
         """Why it ended by itself, or None."""

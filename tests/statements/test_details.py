@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from ksql_spark.engine.details import CHECKPOINTS, details
+from ksql_spark.engine.details import details
 from ksql_spark.engine.graph import Graphs
 from ksql_spark.engine.history import History
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.security.authorization import ALL_RIGHTS, Rights
+from ksql_spark.spark.query import REPORTS, Reports
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 from tests.statements.world import World
 
@@ -59,23 +62,32 @@ def test_latencies_and_pauses(world: World) -> None:
     assert found.pauses.sum_seconds == 3.5
 
 
-def test_checkpoints_are_batches_that_ran(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def report(batch: int, **parts: int) -> dict[str, Any]:
+    return {
+        "batchId": batch, "timestamp": "2026-11-26T10:00:00.500Z", "batchDuration": 40,
+        "numInputRows": 3, "durationMs": parts, "sources": [],
+    }  # fmt: skip
+
+
+def test_checkpoints(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     query = created(world, "CREATE STREAM c AS SELECT * FROM s;")
+    monkeypatch.setattr(query.spark[0], "recent", [report(7, addBatch=30, commitOffsets=5)], False)
+    ((found,),) = (stage.checkpoints for stage in details(query, None).sub_topologies)
+    assert (found.batch, found.time_ms % 1000, found.took_ms, found.records) == (7, 500, 40, 3)
+    assert found.parts_ms == {"addBatch": 30, "commitOffsets": 5}
 
-    def report(batch: int, **parts: int) -> dict[str, object]:
-        return {
-            "batchId": batch, "timestamp": "2026-11-26T10:00:00.500Z", "batchDuration": 40,
-            "numInputRows": 3, "durationMs": parts,
-        }  # fmt: skip
 
-    reports = [report(n, addBatch=30, commitOffsets=5) for n in range(CHECKPOINTS + 9)]
-    monkeypatch.setattr(query.spark[0], "recent", [*reports, report(99, latestOffset=1), {"odd": 1}], False)
-    (stage,) = details(query, None).sub_topologies
-    # the last two are no batches
-    assert [it.batch for it in stage.checkpoints] == list(range(11, CHECKPOINTS + 9))
-    last = stage.checkpoints[-1]
-    assert (last.time_ms % 1000, last.took_ms, last.records) == (500, 40, 3)
-    assert last.parts_ms == {"addBatch": 30, "commitOffsets": 5}
+def test_reports_are_of_batches_that_ran() -> None:
+    reports = Reports()
+    for batch in range(REPORTS + 9):
+        reports.note(report(batch, commitOffsets=batch))
+    for odd in (report(58, latestOffset=1), {"odd": 1}, None):  # none is a batch
+        reports.note(odd)
+    reports.note(report(20, addBatch=1))  # seen again
+    assert [it["batchId"] for it in reports.latest()] == list(range(9, REPORTS + 9))
+    assert (
+        reports.latest()[-1]["durationMs"] == {"commitOffsets": 58} and "sources" not in reports.latest()[0]
+    )
 
 
 def test_what_happened_to_it(world: World) -> None:
