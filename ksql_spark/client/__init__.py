@@ -15,6 +15,20 @@ statements and pull queries; ``stream`` yields the rows of push queries as they 
 
 from ksql_spark.client.asynchronous import AsyncConnection, connect_async
 from ksql_spark.client.connection import Connection, Cursor, Stream, connect
+from ksql_spark.client.dbapi import (
+    BINARY,
+    DATETIME,
+    NUMBER,
+    ROWID,
+    STRING,
+    Binary,
+    Date,
+    DateFromTicks,
+    Time,
+    TimeFromTicks,
+    Timestamp,
+    TimestampFromTicks,
+)
 from ksql_spark.client.errors import (
     DatabaseError,
     DataError,
@@ -38,11 +52,19 @@ threadsafety = 2
 paramstyle = "qmark"
 
 __all__ = [
+    "BINARY",
+    "DATETIME",
+    "NUMBER",
+    "ROWID",
+    "STRING",
     "AsyncConnection",
+    "Binary",
     "Connection",
     "Cursor",
     "DataError",
     "DatabaseError",
+    "Date",
+    "DateFromTicks",
     "Error",
     "FrameStream",
     "IntegrityError",
@@ -52,6 +74,10 @@ __all__ = [
     "OperationalError",
     "ProgrammingError",
     "Stream",
+    "Time",
+    "TimeFromTicks",
+    "Timestamp",
+    "TimestampFromTicks",
     "UnreachableError",
     "Warning",
     "apilevel",

@@ -92,7 +92,7 @@ class Result:
     """
 
     def __init__(self, connection: Connection, text: str, parameters: Parameters = None) -> None:
-        self.text = text
+        self.text = text = protocol.ended(text)
         self._connection = connection
         self._parameters = parameters
         self._is_query = protocol.is_query(text)
@@ -201,7 +201,7 @@ class Database:
         """Run a statement, or prepare a query, which starts when its rows are read.
 
         Args:
-            text: one query, or any number of other statements.
+            text: one query, or any number of other statements; the last needs no semicolon.
             parameters: values for ``?`` or ``:name``.
 
         Raises:
@@ -377,7 +377,7 @@ class AsyncResult:
     """A Result for asyncio: ``async for row in …``, ``await ….df()``; ``await …`` runs a statement."""
 
     def __init__(self, connection: AsyncConnection, text: str, parameters: Parameters = None) -> None:
-        self.text = text
+        self.text = text = protocol.ended(text)
         self.entities: list[dict[str, Any]] = []
         self._connection = connection
         self._parameters = parameters

@@ -135,6 +135,15 @@ def is_query(text: str) -> bool:
     return rest[:6].upper() == "SELECT" or re.match(r"with\b", rest, re.IGNORECASE) is not None
 
 
+def ended(text: str) -> str:
+    """A statement with its semicolon, which must be on another line than a comment.
+
+    >>> ended("SHOW TABLES; "), ended("SHOW TABLES")
+    ('SHOW TABLES; ', 'SHOW TABLES\\n;')
+    """
+    return text if text.rstrip().endswith(";") else f"{text.rstrip()}\n;"
+
+
 def query_body(
     text: str,
     parameters: Parameters,
