@@ -27,6 +27,7 @@ _LATER = {
         "ksql_spark.client.database",
     ),
     "Error": "ksql_spark.client.errors",
+    **dict.fromkeys(("load_ipython_extension", "unload_ipython_extension"), "ksql_spark.shell.notebook"),
 }
 
 

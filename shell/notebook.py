@@ -1,0 +1,232 @@
+"""``%load_ext ksql_spark``: the magics ``%ksql`` and ``%%ksql`` of IPython, Jupyter and VS Code."""
+
+from __future__ import annotations
+
+import argparse
+import html
+import io
+import re
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import Magics, line_cell_magic, magics_class
+from IPython.display import display
+
+import ksql_spark
+from ksql_spark import client, grammar
+from ksql_spark.client.database import Database
+from ksql_spark.client.protocol import ended, is_query
+from ksql_spark.shell.client import Client
+from ksql_spark.shell.output import entities
+from ksql_spark.shell.output.console import Console
+from ksql_spark.shell.output.live import LiveTable, key_of
+from ksql_spark.shell.output.rows import columns_of
+from ksql_spark.shell.prompt.completion import complete
+from ksql_spark.shell.prompt.metadata import MetadataCache
+
+#: how often a live table is drawn, seconds; and how high it is
+_DRAW_S = 0.25
+_LINES = 24
+_PUSH = re.compile(r"\bEMIT\s+(CHANGES|FINAL)\b", re.IGNORECASE)
+_MAGIC = re.compile(r"\s*%{1,2}ksql\b(?P<statement>.*)", re.DOTALL)
+
+
+class Shown:
+    """Text in the shell's form, for all that displays."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text.rstrip("\n")
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.text)}</pre>"
+
+
+@magics_class
+class KsqlMagics(Magics):
+    """The magics, and their connection."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        super().__init__(shell)
+        self.database: Database | None = None
+        self._metadata: MetadataCache | None = None
+
+    @line_cell_magic
+    def ksql(self, line: str, cell: str | None = None) -> Any:
+        """Run statements of KSQL; the last one's result is that of the cell.
+
+        %ksql SELECT …;             one line
+        %%ksql [--timeout SECONDS] [--limit ROWS]
+                                    a cell of statements; a push query ends after so long, or so many rows
+        %ksql --connect [URL]       use this server; without a URL, the one that runs here, or an own engine
+
+        A pull query gives a pandas.DataFrame if pandas is installed. A push query gives a table that updates
+        in place until the cell is interrupted.
+        """
+        options, text = _options(line, cell)
+        if options.connect is not None:
+            self.connect(options.connect or None)
+        result = None
+        try:
+            for piece in grammar.split(text):
+                if result is not None:
+                    display(result)  # type: ignore[no-untyped-call]
+                result = self._run(ended(piece.text), options.limit, options.timeout)
+        except client.Error as error:
+            if result is not None:
+                display(result)  # type: ignore[no-untyped-call]
+            # the server's message has the place with a caret; a stack trace would hide it
+            print(error, file=sys.stderr)
+            return None
+        return result
+
+    def connect(self, url: str | None) -> Database:
+        """Use a server from now on; without a URL as ksql_spark.connect(). Raises UsageError."""
+        self.close()
+        try:
+            self.database = ksql_spark.connect(url, report=_Progress())
+        except client.Error as error:
+            raise UsageError(str(error)) from None
+        self._metadata = MetadataCache(Client(self.database.url))
+        self._metadata.refresh()
+        return self.database
+
+    def close(self) -> None:
+        """End the connection, and an engine that it started."""
+        if self._metadata is not None:
+            self._metadata.close()
+        if self.database is not None:
+            self.database.close()
+        self.database = self._metadata = None
+
+    def _run(self, text: str, limit: int | None, timeout: float | None) -> Any:
+        database = self.database or self.connect(None)
+        if is_query(text):
+            if not _PUSH.search(text) and find_spec("pandas") is not None:
+                return database.sql(text).df(limit)
+            _live(database, text, limit, timeout)
+            return None
+        answer = database.connection.run(text)
+        if self._metadata is not None:
+            self._metadata.refresh()
+        return _Answer(answer)
+
+    def complete(self, text: str) -> Iterator[str]:
+        """What may stand at the end of ``text`` in place of its last word."""
+        found = _MAGIC.fullmatch(text)
+        if found is not None and self._metadata is not None:
+            for candidate in complete(found["statement"], self._metadata.current):
+                yield candidate.text
+
+
+class _Answer(Shown):
+    """The results of statements that are not queries; ``entities`` are those of the REST API."""
+
+    def __init__(self, answer: Sequence[Mapping[str, Any]]) -> None:
+        out = io.StringIO()
+        entities.show([dict(one) for one in answer], Console(out, tty=False))
+        super().__init__(out.getvalue())
+        self.entities = list(answer)
+
+
+def _options(line: str, cell: str | None) -> tuple[argparse.Namespace, str]:
+    """The options of a magic, and its statements. Raises UsageError."""
+    parser = _Parser(prog="%ksql", add_help=False)
+    parser.add_argument("--connect", metavar="URL", nargs="?", const="")
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--timeout", type=float)
+    if cell is None and not line.lstrip().startswith("--"):
+        return parser.parse_args([]), line
+    options, rest = parser.parse_known_args(shlex.split(line) if "'" not in line else line.split())
+    return options, " ".join(rest) if cell is None else cell
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> Any:
+        raise UsageError(message)
+
+
+class _Progress:
+    """Shows the progress of a start in one place of a notebook."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+        self._last = ""
+
+    def __call__(self, text: str) -> None:
+        words = text.partition(" (")[0]
+        if words == self._last:
+            return
+        self._last = words
+        if self._handle is None:
+            self._handle = display(Shown(text), display_id=True)  # type: ignore[no-untyped-call]
+        if self._handle is not None:
+            self._handle.update(Shown(text))
+
+
+def _live(database: Database, text: str, limit: int | None, timeout: float | None) -> None:
+    """Show the rows of a query while they come.
+
+    The rows of a table are shown by their key, each with its latest values, the others in their order.
+    Interrupting the cell ends the query.
+    """
+    keys: list[str] = []
+    if _PUSH.search(text):
+        (explained,) = database.connection.run(f"EXPLAIN {text}")
+        keys = key_of(explained.get("queryDescription") or {})
+    began = time.monotonic()
+    count = 0
+    table: LiveTable | None = None
+    handle: Any = None
+    console = Console(io.StringIO(), tty=False)
+    frames = database.connection.frames(text)
+    try:
+        while (arrived := frames.read(_DRAW_S)) is not None:
+            for frame in arrived:
+                if "header" in frame:
+                    table = LiveTable(columns_of(str(frame["header"].get("schema", ""))), keys)
+                elif "errorMessage" in frame:
+                    raise client.DatabaseError(str(frame["errorMessage"].get("message")))
+                elif "row" in frame and table is not None and (limit is None or count < limit):
+                    table.take([frame["row"]])
+                    count += 1
+            if table is not None:
+                page = Shown(f"{table.text(console, _LINES)}{count} rows")
+                if handle is None:
+                    handle = display(page, display_id=True)  # type: ignore[no-untyped-call]
+                elif arrived:
+                    handle.update(page)
+            is_over = timeout is not None and time.monotonic() - began >= timeout
+            if is_over or (limit is not None and count >= limit):
+                break
+    except KeyboardInterrupt:
+        pass  # that is how a cell ends a push query
+    finally:
+        frames.close()
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """Called by %load_ext ksql_spark."""
+    magics = KsqlMagics(shell)
+    shell.register_magics(magics)
+
+    def completions(_: Any, event: Any) -> list[str]:
+        return list(magics.complete(event.text_until_cursor or event.line))
+
+    for start in (r"%%ksql", r"%ksql"):
+        shell.set_hook("complete_command", completions, re_key=start)  # type: ignore[no-untyped-call]
+
+
+def unload_ipython_extension(shell: InteractiveShell) -> None:
+    """Called by %unload_ext ksql_spark."""
+    magics = shell.magics_manager.registry.get(KsqlMagics.__name__)
+    if isinstance(magics, KsqlMagics):
+        magics.close()
