@@ -6,7 +6,6 @@ import argparse
 import html
 import io
 import re
-import shlex
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +33,8 @@ from ksql_spark.shell.prompt.metadata import MetadataCache
 _DRAW_S = 0.25
 _LINES = 24
 _PUSH = re.compile(r"\bEMIT\s+(CHANGES|FINAL)\b", re.IGNORECASE)
+#: the options at the beginning of a line, with their values
+_LEADING = re.compile(r"(?:\s*--(?:connect|limit|timeout)(?:[ =]+[^\s;]+)?(?=\s|$))*")
 _MAGIC = re.compile(r"\s*%{1,2}ksql\b(?P<statement>.*)", re.DOTALL)
 
 
@@ -139,14 +140,18 @@ class _Answer(Shown):
 
 def _options(line: str, cell: str | None) -> tuple[argparse.Namespace, str]:
     """The options of a magic, and its statements. Raises UsageError."""
-    parser = _Parser(prog="%ksql", add_help=False)
+    parser = _Parser(prog="%ksql", add_help=False, allow_abbrev=False)
     parser.add_argument("--connect", metavar="URL", nargs="?", const="")
     parser.add_argument("--limit", type=int)
     parser.add_argument("--timeout", type=float)
-    if cell is None and not line.lstrip().startswith("--"):
-        return parser.parse_args([]), line
-    options, rest = parser.parse_known_args(shlex.split(line) if "'" not in line else line.split())
-    return options, " ".join(rest) if cell is None else cell
+    leading = _LEADING.match(line)
+    end = leading.end() if leading is not None else 0
+    options = parser.parse_args(line[:end].split())
+    if cell is not None and line[end:].strip():
+        raise UsageError(
+            f"%%ksql takes options in its first line, and statements below it: {line[end:].strip()}"
+        )
+    return options, line[end:] if cell is None else cell
 
 
 class _Parser(argparse.ArgumentParser):

@@ -76,6 +76,26 @@ def test_errors_have_a_caret_and_no_stack_trace(
     assert "No server answers" in shown + errors and "Traceback" not in shown + errors
 
 
+@pytest.mark.parametrize(
+    ("line", "cell", "limit", "text"),
+    [
+        ("SELECT 'a  --limit 3', \"b\" FROM t", None, None, "SELECT 'a  --limit 3', \"b\" FROM t"),
+        ("--limit 3 SELECT -1 FROM t", None, 3, " SELECT -1 FROM t"),
+        ("-- a comment", None, None, "-- a comment"),
+        ("--limit=3 --timeout 2", "SELECT 1", 3, "SELECT 1"),
+    ],
+)
+def test_options(line: str, cell: str | None, limit: int | None, text: str) -> None:
+    options, found = notebook._options(line, cell)
+    assert (options.limit, found) == (limit, text)
+
+
+def test_wrong_options() -> None:
+    for line in ("--limit x", "SELECT 1"):
+        with pytest.raises(notebook.UsageError):
+            notebook._options(line, "SELECT 1")
+
+
 def test_completion(ipython: InteractiveShell) -> None:
     magics = ipython.magics_manager.registry["KsqlMagics"]
     magics._metadata.close()
