@@ -383,10 +383,19 @@ class ExpressionParser(Cursor):
             distinct = self.word("DISTINCT")
             arguments = self.listed(self._argument)
         self.expect_symbol(TokenType.R_PAREN, ")")
-        call = self.build(nodes.FunctionCall, start, this=name, arguments=arguments, distinct=distinct)
+        args: dict[str, Any] = {"arguments": arguments, "distinct": distinct}
+        if self.is_word("FILTER") and self.is_symbol(TokenType.L_PAREN, 1):
+            self._advance()
+            args["condition"] = self.bracketed(self._filter)
+        call = self.build(nodes.FunctionCall, start, this=name, **args)
         if self.is_word("OVER") and self.is_symbol(TokenType.L_PAREN, 1):
             return self.nested(lambda: self._over(call, start))
         return call
+
+    def _filter(self) -> exp.Expr:
+        """``WHERE condition`` in FILTER."""
+        self.expect_word("WHERE")
+        return self.any_expression()
 
     def _over(self, call: nodes.FunctionCall, start: int) -> nodes.WindowFunction:
         """``OVER (…)`` after a call."""

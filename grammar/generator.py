@@ -234,7 +234,8 @@ def _cast(self: KsqlGenerator, node: exp.Cast) -> str:
 
 def _call(self: KsqlGenerator, node: nodes.FunctionCall) -> str:
     distinct = "DISTINCT " if node.distinct else ""
-    return f"{self.sql(node.this)}({distinct}{self.joined(node.arguments)})"
+    condition = f" FILTER (WHERE {self.sql(node.condition)})" if node.condition is not None else ""
+    return f"{self.sql(node.this)}({distinct}{self.joined(node.arguments)}){condition}"
 
 
 def _over(self: KsqlGenerator, node: nodes.WindowFunction) -> str:

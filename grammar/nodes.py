@@ -229,7 +229,7 @@ class Like(exp.Like):
 
 
 class FunctionCall(Node, exp.Condition):
-    """Any call: ``name(arguments…)``. COUNT(*) has one argument, exp.Star.
+    """Any call: ``name(arguments…) [FILTER (WHERE condition)]``. COUNT(*) has one argument, exp.Star.
 
     Lambdas are arguments like any other. Interval units as bare arguments (DAYS) are columns.
     """
@@ -237,6 +237,7 @@ class FunctionCall(Node, exp.Condition):
     this = Arg[exp.Identifier](required=True)
     arguments = Arg[list[exp.Expr]](default=list)
     distinct = Arg[bool](default=False)
+    condition = Arg[exp.Expr | None]()
 
     @property
     def name(self) -> str:

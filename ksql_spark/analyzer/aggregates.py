@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from ksql_spark.analyzer.coercion import coerce
-from ksql_spark.analyzer.expressions import bind_arguments, refuse_nested
+from ksql_spark.analyzer.expressions import bind_arguments, bind_predicate, refuse_nested
 from ksql_spark.analyzer.failures import failure, invalid, placed_at
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.expressions import ColumnRef, Expression, Literal, children, transform
@@ -87,7 +87,12 @@ class Aggregates:
             found = registry.resolve(node.name, [a.type for a in arguments], literals)
         coerced = tuple(coerce(a, t) for a, t in zip(arguments, found.parameter_types, strict=True))
         name = f"{VARIABLE}{len(self.calls)}"
-        made = AggregateCall(name, found.spec.name, coerced, found.result_type, bool(node.distinct))
+        condition = None
+        if node.condition is not None:
+            condition = bind_predicate(node.condition, replace(inside, clause="FILTER"))
+        made = AggregateCall(
+            name, found.spec.name, coerced, found.result_type, bool(node.distinct), condition
+        )
         for known in self.calls:
             if replace(made, name=known.name) == known:
                 return ColumnRef(known.name, known.type)

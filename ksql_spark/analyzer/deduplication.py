@@ -115,8 +115,8 @@ def _row_number(condition: exp.Expr, source: From) -> nodes.WindowFunction:
             f"{_QUALIFY}.", at, hint="Put other conditions into the WHERE of this query or of one around it."
         )
     call = function.this
-    if call.arguments or call.distinct:
-        raise invalid("ROW_NUMBER takes no arguments.", call)
+    if call.arguments or call.distinct or call.condition is not None:
+        raise invalid("ROW_NUMBER takes no arguments and no FILTER.", call)
     if function.frame is not None:
         raise invalid("ROW_NUMBER has no ROWS.", function.frame)
     if not function.partition_by:

@@ -435,6 +435,8 @@ def _call(node: nodes.FunctionCall, scope: Scope) -> Expression:
         if scope.aggregate is None:
             raise failure("AGGREGATE_NOT_ALLOWED", node, name=node.name, clause=scope.clause)
         return scope.aggregate(node, scope)
+    if node.condition is not None:
+        raise invalid(f"FILTER is only for aggregate functions; {node.name} is not one.", node.condition)
     if spec.kind is Kind.TABLE:
         if scope.table_function is None:
             raise failure("TABLE_FUNCTION_NOT_ALLOWED", node, name=node.name, clause=scope.clause)

@@ -63,9 +63,11 @@ class WindowFunctions:
             )  # fmt: skip
         name = node.this.name
         if name == "LAG":
+            self._refuse_filter(node.this)
             return self._lag(node, inside)
         frame = node.frame or nodes.Frame(None)
         if name == "FIRST_VALUE":
+            self._refuse_filter(node.this)
             if len(node.this.arguments) != 1 or node.this.distinct:
                 raise invalid("FIRST_VALUE with OVER takes one value.", node.this)
             return self._framed(_first_value(node.this), frame, inside, node)
@@ -84,6 +86,10 @@ class WindowFunctions:
                 hint="Put one of them into a sub-query.",
             )  # fmt: skip
         self.keys, self.place = keys, self.place or node
+
+    def _refuse_filter(self, function: nodes.FunctionCall) -> None:
+        if function.condition is not None:
+            raise invalid(f"{function.name} has no FILTER.", function.condition, hint="Aggregates have.")
 
     def _lag(self, node: nodes.WindowFunction, scope: Scope) -> Expression:
         written = node.this.arguments

@@ -9,7 +9,7 @@ from __future__ import annotations
 INSTEAD: dict[str, str] = {
     "ANY_VALUE": "LATEST_BY_OFFSET(x)",
     "CONTAINS": "INSTR(text, part) > 0",
-    "COUNT_IF": "SUM(CASE WHEN condition THEN 1 ELSE 0 END)",
+    "COUNT_IF": "COUNT(*) FILTER (WHERE condition)",
     "DATEDIFF": "UNIX_DATE(a) - UNIX_DATE(b)",
     "DATE_ADD": "DATEADD(DAYS, n, date)",
     "DATE_FORMAT": "FORMAT_TIMESTAMP(timestamp, pattern)",
@@ -31,7 +31,6 @@ INSTEAD: dict[str, str] = {
     "POSITION": "INSTR(text, part)",
     "REGEXP_LIKE": "REGEXP_EXTRACT(pattern, text) IS NOT NULL",
     "SPLIT_PART": "SPLIT(text, delimiter)[n]",
-    "STRING_AGG": "ARRAY_JOIN(COLLECT_LIST(x), ',')",
     "TO_CHAR": "FORMAT_TIMESTAMP(timestamp, pattern)",
     "TO_DATE": "PARSE_DATE(text, pattern)",
     "TO_NUMBER": "CAST(text AS DOUBLE)",

@@ -45,6 +45,7 @@ class AggregateCall:
     """One aggregate of an Aggregate node, under the name of its result column.
 
     ``arguments``: expressions over the child; constants (k, flags) are Literals; empty: COUNT(*).
+    ``condition``: FILTER, the rows that it takes; None: all.
     """
 
     name: str
@@ -52,12 +53,19 @@ class AggregateCall:
     arguments: tuple[Expression, ...]
     type: SqlType
     distinct: bool = False
+    condition: Expression | None = None
 
     @property
     def call(self) -> str:
         """The call as KSQL text."""
         inner = ", ".join(map(str, self.arguments)) or "*"
-        return f"{self.function}({'DISTINCT ' if self.distinct else ''}{inner})"
+        only = f" FILTER (WHERE {self.condition})" if self.condition is not None else ""
+        return f"{self.function}({'DISTINCT ' if self.distinct else ''}{inner}){only}"
+
+    @property
+    def inputs(self) -> tuple[Expression, ...]:
+        """The expressions over the child that it needs."""
+        return self.arguments if self.condition is None else (*self.arguments, self.condition)
 
     def __str__(self) -> str:
         return f"{self.call} AS {self.name}"

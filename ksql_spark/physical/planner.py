@@ -181,7 +181,7 @@ def _has_equality(type_: SqlType) -> bool:
 
 
 def _names_bounds(node: nodes.Aggregate) -> bool:
-    used = [g.expression for g in node.group_by] + [a for call in node.aggregates for a in call.arguments]
+    used = [g.expression for g in node.group_by] + [a for call in node.aggregates for a in call.inputs]
     return any(columns_in(e) & WINDOW_BOUNDS.keys() for e in used)
 
 

@@ -179,7 +179,7 @@ class AggregateStep(OneInputStep, StatefulStep):
 
     @property
     def row_expressions(self) -> tuple[Expression, ...]:
-        arguments = (a for call in self.aggregates for a in call.arguments)
+        arguments = (a for call in self.aggregates for a in call.inputs)
         return (*(g.expression for g in self.group_by), *arguments)
 
     @property
@@ -331,7 +331,7 @@ class StreamOver(OneInputStep, StatefulStep):
 
     @property
     def row_expressions(self) -> tuple[Expression, ...]:
-        return (*self.keys, *(a for c in self.calls for a in c.call.arguments))
+        return (*self.keys, *(a for c in self.calls for a in c.call.inputs))
 
     @property
     def kept_state(self) -> str:

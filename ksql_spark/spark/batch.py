@@ -15,7 +15,6 @@ from pyspark.sql import functions as F
 
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import Literal
 from ksql_spark.formats import json_serde
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower, lower_condition
@@ -24,7 +23,7 @@ from ksql_spark.logical import nodes
 from ksql_spark.logical.nodes import Node
 from ksql_spark.physical.steps import NULL_VALUE
 from ksql_spark.schema import Column
-from ksql_spark.spark import sources
+from ksql_spark.spark import aggregate_calls, jvm, sources
 from ksql_spark.spark.evaluate import DecodedRows, StoredRow, values
 from ksql_spark.spark.frames import exploded, named, quoted
 from ksql_spark.spark.session import new_session
@@ -167,13 +166,7 @@ class _Builder:
         columns, results = list(groups), []
         single_partition = _is_single_partition(node)
         for i, call in enumerate(node.aggregates):
-            arguments = []
-            for j, argument in enumerate(call.arguments):
-                if isinstance(argument, Literal):  # constants (k of TOPK, flags) stay in the call
-                    arguments.append(lower(argument))
-                    continue
-                columns.append(named(lower(argument), f"__arg_{i}_{j}"))
-                arguments.append(quoted(f"__arg_{i}_{j}"))
+            arguments = aggregate_calls.arguments(call, i, lambda e, _: lower(e), self._setting, {}, columns)
             results.append(named(self._call(call, arguments, single_partition), call.name))
         if single_partition:
             # one partition needs no exchange and its rows are sorted by group, so Spark keeps their order
@@ -189,7 +182,9 @@ class _Builder:
         keys = [F.col(f"__key_{i}").alias(g.name) for i, g in enumerate(node.group_by)]
         if not results:  # GROUP BY alone
             return rows.select(*keys).distinct()
-        return rows.groupBy(*keys).agg(*map(F.expr, results))
+        grouped = rows.groupBy(*keys).agg(*map(F.expr, results))
+        has_filter = any(call.condition is not None for call in node.aggregates)
+        return jvm.with_aggregate_filters(grouped) if has_filter else grouped
 
     def _call(self, call: nodes.AggregateCall, arguments: list[str], single_partition: bool) -> str:
         spec = registry.require(call.function)
@@ -201,7 +196,6 @@ class _Builder:
             if lowering is None:
                 what = f"{spec.name}(DISTINCT ...)" if call.distinct else f"The function {spec.name}"
                 raise KsqlError("NOT_DONE_YET", what=what, version=__version__)
-            arguments = [*arguments, *(str(self._setting(name)) for name in spec.settings)]
             text = lowering(arguments, [a.type for a in call.arguments])
         return f"cast({text} AS {spark_type(call.type)})"
 

@@ -250,6 +250,12 @@ def aggregator(template: DataFrame, has_condition: bool) -> tuple[Any, list[str]
     return made, [layout[i] for i in range(len(layout))]
 
 
+def with_aggregate_filters(grouped: DataFrame) -> DataFrame:
+    """An aggregation whose aggregates take the rows of their FILTER columns only (AggregateFilters.java)."""
+    filters = _class(grouped.sparkSession, "org.ksqlspark.state.AggregateFilters")
+    return DataFrame(filters.batch(grouped._jdf), grouped.sparkSession)
+
+
 def python_batches(frame: DataFrame, functions: Sequence[str], arguments: Sequence[str]) -> DataFrame:
     """``frame`` with the results of user functions (PythonBatches.java).
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from pyspark.sql import DataFrame
 
-from ksql_spark.expressions import ColumnRef, Expression, Literal
+from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import spark_type
@@ -27,7 +27,7 @@ from ksql_spark.schema import (
     WINDOWSTART,
     Schema,
 )
-from ksql_spark.spark import jvm, sources
+from ksql_spark.spark import aggregate_calls, jvm, sources
 from ksql_spark.spark.frames import Context, Transformations, event_time_column, named, quoted
 from ksql_spark.types import BIGINT, BOOLEAN, BYTES, INTEGER, SqlType
 
@@ -516,28 +516,12 @@ def _arguments(
     types: dict[str, SqlType],
     columns: list[str],
 ) -> list[str]:
-    """Texts of an aggregate's arguments; those that are not constants are columns, which are added.
+    """As aggregate_calls.arguments; failures are reported for ``step``, with the columns ``row``."""
 
-    Args:
-        call: the aggregate.
-        number: its number in the step.
-        step: the step's name in the processing log.
-        row: the columns that reports of failures show.
-        context: of the query.
-        types: the columns with arguments, to which these are added.
-        columns: their texts.
-    """
-    arguments = []
-    for j, argument in enumerate(call.arguments):
-        if isinstance(argument, Literal):  # constants (k of TOPK, flags) stay in the call
-            arguments.append(lower(argument))
-            continue
-        types[f"__arg_{number}_{j}"] = argument.type
-        text = context.lower(argument, step, f"An argument of {call.function}", row)
-        columns.append(named(text, f"__arg_{number}_{j}"))
-        arguments.append(quoted(f"__arg_{number}_{j}"))
-    settings = registry.require(call.function).settings
-    return [*arguments, *(str(context.setting(name)) for name in settings)]
+    def lowered(expression: Expression, what: str) -> str:
+        return context.lower(expression, step, what, row)
+
+    return aggregate_calls.arguments(call, number, lowered, context.setting, types, columns)
 
 
 def _grouped(

@@ -127,7 +127,7 @@ def _node(node: Node) -> Iterator[str]:
             for part in node.keys:
                 yield from _expression(part, below)
         case Over():
-            arguments = (argument for framed in node.calls for argument in framed.call.arguments)
+            arguments = (argument for framed in node.calls for argument in framed.call.inputs)
             for part in (*node.keys, *arguments):
                 yield from _expression(part, below)
         case SelectKey():

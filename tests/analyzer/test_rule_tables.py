@@ -120,7 +120,9 @@ def test_the_topic_of_a_sink_gets_the_configured_prefix() -> None:
 
 def test_the_state_of_every_aggregate_is_plain_or_not() -> None:
     plain = {"COUNT", "MAX", "MIN", "SUM", "SUM_LIST"}
-    there = {name for name in registry.names() if registry.aggregate(name)}
+    # ksqlDB has a rule for its own aggregates only
+    specs = (registry.aggregate(name) for name in registry.names())
+    there = {spec.name for spec in specs if spec is not None and not spec.is_ours}
     assert plain | NESTED_STATE == there and not plain & NESTED_STATE
 
 

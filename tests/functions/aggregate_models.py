@@ -6,13 +6,14 @@ tells when it came, and columns.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING, Array, Map, SqlType
+from ksql_spark.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Array, Map, SqlType
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ COLUMNS: dict[str, SqlType] = {
     "s": STRING,
     "l": Array(INTEGER),
     "m": Map(STRING, INTEGER),
+    "t": BOOLEAN,
 }
 
 
@@ -64,7 +66,7 @@ class Model:
 
     def undo(self, state: State, row: Row) -> State:
         """Without the last of the rows that are equal to ``row`` in what the call takes."""
-        names = [a for a in self.arguments if isinstance(a, str)]
+        names = [a for a in self.arguments if a in COLUMNS]
         for at in reversed(range(len(state))):
             if all(state[at][name] == row[name] for name in names):
                 return [*state[:at], *state[at + 1 :]]
@@ -146,6 +148,33 @@ def _top(rows: State, k: int) -> list[Row]:
     return sorted(present, key=lambda row: -row["i"])[:k]
 
 
+def _by(name: str, sign: int) -> Callable[[State], Any]:
+    """The value of ``s`` where ``name`` is greatest (sign 1) or smallest (-1), of equal ones the last."""
+
+    def result(rows: State) -> Any:
+        found = None
+        for row in rows:
+            is_new = row[name] is not None and (found is None or sign * row[name] >= sign * found[name])
+            found = row if is_new else found
+        return None if found is None else found["s"]
+
+    return result
+
+
+def _any(name: str, value: bool) -> Callable[[State], Any]:
+    return lambda rows: (value in _values(name, rows)) == value if _values(name, rows) else None
+
+
+def _median(rows: State) -> Any:
+    values = _values("d", rows)
+    return statistics.median(values) if values else None
+
+
+def _percentile(rows: State) -> Any:
+    values = sorted(_values("i", rows))
+    return values[math.ceil(len(values) / 2) - 1] if values else None
+
+
 def _limited_set(limit: int) -> Callable[[State], State]:
     def cut(rows: State) -> State:
         kept: State = []
@@ -173,6 +202,15 @@ MODELS: tuple[Model, ...] = (
     Model("MIN", ("i",), lambda rows: min(_values("i", rows), default=None)),
     Model("MAX", ("s",), lambda rows: max(_values("s", rows), key=_units, default=None)),
     Model("MIN", ("s",), lambda rows: min(_values("s", rows), key=_units, default=None)),
+    Model("MIN_BY", ("s", "i"), _by("i", -1)),
+    Model("MAX_BY", ("s", "d"), _by("d", 1)),
+    Model("BOOL_AND", ("t",), _any("t", False)),
+    Model("BOOL_OR", ("t",), _any("t", True)),
+    Model("MEDIAN", ("d",), _median),
+    Model("APPROX_PERCENTILE", ("i", 0.5), _percentile),
+    Model(
+        "STRING_AGG", ("s", ", "), lambda rows: ", ".join(_values("s", rows)) if _values("s", rows) else None
+    ),
     Model("STDDEV_SAMP", ("d",), lambda rows: _variance(_values("d", rows))),
     Model("STDDEV_SAMPLE", ("d",), lambda rows: _variance(_values("d", rows)) ** 0.5),
     Model("CORRELATION", ("i", "b"), _correlation),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -16,7 +16,9 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.functions.spec import expression
-from ksql_spark.types import Array, Map, SqlType, Struct, quote_identifier
+from ksql_spark.logical.nodes import AggregateCall
+from ksql_spark.spark import aggregate_calls
+from ksql_spark.types import BOOLEAN, Array, Map, SqlType, Struct, quote_identifier
 
 from .aggregate_models import COLUMNS, MODELS, Model, Row, State
 from .binding import bind, canonical
@@ -41,6 +43,7 @@ ROWS = st.fixed_dictionaries(
         "d": st.none() | st.integers(-4, 4).map(lambda n: 1e6 + n / 4),
         "s": st.none() | st.sampled_from(["a", "b", "ä", "", "😀", "\uff5e"]),
         "l": st.none() | st.lists(st.none() | st.integers(0, 2), max_size=2),
+        "t": st.none() | st.booleans(),
         "m": st.none() | st.sampled_from([{}, {"x": 1}, {"x": 1, "y": 2}, {"y": 2, "x": 1}]),
     }
 )
@@ -48,23 +51,38 @@ ROWS = st.fixed_dictionaries(
 
 def _call(model: Model) -> Any:
     arguments: list[Expression] = [
-        ColumnRef(a, COLUMNS[a]) if isinstance(a, str) else expression(a) for a in model.arguments
+        ColumnRef(a, COLUMNS[a]) if a in COLUMNS else expression(a) for a in model.arguments
     ]
     return bind(model.function, arguments)
 
 
 def _updates(
-    session: Any, models: Sequence[Model], rows: Sequence[tuple[int, Row, int]], kind: str = "NONE"
+    session: Any,
+    models: Sequence[Model],
+    rows: Sequence[tuple[int, Row, int]],
+    kind: str = "NONE",
+    condition: Expression | None = None,
 ) -> list[list[Any]]:
-    """What the aggregates give after each row (time, row, sign); sign 0: rows are never taken back."""
+    """What the aggregates give after each row (time, row, sign); sign 0: rows are never taken back.
+
+    ``condition``: FILTER of all of them.
+    """
     has_sign = any(sign for *_, sign in rows)
     results: list[str] = []
     types: list[SqlType] = []
-    for model in models:
+    inputs: dict[str, SqlType] = dict(COLUMNS)
+    columns = [*COLUMNS]
+    for number, model in enumerate(models):
         node = _call(model)
         spec = registry.require(model.function)
         lowering = spec.spark_merged if kind == "SESSION" and spec.spark_merged else spec.spark
-        texts = [lower(a) for a in node.arguments] + list(model.settings)
+        texts = [lower(a) for a in node.arguments]
+        if condition is not None:
+            call = AggregateCall("c", model.function, node.arguments, node.type, condition=condition)
+            texts = aggregate_calls.arguments(
+                call, number, lambda e, _: lower(e), lambda _: "", inputs, columns
+            )[: max(1, len(texts))]
+        texts += model.settings
         if has_sign:
             lowering, texts = spec.spark_table, [*texts, "`sign`"]
         assert lowering is not None
@@ -72,10 +90,11 @@ def _updates(
         results.append(f"cast({text} as {spark_type(node.type)}) as c{len(results)}")
         types.append(node.type)
     operators = session._jvm.org.ksqlspark.state.KeyedOperators
-    aggregator = operators.aggregator(_template(session, *results), False)
+    aggregator = operators.aggregator(_template(session, *results, inputs=inputs), False)
     data = [(ts, *(row[name] for name in COLUMNS), sign) for ts, row, sign in rows]
-    packed = f"ksql.pack(struct({', '.join([*COLUMNS, 'sign'])}))"
-    frame = session.createDataFrame(data, f"ts bigint, {DDL}").selectExpr(
+    packed = f"ksql.pack(struct({', '.join([*inputs, 'sign'])}))"
+    given = session.createDataFrame(data, f"ts bigint, {DDL}").selectExpr("ts", *columns, "sign")
+    frame = given.selectExpr(
         "0 as task", "X'01' as k", "0 as side", "ts", f"{packed} as v", "cast(NULL AS binary) AS h"
     )
     done = operators.aggregate(frame._jdf, aggregator, False, kind, GAP_MS, 0, 10**9, False, False, 0)
@@ -88,11 +107,12 @@ def _updates(
     return [[canonical(v, t) for v, t in zip(r[0], types, strict=True)] for r in given.collect()]
 
 
-def _template(session: Any, *aggregates: str) -> Any:
+def _template(session: Any, *aggregates: str, inputs: Mapping[str, SqlType] = COLUMNS) -> Any:
     """The JVM's frame of these aggregates over the columns."""
+    ddl = ", ".join(f"{name} {spark_type(type_)}" for name, type_ in inputs.items()) + ", sign int"
     empty = session._jsparkSession.createDataFrame(
         session._jsparkSession.emptyDataFrame().javaRDD(),
-        session._jvm.org.apache.spark.sql.types.StructType.fromDDL(DDL),
+        session._jvm.org.apache.spark.sql.types.StructType.fromDDL(ddl),
     )
     return DataFrame(empty, session).selectExpr(*aggregates)._jdf
 
@@ -149,6 +169,21 @@ def test_each_update_is_that_of_the_model(local_spark: Any, values: list[dict[st
         held = [model.add(state, row) for model, state in zip(MODELS, held, strict=True)]
         states.append(held)
     _check(MODELS, _updates(local_spark, MODELS, [(0, row, 0) for row in rows]), states)
+
+
+@FEW
+@given(st.lists(ROWS, min_size=1, max_size=12))
+def test_filter_leaves_rows_out(local_spark: Any, values: list[dict[str, Any]]) -> None:
+    rows = [Row(i, v) for i, v in enumerate(values)]
+    states: list[list[State]] = []
+    held: list[State] = [[] for _ in MODELS]
+    for row in rows:
+        if row["t"]:
+            held = [model.add(state, row) for model, state in zip(MODELS, held, strict=True)]
+        states.append(held)
+    condition = ColumnRef("t", BOOLEAN)
+    got = _updates(local_spark, MODELS, [(0, row, 0) for row in rows], condition=condition)
+    _check(MODELS, got, states)
 
 
 @FEW

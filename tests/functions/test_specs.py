@@ -40,6 +40,8 @@ CORRELATION ATTR EXPLODE CUBE_EXPLODE
 #: no example can say what is random
 WITHOUT_EXAMPLES = {"NOW", "RANDOM"}
 ON_TABLES = {
+    "BOOL_AND",
+    "BOOL_OR",
     "COUNT",
     "SUM",
     "SUM_LIST",

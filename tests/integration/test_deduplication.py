@@ -94,7 +94,10 @@ def test_rows_with_aggregates_of_frames_are_those_of_sqlite(engine: Engine, part
     calls = f"""n, LAG(a, 2, -1) {over}), FIRST_VALUE(a) {over}), COUNT(*) {over}),
         SUM(n) {over} ROWS 2 PRECEDING), MIN(a) {over} ROWS UNBOUNDED PRECEDING),
         COUNT(a) {over} ROWS BETWEEN 2 PRECEDING AND CURRENT ROW),
-        COALESCE(AVG(a) {over} ROWS BETWEEN 3 PRECEDING AND 1 PRECEDING), 0.0)"""
+        COALESCE(AVG(a) {over} ROWS BETWEEN 3 PRECEDING AND 1 PRECEDING), 0.0),
+        COUNT(*) FILTER (WHERE a > 0 OR b IS NULL) {over}),
+        COALESCE(SUM(n) FILTER (WHERE a > 0) {over}), 0),
+        MAX(n) FILTER (WHERE a IS NULL) {over} ROWS 3 PRECEDING)"""
     expected = of_sqlite(rows, f"SELECT {calls.format(order='ORDER BY n')} FROM s")
     ours = f"SELECT k, {calls.format(order='ORDER BY ROWTIME')} FROM {name}"
     same_rows(of_the_query(engine, name, partitions, rows, ours, len(expected)), Counter(expected))

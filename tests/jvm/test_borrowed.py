@@ -37,6 +37,7 @@ OUTSIDE = {
     "python.PythonFunctions": "the settings of a session, in a task",
     "python.PythonWorker": "rows as Arrow's",
     "registry.RegistryClient": "the settings of a session, in a task",
+    "state.AggregateFilters": "as Aggregator",
     "state.Aggregator": "Catalyst's aggregate functions, with buffers that our state keeps",
     "state.Over": "as Aggregator",
     "state.StateFolder": "as OwnedFiles",

@@ -163,6 +163,20 @@ SPECS: tuple[Spec, ...] = (
         limits=BY_ARGUMENTS,
     ),
     aggregate(
+        "STRING_AGG",
+        "The values in arrival order, with a text between them; NULLs are skipped, and without values it is "
+        "NULL.",
+        (signature("value STRING, separator STRING! -> STRING"),),
+        lambda args, _: f"array_join(nullif(collect_list({args[0]}), array()), {args[1]})",
+        Example((["b", None, "a"], ", "), "b, a"),
+        Example(([Typed(None, STRING)], ", "), None),
+        merge=True,
+        is_ours=True,
+        parameters={"value": "any text", "separator": "a constant"},
+        aliases=("LISTAGG",),
+        limits=BY_ARGUMENTS,
+    ),
+    aggregate(
         "HISTOGRAM",
         "A map of each value to its count, for at most 1000 values.",
         (signature("value STRING -> MAP<STRING, BIGINT>"),),

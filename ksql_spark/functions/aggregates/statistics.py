@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal as PythonDecimal
 
+from ksql_spark.errors import KsqlError
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import without_maps
-from ksql_spark.functions.spec import Example, Lowering, Spec, Typed, aggregate, struct
-from ksql_spark.types import DOUBLE, SqlType
+from ksql_spark.functions.spec import Example, Lowering, Resolved, Spec, Typed, aggregate, struct
+from ksql_spark.types import BIGINT, DOUBLE, INTEGER, SqlType
 
 Types = Sequence[SqlType]
 
@@ -27,6 +29,15 @@ def _count_distinct(args: Sequence[str], types: Types) -> str:
     value = without_maps(args[0], types[0])
     sketch = f"hll_sketch_agg(if({args[0]} is null, NULL, xxhash64({value})), 14)"
     return f"coalesce(hll_sketch_estimate({sketch}), 0L)"
+
+
+def _percentile_types(types: Types, literals: Sequence[object]) -> Resolved | None:
+    if len(types) != 2 or types[0] not in (INTEGER, BIGINT, DOUBLE):
+        return None
+    share = literals[1]
+    if not isinstance(share, (int, float, PythonDecimal)) or isinstance(share, bool) or not 0 <= share <= 1:
+        raise KsqlError("INVALID_STATEMENT", reason="APPROX_PERCENTILE needs a constant from 0 to 1.")
+    return Resolved((types[0], types[1]), types[0])
 
 
 _NUMBERS = tuple(signature(f"value {t} -> DOUBLE") for t in ("INTEGER", "BIGINT", "DOUBLE"))
@@ -62,6 +73,32 @@ SPECS: tuple[Spec, ...] = (
         spark_table=_retractable(2),
         merge=True,
         aliases=("CORR",),
+    ),
+    aggregate(
+        "MEDIAN",
+        "The median, exactly: the mean of the two values in the middle if their number is even; NULL without "
+        "values. Its state holds each different value with its count.",
+        _NUMBERS,
+        lambda args, _: f"median({args[0]})",
+        Example(([3, 1, 2, None],), 2.0),
+        Example(([4, 1, 2, 3],), 2.5),
+        Example(([Typed(None, DOUBLE)],), None),
+        merge=True,
+        is_ours=True,
+    ),
+    aggregate(
+        "APPROX_PERCENTILE",
+        "The smallest value that a share of the values does not exceed, approximately (error of the rank: "
+        "0.01 %); NULL without values.",
+        tuple(signature(f"value {t}, share DOUBLE! -> {t}") for t in ("INTEGER", "BIGINT", "DOUBLE")),
+        lambda args, _: f"percentile_approx({args[0]}, {args[1]}, 10000)",
+        Example(([1, 2, 3, 4, None], 0.5), 2),
+        Example(([1, 2, 3, 4], 1.0), 4),
+        Example(([Typed(None, DOUBLE)], 0.5), None),
+        typing=_percentile_types,
+        merge=True,
+        is_ours=True,
+        parameters={"value": "a number", "share": "a constant from 0 to 1"},
     ),
     aggregate(
         "COUNT_DISTINCT",

@@ -9,7 +9,7 @@ from ksql_spark.functions.aggregates.collected import different_values
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import has_own_order, spark_type, string, variable
 from ksql_spark.functions.spec import BY_ARGUMENTS, Example, Lowering, Spec, Typed, aggregate
-from ksql_spark.types import INTEGER, STRING, Array, Decimal, SqlType
+from ksql_spark.types import BOOLEAN, INTEGER, STRING, Array, Decimal, SqlType
 
 Types = Sequence[SqlType]
 
@@ -126,6 +126,26 @@ def _extreme(function: str) -> Lowering:
     return lower
 
 
+def _extreme_by(function: str) -> Lowering:
+    def lower(args: Sequence[str], types: Types) -> str:
+        order = f"ksql.rank({args[1]})" if has_own_order(types[1]) else args[1]
+        return f"{function}_by(struct({args[0]} AS v), {order}).v"
+
+    return lower
+
+
+def _any_is(value: str, result: str) -> Lowering:
+    """Over a table: ``result`` where a row has ``value``, else the other one; NULL if there are no values."""
+
+    def lower(args: Sequence[str], _: Types) -> str:
+        found, known = (
+            f"sum(if({c}, {args[-1]}, 0))" for c in (f"{args[0]} <=> {value}", f"{args[0]} is not null")
+        )
+        return f"if({known} > 0, ({found} > 0) = {result}, NULL)"
+
+    return lower
+
+
 _COMPARABLE = (
     "INTEGER", "BIGINT", "DOUBLE", "STRING", "BYTES", "DATE", "TIME", "TIMESTAMP",
 )  # fmt: skip
@@ -133,6 +153,8 @@ _COMPARED = (
     *(signature(f"value {t} -> {t}") for t in _COMPARABLE),
     signature("value DECIMAL", _same, "DECIMAL"),
 )
+
+_BY = tuple(signature(f"value T, key {t} -> T") for t in (*_COMPARABLE, "DECIMAL"))
 
 SPECS: tuple[Spec, ...] = (
     aggregate(
@@ -198,6 +220,60 @@ SPECS: tuple[Spec, ...] = (
         spark_distinct=_extreme("max"),
         merge=True,
         limits=BY_ARGUMENTS,
+    ),
+    aggregate(
+        "MIN_BY",
+        "The value of the row with the smallest key, of equal ones the last to arrive; a NULL key is "
+        "skipped.",
+        _BY,
+        _extreme_by("min"),
+        Example((["a", "b", "c"], [2, 1, None]), "b"),
+        Example((["a", "b", "c"], [1, 1, 2]), "b"),
+        Example(([Typed(None, INTEGER), 5], ["x", "y"]), None),
+        merge=True,
+        is_ours=True,
+        aliases=("ARG_MIN",),
+        limits=BY_ARGUMENTS,
+    ),
+    aggregate(
+        "MAX_BY",
+        "The value of the row with the greatest key, of equal ones the last to arrive; a NULL key is "
+        "skipped.",
+        _BY,
+        _extreme_by("max"),
+        Example((["a", "b", "c"], [2, 3, None]), "b"),
+        Example((["a", "b", "c"], [3, 3, 2]), "b"),
+        Example(([1, 2], ["\uff5e", "😀"]), 1),
+        merge=True,
+        is_ours=True,
+        aliases=("ARG_MAX",),
+        limits=BY_ARGUMENTS,
+    ),
+    aggregate(
+        "BOOL_AND",
+        "Whether all values are true; NULLs are skipped, and without values it is NULL.",
+        (signature("value BOOLEAN -> BOOLEAN"),),
+        lambda args, _: f"bool_and({args[0]})",
+        Example(([True, True, None],), True),
+        Example(([True, False],), False),
+        Example(([Typed(None, BOOLEAN)],), None),
+        spark_table=_any_is("false", "false"),
+        merge=True,
+        is_ours=True,
+        aliases=("EVERY",),
+    ),
+    aggregate(
+        "BOOL_OR",
+        "Whether a value is true; NULLs are skipped, and without values it is NULL.",
+        (signature("value BOOLEAN -> BOOLEAN"),),
+        lambda args, _: f"bool_or({args[0]})",
+        Example(([False, True, None],), True),
+        Example(([False, False],), False),
+        Example(([Typed(None, BOOLEAN)],), None),
+        spark_table=_any_is("true", "true"),
+        merge=True,
+        is_ours=True,
+        aliases=("BOOL_ANY",),
     ),
     aggregate(
         "SUM_LIST",

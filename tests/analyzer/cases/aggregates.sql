@@ -298,3 +298,50 @@ CREATE TABLE o AS SELECT name, LATEST_BY_OFFSET(id, -1, false) FROM s GROUP BY n
     line 1:32
       CREATE TABLE o AS SELECT name, LATEST_BY_OFFSET(id, -1, false) FROM s GROUP BY name
                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE a AS SELECT id, COUNT(*) FILTER (WHERE amount > 1) AS c, SUM(amount) FILTER (WHERE name = 'x') AS t FROM s GROUP BY id HAVING COUNT(*) FILTER (WHERE amount > 1) > 2;
+    TABLE A SINK
+      columns `ID` INTEGER KEY, `C` BIGINT, `T` DECIMAL(10, 2)
+      topic A, key KAFKA, value JSON
+    Project key [ID AS ID] value [KSQL_AGG_VARIABLE_0 AS C, KSQL_AGG_VARIABLE_1 AS T]
+      Filter (KSQL_AGG_VARIABLE_0 > CAST(2 AS BIGINT))
+        Aggregate by [ID AS ID] COUNT(*) FILTER (WHERE (CAST(AMOUNT AS DECIMAL(12, 2)) > CAST(1 AS DECIMAL(12, 2)))) AS KSQL_AGG_VARIABLE_0, SUM(AMOUNT) FILTER (WHERE (NAME = 'x')) AS KSQL_AGG_VARIABLE_1
+          Source S
+
+CREATE TABLE a AS SELECT id, COUNT(*) FILTER (WHERE amount) AS c FROM s GROUP BY id;
+    PREDICATE_TYPE: Type error in FILTER expression: Should evaluate to boolean but is AMOUNT (DECIMAL(10, 2)) instead.
+    line 1:53
+      CREATE TABLE a AS SELECT id, COUNT(*) FILTER (WHERE amount) AS c FROM s GROUP BY id
+                                                          ^^^^^^
+
+CREATE TABLE a AS SELECT id, COUNT(*) FILTER (WHERE COUNT(*) > 1) AS c FROM s GROUP BY id;
+    INVALID_STATEMENT: Aggregate functions can not be nested: COUNT(COUNT()).
+    line 1:53
+      CREATE TABLE a AS SELECT id, COUNT(*) FILTER (WHERE COUNT(*) > 1) AS c FROM s GROUP BY id
+                                                          ^^^^^^^^
+
+CREATE STREAM a AS SELECT id, UCASE(name) FILTER (WHERE amount > 1) AS c FROM s;
+    INVALID_STATEMENT: FILTER is only for aggregate functions; UCASE is not one.
+    line 1:57
+      CREATE STREAM a AS SELECT id, UCASE(name) FILTER (WHERE amount > 1) AS c FROM s
+                                                              ^^^^^^^^^^
+
+CREATE STREAM a AS SELECT id, LAG(amount) FILTER (WHERE amount > 1) OVER (PARTITION BY id ORDER BY ROWTIME) AS c FROM s;
+    INVALID_STATEMENT: LAG has no FILTER. Aggregates have.
+    line 1:57
+      CREATE STREAM a AS SELECT id, LAG(amount) FILTER (WHERE amount > 1) OVER (PARTITION BY id ORDER BY ROWTIME) AS c FROM s
+                                                              ^^^^^^^^^^
+
+CREATE TABLE a AS SELECT id, APPROX_PERCENTILE(id, 2.0) AS c FROM s GROUP BY id;
+    INVALID_STATEMENT: APPROX_PERCENTILE needs a constant from 0 to 1.
+    line 1:30
+      CREATE TABLE a AS SELECT id, APPROX_PERCENTILE(id, 2.0) AS c FROM s GROUP BY id
+                                   ^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE a AS SELECT id, APPROX_PERCENTILE(id, 1) AS c FROM s GROUP BY id;
+    TABLE A SINK
+      columns `ID` INTEGER KEY, `C` INTEGER
+      topic A, key KAFKA, value JSON
+    Project key [ID AS ID] value [KSQL_AGG_VARIABLE_0 AS C]
+      Aggregate by [ID AS ID] APPROX_PERCENTILE(ID, 1) AS KSQL_AGG_VARIABLE_0
+        Source S

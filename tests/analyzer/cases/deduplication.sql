@@ -166,7 +166,7 @@ SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME) 
                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 SELECT id FROM s QUALIFY ROW_NUMBER(id) OVER (PARTITION BY name ORDER BY ROWTIME) = 1 EMIT CHANGES;
-    INVALID_STATEMENT: ROW_NUMBER takes no arguments.
+    INVALID_STATEMENT: ROW_NUMBER takes no arguments and no FILTER.
     line 1:26
       SELECT id FROM s QUALIFY ROW_NUMBER(id) OVER (PARTITION BY name ORDER BY ROWTIME) = 1 EMIT CHANGES
                                ^^^^^^^^^^^^^^

@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.CommonExpressionId;
 import org.apache.spark.sql.catalyst.expressions.CommonExpressionRef;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.JoinedRow;
 import org.apache.spark.sql.catalyst.expressions.MutableProjection;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
@@ -31,6 +32,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.Platform;
 
+import scala.Option;
 import scala.collection.immutable.Seq;
 
 import java.io.Serializable;
@@ -50,6 +52,9 @@ import java.util.StringJoiner;
 public final class Aggregator implements Serializable {
     private final Attribute[] input;
     private final AggregateFunction[] functions;
+
+    /** For each function, the column that says whether it takes a row; negative: it takes all. */
+    private final int[] filters;
 
     /** For each column of the output, the index after its last function. */
     private final int[] ends;
@@ -72,11 +77,13 @@ public final class Aggregator implements Serializable {
     private Aggregator(
             Attribute[] input,
             AggregateFunction[] functions,
+            int[] filters,
             int[] ends,
             Attribute[] results,
             Expression[] output) {
         this.input = input;
         this.functions = functions;
+        this.filters = filters;
         this.ends = ends;
         this.results = results;
         this.output = output;
@@ -94,11 +101,15 @@ public final class Aggregator implements Serializable {
      *     and has its own segment only for further functions
      */
     static Aggregator of(Dataset<Row> template, boolean hasFilter) {
-        LogicalPlan analyzed = template.queryExecution().analyzed();
+        return of(template.queryExecution().analyzed(), hasFilter);
+    }
+
+    static Aggregator of(LogicalPlan analyzed, boolean hasFilter) {
         LogicalPlan plan = ReplaceExpressions$.MODULE$.apply(analyzed);
         if (!(plan instanceof Aggregate aggregation)) {
             throw new IllegalArgumentException("not an aggregation: " + plan);
         }
+        List<Attribute> input = list(aggregation.child().output());
         List<AggregateExpression> calls = new ArrayList<>();
         List<Expression> output = new ArrayList<>();
         List<Integer> ends = new ArrayList<>();
@@ -106,40 +117,50 @@ public final class Aggregator implements Serializable {
         for (NamedExpression column : columns) {
             boolean isFilter = hasFilter && output.size() == columns.size() - 1;
             int known = isFilter ? 0 : calls.size();
-            output.add(withResults((Expression) column, calls, known));
+            output.add(withResults((Expression) column, input, calls, known));
             ends.add(calls.size());
         }
         return new Aggregator(
-                list(aggregation.child().output()).toArray(new Attribute[0]),
+                input.toArray(new Attribute[0]),
                 calls.stream()
                         .map(AggregateExpression::aggregateFunction)
                         .toArray(AggregateFunction[]::new),
+                calls.stream().mapToInt(call -> place(call.filter(), input)).toArray(),
                 ends.stream().mapToInt(Integer::intValue).toArray(),
                 calls.stream().map(AggregateExpression::resultAttribute).toArray(Attribute[]::new),
                 output.toArray(new Expression[0]));
     }
 
+    private static int place(Option<Expression> filter, List<Attribute> input) {
+        return filter.isEmpty() ? -1 : input.indexOf(filter.get());
+    }
+
     /**
      * An expression in which aggregates are replaced by their results.
      *
+     * @param input the columns of the rows
      * @param calls the aggregates so far; new ones are added
      * @param known index of the first call that may be shared with an equal one
      */
     private static Expression withResults(
-            Expression expression, List<AggregateExpression> calls, int known) {
+            Expression expression,
+            List<Attribute> input,
+            List<AggregateExpression> calls,
+            int known) {
         if (expression instanceof With with) { // names for what is used more than once
             Map<CommonExpressionId, Expression> definitions = new HashMap<>();
             for (CommonExpressionDef definition : list(with.defs())) {
                 definitions.put(definition.id(), definition.child());
             }
-            return withResults(inlined(with.child(), definitions), calls, known);
+            return withResults(inlined(with.child(), definitions), input, calls, known);
         }
-        if (!(expression instanceof AggregateExpression call)) {
-            return expression.mapChildren(child -> withResults(child, calls, known));
+        if (!(expression instanceof AggregateExpression written)) {
+            return expression.mapChildren(child -> withResults(child, input, calls, known));
         }
-        if (call.isDistinct() || call.filter().isDefined()) {
+        if (written.isDistinct() || written.filter().isDefined()) {
             throw new IllegalArgumentException("DISTINCT and FILTER are not for streams");
         }
+        AggregateExpression call = AggregateFilters.filtered(written, input);
         for (AggregateExpression other : calls.subList(known, calls.size())) {
             if (other.canonicalized().equals(call.canonicalized())) {
                 return other.resultAttribute();
@@ -193,10 +214,18 @@ public final class Aggregator implements Serializable {
         for (int i = 0; i < functions.length; i++) {
             offsets[i] = slots.size();
             if (functions[i] instanceof DeclarativeAggregate declarative) {
-                slots.addAll(list(declarative.aggBufferAttributes()));
+                List<? extends Attribute> own = list(declarative.aggBufferAttributes());
+                slots.addAll(own);
                 others.addAll(list(declarative.inputAggBufferAttributes()));
                 initials.addAll(list(declarative.initialValues()));
-                updates.addAll(list(declarative.updateExpressions()));
+                List<Expression> changes = list(declarative.updateExpressions());
+                for (int slot = 0; slot < own.size(); slot++) {
+                    Expression change = changes.get(slot);
+                    updates.add(
+                            filters[i] < 0
+                                    ? change
+                                    : new If(input[filters[i]], change, own.get(slot)));
+                }
                 merges.addAll(list(declarative.mergeExpressions()));
                 values.add(declarative.evaluateExpression());
             } else {
@@ -293,11 +322,16 @@ public final class Aggregator implements Serializable {
     void add(byte[] packed) {
         InternalRow values = PackedRow.view(packed, input.length);
         update.target(row).apply(joined.apply(row, values));
-        for (ImperativeAggregate function : imperative) {
-            if (function != null) {
-                function.update(row, values);
+        for (int i = 0; i < imperative.length; i++) {
+            if (imperative[i] != null && takes(i, values)) {
+                imperative[i].update(row, values);
             }
         }
+    }
+
+    private boolean takes(int function, InternalRow values) {
+        int filter = filters[function];
+        return filter < 0 || !values.isNullAt(filter) && values.getBoolean(filter);
     }
 
     /** Merges another stored group into this one. */
