@@ -90,4 +90,10 @@ if (process.argv.includes("--check")) {
 
 const zipped = [...made].filter(([name]) => /\.(js|css|html)$/.test(name)).map(([name, bytes]) => [name, gzipSync(bytes).length]);
 const size = (wanted) => Math.round(zipped.filter(wanted).reduce((all, [, bytes]) => all + bytes, 0) / 1000);
-console.log(`first page: ${size(([name]) => !name.startsWith("part-"))} kB gzipped; all: ${size(() => true)} kB`);
+// what the entry imports at once, and what that imports
+const atOnce = new Set([entry]);
+for (const path of atOnce) {
+  for (const one of result.metafile.outputs[path].imports) if (one.kind === "import-statement") atOnce.add(one.path);
+}
+const first = new Set(["index.html", relative("dist", result.metafile.outputs[entry].cssBundle), ...[...atOnce].map((path) => relative("dist", path))]);
+console.log(`first page: ${size(([name]) => first.has(name))} kB gzipped; all: ${size(() => true)} kB`);

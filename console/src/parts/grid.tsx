@@ -20,7 +20,7 @@ interface Props {
   /** The newest row is wanted first. */
   newestFirst?: boolean;
   /** Where the first cell of a row leads. */
-  linkOf?: (row: unknown[]) => string;
+  linkOf?: (row: unknown[]) => string | null;
 }
 
 export function Grid({ columns, rows, keys = [], note = "", newestFirst = false, linkOf }: Props) {
@@ -79,11 +79,14 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
             {first > 0 && <tr class="gap"><td colSpan={columns.length} style={{ height: `${first * ROW_PX}px` }} /></tr>}
             {shown.slice(first, last).map((row, index) => (
               <tr key={first + index} class={(first + index) % 2 ? "odd" : ""}>
-                {columns.map((column, at) => (
-                  <td key={column.name} class={looks(row[at])} title={cellText(row[at])} onDblClick={() => copy(cellText(row[at]), "the cell")}>
-                    {linkOf !== undefined && at === 0 ? <a href={linkOf(row)}>{cellText(row[at])}</a> : shownCell(column, row[at])}
-                  </td>
-                ))}
+                {columns.map((column, at) => {
+                  const link = at === 0 ? (linkOf?.(row) ?? null) : null;
+                  return (
+                    <td key={column.name} class={looks(row[at])} title={cellText(row[at])} onDblClick={() => copy(cellText(row[at]), "the cell")}>
+                      {link !== null ? <a href={link}>{shownCell(column, row[at])}</a> : shownCell(column, row[at])}
+                    </td>
+                  );
+                })}
               </tr>
             ))}
             {last < shown.length && <tr class="gap"><td colSpan={columns.length} style={{ height: `${(shown.length - last) * ROW_PX}px` }} /></tr>}

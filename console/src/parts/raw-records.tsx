@@ -1,5 +1,5 @@
 // The records of a partition as they are in Kafka: for those that cannot be decoded.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { get } from "../api/client.ts";
 import type { RawRecords } from "../api/types.ts";
 import { count } from "../format/numbers.ts";
@@ -17,8 +17,7 @@ export function RawRecordsCard({ topic }: { topic: string }) {
   const [offset, setOffset] = useState(from);
   const [found, setFound] = useState<RawRecords | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
-  const show = async (event: SubmitEvent) => {
-    event.preventDefault();
+  const show = async () => {
     const query = new URLSearchParams({ partition, limit: String(LIMIT), ...(offset === "" ? {} : { offset }) });
     try {
       setFound(await get<RawRecords>(`topics/${encodeURIComponent(topic)}/records?${query}`));
@@ -27,11 +26,15 @@ export function RawRecordsCard({ topic }: { topic: string }) {
       setProblem(error);
     }
   };
+  // a link to a record shows it
+  useEffect(() => {
+    if (from !== "") void show();
+  }, []);
   return (
     <div class="card">
       <h2>As bytes</h2>
       <Offered least="developer" of={`topic:${topic}`} what="Reading the records of a topic">
-        <form class="bar" style={{ padding: 0 }} onSubmit={show}>
+        <form class="bar" style={{ padding: 0 }} onSubmit={(event) => (event.preventDefault(), void show())}>
           <label>partition <input type="number" min="0" class="narrow" required value={partition} onInput={(event) => setPartition(event.currentTarget.value)} /></label>
           <label>from offset <input type="number" min="0" class="narrow" value={offset} onInput={(event) => setOffset(event.currentTarget.value)} /></label>
           <button>Show bytes</button>

@@ -149,6 +149,27 @@ for (const [hash, asked] of [
   });
 }
 
+test("from a failed record to its bytes", async () => {
+  await withPage(async (page) => {
+    await page.goto(`${URL_OF_SERVER}/#/log`);
+    await logIn(page, "ada");
+    await page.getByRole("button", { name: "Log out" }).waitFor();
+    await page.route("**/query-stream", (route) =>
+      route.fulfill({ contentType: "application/vnd.ksql.v1+json", body: [
+        '[{"header":{"queryId":"q","schema":"`TIME` TIMESTAMP, `TOPIC` STRING, `PARTITION` INTEGER, `OFFSET` BIGINT, `CAUSE` STRING"}},',
+        '{"row":{"columns":["2026-11-26T10:00:00.000","rides",2,17,"Unexpected character"]}},',
+        '{"row":{"columns":["2026-11-26T09:00:00.000",null,null,null,"The disk is full"]}}]',
+      ].join("\n") }),
+    );
+    await page.reload();
+    await page.getByText("The disk is full").waitFor();
+    assert.equal(await page.locator(".grid tbody a").count(), 1);
+    await page.locator(".grid tbody a").click();
+    await page.locator("pre.hex", { hasText: "ff 00 01 fe" }).waitFor();
+    assert.ok(page.url().includes("partition=2") && page.url().includes("offset=17"));
+  });
+});
+
 test("rows keep coming until they are stopped", async () => {
   await withPage(async (page) => {
     await page.goto(`${URL_OF_SERVER}/#/editor`);
