@@ -9,14 +9,14 @@ from ksql_spark.analyzer.properties import Properties, identifier
 from ksql_spark.errors import nearest
 from ksql_spark.grammar.statements.sinks import CreateSink
 from ksql_spark.grammar.with_properties import SINK
-from ksql_spark.metastore.sinks import DELTA, PARQUET, PartitionColumn, Sink
+from ksql_spark.metastore.sinks import DELTA, ICEBERG, PARQUET, PartitionColumn, Sink
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import RESERVED_COLUMNS, Column
-from ksql_spark.types import DATE, TIMESTAMP, Primitive
+from ksql_spark.types import DATE, TIMESTAMP, Decimal, Primitive
 
 #: the values of TYPE
-TYPES = (DELTA, PARQUET)
+TYPES = (DELTA, ICEBERG, PARQUET)
 #: those whose rows cannot be replaced
 _APPENDING = (PARQUET,)
 #: functions in PARTITION_BY -> the types of their columns
@@ -56,6 +56,9 @@ def bind_create_sink(statement: CreateSink, metastore: MetaStore) -> Sink:
         )  # fmt: skip
     if source.is_table and not source.schema.key:
         raise invalid(f"{source.name} has no key, so its rows cannot be replaced.", statement)
+    nested = [c.name for c in source.schema.key if not isinstance(c.type, (Primitive, Decimal))]
+    if source.is_table and type_ == ICEBERG and nested:
+        raise invalid(f"Iceberg cannot find rows by the key {nested[0]}, which has parts.", statement)
     taken = {column.name for column in source.schema.columns} & RESERVED_COLUMNS
     if taken:
         raise invalid(f"A sink cannot write the column {min(taken)}, whose name is reserved.", statement)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.metastore.sinks import DELTA, PARQUET, PartitionColumn
+from ksql_spark.metastore.sinks import DELTA, ICEBERG, PARQUET, PartitionColumn
 from ksql_spark.schema import Column
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class TableType:
 
 TYPES: Mapping[str, TableType] = {
     DELTA: TableType("ksql_spark.lake.delta", "deltalake"),
+    ICEBERG: TableType("ksql_spark.lake.iceberg", "pyiceberg"),
     PARQUET: TableType("ksql_spark.lake.parquet", "pyarrow"),
 }
 

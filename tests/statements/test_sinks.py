@@ -14,6 +14,7 @@ SOURCES = """
 CREATE STREAM es (k STRING KEY, ts TIMESTAMP, d DATE, l ARRAY<INT>)
   WITH (KAFKA_TOPIC='es', FORMAT='JSON', PARTITIONS=1);
 CREATE TABLE et (k STRING PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='et', FORMAT='JSON', PARTITIONS=1);
+CREATE TABLE ek (k STRUCT<a INT> PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='ek', FORMAT='JSON', PARTITIONS=1);
 """
 
 
@@ -60,7 +61,10 @@ def test_a_source_is_not_dropped_below_a_sink(ready: World) -> None:
         ("CREATE SINK x FROM nothing WITH (TYPE='delta', PATH='x');", "does not exist: NOTHING"),
         ("CREATE SINK x FROM es WITH (PATH='x');", "needs the property TYPE"),
         ("CREATE SINK x FROM es WITH (TYPE='delta', PATH='');", "needs the property PATH"),
-        ("CREATE SINK x FROM es WITH (TYPE='delte', PATH='x');", "'delte' is none of delta"),
+        (
+            "CREATE SINK x FROM es WITH (TYPE='delte', PATH='x');",
+            "'delte' is none of delta, iceberg, parquet",
+        ),
         ("CREATE SINK x FROM es WITH (TYPE='delta', PATH='x', KAFKA_TOPIC='y');", "only allowed in CREATE"),
         ("CREATE STREAM x WITH (PATH='y') AS SELECT * FROM es;", "only allowed in CREATE SINK"),
         ("CREATE SINK x FROM es WITH (TYPE='delta', PATH='x', COMMIT_INTERVAL='soon');", "Invalid duration"),
@@ -78,6 +82,7 @@ def test_a_source_is_not_dropped_below_a_sink(ready: World) -> None:
         ("CREATE SINK x FROM es WITH (TYPE='delta', PATH='x', PARTITION_BY='day(ts';"[:-1] + ");", "neither"),
         ("CREATE SINK x FROM et WITH (TYPE='delta', PATH='x', PARTITION_BY='k,v');", "none is left"),
         ("CREATE SINK x FROM et WITH (TYPE='parquet', PATH='x');", "files of parquet cannot be changed"),
+        ("CREATE SINK x FROM ek WITH (TYPE='iceberg', PATH='x');", "by the key K, which has parts"),
         ("PAUSE SINK x;", "Sink X does not exist"),
         ("DESCRIBE SINK x;", "Sink X does not exist"),
         ("DROP SINK x;", "Sink X does not exist"),

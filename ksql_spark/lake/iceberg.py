@@ -1,0 +1,115 @@
+"""Tables of Apache Iceberg, by pyiceberg, in a catalog of their own: a SQLite file in the table's folder.
+
+Positions are a property of the table, which is set in the transaction that adds the rows. Pyiceberg must not
+repeat a commit that another one has overtaken, since that one may have had the same rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.expressions import And, BooleanExpression, EqualTo, In, IsNull, Or
+from pyiceberg.transforms import DayTransform, HourTransform, IdentityTransform, MonthTransform, YearTransform
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.lake import arrow
+from ksql_spark.lake.tables import DELETED, TableSpec
+
+_NAME = ("lake", "rows")
+_POSITIONS = "ksql-spark.positions"
+_PROPERTIES = {"commit.retry.num-retries": "0"}
+#: Iceberg's TIME has microseconds
+_TIME = pa.time64("us")
+_TRANSFORMS: Mapping[str | None, Any] = {
+    None: IdentityTransform(),
+    "year": YearTransform(),
+    "month": MonthTransform(),
+    "day": DayTransform(),
+    "hour": HourTransform(),
+}
+
+
+class _IcebergTable:
+    def __init__(self, spec: TableSpec) -> None:
+        self._spec = spec
+        self._schema = arrow.schema_of(spec.columns, _TIME)
+        folder = Path(spec.path).absolute()
+        folder.mkdir(parents=True, exist_ok=True)
+        catalog = SqlCatalog(_NAME[0], uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
+        catalog.create_namespace_if_not_exists(_NAME[0])
+        if not catalog.table_exists(_NAME):
+            making = catalog.create_table_transaction(
+                _NAME, self._schema, location=folder.as_uri(), properties=_PROPERTIES
+            )
+            with making, making.update_spec() as update:
+                for part in spec.partition_by:
+                    update.add_field(part.column, _TRANSFORMS[part.transform], f"{part.name}_PART")
+        self._table = catalog.load_table(_NAME)
+        self._add_columns()
+
+    def _add_columns(self) -> None:
+        there = {field.name: field.field_type for field in self._table.schema().fields}
+        for field in self._schema:
+            try:
+                with self._table.update_schema() as update:
+                    update.union_by_name(pa.schema([field]))
+            except CommitFailedException:
+                raise
+            except Exception:  # it has no common class
+                raise KsqlError(
+                    "LAKE_INCOMPATIBLE",
+                    path=self._spec.path,
+                    column=field.name,
+                    there=there.get(field.name),
+                    wanted=field.type,
+                ) from None
+
+    def _all_positions(self) -> dict[str, dict[str, int]]:
+        found: dict[str, dict[str, int]] = json.loads(self._table.properties.get(_POSITIONS, "{}"))
+        return found
+
+    def positions(self) -> dict[int, int]:
+        found = self._all_positions().get(self._spec.topic, {})
+        return {int(partition): offset for partition, offset in found.items()}
+
+    def write(self, rows: pa.Table, ends: Mapping[int, int]) -> None:
+        moved = {str(partition): offset for partition, offset in ends.items()}
+        positions = json.dumps(self._all_positions() | {self._spec.topic: moved})
+        data = rows.select(self._schema.names).cast(arrow.schema_of(self._spec.columns)).cast(self._schema)
+        try:
+            with self._table.transaction() as commit:
+                if self._spec.keys and data.num_rows:
+                    if self._table.current_snapshot() is not None:
+                        commit.delete(_any_of(data.select(self._spec.keys)))
+                    data = data.filter(pc.invert(rows[DELETED]))
+                if data.num_rows:
+                    commit.append(data)
+                commit.set_properties({_POSITIONS: positions})
+        except CommitFailedException as error:
+            raise KsqlError("LAKE_CONFLICT", path=self._spec.path, reason=str(error)) from None
+
+
+def _any_of(keys: pa.Table) -> BooleanExpression:
+    """Whether a row has one of ``keys``."""
+    if keys.num_columns == 1:
+        (name,) = keys.column_names
+        return In(name, keys[name].to_pylist())
+    rows = [[_equal(name, value) for name, value in row.items()] for row in keys.to_pylist()]
+    same = [And(*parts) for parts in rows]
+    return Or(*same) if len(same) > 1 else same[0]
+
+
+def _equal(name: str, value: Any) -> BooleanExpression:
+    return IsNull(name) if value is None else EqualTo(name, value)
+
+
+def open_table(spec: TableSpec) -> _IcebergTable:
+    """Open or create a table; see tables.open_table."""
+    return _IcebergTable(spec)
