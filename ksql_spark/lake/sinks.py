@@ -37,6 +37,10 @@ _LONGEST_PAUSE_S = 60.0
 #: how long a stop waits for commits that are being made, seconds
 _STOP_S = 10.0
 
+#: how often in a row another writer may be faster before that is told, as where PAUSE and RESUME follow each
+#: other while a commit is being made; and the pause before the next attempt, seconds
+_OVERTAKEN_TIMES, _OVERTAKEN_PAUSE_S = 5, 0.2
+
 WAITING, RUNNING, ERROR = "WAITING", "RUNNING", "ERROR"
 
 
@@ -171,6 +175,9 @@ class SinkRun:
                 if self._closing.is_set():
                     return
                 self._failures += 1
+                if _is_overtaken(error) and self._failures <= _OVERTAKEN_TIMES:
+                    pause = _OVERTAKEN_PAUSE_S
+                    continue
                 why = reason(error)
                 if why != self.status.reason:
                     log.warning("sink %s: %s", self.sink.name, why, exc_info=not isinstance(error, KsqlError))
@@ -214,6 +221,10 @@ class SinkRun:
             )
         self.status = replace(self.status, state=RUNNING, reason=None)
         return part.ends != ends
+
+
+def _is_overtaken(error: Exception) -> bool:
+    return isinstance(error, KsqlError) and error.condition == "LAKE_CONFLICT"
 
 
 class Sinks:

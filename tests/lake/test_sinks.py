@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -137,6 +138,27 @@ def test_each_record_is_there_once_whatever_fails(
     assert numbers(tmp_path) == expected
 
 
+def test_a_run_that_was_overtaken_tries_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic, opened, tried = Topic(3), sinks.open_table, list[int]()
+
+    def overtaken(type_: str, spec: Any) -> Any:
+        tried.append(0)
+        if len(tried) < 3:
+            raise KsqlError("LAKE_CONFLICT", path="x", reason="Others are faster.")
+        return opened(type_, spec)
+
+    monkeypatch.setattr(sinks, "open_table", overtaken)
+    run = run_of(topic, tmp_path)
+    run.start()
+    deadline = time.monotonic() + 60
+    while run.status.state != "RUNNING":
+        assert run.status.reason is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    run.close()
+    run.join(10)
+    assert numbers(tmp_path) == [0, 1, 2]
+
+
 def test_what_retention_has_removed_is_counted(tmp_path: Path) -> None:
     topic = Topic(5)
     run = run_of(topic, tmp_path)
@@ -178,6 +200,7 @@ def test_sinks_follow_the_metastore(tmp_path: Path) -> None:
     run = followed._runs["LAKE"]
     while followed.status("LAKE").state != "RUNNING":
         assert followed.status("LAKE").reason is None
+        time.sleep(0.01)
     followed.follow()
     assert followed._runs["LAKE"] is run
     now(Sink(**{**sink.__dict__, "is_paused": True}))
@@ -186,7 +209,7 @@ def test_sinks_follow_the_metastore(tmp_path: Path) -> None:
     topic.ends = {0: 4}
     now(sink)
     while followed.status("LAKE").rows < 4:
-        pass
+        time.sleep(0.01)
     now()
     followed.close()
     assert followed.status("LAKE") == SinkStatus()
