@@ -10,6 +10,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
 from ksql_spark import __version__
+from ksql_spark.lint.linter import Finding
 from ksql_spark.lint.rules import ERROR
 from ksql_spark.lsp import text
 from ksql_spark.shell.client import Client
@@ -133,7 +134,7 @@ def create(cache: MetadataCache | None = None) -> LanguageServer:
     return server
 
 
-def _diagnostic(finding: text.Finding, opened: TextDocument) -> types.Diagnostic:
+def _diagnostic(finding: Finding, opened: TextDocument) -> types.Diagnostic:
     place = text.Place(finding.line, finding.column, finding.length)
     is_error = finding.rule == ERROR
     return types.Diagnostic(

@@ -74,11 +74,10 @@ class TopScreen:
 
     def run(self) -> None:
         """Show the screen until the user leaves it."""
+        self.app.run(pre_run=self._start)
 
-        def follow() -> None:
-            self.app.create_background_task(self._follow())
-
-        self.app.run(pre_run=follow)
+    def _start(self) -> None:
+        self.app.create_background_task(self._follow())
 
     # ---- what is shown ------------------------------------------------------------------------------------
 
