@@ -222,9 +222,14 @@ class KsqlParser(ExpressionParser):
         )
 
     def _starts_condition(self) -> bool:
-        """Whether a condition of QUALIFY follows the current word: a call, a parenthesis or a number."""
-        is_call = self.is_name(1) and self.is_symbol(TokenType.L_PAREN, 2)
-        return is_call or self.is_symbol(TokenType.L_PAREN, 1) or self.is_symbol(TokenType.NUMBER, 1)
+        """Whether a condition follows QUALIFY: a call, a compared name, a parenthesis or a number."""
+        comparisons = (TokenType.EQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE)
+        follows = any(self.is_symbol(kind, 2) for kind in (TokenType.L_PAREN, *comparisons))
+        return (
+            (self.is_name(1) and follows)
+            or self.is_symbol(TokenType.L_PAREN, 1)
+            or self.is_symbol(TokenType.NUMBER, 1)
+        )
 
     def _within(self) -> nodes.Within:
         start = self._index - 1

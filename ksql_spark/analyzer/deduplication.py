@@ -1,4 +1,4 @@
-"""De-duplication: DISTINCT ON, and QUALIFY ROW_NUMBER() OVER (…) = 1 (reference §2.5; beyond ksqlDB)."""
+"""De-duplication: DISTINCT ON, and QUALIFY ROW_NUMBER() OVER (…) = 1 (reference §6.13; beyond ksqlDB)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ksql_spark.metastore.sources import TABLE
 from ksql_spark.schema import ROWTIME
 from ksql_spark.types import contains_map
 
-_QUALIFY = "QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1"
+_QUALIFY = "QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n"
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def bind_deduplication(select: nodes.Select, source: From) -> Deduplication | No
     if select.qualify is not None:
         if select.distinct_on:
             raise invalid("A query has DISTINCT ON or QUALIFY, not both.", select.qualify)
-        clause, at, written = "QUALIFY", select.qualify, _row_number(select.qualify, source).partition_by
+        clause, at, written = "QUALIFY", select.qualify, row_number(select)[0].partition_by
     elif select.distinct_on:
         clause, at, written = "DISTINCT ON", select.distinct_on[0], select.distinct_on
     else:
@@ -106,11 +106,17 @@ def refuse(select: nodes.Select, what: str, hint: str) -> None:
             raise invalid(f"{what} don't support {clause}.", at[0] if isinstance(at, list) else at, hint=hint)
 
 
-def _row_number(condition: exp.Expr, source: From) -> nodes.WindowFunction:
-    """The call whose first row the condition of QUALIFY lets pass."""
-    function = _first_row(condition)
-    if function is None or function.this.name != "ROW_NUMBER":
-        at: Placed = condition if function is None else function.this.this
+def row_number(select: nodes.Select) -> tuple[nodes.WindowFunction, int]:
+    """The ROW_NUMBER() of QUALIFY, and the greatest number that passes.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    assert select.qualify is not None
+    found = _first_rows(select.qualify, select)
+    function = found[0] if found is not None else None
+    if found is None or function is None or function.this.name != "ROW_NUMBER":
+        at: Placed = select.qualify if function is None else function.this.this
         raise invalid(
             f"{_QUALIFY}.", at, hint="Put other conditions into the WHERE of this query or of one around it."
         )
@@ -119,28 +125,32 @@ def _row_number(condition: exp.Expr, source: From) -> nodes.WindowFunction:
         raise invalid("ROW_NUMBER takes no arguments and no FILTER.", call)
     if function.frame is not None:
         raise invalid("ROW_NUMBER has no ROWS.", function.frame)
-    if not function.partition_by:
-        raise invalid(f"{_QUALIFY}: PARTITION BY is missing.", function)
-    order = function.order_by
-    if len(order) != 1 or not is_rowtime(order[0], source):
-        raise invalid(
-            f"{_QUALIFY}: it has no other order than that of arrival.", order[0] if order else function,
-            hint="For the last row of each key: CREATE TABLE with LATEST_BY_OFFSET and GROUP BY.",
-        )  # fmt: skip
-    return function
+    for what, given in (("PARTITION BY", function.partition_by), ("ORDER BY", function.order_by)):
+        if not given:
+            raise invalid(f"{_QUALIFY}: {what} is missing.", function)
+    return found
 
 
-def _first_row(condition: exp.Expr) -> nodes.WindowFunction | None:
-    """``f`` of ``f = 1``, ``1 = f`` or ``f <= 1``."""
-    left, right = condition, None
+def _first_rows(condition: exp.Expr, select: nodes.Select) -> tuple[nodes.WindowFunction, int] | None:
+    """``f`` and ``n`` of ``f <= n``, ``f < n + 1``, ``f = 1``, or these the other way round.
+
+    ``f`` may be the name that it has in SELECT.
+    """
     if isinstance(condition, exp.Paren):
-        return _first_row(condition.this)
-    if isinstance(condition, exp.EQ | exp.LTE):
-        left, right = condition.this, condition.expression
-        if isinstance(condition, exp.EQ) and isinstance(left, nodes.IntegerLiteral):
-            left, right = right, left
-    is_one = isinstance(right, nodes.IntegerLiteral) and right.value == 1
-    return left if is_one and isinstance(left, nodes.WindowFunction) else None
+        return _first_rows(condition.this, select)
+    if not isinstance(condition, exp.EQ | exp.LTE | exp.LT | exp.GTE | exp.GT):
+        return None
+    left, right = condition.this, condition.expression
+    upper = isinstance(condition, exp.GTE | exp.GT)
+    if upper or (isinstance(condition, exp.EQ) and isinstance(left, nodes.IntegerLiteral)):
+        left, right = right, left
+    if isinstance(left, exp.Column) and not left.table:
+        named = (i for i in select.items if isinstance(i, nodes.SelectItem) and i.alias_name == left.name)
+        left = next((item.this for item in named), left)
+    if not isinstance(left, nodes.WindowFunction) or not isinstance(right, nodes.IntegerLiteral):
+        return None
+    most = right.value - (1 if isinstance(condition, exp.LT | exp.GT) else 0)
+    return None if most < 1 or (isinstance(condition, exp.EQ) and most != 1) else (left, most)
 
 
 def is_rowtime(item: nodes.OrderItem, source: From) -> bool:

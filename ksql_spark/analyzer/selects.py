@@ -39,6 +39,7 @@ from ksql_spark.analyzer.select_items import (
     star_items,
     with_aggregates,
 )
+from ksql_spark.analyzer.top_n import RANK, Ranking, bind_ranking
 from ksql_spark.analyzer.window_functions import WindowFunctions
 from ksql_spark.analyzer.windows import bind_window
 from ksql_spark.expressions import ColumnRef, Expression, FieldRef, Literal, transform
@@ -55,6 +56,7 @@ from ksql_spark.logical.nodes import (
     Node,
     Over,
     SelectKey,
+    TopN,
     WindowSpec,
 )
 from ksql_spark.metastore.sources import STREAM, TABLE, Windowing
@@ -103,6 +105,7 @@ class BoundSelect:
         source: the FROM clause.
         where: the condition, over the columns of FROM.
         deduplication: DISTINCT ON or QUALIFY, over the columns of FROM.
+        ranking: QUALIFY for several rows or in another order than that of arrival, and its named keys.
         over: the calls with OVER, and their PARTITION BY.
         partition_by: new keys; None: no PARTITION BY; empty: PARTITION BY NULL.
         functions: table functions, under the names of their results.
@@ -115,6 +118,7 @@ class BoundSelect:
     source: From
     where: Expression | None
     deduplication: Deduplication | None
+    ranking: tuple[Ranking, tuple[NamedExpression, ...]] | None
     over: WindowFunctions
     partition_by: tuple[NamedExpression, ...] | None
     functions: tuple[NamedExpression, ...]
@@ -126,7 +130,7 @@ class BoundSelect:
     @property
     def kind(self) -> str:
         """STREAM or TABLE: the kind of the result."""
-        return TABLE if self.grouping is not None else self.source.tree.kind
+        return TABLE if self.grouping is not None or self.ranking is not None else self.source.tree.kind
 
     @property
     def window(self) -> Windowing | None:
@@ -142,6 +146,9 @@ class BoundSelect:
             node = Filter(node, self.where)
         if self.deduplication is not None:
             node = Deduplicate(node, self.deduplication.keys, self.deduplication.within_ms)
+        if self.ranking is not None:
+            ranking, keys = self.ranking
+            node = TopN(node, keys, ranking.order, ranking.count, ranking.rank)
         if self.over.calls:
             node = Over(node, self.over.keys, tuple(self.over.calls))
         if self.partition_by is not None:
@@ -193,12 +200,14 @@ class _Binder:
         self.functions: list[NamedExpression] = []
         self.over = WindowFunctions(source)
         self.join_key: str | None = None
+        self.ranking: Ranking | None = None
 
     def bind(self) -> BoundSelect:
         select, scope = self.select, self.source.scope
         window = bind_window(select.window, self.is_final) if select.window is not None else None
         where = bind_predicate(select.where, scope.at("WHERE")) if select.where is not None else None
-        deduplication = bind_deduplication(select, self.source)
+        self.ranking = bind_ranking(select, self.source)
+        deduplication = bind_deduplication(select, self.source) if self.ranking is None else None
         guarded = replace(scope.at("GROUP BY"), forbidden=FORBIDDEN_BOUNDS if window else {})
         groups = bind_groups(select, guarded)
         partitions = self._partition_expressions(scope.at("PARTITION BY"))
@@ -210,6 +219,13 @@ class _Binder:
         if partition_by is not None:
             items = [replace(i, expression=_over_keys(i.expression, partition_by)) for i in items]
             slots = self._partition_slots(partition_by)
+        ranking = None
+        if self.ranking is not None:
+            ranking = (self.ranking, self._ranking_keys(self.ranking, bound))
+            items = [replace(i, expression=_over_keys(i.expression, ranking[1])) for i in items]
+            slots = self._partition_slots(ranking[1])
+            if self.ranking.rank:
+                slots = (*slots, KeySlot((RANK,), ("ROW_NUMBER() OVER (…)",), "partitioning expression"))
         grouping = None
         is_grouped = bool(groups or self.aggregates.calls or having is not None)
         self._check_order(deduplication, is_grouped)
@@ -229,8 +245,8 @@ class _Binder:
         if self._is_current_key(partition_by):
             partition_by = None
         return BoundSelect(
-            self.source, where, deduplication, self.over, partition_by, tuple(self.functions), grouping,
-            tuple(items), slots, self.join_key,
+            self.source, where, deduplication, ranking, self.over, partition_by, tuple(self.functions),
+            grouping, tuple(items), slots, self.join_key,
         )  # fmt: skip
 
     # ---- SELECT list ----------------------------------------------------------------------------------
@@ -242,7 +258,7 @@ class _Binder:
             extra |= WINDOW_BOUNDS
         scope = replace(
             scope, extra=extra, clause="SELECT", table_function=self._table_function,
-            window_function=self.over.bind,
+            window_function=self.over.bind if self.ranking is None else self.ranking.bind,
         )  # fmt: skip
         return with_aggregates(scope, self.aggregates)
 
@@ -356,6 +372,17 @@ class _Binder:
                 names.append(self.names.generated())
         return names
 
+    def _ranking_keys(
+        self, ranking: Ranking, items: list[Item | nodes.AllColumns]
+    ) -> tuple[NamedExpression, ...]:
+        if self.target is Target.NESTED:
+            raise invalid(
+                "QUALIFY for several rows makes a table, which cannot be a sub-query.", self.select.qualify,
+                hint="CREATE TABLE … AS SELECT it, and select from that table.",
+            )  # fmt: skip
+        names = self._key_names(list(ranking.keys), items)
+        return tuple(NamedExpression(n, k) for n, k in zip(names, ranking.keys, strict=True))
+
     def _is_current_key(self, partition_by: tuple[NamedExpression, ...] | None) -> bool:
         """Whether re-keying would change nothing."""
         tree = self.source.tree
@@ -448,6 +475,9 @@ class _Binder:
         if deduplication is not None:
             clause, place = deduplication.clause, deduplication.place
             others["OVER in SELECT"] = bool(self.over.calls)
+        elif self.ranking is not None:
+            clause, place = "QUALIFY", self.ranking.place
+            others["PARTITION BY of the query"] = bool(self.select.partition_by)
         elif self.over.place is not None:
             clause, place = "OVER", self.over.place
         else:

@@ -23,7 +23,7 @@ from typing import Literal, TypeAlias
 from ksql_spark.expressions import ColumnRef, Expression, transform
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, Windowing
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, WINDOW_BOUNDS, Column, Role, Schema
-from ksql_spark.types import SqlType
+from ksql_spark.types import BIGINT, SqlType
 
 #: prefixes of columns that only exist within a batch query's plan: groups, and sort keys
 GROUP, SORT = "KSQL_GROUP_", "KSQL_SORT_"
@@ -248,6 +248,43 @@ class Over:
     def window(self) -> Windowing | None:
         """The child's."""
         return self.child.window
+
+
+@dataclass(frozen=True)
+class TopN:
+    """QUALIFY ROW_NUMBER() OVER (…) <= n (reference §6.15; beyond ksqlDB): the best rows of each group.
+
+    Args:
+        keys: PARTITION BY of OVER, with the names of the key columns.
+        order: its ORDER BY, over the child.
+        count: n.
+        rank: the key column with a row's place in its group, from 1; empty: there is none, as n is 1.
+    """
+
+    child: Node
+    keys: tuple[NamedExpression, ...]
+    order: tuple[SortKey, ...]
+    count: int
+    rank: str
+
+    @property
+    def schema(self) -> Schema:
+        """The new keys and the rank, then the child's other columns."""
+        new = {k.name for k in self.keys}
+        keys = [Column(k.name, k.expression.type, Role.KEY) for k in self.keys]
+        ranks = [Column(self.rank, BIGINT, Role.KEY)] if self.rank else []
+        values = (Column(c.name, c.type) for c in self.child.schema.columns if c.name not in new)
+        return Schema((*keys, *ranks, *values))
+
+    @property
+    def kind(self) -> str:
+        """TABLE."""
+        return TABLE
+
+    @property
+    def window(self) -> Windowing | None:
+        """None."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -523,6 +560,7 @@ Node: TypeAlias = (
     | Filter
     | Deduplicate
     | Over
+    | TopN
     | SelectKey
     | Join
     | FlatMap

@@ -109,7 +109,7 @@ def distribution(
     operator = _operator(stage)
     if operator is None:
         return None
-    by_order = steps.StreamWindowedAggregate | steps.StreamDeduplicate | steps.StreamOver
+    by_order = steps.StreamWindowedAggregate | steps.StreamDeduplicate | steps.StreamOver | steps.StreamTopN
     is_ordered = len(operator.inputs) > 1 or isinstance(operator, by_order)
     reason = _Rules(plan, partitions, scattered).why_not(stage)
     return Distribution(reason is None, is_ordered, reason or "")
@@ -262,6 +262,12 @@ class _Rules:
                 if found is not None and found.keys and all(key in by for key in found.keys):
                     return None
                 return "GROUP BY names other columns than the key's" if by else "all rows are one group"
+            case steps.StreamTopN(child, groups):
+                found = self._partitioning(child)
+                by = [group.expression for group in groups]
+                if found is not None and found.keys and all(key in by for key in found.keys):
+                    return None
+                return "PARTITION BY names other columns than the key's"
             case steps.StreamDeduplicate(child, keys) | steps.StreamOver(child, keys):
                 found = self._partitioning(child)
                 if found is None or not found.keys or not all(key in keys for key in found.keys):

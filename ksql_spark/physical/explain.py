@@ -70,6 +70,12 @@ def _logical_details(node: Node) -> Details:
             return [("", ", ".join(map(str, keys))), ("Within", within)]
         case nodes.Over(_, keys, calls):
             return [("", ", ".join(map(str, calls))), ("Partition by", ", ".join(map(str, keys)))]
+        case nodes.TopN(_, by, order, count):
+            return [
+                ("", f"the first {count}"),
+                ("Partition by", groups_text(by)),
+                ("Order by", ", ".join(map(str, order))),
+            ]
         case nodes.SelectKey(_, keys):
             return [("Key", items_text(keys) or "none")]
         case nodes.FlatMap(_, functions):

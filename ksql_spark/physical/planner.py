@@ -218,6 +218,9 @@ class _Lowering:
             case nodes.Over(child, keys, calls):
                 below = self._stateless(child, keys)
                 return steps.StreamOver(below, keys, calls, node.schema, node.window)
+            case nodes.TopN(child, by, order, count, rank):
+                below = self._stateless(child, tuple(key.expression for key in by))
+                return steps.StreamTopN(below, by, order, count, rank, node.schema)
             case nodes.SelectKey(child, keys):
                 return steps.StreamSelectKey(self.lower(child), keys, node.schema)
             case nodes.FlatMap(child, functions):

@@ -19,6 +19,7 @@ from ksql_spark.logical.nodes import (
     AggregateCall,
     FramedCall,
     NamedExpression,
+    SortKey,
     WindowSpec,
     WithinSpec,
     call_texts,
@@ -340,6 +341,36 @@ class StreamOver(OneInputStep, StatefulStep):
         if any(c.first is None for c in self.calls):
             parts.append("the aggregates of each key")
         return ", ".join(parts) or "none"
+
+
+@dataclass(frozen=True)
+class StreamTopN(OneInputStep, StatefulStep):
+    """The best rows of each group in an order, by place (§6.15); each row keeps its time."""
+
+    child: Step
+    keys: tuple[NamedExpression, ...]
+    order: tuple[SortKey, ...]
+    count: int
+    rank: str
+    schema: Schema
+    window: Windowing | None = None
+
+    @property
+    def details(self) -> Details:
+        order = ", ".join(map(str, self.order))
+        return [
+            ("", f"the first {self.count}"),
+            ("Partition by", groups_text(self.keys)),
+            ("Order by", order),
+        ]
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return (*(k.expression for k in self.keys), *(o.expression for o in self.order))
+
+    @property
+    def kept_state(self) -> str:
+        return f"{self.count} row{'s' if self.count > 1 else ''} of each key"
 
 
 @dataclass(frozen=True)

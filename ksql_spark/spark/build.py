@@ -177,6 +177,7 @@ BUILDERS: dict[type[Step], Callable[[Any, Sequence[DataFrame], Context], DataFra
     steps.StreamSource: _source,
     steps.StreamStreamJoin: keyed.stream_stream_join,
     steps.StreamTableJoin: keyed.stream_table_join,
+    steps.StreamTopN: keyed.top_n,
     steps.StreamUnion: _union,
     steps.StreamWindowedAggregate: keyed.aggregate,
     steps.TableAggregate: keyed.aggregate,

@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame
 from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
-from ksql_spark.functions.spark_text import spark_type
-from ksql_spark.logical.nodes import AggregateCall
+from ksql_spark.functions.spark_text import has_own_order, spark_type
+from ksql_spark.logical.nodes import AggregateCall, NamedExpression
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, STREAM_TIME
 from ksql_spark.schema import (
@@ -254,6 +254,52 @@ def over(step: steps.StreamOver, inputs: Sequence[DataFrame], context: Context) 
     return done.select(*carried.columns, *columns, *carried.hidden_names).frame()
 
 
+def top_n(step: steps.StreamTopN, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    """QUALIFY ROW_NUMBER() … <= n (reference §6.15): a table; each row keeps its time."""
+    carried = _Carried.of(inputs[0], step.child.schema, context)
+    row = _names(step.child.schema)
+    made = [
+        named(context.lower(key.expression, "TopN", f"PARTITION BY: {key}", row, at_root=False), f"__key_{i}")
+        for i, key in enumerate(step.keys)
+    ]
+    orders = [f"__order_{i}" for i in range(len(step.order))]
+    for name, order in zip(orders, step.order, strict=True):
+        text = context.lower(order.expression, "TopN", f"ORDER BY: {order.expression}", row)
+        made.append(named(f"ksql.rank({text})" if has_own_order(order.expression.type) else text, name))
+    hidden = [carried.time, FORWARDED_HEADERS, NULL_VALUE, *([ROWPARTITION] * context.tasks.by_partition)]
+    rows = Transformations(inputs[0]).filter(f"NOT {NULL_VALUE}")
+    rows.select(*map(quoted, inputs[0].columns), *made)
+    rows = _grouped(step.keys, "PARTITION BY", rows, context)
+    fields = rows.frame().select(*orders).schema.fields
+    types = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in fields)
+    packed = [
+        named(f"ksql.pack(struct({', '.join(map(quoted, carried.types))}))", "__row"),
+        named(f"ksql.pack(struct({', '.join(orders)}))", "__orders"),
+    ]
+    keys = [f"__key_{i}" for i in range(len(step.keys))]
+    rows.select(*packed, *keys, *map(quoted, hidden))
+    side = _Side(rows.frame(), {"__row": BYTES, "__orders": BYTES})
+    key_ddl = _key_ddl([key.expression.type for key in step.keys])
+    texts = [str(order) for order in step.order]
+    state = {"key": key_ddl, "row": _ddl(carried.types), "order": f"{', '.join(texts)}: {types}"}
+    descending = [order.descending for order in step.order]
+    nulls_first = [order.nulls_first for order in step.order]
+    arguments = (types, descending, nulls_first, step.count)
+    done = _operator(context, "topN", [side.records(0, keys, context)], *arguments, state=state)
+    done.select(
+        named(_unpacked("k", key_ddl), "__k"),
+        named(_unpacked("l", _ddl(carried.types)), "__l"),
+        named("ws", "__rank"),
+        *carried.hidden,
+    )
+    new = [key.name for key in step.keys]
+    columns = [named(f"__k.c{i}", name) for i, name in enumerate(new)]
+    columns += [named("__rank", step.rank)] if step.rank else []
+    left = [name for name in carried.types if name not in (*new, NULL_KEY)]
+    columns += [named(f"__l.{quoted(name)}", name) for name in left]
+    return done.select(*columns, *carried.hidden_names).frame()
+
+
 @dataclass(frozen=True)
 class _Carried:
     """The columns of a stream's rows that pass through an operator.
@@ -469,7 +515,7 @@ def aggregate(
         .filter(f"NOT {NULL_VALUE}")
         .select(*columns, *hidden, *partition, *replaced)
     )
-    side = _Side(_grouped(step, rows, context).frame(), types)
+    side = _Side(_grouped(step.group_by, "GROUP BY", rows, context).frame(), types)
     window = step.window_spec if isinstance(step, steps.StreamWindowedAggregate) else None
     idle_ms = step.idle_ms if isinstance(step, steps.StreamWindowedAggregate) else 0
     template = jvm.empty_frame(context.session, side.ddl).selectExpr(*output)
@@ -525,17 +571,15 @@ def _arguments(
 
 
 def _grouped(
-    step: steps.StreamAggregate | steps.StreamWindowedAggregate | steps.TableAggregate,
-    rows: Transformations,
-    context: Context,
+    groups: Sequence[NamedExpression], clause: str, rows: Transformations, context: Context
 ) -> Transformations:
-    """Rows that belong to a group; the others are reported (§6.8)."""
+    """Rows that belong to a group, by their columns ``__key_<n>``; the others are reported (§6.8)."""
     if context.log is None:
         return rows
     log = context.log.of_topic(None)
-    shown = log.record({str(g.expression): f"__key_{i}" for i, g in enumerate(step.group_by)})
-    for i, group in enumerate(step.group_by):
-        message = f"GROUP BY: {group.expression} is NULL, so the row belongs to no group."
+    shown = log.record({str(g.expression): f"__key_{i}" for i, g in enumerate(groups)})
+    for i, group in enumerate(groups):
+        message = f"{clause}: {group.expression} is NULL, so the row belongs to no group."
         report = log.failed(GROUP_BY, message, "It is NULL, or could not be computed.", shown)
         rows.filter(f"__key_{i} IS NOT NULL OR {report}")
     return rows

@@ -26,6 +26,7 @@ from ksql_spark.logical.nodes import (
     SelectKey,
     Sort,
     Source,
+    TopN,
     UnionAll,
     relations,
 )
@@ -77,7 +78,7 @@ def _is_of_one_source(node: Node) -> bool:
     match node:
         case Source():
             return True
-        case Filter() | Deduplicate() | Over() | SelectKey() | FlatMap() | Project():
+        case Filter() | Deduplicate() | Over() | TopN() | SelectKey() | FlatMap() | Project():
             return _is_of_one_source(node.child)
     return False
 
@@ -129,6 +130,9 @@ def _node(node: Node) -> Iterator[str]:
         case Over():
             arguments = (argument for framed in node.calls for argument in framed.call.inputs)
             for part in (*node.keys, *arguments):
+                yield from _expression(part, below)
+        case TopN():
+            for part in (*(k.expression for k in node.keys), *(o.expression for o in node.order)):
                 yield from _expression(part, below)
         case SelectKey():
             for key in node.keys:

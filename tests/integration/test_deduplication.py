@@ -16,6 +16,7 @@ import pytest
 
 from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.metastore.sources import STREAM, TABLE
 from tests.integration.test_backlog import BEGAN_MS, Sink, same_rows
 
 pytestmark = pytest.mark.kafka
@@ -48,8 +49,19 @@ def of_sqlite(rows: list[Row], select: str) -> list[tuple[Any, ...]]:
     return base.execute(select).fetchall()
 
 
-def of_the_query(engine: Engine, name: str, partitions: int, rows: list[Row], select: str, count: int) -> Any:
-    """The values that a SELECT over the stream ``name`` writes, at least ``count``, each with its number."""
+def of_the_query(
+    engine: Engine,
+    name: str,
+    partitions: int,
+    rows: list[Row],
+    select: str,
+    count: int,
+    kind: str = STREAM,
+) -> Any:
+    """The values that a SELECT over the stream ``name`` writes, at least ``count``, each with its number.
+
+    Of a table, those with which it ends.
+    """
     admin = engine.services.admin
     admin.create_topic(name, partitions, config={"retention.ms": "-1"})
     producer, rng = RecordProducer(admin.servers, linger_ms=5), random.Random(partitions)
@@ -64,16 +76,22 @@ def of_the_query(engine: Engine, name: str, partitions: int, rows: list[Row], se
         )
     )
     try:
-        start = f"CREATE STREAM sink_{name} WITH (KAFKA_TOPIC = 'sink_{name}') AS {select};"
+        properties = f"KAFKA_TOPIC = 'sink_{name}'" + (", KEY_FORMAT = 'JSON'" if kind == TABLE else "")
+        start = f"CREATE {kind} sink_{name} WITH ({properties}) AS {select};"
         engine.execute(Request(start, {"auto.offset.reset": "earliest"}))
         sink = Sink(admin.servers, f"sink_{name}")
         sink.wait(lambda sink: len(sink.records) >= count)
-        engine.execute(Request(f"DROP STREAM sink_{name};"))
+        if kind == TABLE:
+            sink.wait(lambda sink: False)
+        engine.execute(Request(f"DROP {kind} sink_{name};"))
         sink.close()
     finally:
-        engine.execute(Request(f"DROP STREAM IF EXISTS sink_{name}; DROP STREAM {name};"))
+        engine.execute(Request(f"DROP {kind} IF EXISTS sink_{name}; DROP STREAM {name};"))
         admin.delete_topics([name, f"sink_{name}"])
-    return Counter(tuple(json.loads(record.value or b"{}").values()) for record in sink.records)
+    records = sink.records
+    if kind == TABLE:
+        records = list({record.key: record for record in records}.values())
+    return Counter(tuple(json.loads(record.value or b"{}").values()) for record in records)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -85,6 +103,17 @@ def test_the_first_rows_are_those_of_sqlite(engine: Engine, partitions: int, for
     expected = of_sqlite(rows, select)
     ours = FORMS[form].format(topic=name)
     same_rows(of_the_query(engine, name, partitions, rows, ours, len(expected)), Counter(expected))
+
+
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_top_n_ends_with_the_rows_of_sqlite(engine: Engine, partitions: int) -> None:
+    name, rows = f"top_n_{partitions}", generated(partitions)
+    over = "ROW_NUMBER() OVER (PARTITION BY seed, b ORDER BY a DESC NULLS LAST, n)"
+    ranked = f"SELECT *, {over} AS i FROM s WHERE b IS NOT NULL"
+    expected = of_sqlite(rows, f"SELECT seed, b, i, a, n FROM ({ranked}) WHERE i <= 3")
+    ours = f"""SELECT seed, b, {over} AS i, AS_VALUE(seed), AS_VALUE(b), AS_VALUE({over}), a, n
+        FROM {name} QUALIFY i <= 3"""
+    same_rows(of_the_query(engine, name, partitions, rows, ours, len(expected), TABLE), Counter(expected))
 
 
 @pytest.mark.parametrize("partitions", [1, 4])

@@ -41,6 +41,7 @@ OUTSIDE = {
     "state.Aggregator": "Catalyst's aggregate functions, with buffers that our state keeps",
     "state.Over": "as Aggregator",
     "state.StateFolder": "as OwnedFiles",
+    "state.TopN": "Catalyst's order of values",
     "transaction.TransactionalFiles": "as OwnedFiles",
 }
 #: members that are named by texts, which no compiler sees: of reflection, and of Py4J

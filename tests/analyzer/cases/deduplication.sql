@@ -130,37 +130,37 @@ SELECT DISTINCT ON (id) id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name O
                                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME DESC) = 1 EMIT CHANGES;
-    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1: it has no other order than that of arrival. For the last row of each key: CREATE TABLE with LATEST_BY_OFFSET and GROUP BY.
-    line 1:72
-      SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME DESC) = 1 EMIT CHANGES
-                                                                             ^^^^^^^^^^^^
+    OUTPUT `ID` INTEGER
+    Project key [] value [ID AS ID]
+      TopN 1 by NAME AS NAME order ROWTIME DESC
+        Source S
 
 SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY amount) = 1 EMIT CHANGES;
-    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1: it has no other order than that of arrival. For the last row of each key: CREATE TABLE with LATEST_BY_OFFSET and GROUP BY.
-    line 1:72
-      SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY amount) = 1 EMIT CHANGES
-                                                                             ^^^^^^
+    OUTPUT `ID` INTEGER
+    Project key [] value [ID AS ID]
+      TopN 1 by NAME AS NAME order AMOUNT
+        Source S
 
 SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name) = 1 EMIT CHANGES;
-    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1: it has no other order than that of arrival. For the last row of each key: CREATE TABLE with LATEST_BY_OFFSET and GROUP BY.
+    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n: ORDER BY is missing.
     line 1:26
       SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name) = 1 EMIT CHANGES
                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 SELECT id FROM s QUALIFY ROW_NUMBER() OVER (ORDER BY ROWTIME) = 1 EMIT CHANGES;
-    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1: PARTITION BY is missing.
+    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n: PARTITION BY is missing.
     line 1:26
       SELECT id FROM s QUALIFY ROW_NUMBER() OVER (ORDER BY ROWTIME) = 1 EMIT CHANGES
                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME) <= 3 EMIT CHANGES;
-    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1. Put other conditions into the WHERE of this query or of one around it.
-    line 1:26
-      SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME) <= 3 EMIT CHANGES
-                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    OUTPUT `ID` INTEGER
+    Project key [] value [ID AS ID]
+      TopN 3 by NAME AS NAME order ROWTIME rank KSQL_RANK
+        Source S
 
 SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME) = 1 AND id > 3 EMIT CHANGES;
-    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1. Put other conditions into the WHERE of this query or of one around it.
+    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n. Put other conditions into the WHERE of this query or of one around it.
     line 1:26
       SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME) = 1 AND id > 3 EMIT CHANGES
                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -172,13 +172,13 @@ SELECT id FROM s QUALIFY ROW_NUMBER(id) OVER (PARTITION BY name ORDER BY ROWTIME
                                ^^^^^^^^^^^^^^
 
 SELECT id FROM s QUALIFY RANK() OVER (PARTITION BY name ORDER BY ROWTIME) = 1 EMIT CHANGES;
-    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1. Put other conditions into the WHERE of this query or of one around it.
+    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n. Put other conditions into the WHERE of this query or of one around it.
     line 1:26
       SELECT id FROM s QUALIFY RANK() OVER (PARTITION BY name ORDER BY ROWTIME) = 1 EMIT CHANGES
                                ^^^^
 
 SELECT id FROM s QUALIFY (id > 1) EMIT CHANGES;
-    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1. Put other conditions into the WHERE of this query or of one around it.
+    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n. Put other conditions into the WHERE of this query or of one around it.
     line 1:26
       SELECT id FROM s QUALIFY (id > 1) EMIT CHANGES
                                ^^^^^^^^
@@ -230,3 +230,101 @@ SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME R
     line 1:80
       SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME ROWS 3 PRECEDING) = 1 EMIT CHANGES
                                                                                      ^^^^^^^^^^^^^^^^
+
+CREATE TABLE o WITH (KEY_FORMAT='JSON') AS SELECT name, ROW_NUMBER() OVER (PARTITION BY name ORDER BY amount DESC, id NULLS FIRST) AS place, id, amount FROM s WHERE amount > 0 QUALIFY place <= 3;
+    TABLE O SINK
+      columns `NAME` STRING KEY, `PLACE` BIGINT KEY, `ID` INTEGER, `AMOUNT` DOUBLE
+      topic O, key JSON, value JSON
+    Project key [NAME AS NAME, KSQL_RANK AS PLACE] value [ID AS ID, AMOUNT AS AMOUNT]
+      TopN 3 by NAME AS NAME order AMOUNT DESC, ID NULLS FIRST rank KSQL_RANK
+        Filter (AMOUNT > CAST(0 AS DOUBLE))
+          Source S
+
+CREATE TABLE o WITH (KEY_FORMAT='JSON') AS SELECT UCASE(name) AS u, ROW_NUMBER() OVER (PARTITION BY UCASE(name) ORDER BY amount) AS p, amount FROM s QUALIFY 4 > ROW_NUMBER() OVER (PARTITION BY UCASE(name) ORDER BY amount);
+    TABLE O SINK
+      columns `U` STRING KEY, `P` BIGINT KEY, `AMOUNT` DOUBLE
+      topic O, key JSON, value JSON
+    Project key [U AS U, KSQL_RANK AS P] value [AMOUNT AS AMOUNT]
+      TopN 3 by UCASE(NAME) AS U order AMOUNT rank KSQL_RANK
+        Source S
+
+CREATE TABLE o AS SELECT id, amount, ROWTIME AS t FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY ROWTIME DESC) = 1;
+    TABLE O SINK
+      columns `ID` INTEGER KEY, `AMOUNT` DOUBLE, `T` BIGINT
+      topic O, key KAFKA, value JSON
+    Project key [ID AS ID] value [AMOUNT AS AMOUNT, ROWTIME AS T]
+      TopN 1 by ID AS ID order ROWTIME DESC
+        Source S
+
+CREATE TABLE o AS SELECT name, amount FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY amount DESC) <= 3;
+    KEY_MISSING: Key missing from projection (ie, SELECT).
+    The query used to build `O` must include the partitioning expressions S.NAME and ROW_NUMBER() OVER (…) in its projection (eg, SELECT S.NAME, ROW_NUMBER() OVER (…)...).
+    line 1:19
+      CREATE TABLE o AS SELECT name, amount FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY amount DESC) <= 3
+                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT id, amount FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY amount DESC) = 1;
+    INVALID_STATEMENT: Invalid result type. Your SELECT query produces a TABLE. Please use CREATE TABLE AS SELECT statement instead.
+    line 1:1
+      CREATE STREAM o AS SELECT id, amount FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY amount DESC) = 1
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT id, amount FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY tags) = 1;
+    INVALID_STATEMENT: QUALIFY cannot order values of type ARRAY<STRING>.
+    line 1:96
+      CREATE TABLE o AS SELECT id, amount FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY tags) = 1
+                                                                                                     ^^^^
+
+CREATE TABLE o AS SELECT id, amount FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id) <= 2;
+    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n: ORDER BY is missing.
+    line 1:52
+      CREATE TABLE o AS SELECT id, amount FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id) <= 2
+                                                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT id, amount FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY amount) <= 1001;
+    INVALID_STATEMENT: At most 1000 rows of each group can be kept.
+    line 1:52
+      CREATE TABLE o AS SELECT id, amount FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY amount) <= 1001
+                                                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT id, amount FROM s WITHIN 1 HOUR QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY amount) = 1;
+    INVALID_STATEMENT: WITHIN is for the first row of each key: n best rows are kept forever.
+    line 1:51
+      CREATE TABLE o AS SELECT id, amount FROM s WITHIN 1 HOUR QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY amount) = 1
+                                                        ^^^^^^
+
+CREATE TABLE o AS SELECT id, d FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY d) = 1;
+    INVALID_STATEMENT: QUALIFY is for streams, not for tables.
+    line 1:47
+      CREATE TABLE o AS SELECT id, d FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY d) = 1
+                                                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT id, COUNT(*) FROM s GROUP BY id QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY amount) = 1;
+    INVALID_STATEMENT: QUALIFY cannot be used with aggregations. Put one of them into a sub-query in FROM.
+    line 1:66
+      CREATE TABLE o AS SELECT id, COUNT(*) FROM s GROUP BY id QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY amount) = 1
+                                                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT id, LAG(amount) OVER (PARTITION BY id ORDER BY ROWTIME) AS l FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY amount) = 1;
+    INVALID_STATEMENT: With QUALIFY, SELECT can only have the same ROW_NUMBER() OVER (…). Put the other one into a sub-query in FROM.
+    line 1:30
+      CREATE TABLE o AS SELECT id, LAG(amount) OVER (PARTITION BY id ORDER BY ROWTIME) AS l FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY amount) = 1
+                                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT id, RANK() OVER (PARTITION BY id ORDER BY amount) AS r FROM s QUALIFY r <= 2;
+    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n. Put other conditions into the WHERE of this query or of one around it.
+    line 1:30
+      CREATE TABLE o AS SELECT id, RANK() OVER (PARTITION BY id ORDER BY amount) AS r FROM s QUALIFY r <= 2
+                                   ^^^^
+
+SELECT * FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY amount DESC) <= 2 EMIT CHANGES;
+    OUTPUT `ID` INTEGER, `NAME` STRING, `AMOUNT` DOUBLE, `M` MAP<STRING, INTEGER>, `TAGS` ARRAY<STRING>
+    Project key [NAME AS NAME] value [ID AS ID, AMOUNT AS AMOUNT, M AS M, TAGS AS TAGS]
+      TopN 2 by NAME AS NAME order AMOUNT DESC rank KSQL_RANK
+        Source S
+
+CREATE TABLE o AS SELECT x.id, COUNT(*) FROM (SELECT id, amount FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY amount) = 1) x GROUP BY x.id;
+    INVALID_STATEMENT: QUALIFY for several rows makes a table, which cannot be a sub-query. CREATE TABLE … AS SELECT it, and select from that table.
+    line 1:80
+      CREATE TABLE o AS SELECT x.id, COUNT(*) FROM (SELECT id, amount FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY amount) = 1) x GROUP BY x.id
+                                                                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

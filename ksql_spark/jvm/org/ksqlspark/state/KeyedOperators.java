@@ -43,6 +43,23 @@ public final class KeyedOperators {
         return KeyedOperator.apply(input, new Over(aggregators, firsts, lasts));
     }
 
+    /**
+     * The best records of each key, by place.
+     *
+     * @param types those of the values that order them, as Spark's DDL
+     * @param isDescending of each value
+     * @param hasNullsFirst of each value
+     * @param most how many
+     */
+    public static Dataset<Row> topN(
+            Dataset<Row> input,
+            String types,
+            List<Boolean> isDescending,
+            List<Boolean> hasNullsFirst,
+            int most) {
+        return KeyedOperator.apply(input, new TopN(types, isDescending, hasNullsFirst, most));
+    }
+
     /** Stream records (side 0) with the current row of a table (side 1). */
     public static Dataset<Row> streamTableJoin(Dataset<Row> input, boolean isOuter) {
         return KeyedOperator.apply(input, new TableJoins.StreamTable(isOuter));

@@ -1,0 +1,96 @@
+"""QUALIFY ROW_NUMBER() OVER (…) <= n: a table of the best rows of each group (reference §6.15).
+
+Beyond ksqlDB. The first row of each group by arrival is a stream instead (deduplication.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ksql_spark.analyzer.deduplication import bind_keys, is_rowtime, row_number
+from ksql_spark.analyzer.expressions import bind_expression
+from ksql_spark.analyzer.failures import invalid
+from ksql_spark.analyzer.relations import From
+from ksql_spark.analyzer.scope import Scope
+from ksql_spark.expressions import ColumnRef, Expression, Literal
+from ksql_spark.grammar import nodes
+from ksql_spark.logical.nodes import SortKey
+from ksql_spark.metastore.sources import TABLE
+from ksql_spark.types import BIGINT, Decimal, Primitive
+
+RANK = "KSQL_RANK"
+#: the most rows of a group: its state has all of them, and each new row is compared with them
+MAX_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The best rows of each group.
+
+    Args:
+        keys: PARTITION BY, over the columns of FROM.
+        order: ORDER BY, over the columns of FROM.
+        count: how many rows.
+        place: the call in QUALIFY.
+    """
+
+    keys: tuple[Expression, ...]
+    order: tuple[SortKey, ...]
+    count: int
+    place: nodes.WindowFunction
+
+    @property
+    def rank(self) -> str:
+        """The column with a row's place; empty if there is one row only."""
+        return RANK if self.count > 1 else ""
+
+    def bind(self, node: nodes.WindowFunction, scope: Scope) -> Expression:
+        """The ROW_NUMBER() of SELECT; the ``window_function`` rule of scopes.
+
+        Raises:
+            KsqlError: INVALID_STATEMENT for any other call with OVER.
+        """
+        inside = replace(scope.at("OVER"), window_function=None)
+        is_same = node.this.name == "ROW_NUMBER" and (
+            node is self.place
+            or (bind_keys(node.partition_by, inside), _order(node, inside)) == (self.keys, self.order)
+        )
+        if not is_same:
+            raise invalid(
+                "With QUALIFY, SELECT can only have the same ROW_NUMBER() OVER (…).", node,
+                hint="Put the other one into a sub-query in FROM.",
+            )  # fmt: skip
+        return ColumnRef(RANK, BIGINT) if self.rank else Literal(1, BIGINT)
+
+
+def bind_ranking(select: nodes.Select, source: From) -> Ranking | None:
+    """What QUALIFY of ``select`` asks for; None if it is de-duplication, or missing.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT, or as bind_expression.
+    """
+    if select.qualify is None or select.distinct_on:
+        return None
+    function, count = row_number(select)
+    if count == 1 and len(function.order_by) == 1 and is_rowtime(function.order_by[0], source):
+        return None
+    if source.tree.kind == TABLE:
+        raise invalid("QUALIFY is for streams, not for tables.", select.qualify)
+    if any(relation.window for relation in source.relations):
+        raise invalid("QUALIFY of a windowed stream cannot be a table.", select.qualify)
+    if select.within is not None:
+        raise invalid("WITHIN is for the first row of each key: n best rows are kept forever.", select.within)
+    if count > MAX_ROWS:
+        raise invalid(f"At most {MAX_ROWS} rows of each group can be kept.", select.qualify)
+    scope = source.scope.at("QUALIFY")
+    return Ranking(bind_keys(function.partition_by, scope), _order(function, scope), count, function)
+
+
+def _order(function: nodes.WindowFunction, scope: Scope) -> tuple[SortKey, ...]:
+    keys = []
+    for item in function.order_by:
+        bound = bind_expression(item.this, scope)
+        if not isinstance(bound.type, Primitive | Decimal):
+            raise invalid(f"{scope.clause} cannot order values of type {bound.type}.", item)
+        keys.append(SortKey(bound, item.descending, item.nulls == "FIRST"))
+    return tuple(keys)
