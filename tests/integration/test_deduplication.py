@@ -120,13 +120,14 @@ def test_top_n_ends_with_the_rows_of_sqlite(engine: Engine, partitions: int) -> 
 def test_rows_with_aggregates_of_frames_are_those_of_sqlite(engine: Engine, partitions: int) -> None:
     name, rows = f"frames_{partitions}", generated(partitions)
     over = "OVER (PARTITION BY seed, b {order}"
+    # no MIN or MAX with FILTER in a frame that moves: SQLite forgets the FILTER there
     calls = f"""n, LAG(a, 2, -1) {over}), FIRST_VALUE(a) {over}), COUNT(*) {over}),
         SUM(n) {over} ROWS 2 PRECEDING), MIN(a) {over} ROWS UNBOUNDED PRECEDING),
         COUNT(a) {over} ROWS BETWEEN 2 PRECEDING AND CURRENT ROW),
         COALESCE(AVG(a) {over} ROWS BETWEEN 3 PRECEDING AND 1 PRECEDING), 0.0),
         COUNT(*) FILTER (WHERE a > 0 OR b IS NULL) {over}),
         COALESCE(SUM(n) FILTER (WHERE a > 0) {over}), 0),
-        MAX(n) FILTER (WHERE a IS NULL) {over} ROWS 3 PRECEDING)"""
+        COALESCE(SUM(n) FILTER (WHERE a IS NULL) {over} ROWS 3 PRECEDING), 0)"""
     expected = of_sqlite(rows, f"SELECT {calls.format(order='ORDER BY n')} FROM s")
     ours = f"SELECT k, {calls.format(order='ORDER BY ROWTIME')} FROM {name}"
     same_rows(of_the_query(engine, name, partitions, rows, ours, len(expected)), Counter(expected))
