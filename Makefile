@@ -39,7 +39,7 @@ check: lint lint-java types contracts test-fast test-java check-console ## lint,
 
 test-fast: $(TOOLS) ## tests without Java
 	@echo "== fast tests"
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not kafka and not spark" $(ARGS)
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not kafka and not spark and not long" $(ARGS)
 
 test-java: $(TOOLS) ## unit tests of the JVM classes, with JUnit
 	@echo "== JUnit"

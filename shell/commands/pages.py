@@ -173,7 +173,7 @@ PAGES: Mapping[type[Statement], Page] = {
     evolution.Rollback: Page(
         ("ROLLBACK",),
         "make a stream or table again what it was in an earlier version, in place or by a backfill",
-        ("ROLLBACK sales;", "ROLLBACK sales TO VERSION 1;", "EXPLAIN EVOLUTION ROLLBACK sales;"),
+        ("ROLLBACK sales;", "ROLLBACK sales TO VERSION 1;"),
     ),
     evolution.Undrop: Page(
         ("UNDROP STREAM", "UNDROP TABLE"),

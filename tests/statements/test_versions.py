@@ -59,7 +59,7 @@ def test_versions_of_a_query_survive_a_restart(world: World) -> None:
 @pytest.fixture
 def no_topics(monkeypatch: pytest.MonkeyPatch) -> None:
     """Swaps find no differences."""
-    monkeypatch.setattr(differences, "compare", lambda *_: [])
+    monkeypatch.setattr(differences.TopicRows, "read", lambda *_: {})
     monkeypatch.setattr(differences, "write", lambda *_: None)
     monkeypatch.setattr(runs, "fence", lambda *_: None)
 
@@ -153,7 +153,7 @@ def test_rollbacks_that_are_refused(world: World) -> None:
     world.run(A + "CREATE OR REPLACE STREAM a AS SELECT k, v, w FROM s EMIT CHANGES;")
     error = world.refused("ROLLBACK a;")
     assert "A cannot go back to version 1.\nIn place: " in error.message
-    assert "\nAs a backfill: EVOLVE is for tables that a query writes." in error.message
+    assert "\nAs a backfill: A backfill of a stream needs HISTORY = 'keep'" in error.message
     again = "CREATE OR REPLACE STREAM a AS SELECT k, v, w FROM s WHERE v > 4 EMIT CHANGES;"
     assert "a request of its own" in world.refused(again + "ROLLBACK a;").message
     assert len(versions(world, "a")) == 2
