@@ -7,12 +7,13 @@ a point it waits for statements, a line each, and prints for each the error's co
 from __future__ import annotations
 
 import importlib
+import itertools
 import json
 import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 from unittest import mock
 
 from ksql_spark.config import Config
@@ -36,17 +37,19 @@ def start(config: dict[str, Any], report: Callable[[str], None] = lambda text: N
 
 
 def die_at(point: str) -> None:
-    """Die before or after the next call: ``module:Class.method:before`` or ``…:after``."""
-    module, name, when = point.split(":")
+    """Die before or after the next call, ``module:Class.method:before`` or ``…:after``; ``…:n``: the n-th."""
+    module, name, when, *nth = point.split(":")
+    left = itertools.count(1 - int(nth[0]) if nth else 0)
     class_name, method_name = name.split(".")
     class_ = getattr(importlib.import_module(module), class_name)
     method = getattr(class_, method_name)
 
-    def dying(*args: Any, **more: Any) -> NoReturn:
-        if when == "after":
-            method(*args, **more)
-        os.kill(os.getpid(), signal.SIGKILL)
-        raise AssertionError("still alive")
+    def dying(*args: Any, **more: Any) -> Any:
+        is_last = next(left) == 0
+        answer = method(*args, **more) if when == "after" or not is_last else None
+        if is_last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return answer
 
     setattr(class_, method_name, dying)
 

@@ -1,0 +1,133 @@
+"""A server that is killed while a new version takes over a table completes that with its next start."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksql_spark.engine import Engine, Request
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.runtime.queries import differences
+from tests.integration import fake_spark
+from tests.integration.server_process import ROOT
+
+pytestmark = pytest.mark.kafka
+
+PREFIX = "swaps_"
+TIMEOUT_S = 120.0
+BEFORE = f"""
+CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC = '{PREFIX}s', VALUE_FORMAT = 'JSON', PARTITIONS = 3);
+CREATE TABLE x AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;
+CREATE OR REPLACE TABLE x WITH (EVOLVE = 'backfill', SWAP = 'manual') AS
+  SELECT k, SUM(v) AS n FROM s GROUP BY k EMIT CHANGES;
+"""
+KEYS = 20_000
+#: of each four keys one is the same in both versions, one differs, and either version has one alone
+OLD = {b"k%d" % n: b'{"N":%d}' % n for n in range(KEYS) if n % 4 < 3}
+NEW = {b"k%d" % n: b'{"N":%d}' % (n if n % 4 == 0 else -n) for n in range(KEYS) if n % 4 != 2}
+
+LOGGED = "ksql_spark.runtime.command_log:CommandLog.append:after"
+OLD_ENDED = "ksql_spark.runtime.queries.manager:QueryManager.stop:after"
+WRITING = "ksql_spark.kafka.producer:RecordProducer.send_async:after:14000"
+WRITTEN = "ksql_spark.runtime.queries.topics:QueryTopics.forget:before"
+
+Rows = dict[bytes | None, bytes | None]
+
+
+@pytest.fixture
+def config(kafka_admin: KafkaAdmin, tmp_path: Path) -> Iterator[dict[str, Any]]:
+    """Of an engine whose topics are removed after the test."""
+    yield {
+        "bootstrap.servers": kafka_admin.servers,
+        "ksql.spark.data.dir": str(tmp_path),
+        "ksql.service.id": PREFIX,
+        "ksql.output.topic.name.prefix": PREFIX,
+    }
+    mine = (PREFIX, f"_confluent-ksql-{PREFIX}")
+    kafka_admin.delete_topics(topic for topic in kafka_admin.topics() if topic.startswith(mine))
+
+
+def rows(admin: KafkaAdmin, topic: str) -> Rows:
+    return {key: record.value for (_, key), record in differences.rows(admin, topic).items()}
+
+
+def write(admin: KafkaAdmin, topic: str, made: dict[bytes, bytes]) -> None:
+    producer = RecordProducer(admin.servers, linger_ms=5)
+    for n, (key, value) in enumerate(made.items()):
+        producer.send_async(topic, key, value, 1000 + n, partition=int(key[1:]) % 3)
+    assert producer.flush() == 0
+    producer.close()
+
+
+def evolution_topics(admin: KafkaAdmin) -> list[str]:
+    return [topic for topic in admin.topics() if topic.endswith("-evolution")]
+
+
+def state(engine: Engine) -> str:
+    (entity,) = engine.execute(Request("DESCRIBE EVOLUTION x;"))
+    return str(entity.state)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("point", "is_between"),
+    [
+        pytest.param(LOGGED, False, id="it is logged"),
+        pytest.param(OLD_ENDED, False, id="the old version has ended"),
+        pytest.param(WRITING, True, id="it is writing"),
+        pytest.param(WRITTEN, False, id="it has written"),
+    ],
+)
+def test_a_swap_that_is_killed_is_completed(
+    point: str, is_between: bool, config: dict[str, Any], kafka_admin: KafkaAdmin
+) -> None:
+    engine = fake_spark.start(config)
+    engine.execute(Request(BEFORE))
+    (beside,) = evolution_topics(kafka_admin)
+    write(kafka_admin, f"{PREFIX}X", OLD)
+    write(kafka_admin, beside, NEW)
+    engine.stop()
+    given = json.dumps({"config": config, "text": "SWAP x;", "point": point})
+    command = [sys.executable, "-m", "tests.integration.fake_spark", given]
+    died = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    found = rows(kafka_admin, f"{PREFIX}X")
+    # what is sent last may not have come to the broker
+    assert is_between or found in (OLD, NEW)
+    engine = fake_spark.start(config)
+    try:
+        deadline = time.monotonic() + TIMEOUT_S
+        while (shown := state(engine)) != "swapped":
+            assert time.monotonic() < deadline, shown
+            time.sleep(0.2)
+        assert rows(kafka_admin, f"{PREFIX}X") == NEW
+        assert evolution_topics(kafka_admin) == []
+        assert len(engine.services.queries.all()) == 1
+    finally:
+        engine.stop()
+
+
+def test_rows_are_read_on(kafka_admin: KafkaAdmin, topic_names: Callable[..., str]) -> None:
+    """A second reading finds what has come since, and begins anew if the topic was recreated."""
+    topic = topic_names()
+    kafka_admin.create_topic(topic, 3)
+    both = differences.TopicRows(topic)
+    assert both.read(kafka_admin) == {}
+    write(kafka_admin, topic, {b"k0": b"1", b"k1": b"2"})
+    assert {key: record.value for (_, key), record in both.read(kafka_admin).items()} == rows(
+        kafka_admin, topic
+    )
+    write(kafka_admin, topic, {b"k0": b"3", b"k2": b"4"})
+    found = {key: record.value for (_, key), record in both.read(kafka_admin).items()}
+    assert found == {b"k0": b"3", b"k1": b"2", b"k2": b"4"}
+    kafka_admin.delete_topics([topic])
+    kafka_admin.create_topic(topic, 3)
+    assert both.read(kafka_admin) == {}
