@@ -191,11 +191,11 @@ class SinkRun:
         """Write the next records, if there are any; returns whether more are waiting.
 
         Raises:
-            KsqlError: those of open_table and LakeTable.write; the source or its topic is gone.
+            KsqlError: those of open_table and LakeTable.write; TOPIC_UNKNOWN.
         """
         source = self._find(self.sink.source)
         if source is None:
-            raise KsqlError("SOURCE_UNKNOWN", kind="Stream or table", name=self.sink.source)
+            return False  # it can only be dropped after the sink, which is about to be stopped
         topic_id = self._admin.topic_id(source.topic) or ""
         table = open_table(self.sink.type, spec_of(self.sink, source, topic_id))
         begins = {p: offset for (_, p), offset in self._admin.beginning_offsets(source.topic).items()}
