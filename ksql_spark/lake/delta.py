@@ -76,7 +76,9 @@ class _DeltaTable:
             raise KsqlError("LAKE_CONFLICT", path=self._spec.path, reason=str(error)) from None
 
     def _merge(self, rows: pa.Table, properties: CommitProperties) -> None:
-        columns = {_quoted(name): f"s.{_quoted(name)}" for name in self._schema.names}
+        # columns that the source has lost are NULL from now on
+        columns = {_quoted(field.name): "NULL" for field in self._table.schema().fields}
+        columns |= {_quoted(name): f"s.{_quoted(name)}" for name in self._schema.names}
         same = " AND ".join(f"(t.{_quoted(k)} IS NOT DISTINCT FROM s.{_quoted(k)})" for k in self._spec.keys)
         (
             self._table.merge(rows, same, source_alias="s", target_alias="t", commit_properties=properties)

@@ -11,7 +11,7 @@ from typing import Any
 from sqlglot import exp
 
 from ksql_spark import analyzer, grammar
-from ksql_spark.analyzer.properties import BACKFILL
+from ksql_spark.analyzer.properties import BACKFILL, KEEP
 from ksql_spark.entities.evolutions import VersionInfo, VersionsList
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.nodes import Property
@@ -27,7 +27,7 @@ from ksql_spark.logical.nodes import (
     children,
     relations,
 )
-from ksql_spark.metastore.sources import TABLE
+from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.runtime import versions
 from ksql_spark.runtime.versions import Dropped, Version
 from ksql_spark.security.authorization import check_statement
@@ -47,7 +47,7 @@ from ksql_spark.statements.sources import create_as_select, create_source, posit
 #: how long UNDROP is possible
 RETENTION = "ksql.undrop.retention.ms"
 #: properties of a statement that say how a version came, and nothing of what it is
-_OF_THE_WAY = ("EVOLVE", "SWAP", "START")
+_OF_THE_WAY = ("EVOLVE", "HISTORY", "START", "SWAP", "VERIFY")
 
 
 def show_versions(statement: ShowVersions, context: StatementContext) -> Action:
@@ -187,8 +187,10 @@ def _restored(
     assert isinstance(first, (CreateSource, CreateAsSelect))
     properties = [p for p in first.properties if p.name.upper() not in _OF_THE_WAY]
     if beside:
-        how = exp.to_identifier("EVOLVE", quoted=False)
-        properties.append(Property(this=how, literal=exp.Literal.string(BACKFILL)))
+        ways = {"EVOLVE": BACKFILL} | ({"HISTORY": KEEP} if first.kind == STREAM else {})
+        for name, way in ways.items():
+            how = exp.to_identifier(name, quoted=False)
+            properties.append(Property(this=how, literal=exp.Literal.string(way)))
     first.set("properties", properties)
     first.set("or_replace", or_replace)
     first.set("if_not_exists", False)
@@ -293,8 +295,12 @@ def _starts(
                 raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
             wanted = position
         ends = admin.end_offsets(topic)
+        if any(ends[key] < wanted.get(str(key[1]), 0) for key in ends):
+            reason = f"Topic {topic} ends before the offset where the query stopped: it was recreated."
+            hint = f"CREATE ... {sink.name} AS SELECT ... begins anew."
+            raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
         starts[topic] = {
-            str(partition): min(max(wanted.get(str(partition), 0), begin), ends[key])
+            str(partition): max(wanted.get(str(partition), 0), begin)
             for key, begin in admin.beginning_offsets(topic).items()
             for _, partition in (key,)
         }

@@ -157,3 +157,13 @@ def test_a_column_of_another_type_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KsqlError, match=r"column ID of .* is integer and would have to be string"):
         open_table("delta", spec(tmp_path, columns=other))
     assert contents(tmp_path) == [WRITTEN]
+
+
+def test_a_column_that_is_lost_becomes_null(tmp_path: Path) -> None:
+    columns = (Column("ID", INTEGER), Column("A", INTEGER), Column("B", INTEGER))
+    for values, end in (({"ID": 1, "A": 1, "B": 10}, 1), ({"ID": 1, "A": 5}, 2)):
+        there = columns[: len(values)]
+        table = open_table("delta", spec(tmp_path, columns=there, keys=("ID",)))
+        given = rows(values, columns=there).append_column(DELETED, pa.array([False]))
+        table.write(given, {0: end})
+    assert contents(tmp_path) == [{"ID": 1, "A": 5, "B": None}]
