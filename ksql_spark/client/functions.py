@@ -37,7 +37,8 @@ def create_statement(function: Callable[..., Any], name: str | None = None) -> s
         kind = "aggregate_function"
     elif inspect.isgeneratorfunction(function):
         kind = "table_function"
-    lines = source.splitlines()[tree.lineno - 1 :]  # without decorators
+    lines = source.splitlines()[tree.lineno - 1 :]
+    tree.decorator_list = []  # they run here, not on the server
     called = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name or tree.name)
     decorator = f'@ksql_spark.udf.{kind}(name="{called}")'
     text = "\n".join(["import ksql_spark.udf", *_imports(function, tree), decorator, *lines])

@@ -11,7 +11,7 @@ import pytest
 
 import ksql_spark
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "python.md"
 pytest_plugins = ["pytester"]

@@ -23,7 +23,7 @@ from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
 from tests.integration.server_process import ServerProcess
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 TIMEOUT_S = 120.0
 TYPES = """k STRING KEY, i INT, b BIGINT, d DOUBLE, ok BOOLEAN, p DECIMAL(8, 2), ts TIMESTAMP,

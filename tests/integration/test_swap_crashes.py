@@ -20,7 +20,7 @@ from ksql_spark.runtime.queries import differences
 from tests.integration import fake_spark
 from tests.integration.server_process import ROOT
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 PREFIX = "swaps_"
 TIMEOUT_S = 120.0
