@@ -26,6 +26,7 @@ from ksql_spark.logical.nodes import (
     Project,
     SelectKey,
     Source,
+    TopN,
     UnionAll,
 )
 from ksql_spark.metastore.store import MetaStore
@@ -38,6 +39,7 @@ _UNSUPPORTED: Mapping[type, str] = {
     Deduplicate: "de-duplication",
     Join: "joins",
     Over: "OVER",
+    TopN: "Top-N",
     UnionAll: "UNION ALL",
 }
 

@@ -17,16 +17,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.nodes import Property
 from ksql_spark.grammar.statements.evolution import Rollback, ShowVersions, Undrop
 from ksql_spark.grammar.statements.sources import CreateAsSelect, CreateSource
-from ksql_spark.logical.nodes import (
-    Aggregate,
-    Deduplicate,
-    Join,
-    Node,
-    Over,
-    PersistentQuery,
-    children,
-    relations,
-)
+from ksql_spark.logical.nodes import PersistentQuery, relations
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.runtime import versions
 from ksql_spark.runtime.versions import Dropped, Version
@@ -234,7 +225,7 @@ def undrop(statement: Undrop, context: StatementContext) -> Action:
             told += "from where it first began to read."
         elif planned.kind == TABLE:
             told += " Its query reads again from where it first began."
-        elif _has_state(bound.root):
+        elif not analyzer.is_stateless(bound.root):
             told += " Its query continues where it stopped, but its state is lost: it begins with none."
         else:
             told += " Its query continues where it stopped."
@@ -287,7 +278,7 @@ def _starts(
     for source in dict.fromkeys(relation.source for relation in relations(bound.root)):
         topic = source.topic
         wanted = first.get(topic, {})
-        if is_there and sink.kind != TABLE and not (source.is_table and _has_state(bound.root)):
+        if is_there and sink.kind != TABLE and not source.is_table:
             position = dropped.command.starts.get(position_of(sink.name, topic))
             if position is None:
                 reason = f"Nobody knows where the query of {sink.name} stopped: it had ended before the DROP."
@@ -296,7 +287,7 @@ def _starts(
             wanted = position
         ends = admin.end_offsets(topic)
         if any(ends[key] < wanted.get(str(key[1]), 0) for key in ends):
-            reason = f"Topic {topic} ends before the offset where the query stopped: it was recreated."
+            reason = f"Topic {topic} ends before the offset where the query would begin: it was recreated."
             hint = f"CREATE ... {sink.name} AS SELECT ... begins anew."
             raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
         starts[topic] = {
@@ -305,11 +296,6 @@ def _starts(
             for _, partition in (key,)
         }
     return starts
-
-
-def _has_state(node: Node) -> bool:
-    has = isinstance(node, (Aggregate, Deduplicate, Join, Over))
-    return has or any(map(_has_state, children(node)))
 
 
 # ---- both ---------------------------------------------------------------------------------------------
