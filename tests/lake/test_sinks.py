@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -94,6 +95,26 @@ def test_another_run_goes_on_where_the_table_is(tmp_path: Path) -> None:
     run_of(topic, tmp_path).commit()
     assert numbers(tmp_path) == [*range(8), 1_000, 1_001]
     assert topic.reads[-1] == Range({0: 5, 1: 0}, {0: 8, 1: 2})
+
+
+def test_a_column_that_comes_before_the_end_was_read_is_not_left_out(tmp_path: Path) -> None:
+    more = replace(SOURCE, schema=Schema((*SOURCE.schema.columns, Column("MORE", INTEGER))))
+    topic, source = Topic(0), SOURCE
+
+    def ends(name: str) -> dict[tuple[str, int], int]:
+        nonlocal source
+        source = more  # ALTER, and a record that has the column
+        return {(name, 0): 1}
+
+    def read(sink: Sink, source: DataSource, columns: tuple[Column, ...], part: Range) -> pa.Table:
+        return pa.table({column.name: pa.array([4], pa.int32()) for column in columns})
+
+    topic.committed_ends = ends  # type: ignore[method-assign]
+    sink = Sink("LAKE", "S", "delta", str(tmp_path))
+    run = SinkRun(sink, lambda name: source, cast(KafkaAdmin, topic), read, SinkStatus())
+    while run.commit():
+        pass
+    assert DeltaTable(str(tmp_path)).to_pyarrow_table().to_pylist() == [{"N": 4, "MORE": 4}]
 
 
 @pytest.mark.parametrize("seed", range(6))
