@@ -17,13 +17,14 @@ from ksql_spark.services.broker import EmbeddedBroker
 
 pytestmark = pytest.mark.kafka
 
-TOPIC = "versions_events"
+PREFIX = "versions_"
+TOPIC = f"{PREFIX}events"
 TIMEOUT_S = 240.0
 STATEMENTS = f"""
 CREATE STREAM events (who STRING KEY, n BIGINT)
   WITH (KAFKA_TOPIC = '{TOPIC}', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
-CREATE STREAM kept WITH (KAFKA_TOPIC = 'versions_kept') AS SELECT who, n FROM events WHERE n >= 10;
-CREATE TABLE counted WITH (KAFKA_TOPIC = 'versions_counted') AS
+CREATE STREAM kept WITH (KAFKA_TOPIC = '{PREFIX}kept') AS SELECT who, n FROM events WHERE n >= 10;
+CREATE TABLE counted WITH (KAFKA_TOPIC = '{PREFIX}counted') AS
   SELECT who, COUNT(*) AS c FROM events WHERE n >= 10 GROUP BY who;
 """
 
@@ -34,7 +35,7 @@ def run(engine: Engine, text: str) -> dict[str, Any]:
 
 def numbers(engine: Engine) -> list[int]:
     """What the stream's topic has."""
-    with TopicReader(engine.services.admin.servers, "versions_kept") as reader:
+    with TopicReader(engine.services.admin.servers, f"{PREFIX}kept") as reader:
         found = [record for records in reader.read_to_end() for record in records]
     return sorted(json.loads(record.value)["N"] for record in found if record.value is not None)
 
@@ -68,7 +69,7 @@ def test_versions_and_rows(make_engine: Callable[..., Engine], broker: EmbeddedB
     (one,) = run(engine, "EXPLAIN MISSING ROW FROM kept WHERE n = 7;")["records"]
     assert one["reason"] == "WHERE (N >= 10) is not true"
 
-    run(engine, "CREATE OR REPLACE STREAM kept WITH (KAFKA_TOPIC = 'versions_kept') AS"
+    run(engine, f"CREATE OR REPLACE STREAM kept WITH (KAFKA_TOPIC = '{PREFIX}kept') AS"
                 " SELECT who, n FROM events WHERE n >= 1000;")  # fmt: skip
     send(300, 1000)
     wanted = [*range(10, 300), 1000]
