@@ -49,7 +49,7 @@ test-kafka: setup ## tests on Kafka and Spark
 	@echo "== tests on Kafka and Spark"
 	@$(BIN)/python -m pytest -q -m "(kafka or spark) and not long" $(ARGS)
 
-test-long: setup ## tests on Kafka and Spark that take about a minute each: crashes, lost servers, Kafka Connect
+test-long: setup ## longer tests on Kafka and Spark: faults, crashes, lost servers, Kafka Connect
 	@$(BIN)/python -m pytest -q -m long $(ARGS)
 
 test-cluster: setup $(S3) ## all case files with the tasks of queries in executors; a standalone cluster; state in S3

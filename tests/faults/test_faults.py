@@ -13,6 +13,7 @@ from tests.integration.server_process import ROOT
 
 
 @pytest.mark.kafka
+@pytest.mark.long
 def test_a_few_faults() -> None:
     for outcome in play(SHORT, seed=1, runs=len(SHORT)):
         assert (outcome.lost, outcome.wrong) == (0, 0), outcome

@@ -46,6 +46,7 @@ def health(server: ServerProcess) -> Any:
     return httpx.get(f"{server.url}/healthcheck", timeout=TIMEOUT_S).json()
 
 
+@pytest.mark.long
 def test_the_embedded_broker_is_started_again(tmp_path: Path) -> None:
     with ServerProcess(tmp_path) as server:
         server.ready()

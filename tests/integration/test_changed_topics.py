@@ -50,6 +50,7 @@ def errors_of(server: ServerProcess) -> str:
     return str(entity["sourceDescription"]["errorStats"])
 
 
+@pytest.mark.long
 def test_topics_change_under_queries(tmp_path: Path) -> None:
     with ServerProcess(tmp_path) as server:
         server.ready()

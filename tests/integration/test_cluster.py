@@ -59,6 +59,7 @@ def test_queries_run_in_executors_and_survive_one(tmp_path: Path) -> None:
     assert not (tmp_path / "data" / "spark" / "home").exists()
 
 
+@pytest.mark.long  # make test-cluster runs it, too
 def test_errors_of_records_are_counted_in_executors(tmp_path: Path) -> None:
     with cluster(tmp_path, "local-cluster[1,2,1024]") as server:
         server.ready()

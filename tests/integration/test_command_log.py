@@ -101,6 +101,7 @@ def test_one_server_per_service_id(config: dict[str, Any], tmp_path: Path) -> No
         second.stop()
 
 
+@pytest.mark.long
 def test_a_server_that_was_killed_has_no_lease(config: dict[str, Any], tmp_path: Path) -> None:
     given = {"config": config, "text": f"CREATE STREAM a {STREAM}", "point": LOGGED}
     command = [sys.executable, "-m", "tests.integration.fake_spark", json.dumps(given)]
@@ -129,6 +130,7 @@ def test_a_server_that_was_killed_has_no_lease(config: dict[str, Any], tmp_path:
         another.stop()
 
 
+@pytest.mark.long
 def test_a_frozen_server_whose_place_was_taken_changes_nothing(
     config: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -111,6 +111,7 @@ def test_what_crashes_between_a_transaction_and_its_checkpoint(bench: Bench, tmp
     assert Counter(value["C"] for value in counts) == Counter({c: PEOPLE for c in range(1, 32)})
 
 
+@pytest.mark.long
 def test_planned_stops_leave_no_transaction_open(bench: Bench) -> None:
     bench.run(EVENTS)
     bench.run(COPIES, **ONCE)

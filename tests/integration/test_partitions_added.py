@@ -134,6 +134,7 @@ def rebuild(scene: Scene) -> None:
         assert answer.status_code == 200, answer.text
 
 
+@pytest.mark.long
 def test_partitions_are_added_while_queries_run(tmp_path: Path) -> None:
     with ServerProcess(tmp_path) as server:
         scene = Scene(server.ready())

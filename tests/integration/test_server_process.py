@@ -41,6 +41,7 @@ def test_sigterm_while_queries_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["starting: ", "starting Kafka", "starting Spark"])
+@pytest.mark.long
 def test_sigint_in_the_middle_of_starting(tmp_path: Path, line: str) -> None:
     with ServerProcess(tmp_path) as server:
         server.until(line)
@@ -50,6 +51,7 @@ def test_sigint_in_the_middle_of_starting(tmp_path: Path, line: str) -> None:
         server.wait_until_alone()
 
 
+@pytest.mark.long
 def test_the_servers_own_death_ends_what_it_started(tmp_path: Path) -> None:
     with ServerProcess(tmp_path) as server:
         server.until("Kafka runs at ")
@@ -81,6 +83,7 @@ def test_a_broker_that_does_not_answer(tmp_path: Path) -> None:
     assert err.endswith("an embedded broker restarts automatically.\n") and err.count("\n") == 1
 
 
+@pytest.mark.long
 def test_a_data_folder_whose_broker_still_runs(tmp_path: Path) -> None:
     with EmbeddedBroker(tmp_path / "kafka", port=0), ServerProcess(tmp_path) as server:
         code, _, err = server.end()
@@ -113,6 +116,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
+@pytest.mark.long
 def test_a_full_disk(small_disk: Path) -> None:
     with ServerProcess(small_disk) as server:
         code, _, err = server.end()
@@ -122,6 +126,7 @@ def test_a_full_disk(small_disk: Path) -> None:
     assert err.count("\n") == 1
 
 
+@pytest.mark.long
 def test_a_broker_that_goes_away(spark_process: SparkProcess, tmp_path: Path) -> None:
     with EmbeddedBroker(tmp_path / "kafka", port=0) as broker:
         settings = {

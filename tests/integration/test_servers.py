@@ -190,6 +190,7 @@ def test_a_drained_server_runs_nothing_and_answers_all(start: Start) -> None:
     assert not second.cluster.status()["first:8088"].drained
 
 
+@pytest.mark.long
 def test_push_queries_on_a_server_that_does_not_run_the_query(start_with_spark: Start) -> None:
     servers = {f"{name}:8088": start_with_spark(name) for name in ("first", "second")}
     first = servers["first:8088"]
@@ -227,6 +228,7 @@ def test_push_queries_on_a_server_that_does_not_run_the_query(start_with_spark: 
     assert later == [["z", 10]]
 
 
+@pytest.mark.long
 def test_a_server_that_is_back_at_once_finds_its_queries(
     start: Start, config: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -266,6 +268,7 @@ def test_a_start_removes_what_the_same_server_has_left(start: Start, kafka_admin
     assert left[0] not in there and left[1] in there
 
 
+@pytest.mark.long
 def test_the_end_of_all_servers(start: Start, kafka_admin: KafkaAdmin, tmp_path: Path) -> None:
     first, second = start("first"), start("second")
     run(first, STREAM)

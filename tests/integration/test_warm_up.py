@@ -64,6 +64,7 @@ def test_it_runs_and_leaves_nothing(
     warm_up.stop()
 
 
+@pytest.mark.long
 def test_a_server_that_a_shell_only_looks_at(tmp_path: Path) -> None:
     with ServerProcess(tmp_path) as server:
         server.ready()

@@ -23,6 +23,7 @@ TOLD = stories.names() if os.environ.get("STORIES") == "all" else ["word-count"]
 
 
 @pytest.mark.parametrize("name", TOLD)
+@pytest.mark.long
 def test_demo_shows_all_results_and_leaves_nothing(name: str, tmp_path: Path) -> None:
     code = "import sys; from ksql_spark.shell.main import main; sys.exit(main())"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("KSQL_")}
