@@ -30,12 +30,12 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from ksql_spark.shell.client import Client, FrameStream
+from ksql_spark.client import FrameStream
+from ksql_spark.shell.client import Client
 from ksql_spark.shell.commands.command import Context
 from ksql_spark.shell.output.console import Console
-from ksql_spark.shell.prompt.completion import Metadata
 from ksql_spark.shell.prompt.live import LiveQuery
-from ksql_spark.shell.prompt.metadata import MetadataCache
+from ksql_spark.shell.prompt.metadata import Metadata, MetadataCache
 from ksql_spark.shell.prompt.repl import Repl
 from ksql_spark.shell.session import QueryView, Session
 

@@ -6,10 +6,11 @@ import contextlib
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from ksql_spark import client
-from ksql_spark.client import FrameStream
+if TYPE_CHECKING:
+    from ksql_spark.client import Connection, FrameStream
 
 STILL_STARTING = 50302
 #: HTTP: unauthenticated, and forbidden
@@ -62,10 +63,21 @@ class Client:
         token: str | None = None,
         tls: Mapping[str, Any] | None = None,
     ) -> None:
-        self._auth, self._token, self._tls = auth, token, dict(tls or {})
+        self._url, self._auth, self._token, self._tls = url, auth, token, dict(tls or {})
+
+    @cached_property
+    def _connection(self) -> Connection:
+        # imported at the first request: the prompt need not wait for httpx
+        from ksql_spark import client
+
         # a server asks the broker for written records, so no token is needed
-        self._connection = client.connect(
-            url, auth=auth, token=token, reads_own_writes=False, trust_env=False, **self._tls
+        return client.connect(
+            self._url,
+            auth=self._auth,
+            token=self._token,
+            reads_own_writes=False,
+            trust_env=False,
+            **self._tls,
         )
 
     @property
@@ -130,11 +142,14 @@ class Client:
 
     def close(self) -> None:
         """Close the connections."""
-        self._connection.close()
+        if "_connection" in self.__dict__:
+            self._connection.close()
 
     @contextlib.contextmanager
     def _said(self) -> Iterator[None]:
         """Converts errors of the client to errors for the user."""
+        from ksql_spark import client
+
         try:
             yield
         except client.UnreachableError as error:
@@ -185,4 +200,4 @@ def until_ready(server: Client, deadline_s: float, pause_s: float = 0.2) -> Iter
         time.sleep(pause_s)
 
 
-__all__ = ["Client", "ClientError", "FrameStream", "ServerError", "Settings", "Unreachable", "until_ready"]
+__all__ = ["Client", "ClientError", "ServerError", "Settings", "Unreachable", "until_ready"]

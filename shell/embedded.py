@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ksql_spark.client import embedded
-from ksql_spark.client.embedded import DEFAULT_URL, is_free
-from ksql_spark.shell.client import Client, ClientError, ServerError
+from ksql_spark.client.embedded import is_free
+from ksql_spark.shell.client import ClientError
 
 
 class StartFailed(ClientError):
@@ -25,23 +25,9 @@ class EmbeddedServer(embedded.EmbeddedServer):
             raise StartFailed(str(error)) from None
 
 
-def is_running(url: str = DEFAULT_URL) -> bool:
-    """Whether a ksql-spark server responds at ``url``, even if it is still starting."""
-    client = Client(url)
-    try:
-        client.info()
-    except ServerError:
-        return True
-    except ClientError:
-        return False
-    finally:
-        client.close()
-    return True
-
-
 def start(data_dir: Path | None = None, properties: Path | None = None) -> EmbeddedServer:
     """Start the shell's own engine on port 8088, or on a free port if that is in use."""
     return EmbeddedServer(data_dir, 8088 if is_free(8088) else 0, properties=properties)
 
 
-__all__ = ["DEFAULT_URL", "EmbeddedServer", "StartFailed", "is_free", "is_running", "start"]
+__all__ = ["EmbeddedServer", "StartFailed", "is_free", "start"]

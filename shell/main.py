@@ -6,7 +6,6 @@ The shell itself loads fast; a subcommand's module is imported only when it is c
 from __future__ import annotations
 
 import argparse
-import difflib
 import importlib
 import io
 import os
@@ -142,6 +141,8 @@ def _shell(arguments: Sequence[str]) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.url is not None and not _is_address(options.url):
+        import difflib
+
         meant = difflib.get_close_matches(options.url, SUBCOMMANDS, n=1)
         advice = f"Did you mean 'ksql-spark {meant[0]}'? " if meant else ""
         parser.error(

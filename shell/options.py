@@ -9,13 +9,16 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ksql_spark.shell import embedded, waiting
+from ksql_spark.shell import local
 from ksql_spark.shell.client import Client, ClientError, until_ready
 from ksql_spark.shell.commands.command import Context, Leave
 from ksql_spark.shell.output.console import Console, Form
 from ksql_spark.shell.session import Session
+
+if TYPE_CHECKING:
+    from ksql_spark.shell.embedded import EmbeddedServer
 
 #: how long to wait for a server that is starting
 READY_S = 120.0
@@ -188,8 +191,8 @@ class Connection:
     def __init__(
         self,
         session: Session,
-        server: embedded.EmbeddedServer | None,
-        start: Callable[[], embedded.EmbeddedServer] | None = None,
+        server: EmbeddedServer | None,
+        start: Callable[[], EmbeddedServer] | None = None,
     ) -> None:
         self.session = session
         self.server = server
@@ -211,6 +214,8 @@ class Connection:
             self.wait_until_ready()
             script(Context(self.session))
             if wait:
+                from ksql_spark.shell import waiting
+
                 waiting.wait_for_queries(self.session.client, self.session.console)
         except Leave:
             return 0
@@ -265,18 +270,20 @@ def connect(url: str | None, options: argparse.Namespace, console: Console) -> I
     """
     properties = properties_of(options.config_file)
     overrides = {name: value for name, value in properties.items() if not _CLIENT_PROPERTIES.match(name)}
-    client = make_client(url or embedded.DEFAULT_URL, options, properties)
+    client = make_client(url or local.DEFAULT_URL, options, properties)
     server = None
 
-    def start() -> embedded.EmbeddedServer:
+    def start() -> EmbeddedServer:
+        from ksql_spark.shell import embedded
+
         return embedded.start(options.data_dir and options.data_dir.expanduser())
 
-    if url is None and not embedded.is_running():
+    if url is None and not local.is_running():
         server = start()
     elif options.data_dir is not None:
         raise OptionProblem(
             "--data-dir is for an engine that the shell starts, but the server at "
-            f"{url or embedded.DEFAULT_URL} would be used. Leave --data-dir out to use that server, or "
+            f"{url or local.DEFAULT_URL} would be used. Leave --data-dir out to use that server, or "
             "stop it first to start an engine of your own."
         )
     console.form = Form(options.output)
@@ -298,7 +305,7 @@ def connect(url: str | None, options: argparse.Namespace, console: Console) -> I
             _stop(connection.server, console)
 
 
-def _stop(server: embedded.EmbeddedServer, console: Console) -> None:
+def _stop(server: EmbeddedServer, console: Console) -> None:
     try:
         server.stop(console.status)
     except KeyboardInterrupt:

@@ -10,13 +10,16 @@ import io
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ksql_spark import grammar
 from ksql_spark.shell import commands, statements
 from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.commands.command import Command, CommandProblem, Context
 from ksql_spark.shell.output import entities
 from ksql_spark.shell.session import Failure
+
+if TYPE_CHECKING:
+    from ksql_spark import grammar
 
 
 class ScriptFailure(ClientError):
@@ -53,6 +56,8 @@ def run_script(lines: Iterable[str], name: str, context: Context) -> None:
             console.step = f"statement {number} of {count}" if count > 1 else before
             run_text(text, context)
         except Failure as failure:
+            from ksql_spark import grammar
+
             # do not wait for whoever is still writing into a pipe
             rest = found if isinstance(lines, io.StringIO) else ()
             left = (failure.skipped or 0) + sum(len(grammar.split(text)) for text, _ in rest)
@@ -90,6 +95,8 @@ def run_text(text: str, context: Context) -> None:
         ScriptFailure: the failure was in a script that the input runs.
         Leave: the shell should end.
     """
+    from ksql_spark import grammar
+
     if _command(text) is not None:
         parts = [grammar.StatementText(text.strip(), 1, 1, True)]
     else:

@@ -11,16 +11,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ksql_spark import grammar
-from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
-from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.shell import statements
-from ksql_spark.shell.client import Client, ClientError, FrameStream, ServerError, Settings
+from ksql_spark.shell.client import Client, ClientError, ServerError, Settings
 from ksql_spark.shell.output import entities, rows
 from ksql_spark.shell.output.console import Console, Form
 from ksql_spark.shell.statements import Kind, StatementProblem
+
+if TYPE_CHECKING:
+    from ksql_spark import grammar
+    from ksql_spark.client import FrameStream
 
 TICK_S = 0.1
 #: how long a pull query's table waits for rows before it chooses its widths
@@ -190,6 +191,9 @@ class Session:
             return None
         if statements.body(part.text)[:6].upper() != "INSERT":
             return None
+        from ksql_spark import grammar
+        from ksql_spark.grammar.statements.inserts import InsertValues
+
         try:
             (tree,) = grammar.parse(_terminated(statements.substitute(part.text, self.variables)))
         except (grammar.ParseFailed, ValueError):
@@ -484,6 +488,10 @@ def _started(entity: Mapping[str, Any]) -> str | None:
     query_id = (entity.get("commandStatus") or {}).get("queryId")
     if not query_id:
         return None
+    from ksql_spark import grammar
+    from ksql_spark.grammar.statements.inserts import InsertSelect
+    from ksql_spark.grammar.statements.sources import CreateAsSelect
+
     how = f"EXPLAIN {query_id}; says how it runs."
     try:
         (tree,) = grammar.parse(str(entity.get("statementText") or ""))

@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
-from ksql_spark import grammar
-
 #: white space and comments before a statement's first word; a comment that is never closed is not blank
 _BLANK = re.compile(r"(?:\s+|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*", re.S)
 _QUOTED = r"'((?:[^']|'')*)'"
@@ -71,11 +69,17 @@ def is_complete(text: str) -> bool:
     """Whether ``text`` is complete: every statement in it has its ``;`` (or there is no statement)."""
     if not body(text):
         return True
+    from ksql_spark import grammar
+
     return all(statement.complete for statement in grammar.split(text))
 
 
 def opens_comment(text: str) -> bool:
     """Whether ``text`` ends inside a block comment."""
+    if "/*" not in text:
+        return False
+    from ksql_spark import grammar
+
     tokens = grammar.scan(text)
     return bool(tokens) and grammar.opened(tokens[-1]) == "comment"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.metadata
+from ksql_spark import __version__
 
 
 def release(server_version: str) -> str:
@@ -16,7 +16,4 @@ def release(server_version: str) -> str:
 
 def version() -> str:
     """The installed version of ksql-spark."""
-    try:
-        return importlib.metadata.version("ksql-spark")
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"
+    return __version__

@@ -14,8 +14,7 @@ from ksql_spark.lint.linter import Finding
 from ksql_spark.lint.rules import ERROR
 from ksql_spark.lsp import text
 from ksql_spark.shell.client import Client
-from ksql_spark.shell.prompt.completion import Metadata
-from ksql_spark.shell.prompt.metadata import MetadataCache
+from ksql_spark.shell.prompt.metadata import Metadata, MetadataCache
 
 _KINDS = {
     "column": types.CompletionItemKind.Field,

@@ -16,7 +16,8 @@ from ksql_spark.lint.linter import Finding, Linter
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.reading.results import schema_info
 from ksql_spark.shell.commands import pages
-from ksql_spark.shell.prompt.completion import Candidate, Metadata, complete
+from ksql_spark.shell.prompt.completion import Candidate, complete
+from ksql_spark.shell.prompt.metadata import Metadata
 from ksql_spark.shell.statements import type_text
 from ksql_spark.shell.tools.format.layout import formatted
 from ksql_spark.shell.tools.format.main import is_command

@@ -6,10 +6,8 @@ with a COMMAND, and add it to the table below; help and completion use the table
 
 from __future__ import annotations
 
-import difflib
 import re
 
-from ksql_spark import grammar
 from ksql_spark.shell.commands import (
     clear,
     edit,
@@ -92,7 +90,13 @@ def meant(line: str) -> str | None:
     """
     word = line.strip().removesuffix(";").rstrip().lower()
     names = [name for command in COMMANDS for name in (command.name, *command.aliases)]
-    if not word.isalpha() or word in names or word.upper() in grammar.STATEMENT_STARTERS:
+    if not word.isalpha() or word in names:
+        return None
+    import difflib
+
+    from ksql_spark.grammar import STATEMENT_STARTERS
+
+    if word.upper() in STATEMENT_STARTERS:
         return None
     return next(iter(difflib.get_close_matches(word, names, n=1, cutoff=0.7)), None)
 
@@ -111,6 +115,8 @@ def problem(line: str) -> str | None:
         known = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
         if word in known:
             return f"Syntax: {known[word].usage}"
+        import difflib
+
         close = difflib.get_close_matches(word, [name for name in known if name[0] == "\\"], n=1, cutoff=0.7)
         advice = f"Did you mean {close[0]}?" if close else "help lists the commands."
         return f"Unknown command '{word}'. {advice}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ksql_spark.shell.commands import pages, shortcuts
+from ksql_spark.shell.commands import shortcuts
 from ksql_spark.shell.commands.command import Command, CommandProblem, Context
 from ksql_spark.shell.output.text import fold, pad
-from ksql_spark.shell.prompt.completion import SKELETONS
+from ksql_spark.shell.prompt.skeletons import SKELETONS
 from ksql_spark.shell.session import Failure
 
 #: the widest usage beside which a description stands
@@ -49,7 +49,7 @@ def _list(context: Context) -> None:
 
 def _explain(context: Context, words: Sequence[str]) -> None:
     """The page of a statement, of a command, or of a function. Raises CommandProblem."""
-    from ksql_spark.shell.commands import COMMANDS
+    from ksql_spark.shell.commands import COMMANDS, pages
 
     console = context.session.console
     name = " ".join(words).lower().removesuffix(";")

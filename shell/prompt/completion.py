@@ -4,69 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from itertools import groupby
 from types import MappingProxyType
 from typing import Any
 
 from ksql_spark.grammar import KEYWORDS
 from ksql_spark.grammar.with_properties import CREATE, CREATE_AS, INSERT, PROPERTIES
+from ksql_spark.shell.prompt.metadata import Metadata
+from ksql_spark.shell.prompt.skeletons import SKELETONS
 from ksql_spark.shell.statements import quoted_name, type_text
-
-#: words that expand to the beginning of a statement (reference §8.2)
-SKELETONS: dict[str, str] = {
-    "cs": "CREATE STREAM s (k STRING KEY, v STRING)\n"
-    "  WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', PARTITIONS=1);",
-    "ct": "CREATE TABLE t (k STRING PRIMARY KEY, v STRING)\n"
-    "  WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', PARTITIONS=1);",
-    "csas": "CREATE STREAM s2 AS SELECT * FROM s EMIT CHANGES;",
-    "ctas": "CREATE TABLE t2 AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;",
-    "ii": "INSERT INTO s (k, v) VALUES ('key', 'value');",
-}
-
-
-@dataclass(frozen=True)
-class Metadata:
-    """The server's metadata, as far as it is known.
-
-    Attributes:
-        streams, tables: name -> names of its columns (empty while unknown).
-        schemas: source -> column -> its schema, an object of the REST API.
-        keys: source -> its key columns.
-        signatures: function -> how it is called, and what it does.
-    """
-
-    streams: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    functions: tuple[str, ...] = ()
-    queries: tuple[str, ...] = ()
-    topics: tuple[str, ...] = ()
-    properties: tuple[str, ...] = ()
-    types: tuple[str, ...] = ()
-    schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    signatures: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def sources(self) -> dict[str, tuple[str, ...]]:
-        """Streams and tables."""
-        return {**self.streams, **self.tables}
-
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        """The names of all columns, each once."""
-        return tuple(dict.fromkeys(name for names in self.sources.values() for name in names))
-
-    @cached_property
-    def column_types(self) -> dict[str, str]:
-        """Column -> its type; empty if sources differ."""
-        found: dict[str, str] = {}
-        for columns in self.schemas.values():
-            for name, schema in columns.items():
-                text = type_text(schema)
-                found[name] = text if found.get(name, text) == text else ""
-        return found
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,12 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ksql_spark.shell.client import Client, ClientError, FrameStream
+from ksql_spark.shell.client import Client, ClientError, until_ready
 from ksql_spark.shell.commands.command import Context
-from ksql_spark.shell.options import Connection
+from ksql_spark.shell.options import READY_S, Connection
 from ksql_spark.shell.output.console import SPINNER
-from ksql_spark.shell.prompt.live import LiveQuery, key_of_result
 from ksql_spark.shell.prompt.metadata import MetadataCache
 from ksql_spark.shell.prompt.progress import Progress
 from ksql_spark.shell.prompt.repl import Repl, open_history
@@ -20,6 +19,9 @@ from ksql_spark.shell.prompt.toolbar import toolbar
 from ksql_spark.shell.prompt.watch import ServerWatch
 from ksql_spark.shell.session import QueryView
 from ksql_spark.shell.version import release, version
+
+if TYPE_CHECKING:
+    from ksql_spark.client import FrameStream
 
 #: properties with the addresses of services that the server uses or has started
 SERVICES = {
@@ -47,15 +49,7 @@ class Interactive:
         console.line(
             f"  {console.bold('ksql-spark')} {version()} · streams and tables in SQL, on Spark and Kafka"
         )
-        if self._connection.server is None:
-            try:
-                self._connection.wait_until_ready()
-                self._greet(self._session.client.info())
-                self._say_services(self._session.client, console.line)
-            except ClientError as error:
-                # as with any statement: the user may start the server, or switch to another with `server URL`
-                console.error(f"  {error}")
-        else:
+        if self._connection.server is not None:
             console.line(console.dim("  starting an engine"))
         console.line("  Type help for help, Ctrl-D to exit.")
         console.line()
@@ -71,11 +65,8 @@ class Interactive:
             self._engine_failed,
             also=self._follow_queries,
         )
-        if self._connection.server is not None:
-            threading.Thread(target=self._follow, daemon=True).start()
-        else:
-            self._watch.start()
-            self._metadata.refresh()
+        follow = self._follow if self._connection.server is not None else lambda: self._reach(repl)
+        threading.Thread(target=follow, daemon=True).start()
         try:
             repl.run()
         finally:
@@ -98,6 +89,8 @@ class Interactive:
 
     def _live(self, stream: FrameStream, view: QueryView) -> None:
         """Show a push query that goes on."""
+        from ksql_spark.shell.prompt.live import LiveQuery, key_of_result
+
         LiveQuery(self._session, stream, view, key_of_result(self._session, view.text)).run()
 
     def _engine_failed(self) -> str | None:
@@ -107,21 +100,38 @@ class Interactive:
             server.last_words() if server is not None and server.url is not None and server.failed else None
         )
 
-    def _greet(self, info: dict[str, Any]) -> None:
-        console = self._session.console
+    def _reach(self, repl: Repl) -> None:
+        """Greet the server above the prompt, or say why it cannot be reached (in a thread)."""
+        console, client = self._session.console, self._session.client
+        try:
+            for _ in until_ready(client, READY_S):
+                pass
+            self._greet(client, client.info(), repl.say)
+            self._say_services(client, repl.say)
+        except ClientError as error:
+            # as with any statement: the user may start the server, or switch to another with `server URL`
+            repl.say(console.red(f"  {error}"))
+        assert self._watch is not None
+        self._watch.start()
+        self._metadata.refresh()
+        # what the first letter and the first statement need
+        from ksql_spark.shell.prompt import completion, lexer  # noqa: F401
+
+    def _greet(self, client: Client, info: dict[str, Any], say: Callable[[str], None]) -> None:
         theirs = release(info.get("version", "unknown"))
-        console.line(
-            f"  CLI v{version()}, Server v{theirs} located at {console.cyan(self._session.client.url)}"
-        )
-        console.line(f"  Server Status: {info.get('serverStatus', 'unknown')}")
+        url = self._session.console.cyan(client.url)
+        say(f"  CLI v{version()}, Server v{theirs} located at {url}")
+        say(f"  Server Status: {info.get('serverStatus', 'unknown')}")
         if theirs != version():
-            console.line("  WARNING: CLI and server versions differ; some features may not work.")
+            say("  WARNING: CLI and server versions differ; some features may not work.")
 
     def _toolbar(self) -> str | None:
         """The engine's progress until it is ready; then the state of server and session."""
         server = self._connection.server
         if server is None or server.url is not None:
             state = self._watch.state if self._watch is not None else ""
+            if not state:
+                return "connecting · you can type already"
             queries = len(self._metadata.current.queries)
             progress = self._progress.text if self._progress is not None else ""
             return toolbar(self._session, self._metadata.client.url, state, queries, progress)

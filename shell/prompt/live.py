@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit.application import Application, run_in_terminal
 from prompt_toolkit.filters import Condition
@@ -17,7 +17,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import ConditionalContainer, FormattedTextControl, HSplit, Layout, Window
 from prompt_toolkit.output import Output
 
-from ksql_spark.shell.client import ClientError, FrameStream
+from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.output.chart import Chart
 from ksql_spark.shell.output.console import Form
 from ksql_spark.shell.output.exports import EXPORTS
@@ -25,6 +25,9 @@ from ksql_spark.shell.output.live import LiveTable, key_of
 from ksql_spark.shell.output.rows import Column, columns_of, value_at
 from ksql_spark.shell.output.text import TOMBSTONE, clip
 from ksql_spark.shell.session import QueryView, Session, duration
+
+if TYPE_CHECKING:
+    from ksql_spark.client import FrameStream
 
 #: between two looks at what has arrived, and the span of the rate
 TICK_S = 0.05

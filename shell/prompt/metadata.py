@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ksql_spark.shell.client import Client, ClientError
-from ksql_spark.shell.prompt.completion import Metadata
+from ksql_spark.shell.statements import type_text
 
 #: one request each, because a server may reject one of them
 _QUESTIONS = (
@@ -15,6 +17,49 @@ _QUESTIONS = (
 )  # fmt: skip
 #: these do not change while a server runs
 _LASTING = ("SHOW PROPERTIES;",)
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """The server's metadata, as far as it is known.
+
+    Attributes:
+        streams, tables: name -> names of its columns (empty while unknown).
+        schemas: source -> column -> its schema, an object of the REST API.
+        keys: source -> its key columns.
+        signatures: function -> how it is called, and what it does.
+    """
+
+    streams: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    functions: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    properties: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    signatures: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """Streams and tables."""
+        return {**self.streams, **self.tables}
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns, each once."""
+        return tuple(dict.fromkeys(name for names in self.sources.values() for name in names))
+
+    @cached_property
+    def column_types(self) -> dict[str, str]:
+        """Column -> its type; empty if sources differ."""
+        found: dict[str, str] = {}
+        for columns in self.schemas.values():
+            for name, schema in columns.items():
+                text = type_text(schema)
+                found[name] = text if found.get(name, text) == text else ""
+        return found
 
 
 class MetadataCache:

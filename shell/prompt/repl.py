@@ -8,6 +8,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,12 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition, has_completions, is_searching
-from prompt_toolkit.formatted_text import HTML
+from prompt_toolkit.formatted_text import HTML, StyleAndTextTuples
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
-from prompt_toolkit.lexers import PygmentsLexer
+from prompt_toolkit.lexers import Lexer, PygmentsLexer
 from prompt_toolkit.output import Output
 from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.styles import Style
@@ -31,10 +32,8 @@ from prompt_toolkit.styles import Style
 from ksql_spark.shell import commands, statements
 from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.commands.command import Context, Leave
-from ksql_spark.shell.prompt.completion import SKELETONS, complete
-from ksql_spark.shell.prompt.files import complete_file
-from ksql_spark.shell.prompt.lexer import KsqlLexer
 from ksql_spark.shell.prompt.metadata import MetadataCache
+from ksql_spark.shell.prompt.skeletons import SKELETONS
 from ksql_spark.shell.scripts import is_whole, run_text, skipped
 from ksql_spark.shell.session import Failure
 
@@ -135,7 +134,7 @@ class Repl:
             completer=self._completer,
             complete_while_typing=False,
             complete_in_thread=False,
-            lexer=PygmentsLexer(KsqlLexer),
+            lexer=_Lexer(),
             key_bindings=_bindings(),
             bottom_toolbar=self._bottom if toolbar else None,
             refresh_interval=0.25,
@@ -198,6 +197,22 @@ class Repl:
         return HTML("<i>{}</i>").format(text) if text else None
 
 
+class _Lexer(Lexer):
+    """KsqlLexer, loaded with the first letter: the empty prompt need not wait for the grammar."""
+
+    def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
+        """The styled text of each line."""
+        if not document.text:
+            return lambda line: []
+        return self._of_statements.lex_document(document)
+
+    @cached_property
+    def _of_statements(self) -> Lexer:
+        from ksql_spark.shell.prompt.lexer import KsqlLexer
+
+        return PygmentsLexer(KsqlLexer)
+
+
 class _Completer(Completer):
     """completion.complete for prompt_toolkit."""
 
@@ -210,6 +225,9 @@ class _Completer(Completer):
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """The completions at the cursor."""
+        from ksql_spark.shell.prompt.completion import complete
+        from ksql_spark.shell.prompt.files import complete_file
+
         text = document.text_before_cursor
         skeleton = SKELETONS.get(text.strip().lower())
         if skeleton:

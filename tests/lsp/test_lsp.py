@@ -13,7 +13,7 @@ from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
 from ksql_spark.lsp import text
-from ksql_spark.shell.prompt.completion import Metadata
+from ksql_spark.shell.prompt.metadata import Metadata
 
 SOON_S = 300
 FILE = """\

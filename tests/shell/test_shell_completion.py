@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from ksql_spark.shell.prompt.completion import Metadata, complete
+from ksql_spark.shell.prompt.completion import complete
 from ksql_spark.shell.prompt.files import complete_file
-from ksql_spark.shell.prompt.metadata import MetadataCache
+from ksql_spark.shell.prompt.metadata import Metadata, MetadataCache
 from ksql_spark.shell.session import Session
 
 PLACE = {

@@ -18,7 +18,7 @@ from fake_engine import FakeEngine
 from live_server import LiveServer
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.shell import embedded
+from ksql_spark.shell import local
 from ksql_spark.shell.client import Client
 from ksql_spark.shell.embedded import EmbeddedServer, StartFailed
 from ksql_spark.shell.main import SUBCOMMANDS, _is_address, main
@@ -60,6 +60,16 @@ def test_the_shell_is_light() -> None:
         "light = tuple(f'ksql_spark.{name}' for name in ('client', 'grammar', 'shell')); "
         "ours = [m for m in sys.modules if m.startswith('ksql_spark.') and not m.startswith(light)]; "
         "print(ours + [m for m in ('pyspark', 'fastapi') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=SOON_S)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_the_prompt_waits_for_little() -> None:
+    code = (
+        "import sys; from ksql_spark.shell import main, options; "
+        "from ksql_spark.shell.prompt import interactive; "
+        "print([m for m in ('sqlglot', 'httpx', 'rich', 'pygments', 'plotext') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=SOON_S)
     assert done.stdout.strip() == "[]", done.stderr
@@ -275,12 +285,12 @@ def test_embedded_engine(tmp_path: Path) -> None:
     seen: list[str] = []
     with fake(tmp_path) as server:
         url = server.wait_ready(seen.append)
-        assert embedded.is_running(url)
+        assert local.is_running(url)
         assert (server.data_dir, server.log) == (str(tmp_path), str(tmp_path / "logs" / "server.log"))
         assert Client(url).info()["serverStatus"] == "RUNNING"
         assert os.getpgid(server.pid) != os.getpgid(0), "Ctrl-C at the prompt must not reach it"
     assert not is_alive(server.pid)
-    assert not embedded.is_running(url)
+    assert not local.is_running(url)
 
 
 def test_embedded_engine_stopped_while_starting(tmp_path: Path) -> None:
@@ -311,9 +321,9 @@ def test_embedded_engine_goes_with_a_killed_shell(tmp_path: Path) -> None:
     shell.communicate()
     # It was the killed shell's child; its port closes with it.
     for _ in range(SOON_S * 100):
-        if not embedded.is_running(url):
+        if not local.is_running(url):
             break
-    assert not embedded.is_running(url), f"process {pid} is still there"
+    assert not local.is_running(url), f"process {pid} is still there"
 
 
 def test_the_state_of_a_query_is_rebuilt(server: LiveServer) -> None:

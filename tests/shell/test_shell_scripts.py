@@ -14,8 +14,9 @@ from fake_engine import FakeEngine, FakeStream
 from live_server import LiveServer
 
 from ksql_spark import grammar
+from ksql_spark.client import FrameStream
 from ksql_spark.engine import ResultColumn, Row
-from ksql_spark.shell.client import ClientError, FrameStream
+from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.commands.command import Context
 from ksql_spark.shell.main import main
 from ksql_spark.shell.scripts import ScriptFailure, inputs, run_file, run_script, run_text

@@ -18,7 +18,7 @@ from ksql_spark.client.servers import addresses
 from ksql_spark.config import Config
 from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.server.security import passwords
-from ksql_spark.shell import embedded
+from ksql_spark.shell import local
 from ksql_spark.shell.client import Client, ClientError, ServerError, Unreachable
 from ksql_spark.shell.commands.command import Context
 from ksql_spark.shell.output.console import Console
@@ -485,7 +485,7 @@ def test_a_wrong_password_is_told_from_none(
             client.run("SHOW TOPICS;")
         client.close()
         assert str(caught.value).startswith(message) and caught.value.code == 40100
-        assert embedded.is_running(live.url), "the shell must not start another one"
+        assert local.is_running(live.url), "the shell must not start another one"
 
 
 def test_what_another_server_says_of_credentials(monkeypatch: pytest.MonkeyPatch) -> None:

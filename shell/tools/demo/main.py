@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from ksql_spark import grammar
+from ksql_spark.client import FrameStream
 from ksql_spark.shell import embedded
-from ksql_spark.shell.client import Client, ClientError, FrameStream, Settings, until_ready
+from ksql_spark.shell.client import Client, ClientError, Settings, until_ready
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.output.rows import columns_of
 from ksql_spark.shell.session import Failure, Session

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ksql_spark.shell.client import Client, FrameStream, ServerError, Settings
+from ksql_spark.client import FrameStream
+from ksql_spark.shell.client import Client, ServerError, Settings
 from ksql_spark.shell.statements import quoted_name
 
 _LOOK_S = 0.1
