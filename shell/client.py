@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ksql_spark.client import Connection, FrameStream
 
 STILL_STARTING = 50302
+SHUTTING_DOWN = 50303
 #: HTTP: unauthenticated, and forbidden
 _NOBODY, _FORBIDDEN = 401, 403
 
@@ -114,12 +115,22 @@ class Client:
                 text, properties=settings.properties, variables=settings.variables
             )
 
-    def query(self, text: str, settings: Settings | None = None) -> FrameStream:
-        """Start a SELECT; the stream has its frames as dicts (reference §7.5). Raises ClientError."""
+    def query(
+        self,
+        text: str,
+        settings: Settings | None = None,
+        *,
+        resumable: bool = False,
+        after: str | None = None,
+    ) -> FrameStream:
+        """Start a SELECT; the stream has its frames as dicts (reference §7.5). Raises ClientError.
+
+        ``resumable``, ``after``: see ksql_spark.client.Connection.frames.
+        """
         arguments = _arguments(settings)
         del arguments["waits"]
         with self._said():
-            return self._connection.frames(text, **arguments)
+            return self._connection.frames(text, **arguments, resumable=resumable, after=after)
 
     def print_topic(self, text: str, settings: Settings | None = None) -> FrameStream:
         """Start a PRINT; the stream has its lines as ``{"line": text}``. Raises ClientError."""

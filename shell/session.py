@@ -17,11 +17,11 @@ from ksql_spark.shell import statements
 from ksql_spark.shell.client import Client, ClientError, ServerError, Settings
 from ksql_spark.shell.output import entities, rows
 from ksql_spark.shell.output.console import Console, Form
+from ksql_spark.shell.resuming import Frames, Resuming
 from ksql_spark.shell.statements import Kind, StatementProblem
 
 if TYPE_CHECKING:
     from ksql_spark import grammar
-    from ksql_spark.client import FrameStream
 
 TICK_S = 0.1
 #: how long a pull query's table waits for rows before it chooses its widths
@@ -121,7 +121,7 @@ class Session:
         #: seconds that the last statement took
         self.last_took_s: float | None = None
         #: shows a push query that goes on; raises KeyboardInterrupt if the user ends it
-        self.live: Callable[[FrameStream, QueryView], None] | None = None
+        self.live: Callable[[Frames, QueryView], None] | None = None
         #: called with the id of a query that a statement has started
         self.on_start: Callable[[str], None] = lambda query_id: None
         #: whether Ctrl-C ended the last query
@@ -256,7 +256,12 @@ class Session:
         self.last_pull = self.last_pull if is_push else text
         began = time.monotonic()
         with self.console.busy():
-            stream = self.client.query(text, self.settings)
+            stream: Frames
+            # with a LIMIT, the rest would be counted anew
+            if is_push and self.live is not None and "LIMIT" not in text.upper():
+                stream = Resuming(self.client, text, self.settings)
+            else:
+                stream = self.client.query(text, self.settings)
         view = QueryView(self.results, is_push, text)
         with self.results.paging() if not is_push else contextlib.nullcontext():
             self._show_stream(stream, view)
@@ -282,7 +287,7 @@ class Session:
             return True
         return self.timeout_ms is not None and time.monotonic() >= began + self.timeout_ms / 1000
 
-    def _show_stream(self, stream: FrameStream, view: View) -> None:
+    def _show_stream(self, stream: Frames, view: View) -> None:
         began = time.monotonic()
         self.was_interrupted = False
         live = self._live_for(view, stream)
@@ -308,7 +313,7 @@ class Session:
         if view.error is not None:
             raise view.error
 
-    def _live_for(self, view: View, stream: FrameStream) -> Callable[[], None] | None:
+    def _live_for(self, view: View, stream: Frames) -> Callable[[], None] | None:
         """Shows a push query in a live view; None if it is to be printed."""
         live = self.live
         if live is None or not isinstance(view, QueryView) or not view.is_push:
@@ -427,15 +432,26 @@ class QueryView(View):
         self.header: Mapping[str, Any] | None = None
         #: whether the header was printed
         self.has_begun = False
+        #: what was said beside the rows
+        self.note = ""
         #: the rows before a live view begins; None if there will be none
         self.early: list[Mapping[str, Any]] | None = None
         self._printer: rows.Printer | None = None
         self._first: list[Mapping[str, Any]] = []
         self._began = 0.0
+        #: the width of the terminal for which the printer was made
+        self._drawn_for: int | None = None
 
     def show(self, frames: Sequence[Mapping[str, Any]]) -> None:
         """Print the rows."""
         self.print(self.take(frames))
+        self.print_note()
+
+    def print_note(self) -> None:
+        """Print what was said, once."""
+        note, self.note = self.note, ""
+        if note:
+            self.console.note(self.console.dim(note))
 
     def take(self, frames: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """Note what the frames say; return their rows."""
@@ -443,6 +459,8 @@ class QueryView(View):
         for frame in frames:
             if "row" in frame:
                 arrived.append(frame["row"])
+            elif "note" in frame:
+                self.note = frame["note"]
             elif "header" in frame:
                 self.header = frame["header"]
                 self._began = time.monotonic()
@@ -457,10 +475,12 @@ class QueryView(View):
 
     def print(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Print rows; those of a pull query are delayed for a moment, to choose the table's widths."""
-        if self._printer is not None:
+        if self._printer is not None and self.console.columns == self._drawn_for:
             if rows:
                 self._printer.rows(rows)
             return
+        if self._printer is not None:
+            self._printer = None  # the terminal has another width now: the table begins again
         self._first += rows
         if self.header is not None and (self.is_push or time.monotonic() - self._began > FIRST_ROWS_S):
             self._begin()
@@ -476,6 +496,7 @@ class QueryView(View):
     def _begin(self) -> None:
         assert self.header is not None
         self.has_begun = True
+        self._drawn_for = self.console.columns
         self._printer = rows.printer(self.console, self.header, self._first, self.is_push)
         self._printer.header()
         if self._first:

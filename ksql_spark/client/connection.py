@@ -165,6 +165,8 @@ class Connection:
         *,
         properties: Mapping[str, Any] | None = None,
         variables: Mapping[str, str] | None = None,
+        resumable: bool = False,
+        after: str | None = None,
     ) -> FrameStream:
         """Start a SELECT; returns the parts of its response as JSON objects, read with a timeout.
 
@@ -175,12 +177,17 @@ class Connection:
             parameters: values for ``?`` or ``:name``.
             properties: properties for this statement, in addition to the connection's.
             variables: values for ``${name}``.
+            resumable: a frame ``continuationToken`` follows each batch of rows; for push queries of plain
+                columns and conditions.
+            after: the token at which this query resumes an earlier one of the same statement.
 
         Raises:
             DatabaseError: the statement is rejected, or the server does not respond.
         """
         given, variables = self._settings.with_(properties, variables)
-        body = protocol.query_body(text, parameters, given, self._token, variables=variables)
+        body = protocol.query_body(
+            text, parameters, given, self._token, resumable=resumable, after=after, variables=variables
+        )
         answer, url = self._started("/query-stream", body, protocol.FRAMES)
         return FrameStream(answer, partial(self._close_query_at, url))
 

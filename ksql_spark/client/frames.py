@@ -41,6 +41,8 @@ class FrameStream:
         self._query_id: str | None = None
         self._closed = False
         self._ended = False
+        #: whether the connection was interrupted
+        self.is_broken = False
         self._frames: queue.Queue[dict[str, Any] | None] = queue.Queue(QUEUE_FRAMES)
         self._reader = threading.Thread(target=self._read_all, name="frames", daemon=True)
         self._reader.start()
@@ -83,6 +85,7 @@ class FrameStream:
                 self._frames.put(frame)
         except Exception as error:
             if not self._closed:
+                self.is_broken = True
                 reason = f"The connection to the server broke ({protocol.reason(error)})."
                 self._frames.put({"errorMessage": {"error_code": 50000, "message": reason}})
         finally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 #: what a cell shows that is not known
@@ -48,6 +48,35 @@ def bytes_text(value: float | None) -> str:
             break
         value /= 1000
     return f"{value:.1f} {unit}" if unit != "B" and value < 100 else f"{value:.0f} {unit}"
+
+
+def behind(graph: Mapping[str, Any], sources: Iterable[str]) -> str:
+    """The lag and the errors of the queries that write ``sources``, and of those before them; "" without any.
+
+    Args:
+        graph: the answer of GET /graph.
+        sources: names of streams and tables.
+    """
+    before: dict[str, list[str]] = {}
+    for edge in graph.get("edges") or []:
+        before.setdefault(edge["target"], []).append(edge["source"])
+    left = [f"{kind}:{name}" for name in sources for kind in ("stream", "table")]
+    seen: set[str] = set()
+    while left:
+        node = left.pop()
+        if node not in seen:
+            seen.add(node)
+            left += before.get(node, ())
+    found = [
+        node.get("figures") or {}
+        for node in graph.get("nodes") or []
+        if node.get("kind") == "QUERY" and f"query:{node.get('name')}" in seen
+    ]
+    if not found:
+        return ""
+    errors = sum(map(errors_of, found))
+    lag = max((one["lagRecords"] for one in found if one.get("lagRecords") is not None), default=None)
+    return f"{count_text(lag)} behind · {errors:,} error{'' if errors == 1 else 's'}"
 
 
 def errors_of(figures: Mapping[str, Any]) -> int:

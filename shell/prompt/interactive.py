@@ -12,6 +12,7 @@ from ksql_spark.shell.client import Client, ClientError, until_ready
 from ksql_spark.shell.commands.command import Context
 from ksql_spark.shell.options import READY_S, Connection
 from ksql_spark.shell.output.console import SPINNER
+from ksql_spark.shell.output.live import key_of
 from ksql_spark.shell.prompt.metadata import MetadataCache
 from ksql_spark.shell.prompt.progress import Progress
 from ksql_spark.shell.prompt.repl import Repl, open_history
@@ -21,7 +22,7 @@ from ksql_spark.shell.session import QueryView
 from ksql_spark.shell.version import release, version
 
 if TYPE_CHECKING:
-    from ksql_spark.client import FrameStream
+    from ksql_spark.shell.resuming import Frames
 
 #: properties with the addresses of services that the server uses or has started
 SERVICES = {
@@ -87,11 +88,13 @@ class Interactive:
             ):  # RuntimeError: the client was closed meanwhile
                 self._progress.take(self._metadata.client.graph())
 
-    def _live(self, stream: FrameStream, view: QueryView) -> None:
+    def _live(self, stream: Frames, view: QueryView) -> None:
         """Show a push query that goes on."""
-        from ksql_spark.shell.prompt.live import LiveQuery, key_of_result
+        from ksql_spark.shell.prompt.live import LiveQuery, explained
 
-        LiveQuery(self._session, stream, view, key_of_result(self._session, view.text)).run()
+        described = explained(self._session, view.text)
+        sources = described.get("sources") or []
+        LiveQuery(self._session, stream, view, key_of(described), sources=sources).run()
 
     def _engine_failed(self) -> str | None:
         """Why our own engine has stopped; None while it runs."""

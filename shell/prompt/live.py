@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -21,17 +23,20 @@ from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.output.chart import Chart
 from ksql_spark.shell.output.console import Form
 from ksql_spark.shell.output.exports import EXPORTS
-from ksql_spark.shell.output.live import LiveTable, key_of
+from ksql_spark.shell.output.figures import behind
+from ksql_spark.shell.output.live import LiveTable
 from ksql_spark.shell.output.rows import Column, columns_of, value_at
 from ksql_spark.shell.output.text import TOMBSTONE, clip
 from ksql_spark.shell.session import QueryView, Session, duration
 
 if TYPE_CHECKING:
-    from ksql_spark.client import FrameStream
+    from ksql_spark.shell.resuming import Frames
 
 #: between two looks at what has arrived, and the span of the rate
 TICK_S = 0.05
 RATE_S = 2.0
+#: between two questions for the figures of other queries
+FIGURES_S = 2.0
 #: between two charts, which take longer to draw than tables
 CHART_S = 0.2
 #: how many rows `w` writes at most: the last ones
@@ -43,13 +48,13 @@ LOG, TABLE, BARS, LINES = "log", "table", "bars", "lines"
 MOST_UNLOGGED = 1000
 
 
-def key_of_result(session: Session, text: str) -> list[str]:
-    """The key of what a push query returns; [] if it has none, or nobody may know."""
+def explained(session: Session, text: str) -> Mapping[str, Any]:
+    """The description of a push query; {} if nobody may know."""
     try:
         answer = session.client.run(f"EXPLAIN {text}", session.settings)
     except ClientError:
-        return []
-    return next((key_of(one["queryDescription"]) for one in answer if one.get("queryDescription")), [])
+        return {}
+    return next((one["queryDescription"] for one in answer if one.get("queryDescription")), {})
 
 
 class LiveQuery:
@@ -62,22 +67,29 @@ class LiveQuery:
         key: the key of the table.
         input: by default the terminal.
         output: by default the terminal.
+        sources: what it reads, for the lag and the errors of the queries that write these.
     """
 
     def __init__(
         self,
         session: Session,
-        stream: FrameStream,
+        stream: Frames,
         view: QueryView,
         key: Sequence[str] = (),
         input: Input | None = None,
         output: Output | None = None,
+        *,
+        sources: Sequence[str] = (),
     ) -> None:
         self._session = session
         self._console = session.console
         self._stream = stream
         self._view = view
         self._key = key
+        self._sources = sources
+        #: how far the queries are that write the sources
+        self._behind = ""
+        self._is_over = threading.Event()
         self._table: LiveTable | None = None
         self._chart: Chart | None = None
         self._seen: deque[Mapping[str, Any]] = deque(maxlen=MOST_SEEN)
@@ -115,7 +127,10 @@ class LiveQuery:
 
     def run(self) -> None:
         """Show rows until the end. Raises KeyboardInterrupt if the user ends the query."""
-        self._app.run(pre_run=self._start)
+        try:
+            self._app.run(pre_run=self._start)
+        finally:
+            self._is_over.set()
         if self._mode == TABLE and self._table is not None:
             self._console.write(self._table.text(self._console, self._height, now=float("inf")))
         elif self._mode != LOG:
@@ -126,6 +141,16 @@ class LiveQuery:
 
     def _start(self) -> None:
         self._app.create_background_task(self._pump())
+        if self._sources:
+            # a thread that nobody waits for: Ctrl-C has to work while the server does not answer
+            threading.Thread(target=self._follow, name="figures", daemon=True).start()
+
+    def _follow(self) -> None:
+        """Ask for the figures of the queries before this one, until the end."""
+        while not self._is_over.is_set():
+            with contextlib.suppress(ClientError, RuntimeError):  # RuntimeError: the client was closed
+                self._behind = behind(self._session.client.graph(), self._sources)
+            self._is_over.wait(FIGURES_S)
 
     def _bindings(self) -> KeyBindings:
         bindings = KeyBindings()
@@ -219,6 +244,9 @@ class LiveQuery:
                 self._draw()
         elif rows or not self._view.has_begun:
             await run_in_terminal(lambda: self._view.print(rows))
+        if self._view.note:
+            self._said = self._view.note, time.monotonic() + SAID_S
+            await run_in_terminal(self._view.print_note)
 
     def _take(self, rows: Sequence[Mapping[str, Any]]) -> None:
         if self._table is not None and self._chart is not None:
@@ -247,8 +275,10 @@ class LiveQuery:
         span = min(RATE_S, max(now - self._began, TICK_S))
         rate = sum(count for _, count in self._arrivals) / span
         parts = [self._view.counted, f"{rate:,.0f} rows/s", duration(now - self._began)]
-        if self._mode == TABLE and self._table is not None:
+        if self._mode == TABLE and self._table is not None and self._key:
             parts.append(f"{len(self._table):,} keys")
+        if self._behind:
+            parts.append(self._behind)
         if self._mode in (BARS, LINES) and self._chart is not None and self._chart.column:
             parts.append(self._chart.column)
         if self._is_paused:

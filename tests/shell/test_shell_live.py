@@ -17,11 +17,12 @@ from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.shell.commands.command import Context
 from ksql_spark.shell.output.chart import Chart
 from ksql_spark.shell.output.console import Console
+from ksql_spark.shell.output.figures import behind
 from ksql_spark.shell.output.live import LiveTable, key_of
 from ksql_spark.shell.output.rows import columns_of
-from ksql_spark.shell.prompt.live import LiveQuery, key_of_result
+from ksql_spark.shell.prompt.live import LiveQuery, explained
 from ksql_spark.shell.scripts import run_text
-from ksql_spark.shell.session import Failure, Session
+from ksql_spark.shell.session import Failure, QueryView, Session
 
 SOON_S = 60
 
@@ -102,7 +103,38 @@ def test_the_key_of_a_result(description: dict[str, object], key: list[str]) -> 
 
 
 def test_a_server_that_does_not_explain(session: Session) -> None:
-    assert key_of_result(session, "SELECT * FROM NOWHERE;") == key_of_result(session, "SELECT 1;") == []
+    assert explained(session, "SELECT * FROM NOWHERE;") == {}
+    assert key_of(explained(session, "SELECT 1;")) == []
+
+
+def test_how_far_the_queries_before_are() -> None:
+    def query(name: str, lag: int | None, failed: int) -> dict[str, object]:
+        return {"kind": "QUERY", "name": name, "figures": {"lagRecords": lag, "errors": {"failed": failed}}}
+
+    edges = [
+        ("topic:B", "table:B"), ("query:Q2", "topic:B"), ("stream:A", "query:Q2"), ("topic:A", "stream:A"),
+        ("query:Q1", "topic:A"), ("stream:A", "query:OTHER"),
+    ]  # fmt: skip
+    graph = {
+        "nodes": [query("Q1", 1200, 1), query("Q2", None, 0), query("OTHER", 9999, 9)],
+        "edges": [{"source": source, "target": target} for source, target in edges],
+    }
+    assert behind(graph, ["B"]) == "1,200 behind · 1 error"
+    assert behind(graph, ["C"]) == behind({}, ["B"]) == ""
+
+
+def test_the_log_after_a_resize(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    out = io.StringIO()
+    console = Console(out, tty=True, columns=60)
+    view = QueryView(console, True, "")
+    view.show([{"header": {"schema": "`K` STRING, `L` STRING"}}, {"row": {"columns": ["a", "b"]}}])
+    console._columns = 30
+    view.show([{"row": {"columns": ["c", "d"]}}])
+    view.end()
+    before, after = out.getvalue().split("┌")[1:]
+    assert max(map(len, before.splitlines())) > 30 >= max(map(len, after.splitlines()))
+    assert "│ c " in after and "│ K " in after
 
 
 COLUMNS = [ResultColumn("K", "STRING", True), ResultColumn("N", "INTEGER")]
