@@ -127,6 +127,11 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument("-f", "--file", metavar="FILE", help="run a file's statements and exit")
     add_script_options(parser)
     add_output_options(parser)
+    prompt = parser.add_argument_group("prompt")
+    prompt.add_argument(
+        "--plain", action="store_true", help="for screen readers: text line by line, nothing that is redrawn"
+    )
+    prompt.add_argument("--theme", choices=("light", "dark"), help="colors for the terminal's background")
     add_connection_options(parser)
     return parser
 
@@ -170,6 +175,12 @@ def _shell(arguments: Sequence[str]) -> int:
         with connect(options.url, options, Console()) as connection:
             if is_script:
                 return connection.run(script, wait=options.wait)
+            console = connection.session.console
+            console.pages = console.tty
+            if options.theme:
+                console.is_light = options.theme == "light"
+            if options.plain:
+                console.set_plain(True)
             return _interactive(connection)
     except (OptionProblem, ClientError) as problem:
         print(f"ksql-spark: {problem}", file=sys.stderr)

@@ -316,7 +316,7 @@ class Session:
     def _live_for(self, view: View, stream: Frames) -> Callable[[], None] | None:
         """Shows a push query in a live view; None if it is to be printed."""
         live = self.live
-        if live is None or not isinstance(view, QueryView) or not view.is_push:
+        if live is None or self.console.plain or not isinstance(view, QueryView) or not view.is_push:
             return None
         if view.console is not self.console or self.console.form is not Form.TABULAR:
             return None

@@ -11,7 +11,12 @@ from ksql_spark.shell.output.top import Top
 
 def _run(context: Context, arguments: Sequence[str]) -> None:
     session = context.session
-    if session.console.tty and context.remember is not None and os.environ.get("TERM") != "dumb":
+    if (
+        session.console.tty
+        and not session.console.plain
+        and context.remember is not None
+        and os.environ.get("TERM") != "dumb"
+    ):
         from ksql_spark.shell.prompt.top import TopScreen
 
         TopScreen(session.client, session.console).run()

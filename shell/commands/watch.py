@@ -21,7 +21,7 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
     pages, console.pages = console.pages, False
     try:
         for number in itertools.count(1):
-            if console.tty:
+            if console.tty and not console.plain:
                 console.write("\x1b[2J\x1b[H")
                 console.note(console.dim(f"every {every_s:g} s, {time.strftime('%H:%M:%S')}, Ctrl-C ends"))
             session.query(query)

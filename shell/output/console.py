@@ -12,8 +12,9 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
 from pathlib import Path
 from typing import TextIO
@@ -57,6 +58,13 @@ BOX = Lines("─", "│", "┌┬┐", "├┼┤", "└┴┘")
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
+#: the codes of the colors, for dark and for light backgrounds
+_DARK = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "dim": "2"}
+_LIGHT = {"red": "38;5;124", "green": "38;5;22", "yellow": "38;5;130", "cyan": "38;5;24", "dim": "38;5;242"}
+#: the light colors in $COLORFGBG, with which some terminals tell their background
+_LIGHT_BACKGROUNDS = ("7", "15")
+
+
 def _wants_colours() -> bool:
     return "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
@@ -82,8 +90,17 @@ class Console:
         self._err = err or sys.stderr
         self.tty = self._out.isatty() if tty is None else tty
         unicode = (getattr(self._out, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
-        self.lines = BOX if self.tty and unicode else ASCII
+        self._is_unicode = self.tty and unicode
+        self.lines = BOX if self._is_unicode else ASCII
         self.colours = self.tty and _wants_colours()
+        #: whether the terminal's background is light
+        self.is_light = os.environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_BACKGROUNDS
+        #: text alone, line by line, for screen readers
+        self.plain = False
+        #: moves an instant to the user's time zone; None: times are shown as the server sends them
+        self.in_zone: Callable[[datetime], datetime] | None = None
+        #: separate thousands in numbers
+        self.thousands = False
         self.form = Form.TABULAR
         self.wrap = True
         #: draw rows that are too wide for the terminal vertically
@@ -103,6 +120,15 @@ class Console:
         self._spool: TextIO | None = None
         self._status_shown = False
         self._spinner = SPINNER if unicode else "|/-\\"
+
+    def set_plain(self, plain: bool) -> None:
+        """Turn plain mode on or off: no colors, drawn lines, spinner, toolbar and pager; a value per line."""
+        self.plain = plain
+        self.colours = self.tty and _wants_colours() and not plain
+        self.lines = BOX if self._is_unicode and not plain else ASCII
+        self.form = Form.VERTICAL if plain else Form.TABULAR
+        self.toolbar = not plain
+        self.pages = self.tty and not plain
 
     @property
     def is_unicode(self) -> bool:
@@ -144,16 +170,17 @@ class Console:
 
     def error(self, message: str) -> None:
         """Print an error to standard error."""
-        self._complain(message, "31")
+        self._complain(message, "red")
 
     def warning(self, message: str) -> None:
         """Print a warning to standard error."""
-        self._complain(f"WARNING: {message}", "33")
+        self._complain(f"WARNING: {message}", "yellow")
 
     def _complain(self, message: str, colour: str) -> None:
         self.clear_status()
-        coloured = self._err.isatty() and _wants_colours()
-        self._err.write((f"\x1b[{colour}m{message}\x1b[0m" if coloured else message) + "\n")
+        coloured = self._err.isatty() and _wants_colours() and not self.plain
+        code = self._palette[colour]
+        self._err.write((f"\x1b[{code}m{message}\x1b[0m" if coloured else message) + "\n")
         self._err.flush()
         self._copy(message + "\n")
 
@@ -164,7 +191,7 @@ class Console:
 
     def status(self, text: str) -> None:
         """Show a status line with a spinner below the output, only on a terminal."""
-        if not self.tty or (self._pager is not None and self._pager.has_screen):
+        if not self.tty or self.plain or (self._pager is not None and self._pager.has_screen):
             return
         text = f"{self.step}: {text}" if self.step else text
         wheel = self._spinner[int(time.monotonic() * 10) % len(self._spinner)]
@@ -253,7 +280,7 @@ class Console:
 
     def dim(self, text: str) -> str:
         """``text`` in a faint color."""
-        return self._colour(text, "2")
+        return self._colour(text, self._palette["dim"])
 
     def bold(self, text: str) -> str:
         """``text`` in bold."""
@@ -261,11 +288,11 @@ class Console:
 
     def red(self, text: str) -> str:
         """``text`` in the color of errors."""
-        return self._colour(text, "31")
+        return self._colour(text, self._palette["red"])
 
     def green(self, text: str) -> str:
         """``text`` in the color of success."""
-        return self._colour(text, "32")
+        return self._colour(text, self._palette["green"])
 
     def inverse(self, text: str) -> str:
         """``text`` with its colors exchanged, for what is selected."""
@@ -273,7 +300,11 @@ class Console:
 
     def cyan(self, text: str) -> str:
         """``text`` in the color of names."""
-        return self._colour(text, "36")
+        return self._colour(text, self._palette["cyan"])
+
+    @property
+    def _palette(self) -> Mapping[str, str]:
+        return _LIGHT if self.is_light else _DARK
 
     def _colour(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colours else text

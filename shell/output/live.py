@@ -100,7 +100,10 @@ class LiveTable:
         ]
         out = io.StringIO()
         page = Console(out, tty=console.tty, columns=console.columns)
-        page.lines, page.colours, page.wrap = console.lines, console.colours, False
+        page.lines, page.colours, page.is_light, page.wrap = (
+            console.lines, console.colours, console.is_light, False,
+        )  # fmt: skip
+        page.in_zone, page.thousands = console.in_zone, console.thousands
         printer = RowPrinter(page, self._columns, frames, more=False)
         printer.header()
         printer.rows(frames)

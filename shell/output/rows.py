@@ -7,9 +7,12 @@ from the terminal. Longer values are wrapped, or truncated (WRAP OFF). Other for
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any, Protocol
 
 from ksql_spark.shell.output import exports
@@ -32,6 +35,11 @@ TYPE_WIDTHS = {
 NESTED_WIDTH = 30
 NUMBERS = ("INTEGER", "BIGINT", "DOUBLE", "DECIMAL")
 LEAST_WIDTH = 5
+#: columns with instants as numbers
+TIMES = ("ROWTIME", "WINDOWSTART", "WINDOWEND")
+#: an instant with its offset
+ZONED_WIDTH = 29
+EPOCH = datetime(1970, 1, 1)
 
 _COLUMN = re.compile(r"`((?:[^`]|``)*)`\s+(.*)", re.S)
 
@@ -98,6 +106,21 @@ def cell(row: Mapping[str, Any], index: int) -> str:
     return value_text(value)
 
 
+def text_of(row: Mapping[str, Any], index: int, column: Column, console: Console) -> str:
+    """The text of one value for people: times in their zone, numbers with separated thousands."""
+    value = value_at(row, index)
+    is_bound = column.name in TIMES and column.type == "BIGINT"
+    if value is None or not (console.in_zone or console.thousands):
+        return cell(row, index)
+    if console.in_zone is not None and (is_bound or column.type == "TIMESTAMP"):
+        with contextlib.suppress(ValueError, TypeError, OverflowError):  # years beyond 9999
+            moment = EPOCH + timedelta(milliseconds=value) if is_bound else datetime.fromisoformat(value)
+            return console.in_zone(moment.replace(tzinfo=UTC)).isoformat(timespec="milliseconds")
+    if console.thousands and column.is_number and not is_bound and isinstance(value, (int, float, Decimal)):
+        return f"{value:,}"
+    return cell(row, index)
+
+
 class Printer(Protocol):
     """Prints the rows of one query."""
 
@@ -142,8 +165,10 @@ class RowPrinter:
             return [console.column_width] * len(self._columns)
         wanted = []
         for index, column in enumerate(self._columns):
-            seen = [width(line) for row in first for line in cell(row, index).split("\n")]
+            seen = [width(line) for row in first for line in text_of(row, index, column, console).split("\n")]
             by_type = TYPE_WIDTHS.get(column.type, 14 if column.is_number else NESTED_WIDTH)
+            if console.in_zone is not None and (column.type == "TIMESTAMP" or column.name in TIMES):
+                by_type = ZONED_WIDTH
             wanted.append(max(width(column.name), LEAST_WIDTH, by_type if self._more else 0, *seen))
         room = console.columns
         if room is None:
@@ -186,7 +211,8 @@ class RowPrinter:
                 else None
                 for i in indices
             ]
-            lines.append(self._line([cell(row, i) for i in indices], styles))
+            cells = [text_of(row, i, column, self._console) for i, column in enumerate(self._columns)]
+            lines.append(self._line(cells, styles))
         self._console.write("".join(lines))
 
     def footer(self) -> None:
@@ -242,9 +268,13 @@ class RecordPrinter:
         for row in rows:
             self._count += 1
             title = f"{console.lines.horizontal}[ {self._count} ]"
-            text.append(console.dim(title + console.lines.horizontal * (self._names + 14 - len(title))))
+            rule = console.lines.horizontal * (self._names + 14 - len(title))
+            text.append(f"Row {self._count:,}" if console.plain else console.dim(title + rule))
             for index, column in enumerate(self._columns):
-                value = cell(row, index)
+                value = text_of(row, index, column, console)
+                if console.plain:
+                    text.append(f"{column.name}: {value}")
+                    continue
                 lines = fold(value, room) if console.wrap else [clip(value.replace("\n", " "), room)]
                 name = console.bold(pad(column.name, self._names))
                 shown = console.dim(lines[0]) if value_at(row, index) is None else lines[0]

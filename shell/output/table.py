@@ -104,6 +104,10 @@ def draw_vertically(table: Table, console: Console) -> str:
     room = max(MIN_WIDTH, columns - names - 4)
     bar = console.dim(console.lines.vertical)
     rule = console.dim(console.lines.horizontal * (console.columns or RULE_WIDTH))
+    if console.plain:
+        return "\n".join(
+            line for row in table.rows for line in (*map(": ".join, zip(table.headers, row, strict=True)), "")
+        )
     text = [rule]
     for row in table.rows:
         for header, cell in zip(table.headers, row, strict=True):

@@ -239,6 +239,8 @@ def _offers(
         case ["DESCRIBE"]:
             yield from ((name, "source") for name in sources)
             yield from ((name, "keyword") for name in _DESCRIBED)
+        case ["DESCRIBE" | "DROP", "CONNECTOR", *rest] if rest in ([], ["IF", "EXISTS"]):
+            yield from ((_connector(name), "connector") for name in metadata.connectors)
         case ["DESCRIBE", "FUNCTION"]:
             yield from ((name, "function") for name in metadata.functions)
         case ["SWAP"] | ["ABORT" | "DESCRIBE", "EVOLUTION"]:
@@ -495,6 +497,10 @@ def _source_name(token: str) -> str:
 
 def _topic(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else f"'{name}'"
+
+
+def _connector(name: str) -> str:
+    return name if re.fullmatch(r"[A-Z_][A-Z0-9_]*", name) else quoted_name(name)
 
 
 def _in_case(name: str, typed: str, kind: str) -> str:

@@ -45,7 +45,6 @@ class Interactive:
     def run(self) -> int:
         """Greet, read and run until the user leaves; return the exit code."""
         console = self._session.console
-        console.pages = console.tty
         console.line()
         console.line(
             f"  {console.bold('ksql-spark')} {version()} · streams and tables in SQL, on Spark and Kafka"

@@ -35,6 +35,7 @@ class Metadata:
     functions: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
+    connectors: tuple[str, ...] = ()
     properties: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -116,6 +117,10 @@ class MetadataCache:
                     self._lasting[question] = answer
         for question in _QUESTIONS:
             answers |= self._ask(question) or {}
+        services = (self._ask("SHOW SERVICES;") or {}).get("services") or []
+        # the question would start a Connect worker that nobody has needed yet
+        if any(one.get("name") == "Connect" and one.get("address") for one in services):
+            answers |= self._ask("SHOW CONNECTORS;") or {}
         for answer in self._lasting.values():
             answers |= answer
         streams = [str(s["name"]) for s in answers.get("streams") or []]
@@ -139,6 +144,7 @@ class MetadataCache:
             signatures=self._signatures,
             queries=tuple(str(q["id"]) for q in answers.get("queries") or []),
             topics=tuple(str(t["name"]) for t in answers.get("topics") or []),
+            connectors=tuple(str(one["name"]) for one in answers.get("connectors") or []),
             properties=tuple(str(p["name"]) for p in answers.get("properties") or []),
             types=tuple(str(name) for name in answers.get("types") or {}),
         )

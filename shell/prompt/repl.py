@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory, ConditionalAutoSuggest
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
@@ -27,7 +27,8 @@ from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.lexers import Lexer, PygmentsLexer
 from prompt_toolkit.output import Output
 from prompt_toolkit.patch_stdout import patch_stdout
-from prompt_toolkit.styles import Style
+from prompt_toolkit.shortcuts import CompleteStyle
+from prompt_toolkit.styles import DynamicStyle, Style, merge_styles
 
 from ksql_spark.shell import commands, statements
 from ksql_spark.shell.client import ClientError
@@ -60,6 +61,28 @@ _STYLE = Style.from_dict(
         "completion-menu.meta.completion": "bg:ansibrightblack fg:ansiwhite",
         "completion-menu.meta.completion.current": "bg:ansicyan fg:ansiblack",
     }
+)
+_LIGHT_STYLE = merge_styles(
+    [
+        _STYLE,
+        Style.from_dict(
+            {
+                "prompt": "bold ansiblue",
+                "pygments.keyword.type": "#870087",
+                "pygments.literal.string": "#005f00",
+                "pygments.literal.number": "#af5f00",
+                "pygments.comment": "#6c6c6c italic",
+                "pygments.name.function": "#005f87",
+                "pygments.name.variable": "#870087",
+                "auto-suggestion": "#8a8a8a",
+                "bottom-toolbar": "noreverse #6c6c6c",
+                "completion-menu.completion": "bg:#dadada fg:#000000",
+                "completion-menu.completion.current": "bg:#005f87 fg:#ffffff",
+                "completion-menu.meta.completion": "bg:#dadada fg:#303030",
+                "completion-menu.meta.completion.current": "bg:#005f87 fg:#ffffff",
+            }
+        ),
+    ]
 )
 
 
@@ -130,7 +153,10 @@ class Repl:
             multiline=True,
             prompt_continuation=lambda width, line, wrapped: CONTINUATION.rjust(width),
             history=self._history,
-            auto_suggest=AutoSuggestFromHistory(),
+            # screen readers would read the suggestion as if it had been typed
+            auto_suggest=ConditionalAutoSuggest(
+                AutoSuggestFromHistory(), Condition(lambda: not context.session.console.plain)
+            ),
             completer=self._completer,
             complete_while_typing=False,
             complete_in_thread=False,
@@ -138,7 +164,7 @@ class Repl:
             key_bindings=_bindings(),
             bottom_toolbar=self._bottom if toolbar else None,
             refresh_interval=0.25,
-            style=_STYLE,
+            style=DynamicStyle(lambda: _LIGHT_STYLE if context.session.console.is_light else _STYLE),
             enable_open_in_editor=True,
             input_processors=[HighlightMatchingBracketProcessor(chars="[](){}")],
             input=input,
@@ -152,6 +178,8 @@ class Repl:
             try:
                 # lines that other threads print appear above the prompt
                 self._say_all()
+                menu = CompleteStyle.READLINE_LIKE if console.plain else CompleteStyle.COLUMN
+                self._prompt.complete_style = menu
                 with patch_stdout(raw=True), self._prompting():
                     text = self._prompt.prompt()
             except KeyboardInterrupt:

@@ -216,3 +216,27 @@ def test_what_was_used_more_comes_first_among_its_kind() -> None:
     assert [one.text for one in found[:2]] == ["FARE", "VENDORID"]
     found = complete("SELECT ", METADATA, used={"COUNT": 1})
     assert [one.text for one in found if one.kind == "function"] == ["COUNT(", "UCASE("]
+
+
+def test_connectors() -> None:
+    metadata = Metadata(connectors=("ORDERS_IN", "jdbc-out"))
+    for text in ("DESCRIBE CONNECTOR ", "drop connector if exists "):
+        assert [one.text for one in complete(text, metadata)][:2] == ["ORDERS_IN", "`jdbc-out`"]
+
+
+@pytest.mark.parametrize("address", [None, "http://127.0.0.1:8083"])
+def test_a_question_does_not_start_connect(session: Session, address: str | None) -> None:
+    asked: list[str] = []
+
+    def run(text: str) -> list[dict[str, object]]:
+        asked.append(text)
+        services = [{"name": "Connect", "address": address, "startedHere": True}]
+        answers = {
+            "SHOW SERVICES;": {"services": services},
+            "SHOW CONNECTORS;": {"connectors": [{"name": "C"}]},
+        }
+        return [answers.get(text, {})]
+
+    session.client.run = run  # type: ignore[method-assign,assignment]
+    assert MetadataCache(session.client).fetch().connectors == (("C",) if address else ())
+    assert ("SHOW CONNECTORS;" in asked) is (address is not None)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 from decimal import Decimal
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -566,3 +567,78 @@ def test_spool_has_no_colours(tmp_path, out: io.StringIO) -> None:
     console.spool(None)
     console.line("not in it")
     assert (tmp_path / "s").read_text() == "ksql> show x;\nwrong\n"
+
+
+VALUES = "`K` STRING KEY, `T` TIMESTAMP, `N` BIGINT, `P` DECIMAL(9, 2), `WINDOWSTART` BIGINT"
+ROW = ["1234567", "2026-07-01T22:30:00.5", 1234567, Decimal("-9876.50"), 1782945000000]
+
+
+def cells(console: Console, form: Form = Form.TABULAR) -> list[str]:
+    console.form = form
+    made = rows.printer(console, {"schema": VALUES}, [{"columns": ROW}], False)
+    made.header()
+    made.rows([{"columns": ROW}])
+    return console._out.getvalue().splitlines()  # type: ignore[attr-defined,no-any-return]
+
+
+def test_the_zone_of_times() -> None:
+    console = Console(io.StringIO(), tty=False)
+    zone = ZoneInfo("Europe/Berlin")
+    console.in_zone = lambda moment: moment.astimezone(zone)
+    assert cells(console)[-1].split() == [
+        "|", "1234567", "|", "2026-07-02T00:30:00.500+02:00", "|", "1234567", "|", "-9876.50", "|",
+        "2026-07-02T00:30:00.000+02:00", "|",
+    ]  # fmt: skip
+    # beyond what Python's times can hold
+    far = {"columns": ["", "+20260-01-01T00:00:00", None, None, 10**18]}
+    made = rows.printer(console, {"schema": VALUES}, [far], False)
+    made.rows([far])
+    assert "+20260-01-01T00:00:00" in console._out.getvalue()  # type: ignore[attr-defined]
+
+
+def test_other_programs_get_times_and_numbers_as_they_are() -> None:
+    console = Console(io.StringIO(), tty=False)
+    console.in_zone, console.thousands = lambda moment: moment.astimezone(), True
+    assert cells(console, Form.CSV)[-1] == "1234567,2026-07-01T22:30:00.5,1234567,-9876.50,1782945000000"
+
+
+def test_separated_thousands() -> None:
+    console = Console(io.StringIO(), tty=False)
+    console.thousands = True
+    last = cells(console)[-1]
+    assert last.split()[1::2] == [
+        "1234567",
+        "2026-07-01T22:30:00.5",
+        "1,234,567",
+        "-9,876.50",
+        "1782945000000",
+    ]
+
+
+def test_plain_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    console = Console(io.StringIO(), tty=True, columns=40)
+    console.set_plain(True)
+    console.status("running")
+    console.line(console.cyan("x"))
+    console.line(draw(Table(("A", "B"), [("1", "2"), ("3", "4")]), console))
+    assert cells(console, console.form) == [
+        "x", " A | B", "-------", " 1 | 2", " 3 | 4", "-------",
+        "K, T, N, P, WINDOWSTART", "Row 1", "K: 1234567", "T: 2026-07-01T22:30:00.5", "N: 1234567",
+        "P: -9876.50", "WINDOWSTART: 1782945000000",
+    ]  # fmt: skip
+    out = io.StringIO()
+    console._out = out
+    entities.show([{"@type": "kafka_topics", "topics": [{"name": "a", "replicaInfo": [1]}]}], console)
+    assert out.getvalue() == "Kafka Topic: a\nPartitions: 1\nPartition Replicas: 1\n\n"
+    console.set_plain(False)
+    assert console.form is Form.TABULAR and console.cyan("x") != "x"
+
+
+@pytest.mark.parametrize(("background", "code"), [("15;0", "36"), ("0;15", "38;5;24"), ("", "36")])
+def test_colours_for_the_background(background: str, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLORFGBG", background)
+    assert Console(io.StringIO(), tty=True).cyan("x") == f"\x1b[{code}mx\x1b[0m"

@@ -327,8 +327,18 @@ def test_set_cli(session: Session, out: io.StringIO) -> None:
     assert run(session, out, "SET CLI WRAP OFF", "set cli column-width 12;") == []
     assert (session.console.wrap, session.console.column_width) == (False, 12)
     assert refusal(session, "set cli nonsense") == (
-        "set cli takes WRAP ON|OFF, COLUMN-WIDTH and a number (0: fit the terminal), EDITING VI|EMACS or "
-        "TOOLBAR ON|OFF."
+        "set cli takes WRAP ON|OFF, COLUMN-WIDTH and a number (0: fit the terminal), EDITING VI|EMACS, "
+        "TOOLBAR ON|OFF, TIMEZONE and a name, LOCAL or OFF, THOUSANDS ON|OFF, THEME LIGHT|DARK or "
+        "PLAIN ON|OFF."
+    )
+    assert (
+        run(session, out, "set cli theme light", "set cli thousands on;", "SET CLI TIMEZONE 'Asia/Tokyo'")
+        == []
+    )
+    assert session.console.is_light and session.console.thousands and session.console.in_zone is not None
+    assert run(session, out, "set cli timezone off") == [] and session.console.in_zone is None
+    assert refusal(session, "set cli timezone Mars/Olympus") == (
+        "There is no time zone 'Mars/Olympus': name one such as Europe/Berlin or UTC, LOCAL or OFF."
     )
 
 
