@@ -28,6 +28,8 @@ from ksql_spark.logical.nodes import (
     Source,
     TopN,
     UnionAll,
+    call_texts,
+    written_out,
 )
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME, Column
@@ -101,7 +103,7 @@ def bind_trace(query: PersistentQuery, where: exp.Expr, metastore: MetaStore) ->
     return Trace(
         relation=_source(carried),
         root=kept,
-        filters=tuple(map(str, filters)),
+        filters=tuple(str(written_out(predicate, {})) for predicate in filters),
         having=_text(having, aggregate),
         is_aggregate=aggregate is not None,
         is_windowed=aggregate is not None and aggregate.window_spec is not None,
@@ -112,10 +114,7 @@ def _text(having: Expression | None, aggregate: Aggregate | None) -> str | None:
     """HAVING with the calls of aggregates in place of their columns."""
     if having is None or aggregate is None:
         return None
-    text = str(having)
-    for call in reversed(aggregate.aggregates):  # the tenth one's name begins with that of the first
-        text = text.replace(call.name, call.call)
-    return text
+    return str(written_out(having, call_texts(aggregate.aggregates)))
 
 
 def step(number: int) -> str:

@@ -17,10 +17,13 @@ Limit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from ksql_spark.expressions import ColumnRef, Expression, transform
+from ksql_spark import expressions
+from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, transform
+from ksql_spark.functions import registry
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, Windowing
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, WINDOW_BOUNDS, Column, Role, Schema
 from ksql_spark.types import BIGINT, SqlType
@@ -59,7 +62,7 @@ class AggregateCall:
     def call(self) -> str:
         """The call as KSQL text."""
         inner = ", ".join(map(str, self.arguments)) or "*"
-        only = f" FILTER (WHERE {self.condition})" if self.condition is not None else ""
+        only = "" if self.condition is None else f" FILTER (WHERE {written_out(self.condition, {})})"
         return f"{self.function}({'DISTINCT ' if self.distinct else ''}{inner}){only}"
 
     @property
@@ -102,14 +105,35 @@ class _WrittenOut(ColumnRef):
 
 
 def written_out(expression: Expression, texts: Mapping[str, str]) -> Expression:
-    """``expression`` to be shown: a reference to a column in ``texts`` as the text (see call_texts)."""
+    """``expression`` to be shown to users: a reference to a column in ``texts`` as the text (see call_texts),
+    and no conversion that happens without a CAST."""
 
     def shown(part: Expression) -> Expression | None:
-        if not isinstance(part, ColumnRef) or part.name not in texts:
-            return None
-        return _WrittenOut(part.name, part.type, texts[part.name])
+        match part:
+            case ColumnRef() if part.name in texts:
+                return _WrittenOut(part.name, part.type, texts[part.name])
+            case Call():
+                plain = _without_casts(part)
+                return replace(plain, arguments=tuple(transform(a, shown) for a in plain.arguments))
+        return None
 
     return transform(expression, shown)
+
+
+def _without_casts(call: Call) -> Call:
+    """``call`` without the conversions of its arguments that are implicit: it would get them again."""
+    casts = [a for a in call.arguments if isinstance(a, Cast)]
+    for dropped in (casts, [cast for cast in casts if isinstance(cast.operand, expressions.Literal)]):
+        arguments = tuple(a.operand if isinstance(a, Cast) and a in dropped else a for a in call.arguments)
+        literals = [a.value if isinstance(a, expressions.Literal) else None for a in arguments]
+        try:
+            found = registry.resolve(call.function, [a.type for a in arguments], literals)
+        except KsqlError:
+            continue
+        types = [a.type for a in call.arguments]
+        if dropped and found.result_type == call.type and list(found.parameter_types) == types:
+            return replace(call, arguments=arguments)
+    return call
 
 
 def call_texts(calls: Iterable[AggregateCall]) -> dict[str, str]:

@@ -98,7 +98,7 @@ def _logical_details(node: Node) -> Details:
             texts = _internal(node.child)
             return [("Key", items_text(keys, texts)), ("Values", items_text(values, texts))]
         case nodes.BatchJoin(_, _, join, condition):
-            return [("", join), ("On", condition)]
+            return [("", join), ("On", None if condition is None else written_out(condition, {}))]
         case nodes.Sort(_, by):
             texts = _internal(node.child)
             shown = (replace(key, expression=written_out(key.expression, texts)) for key in by)
@@ -190,7 +190,7 @@ def _order(stage: PhysicalPlan) -> str | None:
 def explain_pull(query: nodes.PullQuery) -> str:
     """What a pull query reads, and whether it looks up rows or scans them."""
     details = [
-        ("Where", query.predicate),
+        ("Where", None if query.predicate is None else written_out(query.predicate, {})),
         ("Select", items_text(query.items)),
         ("Limit", query.limit),
         ("Offset", query.offset),

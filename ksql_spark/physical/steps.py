@@ -249,7 +249,7 @@ class StreamFilter(OneInputStep):
 
     @property
     def details(self) -> Details:
-        return [("Where", self.predicate)]
+        return [("Where", written_out(self.predicate, {}))]
 
     @property
     def row_expressions(self) -> tuple[Expression, ...]:
@@ -267,7 +267,7 @@ class TableFilter(OneInputStep, StatefulStep):
 
     @property
     def details(self) -> Details:
-        return [("Where", self.predicate)]
+        return [("Where", written_out(self.predicate, {}))]
 
     @property
     def row_expressions(self) -> tuple[Expression, ...]:
