@@ -165,7 +165,12 @@ class CommandRunner:
                 self._undo(action)
                 raise
             done = replace(
-                command, starts=prepared.starts, query_id=prepared.query_id, plan=prepared.plan, token=token
+                command,
+                starts=prepared.starts,
+                query_id=prepared.query_id,
+                plan=prepared.plan,
+                token=token,
+                topics=prepared.topics,
             )
             try:
                 self._services.log.append(done)

@@ -44,6 +44,7 @@ class Command:
     ``query_id`` and ``plan`` (a document of physical.codec) belong to statements that start a query.
     ``token`` is the command's own, ``follows`` that of the one before it (Order); version 1 has neither.
     ``user`` sent it, if users log in. ``written_ms``, epoch milliseconds, is its record's timestamp.
+    ``topics`` tells a DROP's topics from others that get their names later: name -> id.
     """
 
     id: str
@@ -56,6 +57,7 @@ class Command:
     follows: str | None = None
     user: str | None = None
     written_ms: int | None = None
+    topics: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -294,6 +296,8 @@ def encode(command: Command) -> bytes:
         body["plan"] = dict(command.plan)
     if command.user is not None:
         body["user"] = command.user
+    if command.topics:
+        body["topics"] = dict(command.topics)
     body |= {"token": command.token, "follows": command.follows}
     return json.dumps(body).encode()
 
@@ -327,6 +331,7 @@ def decode(value: bytes | None, written_ms: int | None = None) -> Command | Unre
         body.get("follows"),
         body.get("user"),
         written_ms,
+        body.get("topics") or {},
     )
 
 

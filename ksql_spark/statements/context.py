@@ -303,12 +303,13 @@ class Outcome:
 class Prepared:
     """What the command log stores of a statement: where its query starts, the query's id and its plans.
 
-    ``plan`` is a document of physical.codec.
+    ``plan`` is a document of physical.codec, ``topics`` are the ids of topics by name.
     """
 
     starts: Starts = field(default_factory=dict)
     query_id: str | None = None
     plan: Mapping[str, Any] | None = None
+    topics: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -320,7 +320,10 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
         ending = [] if topics else [q for q in makers() if q.creates_sink and q.plan.sink.kind == STREAM]
         stopped.extend(q.id for q in ending if q.state is not State.PAUSED and services.queries.is_here(q))
         services.queries.pause(*stopped)
-        return Prepared(dict(_positions(ending, context)))
+        used = {topic for q in makers() if q.creates_sink for topic in q.plan.topics}
+        found = services.admin.identities({*used, *(each.topic for each in dropped)})
+        ids = {topic: identity.id for topic, identity in found.items()}
+        return Prepared(dict(_positions(ending, context)), topics=ids)
 
     def undo() -> None:
         services.queries.resume(*stopped)

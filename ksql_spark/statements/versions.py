@@ -35,6 +35,7 @@ from ksql_spark.statements.context import (
 from ksql_spark.statements.evolution import bind_replacement
 from ksql_spark.statements.sources import create_as_select, create_source, position_of
 
+_ANEW = "CREATE it again: that begins anew."
 #: how long UNDROP is possible
 RETENTION = "ksql.undrop.retention.ms"
 #: properties of a statement that say how a version came, and nothing of what it is
@@ -209,6 +210,8 @@ def undrop(statement: Undrop, context: StatementContext) -> Action:
     source = context.metastore.require(statement.name)
     told = f"{planned.kind.capitalize()} {source.name} is back, with its topic {source.topic}."
     is_there = dropped.has_topic and context.services.admin.topic(source.topic) is not None
+    if is_there:
+        _check_same(source.topic, dropped, context)
     prepare = action.prepare
     if isinstance(planned, CreateSource):
         if not is_there:
@@ -264,6 +267,18 @@ def _dropped(statement: Undrop, context: StatementContext) -> Dropped:
     return dropped
 
 
+def _check_same(topic: str, dropped: Dropped, context: StatementContext) -> None:
+    """Refuse to go on with a topic that only has the name of the one that was there.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT; as KafkaAdmin.
+    """
+    known, there = dropped.command.topics.get(topic), context.services.admin.identities([topic]).get(topic)
+    if known is not None and (there is None or there.id != known):
+        reason = f"Topic {topic} was deleted and recreated since the DROP: its records are others."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=_ANEW)
+
+
 def _starts(
     bound: PersistentQuery, dropped: Dropped, is_there: bool, context: StatementContext
 ) -> dict[str, dict[str, int]]:
@@ -285,11 +300,11 @@ def _starts(
                 hint = f"CREATE STREAM {sink.name} AS SELECT ... with START begins anew."
                 raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
             wanted = position
+        _check_same(topic, dropped, context)
         ends = admin.end_offsets(topic)
-        if any(ends[key] < wanted.get(str(key[1]), 0) for key in ends):
+        if any(ends[key] < wanted.get(str(key[1]), 0) for key in ends):  # a DROP of an earlier release
             reason = f"Topic {topic} ends before the offset where the query would begin: it was recreated."
-            hint = f"CREATE ... {sink.name} AS SELECT ... begins anew."
-            raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
+            raise KsqlError("INVALID_STATEMENT", reason=reason, hint=_ANEW)
         starts[topic] = {
             str(partition): max(wanted.get(str(partition), 0), begin)
             for key, begin in admin.beginning_offsets(topic).items()

@@ -11,6 +11,7 @@ import pytest
 
 from ksql_spark.engine import Engine, Request
 from ksql_spark.entities.wire import to_json
+from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
@@ -94,3 +95,10 @@ def test_versions_and_rows(make_engine: Callable[..., Engine], broker: EmbeddedB
     versions = run(engine, "SHOW VERSIONS OF kept;")["versions"]
     assert [v["way"] for v in versions] == ["created", "in-place", "in-place", "undropped"]
     assert versions[2]["isRollback"] and all(v["timestamp"] for v in versions)
+
+    run(engine, "DROP STREAM kept;")
+    engine.services.admin.delete_topics([TOPIC])
+    engine.services.admin.create_topic(TOPIC, 2)
+    send(*range(1000))
+    with pytest.raises(KsqlError, match="was deleted and recreated since the DROP"):
+        run(engine, "UNDROP STREAM kept;")

@@ -184,6 +184,30 @@ def test_undrop_refuses_a_topic_that_was_recreated(world: World) -> None:
     assert "it was recreated" in world.refused("UNDROP STREAM a;").message
 
 
+def test_undrop_refuses_a_topic_that_was_recreated_and_is_longer(world: World) -> None:
+    world.admin.ends[("s", 0)] = 9
+    world.run(A + X, **{"auto.offset.reset": "earliest"})
+    world.commit("CSAS_A_2", 0, s={"0": 7, "1": 0, "2": 0})
+    world.run("DROP STREAM a; DROP TABLE x;")
+    again = world.admin.topics()["s"]
+    world.admin.delete_topics(["s"])
+    world.admin.create_topic("s", again.partitions)
+    world.admin.ends[("s", 0)] = 90
+    world.restart()
+    for undrop in ("UNDROP STREAM a;", "UNDROP TABLE x;"):
+        assert "Topic s was deleted and recreated since the DROP" in world.refused(undrop).message
+
+
+@pytest.mark.parametrize("name", ["A", "s"])
+def test_undrop_refuses_another_topic_of_the_same_name(world: World, name: str) -> None:
+    world.run(A)
+    world.commit("CSAS_A_2", 0, s={"0": 0, "1": 0, "2": 0})
+    world.run("DROP STREAM a;" + ("DROP STREAM s;" if name == "s" else ""))
+    world.admin.delete_topics([name])
+    world.admin.create_topic(name, 3)
+    assert f"Topic {name} was deleted and recreated" in world.refused(f"UNDROP STREAM {name};").message
+
+
 def test_undrop_of_a_declared_stream(world: World) -> None:
     world.run("ALTER STREAM s ADD COLUMN x INT; DROP STREAM s;")
     answer = world.one("UNDROP STREAM s;")
