@@ -380,6 +380,9 @@ QUERIES: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     ),
     nodes.Join: _join,
     nodes.OrderItem: _order_item,
+    nodes.PastSource: lambda self, node: _aliased(
+        self, f"{node.which}({self.sql(node.this)})", node.alias_identifier
+    ),
     nodes.Property: lambda self, node: f"{self.sql(node.this)} = {self.sql(node.literal)}",
     nodes.Select: _select,
     nodes.SelectItem: lambda self, node: _aliased(self, self.sql(node.this), node.alias_identifier),

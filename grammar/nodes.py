@@ -336,6 +336,19 @@ class AliasedSource(Relation):
         return str((self.alias_identifier or self.args["this"]).this)
 
 
+class PastSource(AliasedSource):
+    """The rows of a table at another time, or of one of its two versions (beyond ksqlDB): ``OLD(name)``,
+    ``NEW(name)``, each with ``[[AS] alias]``.
+    """
+
+    which = Arg[str](required=True)
+
+    @property
+    def alias_name(self) -> str:
+        """The alias, or OLD or NEW if there is none."""
+        return self.which if self.alias_identifier is None else str(self.alias_identifier.this)
+
+
 class SubQuery(Relation):
     """``(query) [[AS] alias]`` (beyond ksqlDB)."""
 

@@ -199,6 +199,12 @@ class KsqlParser(ExpressionParser):
             self.skip(2)
             query_id = self.source_name()
             return self.build(nodes.ErrorsOf, start, this=query_id, alias_identifier=self._alias())
+        if self.is_word("OLD", "NEW") and self.is_symbol(TokenType.L_PAREN, 1):
+            which = self.expect_one_of("OLD", "NEW")
+            self.expect_symbol(TokenType.L_PAREN, "(")
+            name = self.source_name()
+            self.expect_symbol(TokenType.R_PAREN, ")")
+            return self.build(nodes.PastSource, start, this=name, which=which, alias_identifier=self._alias())
         name = self.source_name()
         return self.build(nodes.AliasedSource, start, this=name, alias_identifier=self._alias())
 

@@ -26,14 +26,18 @@ class Check:
     """A condition of VERIFY.
 
     Args:
-        what: 'rows', 'keys' or 'values'.
+        what: 'rows', 'keys', 'values' or SELECT.
         tolerance: which share of the rows, of the keys, or of a number may differ.
+        query: a SELECT over OLD(x) and NEW(x), which must return no rows.
     """
 
     what: str
     tolerance: float = 0.0
+    query: str = ""
 
     def __str__(self) -> str:
+        if self.query:
+            return f"no rows of {self.query}"
         return f"{self.what} {self.tolerance:g}" if self.tolerance else self.what
 
 
@@ -60,6 +64,10 @@ EVENT_TIME = "event-time"
 ORDERS = ("arrival", EVENT_TIME)
 #: the values of EVOLVE, SWAP and HISTORY
 BACKFILL, FROM_NOW, AUTO, MANUAL, KEEP = "backfill", "from-now", "auto", "manual", "keep"
+#: a condition of VERIFY that is a query
+SELECT = "SELECT"
+#: the conditions of VERIFY: words, and a query at the end
+_CHECKS = re.compile(r"(.*?);?\s*(\b(?:SELECT|WITH)\b.*)?", re.IGNORECASE | re.DOTALL)
 #: one condition of VERIFY
 _CHECK = re.compile(r"(rows|keys|values)(?:\s+(0?\.\d+|[01](?:\.0*)?))?", re.IGNORECASE)
 _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
@@ -265,14 +273,19 @@ class Properties:
         text, node = self.get("VERIFY"), self.node("VERIFY")
         if text is None:
             return ()
-        found = [_CHECK.fullmatch(part.strip()) for part in text.split(",")]
+        parts = _CHECKS.fullmatch(text)
+        words, query = (parts[1], parts[2]) if parts is not None else (text, None)
+        if query and not words.strip():
+            return (Check(SELECT, query=query.strip()),)
+        found = [_CHECK.fullmatch(part.strip()) for part in words.split(",")]
         checks = [Check(m[1].lower(), float(m[2] or 0)) for m in found if m is not None]
         if len(checks) < len(found) or len({check.what for check in checks}) < len(checks):
-            reason = "Expected rows, keys and values, each with a tolerance from 0 to 1 if it has one"
-            raise failure(
-                "PROPERTY_IN_WITH", node, name="VERIFY", reason=f"{reason}, as in 'rows, values 0.01'"
+            reason = (
+                "Expected rows, keys and values, each with a tolerance from 0 to 1 if it has one, as in "
+                "'rows, values 0.01', and at the end a SELECT over OLD(x) and NEW(x) that must return no rows"
             )
-        return tuple(checks)
+            raise failure("PROPERTY_IN_WITH", node, name="VERIFY", reason=reason)
+        return (*checks, Check(SELECT, query=query.strip())) if query else tuple(checks)
 
     def with_headers(self, schema: Schema, kind: str) -> Schema:
         """``schema`` with the column in HEADERS as the records' headers (beyond ksqlDB).

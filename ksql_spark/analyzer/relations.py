@@ -147,6 +147,8 @@ def source_relation(from_item: nodes.Relation, metastore: MetaStore, prefixed: b
         KsqlError: SOURCE_UNKNOWN.
     """
     assert isinstance(from_item, nodes.AliasedSource)
+    if isinstance(from_item, nodes.PastSource):
+        raise invalid(f"{from_item.which}({from_item.source_name}) is for VERIFY only.", from_item)
     source = metastore.require(from_item.source_name, place(from_item))
     return BoundRelation(
         from_item.alias_name, source.schema, source.kind, source.window, prefixed,

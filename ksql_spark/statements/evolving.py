@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 
 from ksql_spark import analyzer
-from ksql_spark.analyzer.properties import BACKFILL, FROM_NOW, Evolve
+from ksql_spark.analyzer.past import NEW, OLD
+from ksql_spark.analyzer.properties import BACKFILL, FROM_NOW, SELECT, Evolve
 from ksql_spark.entities import Entity
 from ksql_spark.entities.evolutions import EvolutionDescription, EvolutionSample
 from ksql_spark.errors import KsqlError
@@ -25,8 +26,9 @@ from ksql_spark.runtime.queries.definition import Evolution
 from ksql_spark.runtime.queries.differences import Differences, Place, TopicRows
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
+from ksql_spark.runtime.reading import batch
 from ksql_spark.runtime.reading.results import api_value
-from ksql_spark.runtime.reading.view import split_key
+from ksql_spark.runtime.reading.view import split_key, stored_row
 from ksql_spark.runtime.versions import Change
 from ksql_spark.statements.context import (
     Action,
@@ -106,6 +108,11 @@ def bind_evolution(
         if source in made_of_it:
             reason = f"{source} is made of {name}, so the new version would read its own results."
             raise KsqlError("INVALID_STATEMENT", reason=reason)
+    for check in evolve.verify if evolve is not None else ():
+        if check.what == SELECT:
+            table = context.metastore.require(name)
+            versions = _by_name({OLD: table, NEW: bound.sink}, table)
+            analyzer.bind_verification(check.query, versions, context.metastore, context.config)
     at_once = takes_over_at_once(evolve or default_way(statement), bound)
     check_evolution(bound, context, is_beside=not at_once)
     if at_once:
@@ -293,7 +300,31 @@ def compared(
         ),
     )
     tolerance = max((check.tolerance for check in evolution.verify if check.what == "values"), default=0.0)
-    return verification.compare(old, new, readers, tolerance)
+    found = verification.compare(old, new, readers, tolerance)
+    for check in evolution.verify:
+        if check.what == SELECT:
+            versions = {OLD: table, NEW: beside.sink}
+            bound = analyzer.bind_verification(
+                check.query, _by_name(versions, table), services.metastore, services.config
+            )
+            tables = {
+                which: [
+                    stored_row(record.key, record.value, record.timestamp_ms, versions[which].window)
+                    for record in records.values()
+                    if record.value is not None
+                ]
+                for which, records in ((OLD, old), (NEW, new))
+            }
+            session, folder = services.spark.session(), services.views.folder
+            setting = services.config.__getitem__
+            selected = batch.first_rows(bound, tables, session, folder, setting, verification.SAMPLES)
+            found = found._replace(selected=selected)
+    return found
+
+
+def _by_name(versions: Mapping[str, DataSource], table: DataSource) -> dict[str, DataSource]:
+    """Both versions under the table's name, which users write."""
+    return {which: replace(source, name=table.name) for which, source in versions.items()}
 
 
 def _check_verified(failures: Sequence[str], name: str) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from ksql_spark.engine.evolutions import AutomaticSwaps
 from ksql_spark.kafka.consumer import Record
+from ksql_spark.logical.nodes import relations
 from ksql_spark.runtime.queries import checkpoints, differences, runs
+from ksql_spark.runtime.reading import batch
 from tests.registry_server import RegistryServer
 from tests.statements.world import World
 
@@ -410,6 +414,74 @@ def test_a_verified_swap(world: World, topics: Topics, verify: str, failures: li
         topics.rows["X"] = dict(topics.rows[topic(world)])
         world.run("SWAP x;")
         assert described(world)["state"] == "swapped"
+
+
+SELECT = """
+SELECT n.k, o.n AS old, n.n AS new FROM OLD(x) o JOIN NEW(x) n ON o.k = n.k
+WHERE n.total >= 1 AND n.n < o.n"""
+
+
+@pytest.mark.parametrize(
+    "verify", [SELECT, f"rows; {SELECT};", f"rows 0.5;WITH a AS ({SELECT}) SELECT * FROM a"]
+)
+def test_a_swap_verified_by_a_query(
+    world: World, topics: Topics, monkeypatch: pytest.MonkeyPatch, verify: str
+) -> None:
+    asked: list[Any] = []
+    rows: list[dict[str, Any]] = [{"K": "b", "OLD": 3, "NEW": 2}]
+
+    def first_rows(query: Any, tables: Any, *_: Any) -> list[dict[str, Any]]:
+        asked.append((query, tables))
+        return rows
+
+    monkeypatch.setattr(batch, "first_rows", first_rows)
+    world.run(OLD)
+    world.run(AUTOMATIC.replace("EVOLVE", f"VERIFY = '{verify}', EVOLVE"))
+    world.admin.ends[("s", 0)] = 20_000
+    caught_up(world)
+    topics.rows["X"] = {b"b": b'{"N": 3}'}
+    topics.rows[topic(world)] = {b"b": b'{"N": 2, "TOTAL": 1}'}
+    shown = world.one("DESCRIBE EVOLUTION x;")
+    assert (shown["state"], shown["reason"]) == (
+        "caught up",
+        'rows of its SELECT: {"K": "b", "OLD": 3, "NEW": 2}',
+    )
+    assert '"NEW": 2' in world.refused("SWAP x;").message
+    query, tables = asked[0]
+    assert {r.source.name: r.source.topic for r in relations(query.root)} == {"OLD": "X", "NEW": topic(world)}
+    assert [(name, row.key, row.value) for name, (row,) in tables.items()] == [
+        ("OLD", b"b", b'{"N": 3}'),
+        ("NEW", b"b", b'{"N": 2, "TOTAL": 1}'),
+    ]
+    rows.clear()
+    assert described(world)["state"] == "verified"
+    world.restart()
+    world.run("SWAP x;")
+    assert described(world)["state"] == "swapped"
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("SELECT * FROM OLD(s)", r"Expected OLD\(X\) and NEW\(X\) in FROM"),
+        ("SELECT * FROM s", r"It may only read OLD\(X\) and NEW\(X\)"),
+        ("SELECT * FROM (SELECT * FROM x) y", r"It may only read OLD\(X\) and NEW\(X\)"),
+        ("SELECT total FROM OLD(x)", "VERIFY: .*TOTAL"),
+        ("SELECT * FROM NEW(x) EMIT CHANGES", "without EMIT"),
+        ("SELECT FROM", "VERIFY: "),
+        ("SELECT * FROM ERRORS OF q", "It may only read"),
+    ],
+)
+def test_queries_that_verify_nothing(world: World, query: str, message: str) -> None:
+    world.run(OLD)
+    error = world.refused(AUTOMATIC.replace("EVOLVE", f"VERIFY = '{query}', EVOLVE"))
+    assert re.search(message, error.message), error.message
+
+
+def test_old_and_new_are_for_verify(world: World) -> None:
+    world.run(OLD)
+    message = world.refused("CREATE TABLE y AS SELECT * FROM OLD(x);").message
+    assert "OLD(X) is for VERIFY only." in message
 
 
 @pytest.mark.parametrize("verify", ["", "columns", "rows, rows", "values 2", "values -1", "rows 0.1 keys"])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -42,6 +43,7 @@ class Comparison(NamedTuple):
         only_new: how many keys only the new one has.
         columns: column of both -> for how many keys its values differ.
         samples: the first rows that differ.
+        selected: the first rows of VERIFY's SELECT.
     """
 
     rows: tuple[int, int]
@@ -50,6 +52,7 @@ class Comparison(NamedTuple):
     only_new: int
     columns: Mapping[str, int]
     samples: tuple[Sample, ...]
+    selected: Sequence[Mapping[str, Any]] = ()
 
     def failures(self, checks: tuple[Check, ...]) -> list[str]:
         """What does not hold of VERIFY's checks, a phrase each."""
@@ -62,6 +65,9 @@ class Comparison(NamedTuple):
                 yield f"rows: {before:,} before, {after:,} in the new version"
             case "keys" if self.only_old + self.only_new > check.tolerance * (before + self.only_new):
                 yield f"keys: {self.only_old:,} only before, {self.only_new:,} only in the new version"
+            case "SELECT" if self.selected:
+                shown = ", ".join(map(json.dumps, self.selected))
+                yield f"rows of its SELECT: {shown}{' ...' if len(self.selected) == SAMPLES else ''}"
             case "values" if self.columns:
                 yield f"values: {', '.join(f'{name} of {n:,} keys' for name, n in self.columns.items())}"
 

@@ -13,7 +13,7 @@ import queue
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +185,56 @@ def run(
     except BaseException:
         folder.cleanup()
         raise
+
+
+def first_rows(
+    query: BatchQuery,
+    tables: Mapping[str, Sequence[StoredRow]],
+    session: SparkSession,
+    folder: Path,
+    setting: Callable[[str], Any],
+    most: int,
+) -> list[dict[str, Any]]:
+    """The first rows of a query over rows that are at hand, as the REST API shows them.
+
+    Args:
+        query: the query; it reads tables only.
+        tables: the rows of each, by name.
+        session: any session.
+        folder: for files that are needed meanwhile.
+        setting: effective value of a property, by name.
+        most: how many rows.
+
+    Raises:
+        KsqlError: NOT_DONE_YET; INTERNAL where Spark refuses or fails.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    columns = query.root.schema.columns
+    with tempfile.TemporaryDirectory(dir=folder, prefix="pull-") as files:
+        try:
+            own = batch.session_for(session, query.root, sum(map(len, tables.values())))
+            frames = []
+            for number, relation in enumerate(relations(query.root)):
+                rows: Sequence[StoredRow] | Path = tables[relation.source.name]
+                if len(rows) > _FEW_ROWS or sum(len(row.key) + len(row.value) for row in rows) > _FEW_BYTES:
+                    rows = _written(rows, Path(files) / f"{number}.csv")
+                frames.append(batch.table(own, relation, rows))
+            frame = batch.build(query.root, frames, setting).limit(most)
+            return [
+                {c.name: api_value(v, c.type) for v, c in zip(values, columns, strict=True)}
+                for values in batch.rows(frame, columns)
+            ]
+        except (PySparkException, jvm.JvmError) as error:
+            log.exception("Spark rejected or failed a query over rows that are at hand")
+            raise job_failure(error) from None
+
+
+def _written(rows: Sequence[StoredRow], file: Path) -> Path:
+    with file.open("w", encoding="ascii") as out:
+        for key, value, time_ms, start, end in rows:
+            bounds = ("" if bound is None else bound for bound in (start, end))
+            out.write(",".join(map(str, (key.hex(), value.hex(), time_ms, *bounds))) + "\n")
+    return file
 
 
 def _limit(root: Node) -> int | None:

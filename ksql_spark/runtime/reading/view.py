@@ -462,6 +462,17 @@ def _connected(path: Path) -> sqlite3.Connection:
     return db
 
 
+def stored_row(key: bytes | None, value: bytes, time_ms: int, window: Windowing | None) -> StoredRow:
+    """A record of a table's topic as a stored row.
+
+    Raises:
+        struct.error: as split_key.
+    """
+    data, start, end = split_key(key or b"", window)
+    bounds = (None, None) if window is None else (start, end)
+    return StoredRow(data, value, time_ms, *bounds)
+
+
 def split_key(key: bytes, window: Windowing | None) -> tuple[bytes, int, int]:
     """Split a record's key into (bytes without the window, window start, window end), 0 without a window
     (§6.9).
