@@ -259,6 +259,18 @@ def _aliased(self: KsqlGenerator, text: str, alias: exp.Identifier | None) -> st
     return f"{text} AS {self.sql(alias)}" if alias is not None else text
 
 
+def _past(self: KsqlGenerator, node: nodes.PastSource) -> str:
+    moments = [self.sql(moment) for moment in node.moments or ()]
+    match node.which:
+        case "AS OF":
+            text = f"{self.sql(node.this)} AS OF TIMESTAMP {moments[0]}"
+        case "CHANGES":
+            text = f"CHANGES({self.sql(node.this)}) BETWEEN {moments[0]} AND {moments[1]}"
+        case _:
+            text = f"{node.which}({self.sql(node.this)})"
+    return _aliased(self, text, node.alias_identifier)
+
+
 def _all_columns(self: KsqlGenerator, node: nodes.AllColumns) -> str:
     return f"{self.sql(node.source)}.*" if node.source is not None else "*"
 
@@ -380,9 +392,7 @@ QUERIES: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     ),
     nodes.Join: _join,
     nodes.OrderItem: _order_item,
-    nodes.PastSource: lambda self, node: _aliased(
-        self, f"{node.which}({self.sql(node.this)})", node.alias_identifier
-    ),
+    nodes.PastSource: _past,
     nodes.Property: lambda self, node: f"{self.sql(node.this)} = {self.sql(node.literal)}",
     nodes.Select: _select,
     nodes.SelectItem: lambda self, node: _aliased(self, self.sql(node.this), node.alias_identifier),

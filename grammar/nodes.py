@@ -337,16 +337,20 @@ class AliasedSource(Relation):
 
 
 class PastSource(AliasedSource):
-    """The rows of a table at another time, or of one of its two versions (beyond ksqlDB): ``OLD(name)``,
-    ``NEW(name)``, each with ``[[AS] alias]``.
+    """Rows of a table that are not its current ones (beyond ksqlDB), each with ``[[AS] alias]``:
+    ``name AS OF TIMESTAMP moment``, ``CHANGES(name) BETWEEN moment AND moment``, and in VERIFY ``OLD(name)``
+    and ``NEW(name)``. ``which`` is AS OF, CHANGES, OLD or NEW; a moment is a text or epoch milliseconds.
     """
 
     which = Arg[str](required=True)
+    moments = Arg[list[exp.Expr]]()
 
     @property
     def alias_name(self) -> str:
-        """The alias, or OLD or NEW if there is none."""
-        return self.which if self.alias_identifier is None else str(self.alias_identifier.this)
+        """The alias, or else OLD or NEW, or the table's name."""
+        if self.alias_identifier is not None:
+            return str(self.alias_identifier.this)
+        return self.which if self.which in ("OLD", "NEW") else self.source_name
 
 
 class SubQuery(Relation):

@@ -199,14 +199,35 @@ class KsqlParser(ExpressionParser):
             self.skip(2)
             query_id = self.source_name()
             return self.build(nodes.ErrorsOf, start, this=query_id, alias_identifier=self._alias())
-        if self.is_word("OLD", "NEW") and self.is_symbol(TokenType.L_PAREN, 1):
-            which = self.expect_one_of("OLD", "NEW")
-            self.expect_symbol(TokenType.L_PAREN, "(")
-            name = self.source_name()
-            self.expect_symbol(TokenType.R_PAREN, ")")
-            return self.build(nodes.PastSource, start, this=name, which=which, alias_identifier=self._alias())
+        if self.is_word("OLD", "NEW", "CHANGES") and self.is_symbol(TokenType.L_PAREN, 1):
+            return self._past(start)
         name = self.source_name()
+        if self.is_word("AS") and self.is_word("OF", ahead=1) and self.is_word("TIMESTAMP", ahead=2):
+            self.skip(3)
+            args = {"this": name, "which": "AS OF", "moments": [self._moment()]}
+            return self.build(nodes.PastSource, start, **args, alias_identifier=self._alias())
         return self.build(nodes.AliasedSource, start, this=name, alias_identifier=self._alias())
+
+    def _past(self, start: int) -> nodes.PastSource:
+        which = self.expect_one_of("OLD", "NEW", "CHANGES")
+        self.expect_symbol(TokenType.L_PAREN, "(")
+        name = self.source_name()
+        self.expect_symbol(TokenType.R_PAREN, ")")
+        moments = []
+        if which == "CHANGES":
+            self.expect_word("BETWEEN")
+            moments.append(self._moment())
+            self.expect_word("AND")
+            moments.append(self._moment())
+        args = {"this": name, "which": which, "moments": moments}
+        return self.build(nodes.PastSource, start, **args, alias_identifier=self._alias())
+
+    def _moment(self) -> exp.Expr:
+        """A time as text, or epoch milliseconds."""
+        start = self._index
+        if self.is_symbol(TokenType.NUMBER):
+            return self.build(nodes.IntegerLiteral, start, this=str(self.whole_number()), is_string=False)
+        return self.string()
 
     def _alias(self) -> exp.Identifier | None:
         if self.word("AS"):

@@ -8,7 +8,7 @@ from ksql_spark.analyzer.evolving import bind_evolution, check_evolution, evolve
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
 from ksql_spark.analyzer.inference import infer_columns
 from ksql_spark.analyzer.inserts import BoundRow, bind_insert_target, bind_insert_values
-from ksql_spark.analyzer.past import bind_verification
+from ksql_spark.analyzer.past import bind_past, bind_verification
 from ksql_spark.analyzer.persistent import bind_persistent
 from ksql_spark.analyzer.pull import bind_pull
 from ksql_spark.analyzer.push import bind_push
@@ -30,6 +30,7 @@ __all__ = [
     "bind_expression",
     "bind_insert_target",
     "bind_insert_values",
+    "bind_past",
     "bind_persistent",
     "bind_predicate",
     "bind_pull",

@@ -1,16 +1,18 @@
-"""OLD(x) and NEW(x) in FROM: the rows of both versions of a table, for VERIFY (beyond ksqlDB, ADR 54)."""
+"""Tables in FROM as they are not now (beyond ksqlDB): AS OF and CHANGES (ADR 58), and OLD(x) and NEW(x), both
+versions of a table, for VERIFY (ADR 54)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot import exp
 
 from ksql_spark import grammar
+from ksql_spark.analyzer import timestamp_text
 from ksql_spark.analyzer.batch import bind_batch
-from ksql_spark.analyzer.failures import invalid
+from ksql_spark.analyzer.failures import invalid, place, within_statement
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.errors import ParseFailed
@@ -56,12 +58,14 @@ def bind_verification(
         if not isinstance(statement, Query) or statement.query.emit is not None:
             raise invalid("Expected a SELECT without EMIT.", None)
         named = {common.table_name for common in statement.find_all(nodes.CommonTable)}
-        for relation in [*statement.find_all(nodes.AliasedSource, nodes.ErrorsOf)]:
-            is_past = isinstance(relation, nodes.PastSource)
+        for relation in statement.find_all(nodes.AliasedSource):
+            is_past = isinstance(relation, nodes.PastSource) and relation.which in (OLD, NEW)
             if is_past and relation.source_name != table:
                 raise invalid(f"Expected OLD({table}) and NEW({table}) in FROM.", None)
-            if not is_past and (isinstance(relation, nodes.ErrorsOf) or relation.source_name not in named):
+            if not is_past and relation.source_name not in named:
                 raise invalid(f"It may only read OLD({table}) and NEW({table}).", None)
+        if statement.find(nodes.ErrorsOf) is not None:
+            raise invalid(f"It may only read OLD({table}) and NEW({table}).", None)
         sources = {which: replace(source, name=which) for which, source in versions.items()}
         known = with_sources(metastore, sources.values())
         return bind_batch(_renamed(statement.query), known, _Allowing(config))
@@ -72,9 +76,69 @@ def bind_verification(
 
 def _renamed(query: nodes.QueryNode) -> nodes.QueryNode:
     for relation in [*query.find_all(nodes.PastSource)]:
-        name = exp.to_identifier(relation.which, quoted=True)
-        relation.replace(nodes.AliasedSource(this=name, alias_identifier=relation.alias_identifier))
+        _replace(relation, relation.which)
     return query
+
+
+def _replace(relation: nodes.PastSource, name: str) -> None:
+    alias = relation.alias_identifier or exp.to_identifier(relation.alias_name, quoted=True)
+    this = exp.to_identifier(name, quoted=True)
+    relation.replace(nodes.AliasedSource(this=this, alias_identifier=alias))
+
+
+@dataclass(frozen=True)
+class Past:
+    """What a query reads of a table's past.
+
+    Args:
+        table: the table.
+        first_ms: the first event time of the changes that are wanted, epoch ms; None: the rows as they were.
+        last_ms: the last event time, or the one when the rows were so.
+    """
+
+    table: DataSource
+    first_ms: int | None
+    last_ms: int
+
+
+def bind_past(
+    query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]
+) -> tuple[BatchQuery, dict[str, Past]]:
+    """A pull query that reads tables' past, and what each of its sources with such a name reads.
+
+    Raises:
+        KsqlError: a stream; a moment that is none; as bind_pull.
+    """
+    with within_statement(query):
+        copy = query.copy()
+        found = {}
+        for relation in [*copy.find_all(nodes.PastSource)]:
+            past = _past(relation, metastore)
+            name = f"{past.table.name} {past.first_ms} {past.last_ms}"
+            found[name] = past
+            _replace(relation, name)
+        sources = (replace(past.table, name=name) for name, past in found.items())
+        return bind_batch(copy, with_sources(metastore, sources), config), found
+
+
+def _past(relation: nodes.PastSource, metastore: MetaStore) -> Past:
+    table = metastore.require(relation.source_name, place(relation))
+    if relation.which in (OLD, NEW):
+        raise invalid(f"{relation.which}({table.name}) is for VERIFY only.", relation)
+    if not table.is_table:
+        hint = "Its records are its past: SELECT ... WHERE ROWTIME BETWEEN ... AND ..."
+        raise invalid(f"{relation.which} is for tables, and {table.name} is a stream.", relation, hint=hint)
+    moments = [_moment(moment) for moment in relation.moments or ()]
+    return Past(table, moments[0] if len(moments) > 1 else None, moments[-1])
+
+
+def _moment(node: exp.Expr) -> int:
+    if isinstance(node, nodes.IntegerLiteral):
+        return node.value
+    found = timestamp_text.epoch_ms(str(node.this))
+    if found is None:
+        raise invalid(f"Expected an ISO 8601 time or milliseconds since 1970, got '{node.this}'.", node)
+    return found
 
 
 def with_sources(metastore: MetaStore, sources: Iterable[DataSource]) -> MetaStore:
@@ -85,4 +149,4 @@ def with_sources(metastore: MetaStore, sources: Iterable[DataSource]) -> MetaSto
     return copy
 
 
-__all__ = ["NEW", "OLD", "bind_verification"]
+__all__ = ["NEW", "OLD", "Past", "bind_past", "bind_verification"]

@@ -15,6 +15,7 @@ from ksql_spark.analyzer.expressions import bind_predicate
 from ksql_spark.analyzer.failures import within_statement
 from ksql_spark.analyzer.lookups import check_key_values, check_scan, find_lookups
 from ksql_spark.analyzer.naming import Names, check_unique
+from ksql_spark.analyzer.past import bind_past
 from ksql_spark.analyzer.pull_rules import check_limit, check_queryable, check_select, without_disk_columns
 from ksql_spark.analyzer.relations import source_relation
 from ksql_spark.analyzer.scope import BoundRelation, Scope
@@ -38,6 +39,8 @@ def bind_pull(
         KsqlError: a clause that pull queries do not support, a table that is not materialized; those of
             bind_expression.
     """
+    if query.find(nodes.PastSource) is not None:
+        return bind_past(query, metastore, config)[0]
     with within_statement(query):
         check_lambdas(query, config)
         if isinstance(query, nodes.Select) and _is_plain(query):

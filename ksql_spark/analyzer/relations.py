@@ -148,7 +148,8 @@ def source_relation(from_item: nodes.Relation, metastore: MetaStore, prefixed: b
     """
     assert isinstance(from_item, nodes.AliasedSource)
     if isinstance(from_item, nodes.PastSource):
-        raise invalid(f"{from_item.which}({from_item.source_name}) is for VERIFY only.", from_item)
+        where = "VERIFY" if from_item.which in ("OLD", "NEW") else "pull queries"
+        raise invalid(f"{from_item.which} of {from_item.source_name} is for {where} only.", from_item)
     source = metastore.require(from_item.source_name, place(from_item))
     return BoundRelation(
         from_item.alias_name, source.schema, source.kind, source.window, prefixed,

@@ -28,7 +28,7 @@ from ksql_spark.engine.request import (
 )
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
-from ksql_spark.grammar.nodes import ErrorsOf
+from ksql_spark.grammar.nodes import ErrorsOf, PastSource
 from ksql_spark.grammar.statements.print_topic import PrintTopic
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -51,7 +51,7 @@ from ksql_spark.physical.planner import check_runnable, lower_transient
 from ksql_spark.runtime.inserts import RowInserter, column_name
 from ksql_spark.runtime.queries.definition import QueryDefinition
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.runtime.reading import batch, lookups, pull, push
+from ksql_spark.runtime.reading import batch, lookups, past, pull, push
 from ksql_spark.runtime.reading.freshness import Ends, OnReached
 from ksql_spark.runtime.reading.lookups import LookUp
 from ksql_spark.runtime.reading.print_topic import PrintResult
@@ -470,6 +470,8 @@ class QueryService:
             assert isinstance(other, Query)
             return analyzer.bind_pull(other.query, context.metastore, context.config)
 
+        if statement.find(PastSource) is not None:
+            return self._past(statement, context, request)
         with planning(request, services):
             bound = analyzer.bind_pull(statement.query, context.metastore, context.config)
             if settings is not None and isinstance(bound, PullQuery) and bound.source.is_table:
@@ -495,6 +497,23 @@ class QueryService:
         check_runnable(plan, services.registry)
         return pull.run_on_stream(
             plan, root.schema.columns, session, consumer, bound.limit, bound.offset or 0
+        )
+
+    def _past(self, statement: Query, context: StatementContext, request: Request) -> QueryStream:
+        """The answer of a pull query that reads the past of tables."""
+        services = context.services
+        with planning(request, services):
+            bound, found = analyzer.bind_past(statement.query, context.metastore, context.config)
+        consumer = services.client_settings("consumer", context.properties)
+        rows = {name: past.read(each, services.admin) for name, each in found.items()}
+        return batch.run(
+            bound,
+            services.views,
+            services.spark.session(),
+            consumer,
+            PULL_TIMEOUT_S,
+            context.config.__getitem__,
+            rows,
         )
 
     def inserter(

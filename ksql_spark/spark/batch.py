@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from ksql_spark.functions.spark_text import has_own_order, spark_type
 from ksql_spark.logical import nodes
 from ksql_spark.logical.nodes import Node
 from ksql_spark.physical.steps import NULL_VALUE
-from ksql_spark.schema import Column
+from ksql_spark.schema import Column, Schema
 from ksql_spark.spark import aggregate_calls, jvm, sources
 from ksql_spark.spark.evaluate import DecodedRows, StoredRow, values
 from ksql_spark.spark.frames import exploded, named, quoted
@@ -67,7 +68,13 @@ def _is_single_partition(node: nodes.Aggregate) -> bool:
 # ---- sources -----------------------------------------------------------------------------------------
 
 
-def table(session: SparkSession, relation: nodes.Source, rows: Sequence[StoredRow] | Path) -> DataFrame:
+def table(
+    session: SparkSession,
+    relation: nodes.Source,
+    rows: Sequence[StoredRow] | Path,
+    *,
+    are_deletions: bool = False,
+) -> DataFrame:
     """A table's rows.
 
     Args:
@@ -75,7 +82,9 @@ def table(session: SparkSession, relation: nodes.Source, rows: Sequence[StoredRo
         relation: the table, with its alias and exposed columns.
         rows: (key bytes, value bytes, ROWTIME ms, window start ms, window end ms), a few thousand at most; or
             a CSV file of such rows, with the bytes in hexadecimal digits.
+        are_deletions: the rows have been deleted: their values are NULL.
     """
+    source = relation.source
     if isinstance(rows, Path):
         schema = "k string, v string, __time bigint, __start bigint, __end bigint"
         raw = session.read.schema(schema).csv(str(rows))
@@ -88,10 +97,12 @@ def table(session: SparkSession, relation: nodes.Source, rows: Sequence[StoredRo
         raw = session.sql(f"SELECT * FROM {values(rows)}")
     else:
         raw = session.sql(f"SELECT * FROM {values([(b'', b'', 0, None, None)])} WHERE false")
-    decoded = DecodedRows.of(relation.source)
+    decoded = DecodedRows.of(replace(source, schema=Schema(source.schema.key)) if are_deletions else source)
+    texts = {c.name: f"cast(NULL AS {spark_type(c.type)})" for c in source.schema.columns}
+    texts |= decoded.columns
     prefix = f"{relation.alias}_" if relation.prefixed else ""
-    wanted = [*(c.name for c in relation.source.schema.columns), *relation.exposed]
-    columns = [named(decoded.columns[name], prefix + name) for name in wanted]
+    wanted = [*(c.name for c in source.schema.columns), *relation.exposed]
+    columns = [named(texts[name], prefix + name) for name in wanted]
     return raw.selectExpr(*decoded.parts).filter(decoded.is_readable).selectExpr(*columns)
 
 

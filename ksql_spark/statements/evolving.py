@@ -28,7 +28,7 @@ from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.reading import batch
 from ksql_spark.runtime.reading.results import api_value
-from ksql_spark.runtime.reading.view import split_key, stored_row
+from ksql_spark.runtime.reading.view import split_key, stored_rows
 from ksql_spark.runtime.versions import Change
 from ksql_spark.statements.context import (
     Action,
@@ -308,11 +308,7 @@ def compared(
                 check.query, _by_name(versions, table), services.metastore, services.config
             )
             tables = {
-                which: [
-                    stored_row(record.key, record.value, record.timestamp_ms, versions[which].window)
-                    for record in records.values()
-                    if record.value is not None
-                ]
+                which: stored_rows(versions[which], records.values())
                 for which, records in ((OLD, old), (NEW, new))
             }
             session, folder = services.spark.session(), services.views.folder

@@ -481,7 +481,7 @@ def test_queries_that_verify_nothing(world: World, query: str, message: str) -> 
 def test_old_and_new_are_for_verify(world: World) -> None:
     world.run(OLD)
     message = world.refused("CREATE TABLE y AS SELECT * FROM OLD(x);").message
-    assert "OLD(X) is for VERIFY only." in message
+    assert "OLD of X is for VERIFY only." in message
 
 
 @pytest.mark.parametrize("verify", ["", "columns", "rows, rows", "values 2", "values -1", "rows 0.1 keys"])

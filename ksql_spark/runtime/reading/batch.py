@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from ksql_spark.errors import KsqlError
 from ksql_spark.logical.nodes import BatchQuery, KeyLookup, Limit, Node, Project, Source, relations
 from ksql_spark.runtime.errors import job_failure
+from ksql_spark.runtime.reading.past import PastRows
 from ksql_spark.runtime.reading.pull import encoded_keys
 from ksql_spark.runtime.reading.results import QueryStream, Row, Rows, api_value, result_columns
 from ksql_spark.runtime.reading.view import StoredRow
@@ -143,6 +144,7 @@ def run(
     consumer: Mapping[str, str],
     timeout_s: float,
     setting: Callable[[str], Any],
+    past: Mapping[str, PastRows] | None = None,
 ) -> BatchResult:
     """Start ``query``.
 
@@ -153,6 +155,7 @@ def run(
         consumer: settings of Kafka's consumers.
         timeout_s: how long to wait for the views, seconds.
         setting: effective value of a property, by name.
+        past: the rows of sources that are the past of tables, by their names in the query.
 
     Raises:
         KsqlError: VIEW_BEHIND, TOPIC_UNKNOWN, BROKER_UNREACHABLE, NOT_DONE_YET; INTERNAL where Spark refuses.
@@ -163,16 +166,21 @@ def run(
     folder = tempfile.TemporaryDirectory(dir=views.folder, prefix="pull-")
     try:
         reading = _Reading(views, session, ends, timeout_s, Path(folder.name))
+        known = past or {}
         stored = [
-            reading.rows(relation, keys) if relation.source.is_table else None
+            reading.rows(relation, keys)
+            if relation.source.is_table and relation.source.name not in known
+            else None
             for relation, keys in zip(sources, query.lookups, strict=True)
         ]
         own = batch.session_for(session, query.root, reading.count)
         frames = (
-            batch.stream(own, consumer, relation, ends[relation.source.topic])
+            _past_frame(own, relation, known[relation.source.name], Path(folder.name) / f"past-{number}")
+            if relation.source.name in known
+            else batch.stream(own, consumer, relation, ends[relation.source.topic])
             if rows is None
             else batch.table(own, relation, rows)
-            for relation, rows in zip(sources, stored, strict=True)
+            for number, (relation, rows) in enumerate(zip(sources, stored, strict=True))
         )
         frame = batch.build(query.root, frames, setting)
         kind = "PULL" if all(relation.source.is_table for relation in sources) else "STREAM_PULL"
@@ -215,9 +223,7 @@ def first_rows(
             own = batch.session_for(session, query.root, sum(map(len, tables.values())))
             frames = []
             for number, relation in enumerate(relations(query.root)):
-                rows: Sequence[StoredRow] | Path = tables[relation.source.name]
-                if len(rows) > _FEW_ROWS or sum(len(row.key) + len(row.value) for row in rows) > _FEW_BYTES:
-                    rows = _written(rows, Path(files) / f"{number}.csv")
+                rows = _for_spark(tables[relation.source.name], Path(files) / f"{number}.csv")
                 frames.append(batch.table(own, relation, rows))
             frame = batch.build(query.root, frames, setting).limit(most)
             return [
@@ -229,7 +235,18 @@ def first_rows(
             raise job_failure(error) from None
 
 
-def _written(rows: Sequence[StoredRow], file: Path) -> Path:
+def _past_frame(session: SparkSession, relation: Source, past: PastRows, file: Path) -> DataFrame:
+    frame = batch.table(session, relation, _for_spark(past.rows, file.with_suffix(".csv")))
+    if not past.deletions:
+        return frame
+    gone = _for_spark(past.deletions, file.with_suffix(".deleted.csv"))
+    return frame.unionAll(batch.table(session, relation, gone, are_deletions=True))
+
+
+def _for_spark(rows: Sequence[StoredRow], file: Path) -> Sequence[StoredRow] | Path:
+    """The rows, or a file of them if they are too many for a query's text."""
+    if len(rows) <= _FEW_ROWS and sum(len(row.key) + len(row.value) for row in rows) <= _FEW_BYTES:
+        return rows
     with file.open("w", encoding="ascii") as out:
         for key, value, time_ms, start, end in rows:
             bounds = ("" if bound is None else bound for bound in (start, end))

@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -219,7 +220,7 @@ class View:
     def _apply(self, db: sqlite3.Connection, records: Iterable[Record], positions: Ends) -> None:
         """Write the changes of ``records``, and that the topic has been read up to ``positions``."""
         if self._has_schemas:
-            records = map(self._framed, records)
+            records = map(partial(framed, self.source), records)
         if self.source.timestamp is None:  # records without an event time do not count (§5.7)
             records = (r for r in records if 0 <= r.timestamp_ms <= LATEST_TIME_MS)
         changed = self._changed(records)
@@ -241,17 +242,6 @@ class View:
                 with contextlib.suppress(struct.error):  # not a key of this table (reference §5.8)
                     changed[split_key(record.key, window)] = record
         return changed
-
-    def _framed(self, record: Record) -> Record:
-        """The record with its schema ids, which newer serializers write into headers."""
-        if not record.headers:
-            return record
-        key, value = record.key, record.value
-        if CAPABILITIES[self.source.key_format.name].registry:
-            key = with_schema_id(key, record.headers, KEY)
-        if CAPABILITIES[self.source.value_format.name].registry:
-            value = with_schema_id(value, record.headers, VALUE)
-        return record._replace(key=key, value=value)
 
     def _moved_to(self, positions: dict[int, int]) -> None:
         now = time.monotonic()
@@ -462,15 +452,33 @@ def _connected(path: Path) -> sqlite3.Connection:
     return db
 
 
-def stored_row(key: bytes | None, value: bytes, time_ms: int, window: Windowing | None) -> StoredRow:
-    """A record of a table's topic as a stored row.
+def stored_rows(source: DataSource, records: Iterable[Record]) -> list[StoredRow]:
+    """Records of a table's topic as stored rows; the value of tombstones is empty.
 
-    Raises:
-        struct.error: as split_key.
+    Those that are none of the table are left out, as in its view (reference §5.7, §5.8).
     """
-    data, start, end = split_key(key or b"", window)
-    bounds = (None, None) if window is None else (start, end)
-    return StoredRow(data, value, time_ms, *bounds)
+    rows = []
+    for record in map(partial(framed, source), records):
+        is_timed = source.timestamp is not None or 0 <= record.timestamp_ms <= LATEST_TIME_MS
+        if record.key is None or not is_timed:
+            continue
+        with contextlib.suppress(struct.error):
+            key, start, end = split_key(record.key, source.window)
+            bounds = (None, None) if source.window is None else (start, end)
+            rows.append(StoredRow(key, record.value or b"", record.timestamp_ms, *bounds))
+    return rows
+
+
+def framed(source: DataSource, record: Record) -> Record:
+    """The record with its schema ids, which newer serializers write into headers."""
+    if not record.headers:
+        return record
+    key, value = record.key, record.value
+    if CAPABILITIES[source.key_format.name].registry:
+        key = with_schema_id(key, record.headers, KEY)
+    if CAPABILITIES[source.value_format.name].registry:
+        value = with_schema_id(value, record.headers, VALUE)
+    return record._replace(key=key, value=value)
 
 
 def split_key(key: bytes, window: Windowing | None) -> tuple[bytes, int, int]:

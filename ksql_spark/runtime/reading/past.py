@@ -1,0 +1,60 @@
+"""The past of a table, from its own topic: AS OF and CHANGES (ADR 58)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from ksql_spark.analyzer.past import Past
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import Record, TopicReader
+from ksql_spark.runtime.queries.differences import latest
+from ksql_spark.runtime.reading.view import StoredRow, stored_rows
+
+
+@dataclass(frozen=True)
+class PastRows:
+    """Rows of a table's past, and those that were deleted."""
+
+    rows: list[StoredRow]
+    deletions: list[StoredRow]
+
+
+def read(past: Past, admin: KafkaAdmin) -> PastRows:
+    """Read what a table was, or how it changed, from its topic.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT if Kafka may have removed some of it; as TopicReader and KafkaAdmin.
+    """
+    topic = past.table.topic
+    with TopicReader(admin.servers, topic, settings=admin.settings) as reader:
+        found = [r for records in reader.read_to_end() for r in records if r.timestamp_ms <= past.last_ms]
+    _check_kept(past, admin)  # what was compacted meanwhile counts, too
+    if past.first_ms is None:
+        return PastRows(stored_rows(past.table, latest(found).values()), [])
+    within = [record for record in found if record.timestamp_ms >= past.first_ms]
+    gone: list[Record] = [record for record in within if record.value is None]
+    kept = [record for record in within if record.value is not None]
+    return PastRows(stored_rows(past.table, kept), stored_rows(past.table, gone))
+
+
+def _check_kept(past: Past, admin: KafkaAdmin) -> None:
+    topic = past.table.topic
+    config = admin.config(topic)
+    policy = config.get("cleanup.policy", "delete")
+    first_ms = past.last_ms if past.first_ms is None else past.first_ms
+    lag_ms = int(config.get("min.compaction.lag.ms", 0))
+    if "compact" in policy and first_ms < time.time() * 1000 - lag_ms:
+        reason = (
+            f"Kafka may have compacted what {past.table.name} was then: topic {topic} keeps all changes for "
+            f"{lag_ms:,} ms only (min.compaction.lag.ms)."
+        )
+        hint = f"Set min.compaction.lag.ms of topic {topic}: from then on its past is kept for so long."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
+    if "delete" in policy and any(admin.beginning_offsets(topic).values()):
+        reason = f"Kafka has removed old records of topic {topic}: nobody knows what {past.table.name} was."
+        raise KsqlError("INVALID_STATEMENT", reason=reason)
+
+
+__all__ = ["PastRows", "read"]
