@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from ksql_spark.engine import metrics
 from ksql_spark.engine.graph import culprits
-from ksql_spark.engine.history import COARSE_SAMPLES, EVERY_S, SAMPLES, History, Ring, Totals
+from ksql_spark.engine.history import COARSE_SAMPLES, EVERY_S, SAMPLES, History, Ring, TopicSpan, told_figures
 from ksql_spark.engine.metrics import Figure
 from ksql_spark.entities.graph import GraphEdge, GraphNode, QueryFigures
 from ksql_spark.spark.traffic import Times
@@ -24,7 +25,11 @@ class FakeEngineFigures:
         self.takes_s = 0.0
         self.read, self.written, self.committed, self.lag = 0, 0, 0, 0
         self.latencies = [0, 0, 0]
-        self.history = History(self.figures, lambda: self.now)
+        self.told: dict[str, QueryFigures] = {}
+        self.spans: dict[str, TopicSpan] = {}
+        self.history = History(
+            self.figures, lambda: self.now, told=lambda: self.told, spans=lambda: self.spans
+        )
 
     def figures(self) -> list[Figure]:
         self.asked += 1
@@ -37,6 +42,8 @@ class FakeEngineFigures:
             Figure(metrics.LAG, ("Q", "a"), self.lag),
             Figure(metrics.LAG_SECONDS, ("Q",), 1.5),
             Figure(metrics.ERRORS, ("Q", "late"), 2),
+            Figure(metrics.ERRORS, ("Q", "lost"), 0),
+            Figure(metrics.STATE_ROWS, ("Q",), 7),
             Figure(metrics.LATENCY, ("Q", "b"), times),
             Figure(metrics.PUSH, (), 1),
         ]
@@ -54,7 +61,7 @@ def test_rates_are_those_between_two_samples() -> None:
     assert (first.read_per_s, first.lag_records, first.lag_seconds) == (None, 10, 1.5)
     second = engine.after(5, read=50, written=25, committed=130, lag=30, latencies=[98, 1, 1])
     assert (second.read_per_s, second.written_per_s, second.arriving_per_s) == (10, 5, 10)
-    assert second.latency_seconds == pytest.approx(0.1) and second.errors == {"late": 2}
+    assert second.latency_seconds == pytest.approx(0.1) and second.errors == {"late": 2, "lost": 0}
     # the histogram has grown by slow ones only
     assert engine.after(5, latencies=[98, 2, 1]).latency_seconds == pytest.approx(1.0)
 
@@ -114,16 +121,51 @@ def test_the_history_is_bounded_and_coarser_further_back() -> None:
     assert engine.history.since(1, lambda _: False).queries == {}
 
 
-def test_queries_come_and_go() -> None:
-    ring = Ring(5, 3)
+def test_names_come_and_go() -> None:
+    ring = Ring[int](5, 3, ("lag",), lambda lag, *_: [lag])
     for number, names in enumerate(["A", "AB", "AB", "B", "BC"]):
-        ring.add(number * 5.0, {name: Totals(lag=number) for name in names})
-    found = ring.since(0, lambda _: True)
-    assert found.times_ms == (10_000, 15_000, 20_000)
-    assert {query: series.lag_records for query, series in found.queries.items()} == {
-        "B": (2, 3, 4),
-        "C": (None, None, 4),
-    }
+        ring.add(number * 5.0, dict.fromkeys(names, number))
+    times, found = ring.since(0, lambda _: True)
+    assert times == (10_000, 15_000, 20_000)
+    assert found == {"B": {"lag": (2, 3, 4)}, "C": {"lag": (None, None, 4)}}
+
+
+def test_the_size_of_state_over_time() -> None:
+    engine = FakeEngineFigures()
+    engine.after(0)
+    (series,) = engine.history.since(1, lambda _: True).queries.values()
+    assert (series.state_rows, series.state_bytes, series.lag_seconds) == ((7,), (None,), (1.5,))
+
+
+def test_what_arrives_in_topics_and_how_much_is_there() -> None:
+    engine = FakeEngineFigures()
+    engine.after(0, spans={"a": TopicSpan(0, 100)})
+    engine.after(5, spans={"a": TopicSpan(50, 150), "b": TopicSpan(0, 9)})
+    engine.after(5, spans={"a": TopicSpan(0, 5), "b": TopicSpan(0, 9)})  # it was created anew
+    topics = engine.history.since(1, lambda _: False, lambda _: True).topics
+    assert topics["a"].arriving_per_s == (None, 10, None) and topics["a"].records == (100, 100, 5)
+    assert topics["b"].arriving_per_s == (None, None, 0) and topics["b"].records == (None, 9, 9)
+    assert engine.history.since(1, lambda _: True).topics == {}
+
+
+def test_other_servers_tell_the_figures_of_their_queries() -> None:
+    """What one server says, the other one shows and keeps as its own."""
+    here, there = FakeEngineFigures(), FakeEngineFigures()
+    here.figures = list  # type: ignore[method-assign]
+    here.history = History(here.figures, lambda: here.now, told=lambda: here.told)
+    for seconds, read in ((0, 0), (5, 50)):
+        expected = there.after(seconds, read=read, lag=30, committed=9)
+        here.told = told_figures(there.history.says)
+        found = here.after(seconds)
+    assert found == replace(expected, errors={"late": 2}) and found.read_per_s == 10
+    assert here.history.since(1, lambda _: True) == there.history.since(1, lambda _: True)
+    assert here.history.says == {}  # a server tells of its own queries
+    assert here.history.lag_before("Q", 5) == 30
+
+
+@pytest.mark.parametrize("said", [{"Q": []}, {"Q": [1, 2]}, {"Q": "x"}, {"Q": [None] * 10}])
+def test_what_another_release_says_is_left_out(said: dict[str, Any]) -> None:
+    assert told_figures(said) == {}
 
 
 def node(name: str, state: str = "RUNNING", **figures: Any) -> GraphNode:

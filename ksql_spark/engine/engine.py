@@ -253,14 +253,18 @@ class Engine:
         return self._parts.graphs.now(rights)
 
     def history(
-        self, minutes: int, query_id: str | None = None, rights: Rights = ALL_RIGHTS
+        self,
+        minutes: int,
+        query_id: str | None = None,
+        topic: str | None = None,
+        rights: Rights = ALL_RIGHTS,
     ) -> MetricsHistory:
-        """The figures of the last ``minutes`` (GET /metrics/history), of one query or of all.
+        """The figures of the last ``minutes`` (GET /metrics/history), of one query, one topic, or of all.
 
         Raises:
             KsqlError: NOT_READY.
         """
-        return self._parts.graphs.history(minutes, query_id, rights)
+        return self._parts.graphs.history(minutes, query_id, topic, rights)
 
     def query_details(self, query_id: str, rights: Rights = ALL_RIGHTS) -> QueryDetails:
         """How a query runs, step by step (GET /queries/{id}).

@@ -102,10 +102,17 @@ class Graphs:
             lag = behind(positions, ends)
         return freshness(self.now(rights), _id_of(source), self._grown, lag)
 
-    def history(self, minutes: int, query_id: str | None, rights: Rights) -> MetricsHistory:
-        """The figures of the last ``minutes``, of one query or of all that the client may see."""
+    def history(
+        self, minutes: int, query_id: str | None, topic: str | None, rights: Rights
+    ) -> MetricsHistory:
+        """The figures of the last ``minutes``, of one query, one topic, or of all that the client may see."""
         seen = {query.id for query in self._seen(rights)}
-        return self._history.since(minutes, lambda id_: id_ in seen and query_id in (None, id_))
+        is_all = query_id is None and topic is None
+        return self._history.since(
+            minutes,
+            lambda id_: id_ in seen and (is_all or id_ == query_id),
+            lambda name: rights.may_see_topic(name) and (is_all or name == topic),
+        )
 
     def details(self, query_id: str, rights: Rights) -> QueryDetails:
         """How a query runs, step by step.

@@ -1,4 +1,4 @@
-"""The figures of the last hours, by query: sampled every few seconds, kept in rings of fixed size."""
+"""The figures of the last hours, by query and by topic: sampled every few seconds, in rings of fixed size."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import math
 import threading
 import time
 from array import array
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import starmap
 from operator import sub
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ksql_spark.engine import metrics
 from ksql_spark.engine.metrics import Figure
-from ksql_spark.entities.graph import MetricsHistory, QueryFigures, QuerySeries
+from ksql_spark.entities.graph import MetricsHistory, QueryFigures, QuerySeries, TopicSeries
 from ksql_spark.spark.traffic import Times
 
 #: how often figures are sampled, seconds, and how many samples are kept: two hours
@@ -24,7 +25,21 @@ COARSE_EVERY_S, COARSE_SAMPLES = 120, 360
 MOST_OF_TIME = 0.05
 #: the share of results whose latency is told
 SHARE = 0.95
-_SERIES = ("arriving_per_s", "read_per_s", "written_per_s", "lag_records", "latency_seconds")
+#: members of QueryFigures
+_OF_QUERIES = (
+    "arriving_per_s", "read_per_s", "written_per_s", "lag_records", "lag_seconds", "latency_seconds",
+    "state_rows", "state_bytes",
+)  # fmt: skip
+_OF_TOPICS = ("arriving_per_s", "records")
+
+T = TypeVar("T")
+
+
+class TopicSpan(NamedTuple):
+    """Offsets over all partitions of a topic: of the first record that is there, and after the last."""
+
+    begin: int
+    end: int
 
 
 @dataclass
@@ -86,29 +101,37 @@ def _added(one: Times, other: Times) -> Times:
     return Times(one.bounds, counts, one.sum_s + other.sum_s)
 
 
-class Ring:
-    """The latest samples of all queries, at one distance in time. A sample has five floats of a query.
+class Ring(Generic[T]):
+    """The latest samples of things by their names, at one distance in time.
 
     Args:
         every_s: the least distance between two samples.
         size: how many samples are kept.
+        series: what a sample has.
+        sample: makes one of what was found, of what was found before, and of the seconds between both.
     """
 
-    def __init__(self, every_s: int, size: int) -> None:
+    def __init__(
+        self,
+        every_s: int,
+        size: int,
+        series: Sequence[str],
+        sample: Callable[[T, T | None, float], Sequence[float]],
+    ) -> None:
         self.every_s = every_s
-        self._size = size
+        self._size, self._series, self._sample = size, series, sample
         self._times = array("d")
         self._next = 0
         self._values: dict[str, array[float]] = {}
         #: what the latest sample was made of
-        self._before: Mapping[str, Totals] = {}
+        self._before: Mapping[str, T] = {}
 
-    def add(self, now: float, found: Mapping[str, Totals]) -> None:
+    def add(self, now: float, found: Mapping[str, T]) -> None:
         """Take a sample, unless the latest is too young.
 
         Args:
             now: seconds since 1970.
-            found: see totals().
+            found: by name.
         """
         passed = now - self._times[self._next - 1] if self._times else math.inf
         # a clock that was set back starts anew; half a second, for a thread that was late the last time
@@ -118,83 +141,108 @@ class Ring:
             self._times.append(now)
         else:
             self._times[self._next] = now
-        for query in [query for query in self._values if query not in found]:
-            del self._values[query]
-        for query, of in found.items():
-            values = self._values.setdefault(query, array("f"))
-            if missing := len(self._times) * len(_SERIES) - len(values):
+        for name in [name for name in self._values if name not in found]:
+            del self._values[name]
+        width = len(self._series)
+        for name, of in found.items():
+            values = self._values.setdefault(name, array("f"))
+            if missing := len(self._times) * width - len(values):
                 values.extend([math.nan] * missing)
-            start = self._next * len(_SERIES)
-            before = self._before.get(query)
-            values[start : start + len(_SERIES)] = array("f", _sample(of, before, passed))
+            start = self._next * width
+            values[start : start + width] = array("f", self._sample(of, self._before.get(name), passed))
         self._next = (self._next + 1) % self._size
         self._before = dict(found)
 
-    def sample(self, query: str, until: float = math.inf) -> dict[str, float | None]:
-        """The latest sample of a query, or the latest one up to a time; empty: there is none."""
-        values = self._values.get(query)
+    def sample(self, name: str, until: float = math.inf) -> dict[str, float | None]:
+        """The latest sample of a name, or the latest one up to a time; empty: there is none."""
+        values = self._values.get(name)
         if values is None:
             return {}
         slot = next((slot for slot in reversed(self._order()) if self._times[slot] <= until), None)
         if slot is None:
             return {}
-        found = values[slot * len(_SERIES) : (slot + 1) * len(_SERIES)]
-        return dict(zip(_SERIES, map(_known, found), strict=True))
+        found = values[slot * len(self._series) : (slot + 1) * len(self._series)]
+        return dict(zip(self._series, map(_known, found), strict=True))
 
     def _order(self) -> list[int]:
         """The slots, the oldest sample first."""
         count = len(self._times)
         return [*range(self._next, count), *range(self._next)] if count == self._size else list(range(count))
 
-    def since(self, start: float, queries: Callable[[str], bool]) -> MetricsHistory:
-        """The samples from ``start`` on, seconds since 1970, of the queries for which ``queries`` is true."""
+    def since(self, start: float, wanted: Callable[[str], bool]) -> tuple[tuple[int, ...], dict[str, Any]]:
+        """The samples from ``start`` on, seconds since 1970, of the names for which ``wanted`` is true: their
+        times, epoch milliseconds; and by name and series, the numbers.
+        """
         slots = [slot for slot in self._order() if self._times[slot] >= start]
-        width = len(_SERIES)
-        return MetricsHistory(
-            every_s=self.every_s,
-            times_ms=tuple(int(self._times[slot] * 1000) for slot in slots),
-            queries={
-                query: QuerySeries(
-                    **{
-                        name: tuple(_known(values[slot * width + column]) for slot in slots)
-                        for column, name in enumerate(_SERIES)
-                    }
-                )
-                for query, values in self._values.items()
-                if queries(query)
-            },
-        )
+        width = len(self._series)
+        return tuple(int(self._times[slot] * 1000) for slot in slots), {
+            name: {
+                one: tuple(_known(values[slot * width + column]) for slot in slots)
+                for column, one in enumerate(self._series)
+            }
+            for name, values in self._values.items()
+            if wanted(name)
+        }
 
 
 def _known(value: float) -> float | None:
     return None if math.isnan(value) else round(value, 3)
 
 
-def _sample(of: Totals, before: Totals | None, passed: float) -> list[float]:
+def _sample(of: Totals | QueryFigures, before: Totals | QueryFigures | None, passed: float) -> list[float]:
+    """The numbers of a query; those of another server's query are what that server says."""
+    if isinstance(of, QueryFigures):
+        return [_or_nan(getattr(of, name)) for name in _OF_QUERIES]
+    was = before if isinstance(before, Totals) else None
+
     def rate(now: float | None, then: float | None) -> float:
-        if before is None or now is None or not math.isfinite(passed) or passed <= 0:
+        if was is None or now is None or not math.isfinite(passed) or passed <= 0:
             return math.nan
         # counters begin at 0 when Spark is started again
         grown = now - (then or 0)
         return (grown if grown >= 0 else now) / passed
 
-    was = before or Totals()
+    then = was or Totals()
     latency = None
     if of.latency is not None:
         latest = of.latency
-        if was.latency is not None and was.latency.total <= latest.total:
-            grown = tuple(starmap(sub, zip(latest.counts, was.latency.counts, strict=True)))
-            latest = Times(latest.bounds, grown, latest.sum_s - was.latency.sum_s)
+        if then.latency is not None and then.latency.total <= latest.total:
+            grown = tuple(starmap(sub, zip(latest.counts, then.latency.counts, strict=True)))
+            latest = Times(latest.bounds, grown, latest.sum_s - then.latency.sum_s)
         if latest.total > 0:
             latency = latest.within_s(SHARE)
             latency = latest.bounds[-1] if latency is None else latency
     return [
-        rate(of.arrived, was.arrived) if was.arrived is not None else math.nan,
-        rate(of.read, was.read),
-        rate(of.written, was.written),
-        math.nan if of.lag is None else of.lag,
-        math.nan if latency is None else latency,
+        rate(of.arrived, then.arrived) if then.arrived is not None else math.nan,
+        rate(of.read, then.read),
+        rate(of.written, then.written),
+        *map(_or_nan, (of.lag, of.lag_s, latency, of.state_rows, of.state_bytes)),
     ]
+
+
+def _said(figures: QueryFigures) -> list[Any]:
+    """Figures as a note has them, which is short."""
+    errors = {kind: count for kind, count in figures.errors.items() if count}
+    return [*(getattr(figures, name) for name in _OF_QUERIES), figures.failures, errors]
+
+
+def told_figures(said: Mapping[str, Any]) -> dict[str, QueryFigures]:
+    """The figures of another server's queries; without those that another release wrote."""
+    found = {}
+    for query, row in said.items():
+        if isinstance(row, list) and len(row) == len(_OF_QUERIES) + 2 and isinstance(row[-1], dict):
+            known = dict(zip(_OF_QUERIES, row, strict=False))
+            found[query] = QueryFigures(**known, failures=row[-2], errors=row[-1])
+    return found
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _topic_sample(of: TopicSpan, before: TopicSpan | None, passed: float) -> list[float]:
+    is_same = before is not None and of.end >= before.end and math.isfinite(passed) and passed > 0
+    return [(of.end - before.end) / passed if is_same and before else math.nan, of.end - of.begin]
 
 
 class History:
@@ -203,22 +251,33 @@ class History:
     Args:
         figures: the figures of now.
         clock: seconds since 1970.
+        told: what other servers say of their queries now, by query id.
+        spans: the topics of streams and tables.
     """
 
     def __init__(
-        self, figures: Callable[[], Iterable[Figure]], clock: Callable[[], float] = time.time
+        self,
+        figures: Callable[[], Iterable[Figure]],
+        clock: Callable[[], float] = time.time,
+        *,
+        told: Callable[[], Mapping[str, QueryFigures]] = dict,
+        spans: Callable[[], Mapping[str, TopicSpan]] = dict,
     ) -> None:
-        self._figures = figures
+        self._figures, self._told, self._spans = figures, told, spans
         self._clock = clock
         #: held while the engine is asked, which may take seconds
         self._sampling = threading.Lock()
         #: held for moments
         self._lock = threading.Lock()
-        self._fine, self._coarse = Ring(EVERY_S, SAMPLES), Ring(COARSE_EVERY_S, COARSE_SAMPLES)
-        self._found: Mapping[str, Totals] = {}
+        sizes = ((EVERY_S, SAMPLES), (COARSE_EVERY_S, COARSE_SAMPLES))
+        self._fine, self._coarse = (Ring(*size, _OF_QUERIES, _sample) for size in sizes)
+        self._topics = [Ring(*size, _OF_TOPICS, _topic_sample) for size in sizes]
+        self._found: Mapping[str, Totals | QueryFigures] = {}
         self._at = 0.0
         #: how long the latest sample took, seconds
         self._took_s = 0.0
+        #: what other servers may know: this server's queries, and what told_figures() reads
+        self.says: Mapping[str, list[Any]] = {}
 
     def sample(self) -> None:
         """Take a sample of now, unless there is one."""
@@ -226,12 +285,18 @@ class History:
             if not self._is_older_than(max(EVERY_S - 0.5, self._took_s / MOST_OF_TIME)):
                 return
             begun = self._clock()
-            found = totals(self._figures())
+            found = {**self._told(), **totals(self._figures())}
+            spans = self._spans()
             with self._lock:
                 self._found, self._at = found, self._clock()
                 self._took_s = self._at - begun
                 for ring in (self._fine, self._coarse):
                     ring.add(self._at, found)
+                for topics in self._topics:
+                    topics.add(self._at, spans)
+                self.says = {
+                    query: _said(self._of(query, of)) for query, of in found.items() if isinstance(of, Totals)
+                }
 
     def latest(self) -> tuple[int, dict[str, QueryFigures]]:
         """When the latest sample was taken, epoch milliseconds, and what it says of each query.
@@ -253,18 +318,32 @@ class History:
         with self._lock:
             return self._fine.sample(query, self._at - seconds).get("lag_records")
 
-    def since(self, minutes: int, queries: Callable[[str], bool]) -> MetricsHistory:
+    def since(
+        self, minutes: int, queries: Callable[[str], bool], topics: Callable[[str], bool] = lambda _: False
+    ) -> MetricsHistory:
         """The samples of the last ``minutes``: those of every few seconds as far back as these are kept.
 
         Args:
             minutes: how far back.
             queries: whether a query is wanted.
+            topics: whether a topic is wanted.
         """
         with self._lock:
-            ring = self._fine if minutes * 60 <= EVERY_S * SAMPLES else self._coarse
-            return ring.since(self._clock() - minutes * 60, queries)
+            is_fine = minutes * 60 <= EVERY_S * SAMPLES
+            ring, spans = (self._fine, self._topics[0]) if is_fine else (self._coarse, self._topics[1])
+            start = self._clock() - minutes * 60
+            times_ms, of_queries = ring.since(start, queries)
+            of_topics = spans.since(start, topics)[1]
+        return MetricsHistory(
+            every_s=ring.every_s,
+            times_ms=times_ms,
+            queries={query: QuerySeries(**found) for query, found in of_queries.items()},
+            topics={topic: TopicSeries(**found) for topic, found in of_topics.items()},
+        )
 
-    def _of(self, query: str, of: Totals) -> QueryFigures:
+    def _of(self, query: str, of: Totals | QueryFigures) -> QueryFigures:
+        if isinstance(of, QueryFigures):
+            return of
         sample = self._fine.sample(query)
         return QueryFigures(
             arriving_per_s=sample.get("arriving_per_s"),

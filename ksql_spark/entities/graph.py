@@ -52,7 +52,7 @@ class GraphNode(Body):
         topic, formats: of a source: where its records are, and the formats of keys and values.
         windowed: whether a source's keys have windows.
         role: the client's role for it: reader, developer or admin; for a query, the one for what it writes.
-        figures: of a query that runs on this server.
+        figures: of a query, as the server that runs it says.
     """
 
     id: str
@@ -110,7 +110,23 @@ class QuerySeries(Body):
     read_per_s: tuple[float | None, ...]
     written_per_s: tuple[float | None, ...]
     lag_records: tuple[float | None, ...]
+    lag_seconds: tuple[float | None, ...]
     latency_seconds: tuple[float | None, ...]
+    state_rows: tuple[float | None, ...]
+    state_bytes: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicSeries(Body):
+    """Of the topic of a stream or table, one number for each of the times; null where it is not known.
+
+    Args:
+        arriving_per_s: records that are written to it, each second, whoever writes them.
+        records: offsets between its first and its last record; of a compacted topic, fewer are there.
+    """
+
+    arriving_per_s: tuple[float | None, ...]
+    records: tuple[float | None, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,11 +137,13 @@ class MetricsHistory(Body):
         every_s: the time between two samples, seconds.
         times_ms: when they were taken, the oldest first, epoch milliseconds.
         queries: by query id.
+        topics: by name.
     """
 
     every_s: int
     times_ms: tuple[int, ...]
     queries: Mapping[str, QuerySeries]
+    topics: Mapping[str, TopicSeries]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,7 +57,13 @@ _PARAMETERS = [
     {
         "name": "query",
         "in": "query",
-        "description": "The id of one query; without it, all.",
+        "description": "The id of one query; without it and topic, all.",
+        "schema": {"type": "string"},
+    },
+    {
+        "name": "topic",
+        "in": "query",
+        "description": "The name of the topic of a stream or table; without it and query, all.",
         "schema": {"type": "string"},
     },
 ]
@@ -70,12 +76,14 @@ _PARAMETERS = [
     openapi_extra={**described(answers={"application/json": MetricsHistory}), "parameters": _PARAMETERS},
 )
 async def history(http: Request) -> Response:
-    """Rates, lag and latency of queries in the last hours; of none if ksql.console.enabled is false."""
+    """How queries and topics did in the last hours; none if ksql.console.enabled is false."""
     host: Host = http.app.state.host
     rights = principal_of(http).rights
     text = http.query_params.get("minutes", "15")
     minutes = int(text) if text.isdecimal() and len(text) < 9 else 0
     if not 1 <= minutes <= MOST_MINUTES:
         raise RequestError(f"minutes is {text!r}, not a number from 1 to {MOST_MINUTES}.")
-    query = http.query_params.get("query")
-    return JSONResponse(to_json(await host.call(lambda engine: engine.history(minutes, query, rights))))
+    query, topic = http.query_params.get("query"), http.query_params.get("topic")
+    return JSONResponse(
+        to_json(await host.call(lambda engine: engine.history(minutes, query, topic, rights)))
+    )

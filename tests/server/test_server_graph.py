@@ -24,9 +24,12 @@ def test_the_history(client: AppClient, engine: FakeEngine) -> None:
     body = client.get("/metrics/history").json()
     assert (body["everyS"], body["timesMs"]) == (5, [1000, 6000])
     assert body["queries"]["BIG_1"]["readPerS"] == [1.5, None]
-    assert engine.history_asked == (15, None, ALL_RIGHTS)
+    assert body["topics"]["rides"] == {"arrivingPerS": [1.5, None], "records": [1.5, None]}
+    assert engine.history_asked == (15, None, None, ALL_RIGHTS)
     client.get("/metrics/history?minutes=120&query=BIG_1")
-    assert engine.history_asked == (120, "BIG_1", ALL_RIGHTS)
+    assert engine.history_asked == (120, "BIG_1", None, ALL_RIGHTS)
+    client.get("/metrics/history?topic=rides")
+    assert engine.history_asked == (15, None, "rides", ALL_RIGHTS)
 
 
 def test_a_query_step_by_step(client: AppClient, engine: FakeEngine) -> None:

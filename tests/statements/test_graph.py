@@ -50,9 +50,9 @@ def test_a_client_sees_what_it_may_read(world: World) -> None:
     made.now(ALL_RIGHTS)
     rights = Rights.of(["reader:s"])
     assert [node.id for node in made.now(rights).nodes] == ["topic:s", "stream:S"]
-    assert made.history(15, None, rights).queries == {}
-    assert set(made.history(15, None, ALL_RIGHTS).queries) == {query.id}
-    assert made.history(15, "OTHER", ALL_RIGHTS).queries == {}
+    assert made.history(15, None, None, rights).queries == {}
+    assert set(made.history(15, None, None, ALL_RIGHTS).queries) == {query.id}
+    assert made.history(15, "OTHER", None, ALL_RIGHTS).queries == {}
 
 
 def test_a_client_s_roles(world: World) -> None:

@@ -91,7 +91,7 @@ test("from an empty server to live results", async () => {
     await page.locator("header .state", { hasText: /running|starting/ }).first().waitFor();
 
     await page.getByRole("link", { name: "Topics", exact: true }).click();
-    await page.getByRole("link", { name: "orders", exact: true }).click();
+    await page.getByRole("link", { name: "console_orders", exact: true }).click();
     await page.getByRole("button", { name: "The first 100" }).click();
     await page.locator(".lines", { hasText: "grinder" }).waitFor();
     await accessible(page);

@@ -33,9 +33,10 @@ from ksql_spark.engine.evolutions import CHECK_EVERY_S, AutomaticSwaps
 from ksql_spark.engine.execution import StatementExecutor
 from ksql_spark.engine.graph import Graphs
 from ksql_spark.engine.health import DEADLINE_S, Health
-from ksql_spark.engine.history import EVERY_S, History
+from ksql_spark.engine.history import EVERY_S, History, told_figures
 from ksql_spark.engine.metrics import Measures
 from ksql_spark.engine.query_service import QueryService, transient_topic_prefix
+from ksql_spark.engine.topic_spans import TopicSpans
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.lease import ServiceLease
 from ksql_spark.kafka.producer import RecordProducer
@@ -168,7 +169,14 @@ class Bootstrap:
         lifecycle.on_stop(health.close)
         cluster, measures = Cluster(services), Measures(services, queries)
         lifecycle.on_stop(cluster.close)
-        history = History(measures.figures)
+        placement = services.placement
+        history = History(
+            measures.figures,
+            told=lambda: {} if placement is None else told_figures(placement.told_of_queries()),
+            spans=TopicSpans(services).now,
+        )
+        if placement is not None:
+            placement.says_of_queries = lambda: history.says
         graphs = Graphs(services, history)
         services.freshness = graphs.freshness
         parts = Parts(services, runner, statements, queries, health, cluster, measures, graphs)

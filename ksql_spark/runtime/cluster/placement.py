@@ -127,6 +127,8 @@ class Placement:
         self._runner: Runner | None = None
         #: what other servers may know about this one, as JSON; returns at once
         self.says: Callable[[], Mapping[str, Any]] = dict
+        #: the same of single queries, by id
+        self.says_of_queries: Callable[[], Mapping[str, Any]] = dict
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="placement")
         self._where = Whereabouts()
         self._costs = Costs()
@@ -233,6 +235,15 @@ class Placement:
         """
         return notes(self._admin, self._group, self._topic)
 
+    def told_of_queries(self) -> dict[str, Any]:
+        """What other servers say of their queries, as ``says_of_queries`` there, in the last second or so.
+
+        Raises:
+            KsqlError: as KafkaAdmin.
+        """
+        others = (note for note in self.notes().values() if note.server != self.server)
+        return {query: of for note in others for query, of in note.told.get("figures", {}).items()}
+
     def state_of(self, query_id: str, known: Mapping[int, Note]) -> tuple[str, str | None]:
         """State and host of another server's query, according to notes()."""
         slot = self._slot(query_id)
@@ -330,7 +341,10 @@ class Placement:
         if self._membership.is_first(slot):
             told["cost"] = self._costs.total
             told["server"] = self.says()
-        for name in ("server", "states"):
+        said = {query: of for query, of in self.says_of_queries().items() if self._slot(query) == slot}
+        if said:
+            told["figures"] = said
+        for name in ("figures", "server", "states"):
             if len(json.dumps(told)) > MAX_METADATA_CHARACTERS:
                 told.pop(name, None)
         return told
