@@ -36,7 +36,8 @@ export class ApiError extends Error {
 /** Send a request; raise an ApiError for an error of the server, and another one if there is no answer. */
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
-  if (authorization.value && !headers.has("Authorization")) headers.set("Authorization", authorization.value);
+  const sent = authorization.value;
+  if (sent && !headers.has("Authorization")) headers.set("Authorization", sent);
   let response: Response;
   try {
     // without the browser's own credentials: else it would ask for a password itself
@@ -51,8 +52,10 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
     return response;
   }
   const body = await errorBody(response);
-  if (response.status === 401) loginWanted.value = body.message;
-  else if (response.status === 503) serverGone.value = body.message;
+  if (response.status === 401) {
+    // an answer to what was sent before the user logged in says nothing of who that is
+    if (sent === authorization.value) loginWanted.value = body.message;
+  } else if (response.status === 503) serverGone.value = body.message;
   else serverGone.value = null;
   throw new ApiError(response.status, body);
 }
