@@ -63,9 +63,16 @@ const made = new Map(result.outputFiles.map((file) => [relative(dist, file.path)
 const image = readFileSync(join(root, "src/icon.svg"));
 const icon = `icon-${createHash("sha256").update(image).digest("hex").slice(0, 8)}.svg`;
 const [entry] = Object.entries(result.metafile.outputs).find(([, output]) => output.entryPoint === "src/main.tsx");
+// what the entry imports at once, and what that imports: the browser should not have to find that out bit by bit
+const atOnce = new Set([entry]);
+for (const path of atOnce) {
+  for (const one of result.metafile.outputs[path].imports) if (one.kind === "import-statement") atOnce.add(one.path);
+}
+const preload = [...atOnce].slice(1).map((path) => `<link rel="modulepreload" href="console/${relative("dist", path)}" />`).join("\n    ");
 const page = readFileSync(join(root, "index.html"), "utf8")
   .replace("{{script}}", `console/${relative("dist", entry)}`)
   .replace("{{style}}", `console/${relative("dist", result.metafile.outputs[entry].cssBundle)}`)
+  .replace("{{preload}}", preload)
   .replace("{{icon}}", `console/${icon}`);
 const texts = {
   "index.html": page,
@@ -90,10 +97,5 @@ if (process.argv.includes("--check")) {
 
 const zipped = [...made].filter(([name]) => /\.(js|css|html)$/.test(name)).map(([name, bytes]) => [name, gzipSync(bytes).length]);
 const size = (wanted) => Math.round(zipped.filter(wanted).reduce((all, [, bytes]) => all + bytes, 0) / 1000);
-// what the entry imports at once, and what that imports
-const atOnce = new Set([entry]);
-for (const path of atOnce) {
-  for (const one of result.metafile.outputs[path].imports) if (one.kind === "import-statement") atOnce.add(one.path);
-}
 const first = new Set(["index.html", relative("dist", result.metafile.outputs[entry].cssBundle), ...[...atOnce].map((path) => relative("dist", path))]);
 console.log(`first page: ${size(([name]) => first.has(name))} kB gzipped; all: ${size(() => true)} kB`);

@@ -168,6 +168,37 @@ def test_a_busy_server_lets_another_one_have_a_query(servers: str) -> None:
             one.close()
 
 
+def test_servers_tell_each_other_of_their_queries(servers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each tells of the queries in its slots, as long as that is short."""
+    running, queries = Running(), [f"q{n}" for n in range(4)]
+    placed = {
+        name: Placement(KafkaAdmin(servers), "x_", f"{name}:8088", name, no_session, dict)
+        for name in ("a", "b")
+    }
+
+    def known(self: Placement) -> dict[int, Note]:
+        texts = {slot: json.loads(text) for slot, text in enumerate(notes(servers)) if text}
+        return {slot: Note(one["host"], one["server"], one.get("told", {})) for slot, one in texts.items()}
+
+    monkeypatch.setattr(Placement, "notes", known)
+    try:
+        for name, one in placed.items():
+            for query in queries:
+                one.slots.add(query)
+            one.says_of_queries = lambda name=name: {query: [name] for query in queries}
+            one.join(Runner(name, running, queries))
+        wait_for(lambda: len(running.of("a")) == len(running.of("b")) == 2)
+        for name, other in (("a", "b"), ("b", "a")):
+            expected = {query: [other] for query in running.of(other)}
+            wait_for(lambda: placed[name].told_of_queries() == expected)  # noqa: B023
+        placed["b"].says_of_queries = lambda: dict.fromkeys(queries, "x" * 5000)
+        wait_for(lambda: placed["a"].told_of_queries() == {})
+        assert running.of("b") and running.twice == []
+    finally:
+        for one in placed.values():
+            one.close()
+
+
 def test_a_fault_in_leaving_the_group_is_told(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

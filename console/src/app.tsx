@@ -4,6 +4,7 @@ import { authorization, loginWanted, logOut, serverGone } from "./api/client.ts"
 import { count } from "./format/numbers.ts";
 import { FlowPage } from "./pages/flow.tsx";
 import { LoginPage } from "./pages/login.tsx";
+import { Keys, showKeys } from "./parts/keys.tsx";
 import { later } from "./parts/later.tsx";
 import { Tour } from "./parts/tour.tsx";
 import { graph } from "./state/graph.ts";
@@ -35,6 +36,9 @@ const MENU = [
   ["server", "Server"],
 ] as const;
 
+/** Pages that are reached from another one. */
+const UNDER: Record<string, string> = { query: "flow", source: "flow" };
+
 export function App() {
   const { page, name } = route.value;
   const Page = PAGES[page] ?? FlowPage;
@@ -47,13 +51,14 @@ export function App() {
         <a class="brand" href={formatRoute("flow")}>ksql-spark</a>
         <nav aria-label="Pages">
           {MENU.map(([id, label]) => (
-            <a key={id} href={formatRoute(id)} aria-current={page === id ? "page" : undefined}>{label}</a>
+            <a key={id} href={formatRoute(id)} aria-current={page === id ? "page" : page in UNDER && UNDER[page] === id ? "true" : undefined}>{label}</a>
           ))}
         </nav>
         <span class="space" />
         <Events />
         <Status />
         {authorization.value !== null && <button class="quiet" onClick={logOut}>Log out</button>}
+        <button class="quiet" onClick={showKeys} aria-label="Keys" title="Keys: ?">?</button>
         <button class="quiet" onClick={toggleTheme} aria-label={`Use ${theme.value === "dark" ? "light" : "dark"} colours`}>
           {theme.value === "dark" ? "☀" : "☾"}
         </button>
@@ -70,6 +75,7 @@ export function App() {
         {loginWanted.value !== null ? <LoginPage /> : <Page key={`${page}/${name}`} />}
       </main>
       <Tour />
+      <Keys />
     </>
   );
 }

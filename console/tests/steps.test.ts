@@ -29,11 +29,33 @@ test("a plan hangs together at the topics between its sub-topologies", () => {
   assert.deepEqual(planShape(details(0, 0), "logical").boxes.map((box) => box.name), ["Source", "Aggregate"]);
 });
 
+const steps = (read: number, written: number | null, titles: string[]): QueryDetails => ({
+  ...details(0, 0),
+  timeMs: read * 10,
+  subTopologies: [{
+    number: 0, execution: "", state: null, checkpoints: [],
+    steps: [
+      { id: "0", title: "Stream Source", details: [], inputs: [], topic: "a", volume: { records: read, bytes: 1 } },
+      ...titles.map((title, at) => ({ id: String(at + 1), title, details: [], inputs: [String(at)] })),
+      { id: "9", title: "Sink", details: [], inputs: [String(titles.length)], topic: "T", ...(written === null ? {} : { volume: { records: written, bytes: 1 } }) },
+    ],
+  }],
+});
+
+const ratesOf = (before: QueryDetails | null, now: QueryDetails) =>
+  [...stepRates(before, now)].map(([id, rate]) => `${id}: ${rate.in} > ${rate.out}`);
+
 test("rates are differences of two answers", () => {
-  assert.deepEqual([...stepRates(details(1000, 50), details(6000, 150))], [["0.0", 20]]);
-  assert.deepEqual([...stepRates(details(1000, 50), details(2000, 7))], [["0.0", 7]]);
+  assert.deepEqual(ratesOf(details(1000, 50), details(6000, 150)).slice(0, 2), ["0.0: null > 20", "0.1: 20 > null"]);
+  assert.deepEqual(ratesOf(details(1000, 50), details(2000, 7))[0], "0.0: null > 7");
   assert.equal(stepRates(null, details(1, 1)).size, 0);
   assert.equal(stepRates({ ...details(0, 1), id: "OTHER" }, details(1000, 5)).size, 0);
+});
+
+test("what lies between sources and sinks is known as far as rows are neither added nor dropped", () => {
+  const plan = ["Stream Select Key", "Stream Filter", "Stream Select"];
+  assert.deepEqual(ratesOf(steps(100, 10, plan), steps(200, 40, plan)), ["0.0: null > 100", "0.1: 100 > 100", "0.2: 100 > 30", "0.3: 30 > 30", "0.9: 30 > 30"]);
+  assert.deepEqual(ratesOf(steps(100, null, plan), steps(200, null, plan)), ["0.0: null > 100", "0.1: 100 > 100", "0.2: 100 > null", "0.3: null > null", "0.9: null > null"]);
 });
 
 test("a histogram from its first class to its last", () => {

@@ -62,13 +62,23 @@ export interface QuerySeries {
   readPerS: (number | null)[];
   writtenPerS: (number | null)[];
   lagRecords: (number | null)[];
+  lagSeconds: (number | null)[];
   latencySeconds: (number | null)[];
+  stateRows: (number | null)[];
+  stateBytes: (number | null)[];
+}
+
+/** Of the topic of a stream or table. */
+export interface TopicSeries {
+  arrivingPerS: (number | null)[];
+  records: (number | null)[];
 }
 
 export interface MetricsHistory {
   everyS: number;
   timesMs: number[];
   queries: Record<string, QuerySeries>;
+  topics: Record<string, TopicSeries>;
 }
 
 /** A step of a plan. */
@@ -246,6 +256,7 @@ export interface Entity {
   topics?: { name: string; replicaInfo: number[]; consumerCount?: number; consumerGroupCount?: number; connectors?: string[] }[];
   queries?: RunningQuery[];
   properties?: Property[];
+  services?: { name: string; address: string | null; startedHere: boolean }[];
   functions?: unknown[];
   freshness?: Freshness;
   connectors?: { name: string; type: string; className: string; state: string }[];

@@ -2,6 +2,7 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Card } from "./card.tsx";
 import { layout, type Placed } from "./layout.ts";
+import { neighbour } from "./neighbour.ts";
 import { connected, type Box, type Shape } from "./shape.ts";
 
 interface Props {
@@ -25,7 +26,7 @@ export function Canvas({ shape, culprits, search }: Props) {
     const fit = () => {
       const { clientWidth = 1, clientHeight = 1 } = frame.current ?? {};
       // what is smaller, nobody can read
-      setFitting(Math.max(0.6, Math.min(1, clientWidth / placed.width, clientHeight / placed.height)));
+      setFitting(Math.max(0.7, Math.min(1, clientWidth / placed.width, clientHeight / placed.height)));
     };
     fit();
     const observer = new ResizeObserver(fit);
@@ -43,11 +44,17 @@ export function Canvas({ shape, culprits, search }: Props) {
     frame.current!.scrollTo((at.x + at.width / 2) * scale - clientWidth / 2, (at.y + at.height / 2) * scale - clientHeight / 2);
   }, [placed, wanted?.id, fitting]);
 
+  const onKeyDown = (event: KeyboardEvent) => {
+    const next = chosen === null ? undefined : neighbour(chosen, event.key, shape, placed);
+    if (next === undefined) return;
+    event.preventDefault();
+    frame.current!.querySelector<HTMLElement>(`[data-id="${CSS.escape(next)}"] a`)?.focus();
+  };
   const isFound = (box: Box) =>
     needle === "" && related === null ? null : (related?.has(box.id) ?? true) && (needle === "" || holds(box, needle));
   return (
     <div class="canvas">
-      <div class="scroll" ref={frame} onClick={() => setChosen(null)}>
+      <div class="scroll" ref={frame} onClick={() => setChosen(null)} onKeyDown={onKeyDown}>
         <div style={{ width: `${placed.width * scale}px`, height: `${placed.height * scale}px` }}>
           <div class="sheet" style={{ width: `${placed.width}px`, height: `${placed.height}px`, transform: `scale(${scale})` }}>
             <svg width={placed.width} height={placed.height} aria-hidden="true">

@@ -23,7 +23,7 @@ export function Card({ box, at, isCulprit, isFound, onFocus }: Props) {
   const looks = box.kind === "QUERY" || box.kind === "CONNECTOR" ? looksOf(node.state) : "plain";
   const style = { left: `${at.x}px`, top: `${at.y}px`, width: `${at.width}px`, height: `${at.height}px` };
   return (
-    <div class={`node ${box.kind.toLowerCase()} ${looks}${isCulprit ? " culprit" : ""}${isFound === null ? "" : isFound ? " found" : " faded"}`} style={style}>
+    <div class={`node ${box.kind.toLowerCase()} ${looks}${isCulprit ? " culprit" : ""}${isFound === null ? "" : isFound ? " found" : " faded"}`} style={style} data-id={box.id}>
       <a href={linkOf(box)} title={box.name} onFocus={onFocus}>
         <small>
           {KINDS[box.kind]}{isCulprit ? " · the cause" : ""}

@@ -12,7 +12,7 @@ export interface Placed {
 /** The size of a box, pixels. */
 export function sizeOf(box: Box): { width: number; height: number } {
   if (box.kind === "STEP") return { width: 200, height: 74 };
-  return box.kind === "QUERY" ? { width: 256, height: 88 } : { width: 212, height: 52 };
+  return box.kind === "QUERY" ? { width: 260, height: 88 } : { width: 184, height: 52 };
 }
 
 /** The gap between parts that do not hang together. */
@@ -65,7 +65,7 @@ function parts(shape: Shape): Shape[] {
 /** The layout of a part, from `top` on; its height is where it ends. */
 function layoutOfPart(shape: Shape, top: number): Placed {
   const made = new dagre.graphlib.Graph();
-  made.setGraph({ rankdir: "LR", nodesep: 18, ranksep: 72, marginx: 16, marginy: 16, ranker: "longest-path" });
+  made.setGraph({ rankdir: "LR", nodesep: 18, ranksep: 44, marginx: 16, marginy: 16, ranker: "tight-tree" });
   made.setDefaultEdgeLabel(() => ({}));
   for (const box of shape.boxes) made.setNode(box.id, sizeOf(box));
   for (const line of shape.lines) made.setEdge(line.source, line.target);

@@ -1,4 +1,5 @@
 // The connectors of Kafka Connect: how each does, and a form for new ones.
+import "../first.ts";
 import { useState } from "preact/hooks";
 import { get, post, run } from "../api/client.ts";
 import type { ConnectorDescription, ConnectorSetting, Entity } from "../api/types.ts";

@@ -1,4 +1,5 @@
 // Statements in several tabs, and what comes of them.
+import "../first.ts";
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, run } from "../api/client.ts";
@@ -10,6 +11,7 @@ import { refreshMetadata } from "../sql/metadata.ts";
 import { Runner } from "../sql/runner.ts";
 import { positionOf, split, statementAt, type Statement } from "../sql/split.ts";
 import { graph } from "../state/graph.ts";
+import { refusalOfAll } from "../state/rights.ts";
 import { route, setOptions } from "../state/route.ts";
 import { saveFile } from "../format/files.ts";
 import { recall, remember } from "../state/stored.ts";
@@ -76,13 +78,13 @@ export function EditorPage() {
       <div class="tabs" role="group" aria-label="Tabs">
         {tabs.value.map((one) => (
           <span key={one.id} class={one.id === tab.id ? "tab open" : "tab"}>
-            <button aria-current={one.id === tab.id ? "true" : undefined} onClick={() => choose(one.id)} onDblClick={() => rename(one)}>{one.name}</button>
+            <button aria-current={one.id === tab.id ? "true" : undefined} onClick={() => choose(one.id)} onDblClick={() => rename(one)} onKeyDown={(event) => event.key === "F2" && rename(one)} title="Double-click or F2: another name">{one.name}</button>
             <button class="close" aria-label={`Close ${one.name}`} onClick={() => close(one.id)}>×</button>
           </span>
         ))}
         <button class="quiet" onClick={() => add()} aria-label="New tab">+</button>
         <span class="space" />
-        <label class="chip">Open a file <input type="file" accept=".sql,.ksql,text/plain" class="hidden" onChange={(event) => void load(event.currentTarget)} /></label>
+        <label class="quiet">Open a file <input type="file" accept=".sql,.ksql,text/plain" class="hidden" onChange={(event) => void load(event.currentTarget)} /></label>
         <button class="quiet" onClick={() => saveFile(`${tab.name}.sql`, "application/sql", tab.text)}>Save as a file</button>
       </div>
       <TabView key={tab.id} tab={tab} />
@@ -152,6 +154,7 @@ function TabView({ tab }: { tab: Tab }) {
         />
       </div>
       <div class="bar">
+        {refusalOfAll("developer") !== null && <span class="hint">SELECT, SHOW, DESCRIBE and EXPLAIN: what changes something {refusalOfAll("developer")}.</span>}
         <button class="main" onClick={() => start(false)} title="Ctrl-Enter: the selection, or the statement at the cursor">Run</button>
         <button onClick={() => start(true)} title="Ctrl-Shift-Enter">Run all</button>
         <button onClick={() => void explain()} title="The plan of the statement at the cursor">Explain</button>
@@ -194,7 +197,7 @@ function TabView({ tab }: { tab: Tab }) {
       <div class="outcomes">
         {runner.outcomes.value.map((outcome) => <OutcomeView key={outcome.id} outcome={outcome} tick={tick} />)}
         {runner.outcomes.value.length === 0 && (
-          <p class="hint pad">Ctrl-Enter runs the selection, or the statement at the cursor. Ctrl-Space completes.</p>
+          <p class="hint pad">Ctrl-Enter runs the selection, or the statement at the cursor. Ctrl-Space completes. Esc, then Tab, leaves the text.</p>
         )}
       </div>
     </>

@@ -1,5 +1,6 @@
 // Home: what flows where, how fast, and what is in the way.
 import { Canvas } from "../graph/canvas.tsx";
+import { Lists } from "../parts/lists.tsx";
 import { prefixes, shapeOf } from "../graph/shape.ts";
 import { graph, graphProblem } from "../state/graph.ts";
 import { formatRoute, route, setOptions } from "../state/route.ts";
@@ -17,7 +18,8 @@ export function FlowPage() {
     );
   }
   if (now.nodes.every((node) => node.kind === "TOPIC" || isLog(node.name))) return <Welcome />;
-  const { focus, search = "", topics, collapse } = route.value.options;
+  const { focus, search = "", topics, collapse, view } = route.value.options;
+  const asLists = view === "lists";
   const collapsed = collapse ? collapse.split(",") : [];
   const without = { ...now, nodes: now.nodes.filter((node) => !isHidden(node, now.edges)) };
   const shape = shapeOf(without, { topics: topics === "all", collapsed, ...(focus ? { focus } : {}) });
@@ -27,6 +29,11 @@ export function FlowPage() {
     <section class="flow">
       <h1 class="hidden">Flow</h1>
       <div class="bar">
+        <span role="group" aria-label="View" class="views">
+          <button class="chip" aria-pressed={!asLists} onClick={() => setOptions({ view: undefined })}>Graph</button>
+          <button class="chip" aria-pressed={asLists} onClick={() => setOptions({ view: "lists" })}>Lists</button>
+        </span>
+        {!asLists && <>
         <label class="hidden" for="search">Search</label>
         <input id="search" type="search" placeholder="Search" value={search} onInput={(event) => setOptions({ search: event.currentTarget.value })} />
         <label class="check">
@@ -37,7 +44,8 @@ export function FlowPage() {
             {prefix}… {count}
           </button>
         ))}
-        {focus && <button class="chip" onClick={() => setOptions({ focus: undefined })}>only {focus} ✕</button>}
+        </>}
+        {focus && !asLists && <button class="chip" onClick={() => setOptions({ focus: undefined })}>only {focus} ✕</button>}
       </div>
       {now.culprits.map((culprit) => (
         <p class="banner warn" key={culprit.queryId} role="status">
@@ -45,7 +53,7 @@ export function FlowPage() {
         </p>
       ))}
       {now.warnings.map((text) => <p class="banner warn" key={text}>{text}</p>)}
-      <Canvas shape={shape} search={search} culprits={new Set(now.culprits.map((one) => `query:${one.queryId}`))} />
+      {asLists ? <Lists graph={without} /> : <Canvas shape={shape} search={search} culprits={new Set(now.culprits.map((one) => `query:${one.queryId}`))} />}
     </section>
   );
 }

@@ -1,4 +1,5 @@
 // The functions of SQL, and what each takes and gives.
+import "../first.ts";
 import { run } from "../api/client.ts";
 import type { Entity, FunctionDescription, FunctionName } from "../api/types.ts";
 import { Problem } from "../parts/problem.tsx";

@@ -1,4 +1,5 @@
 // The processing log: the records that failed, of one query after the other.
+import "../first.ts";
 import { Failures } from "../parts/failures.tsx";
 import { Range, rangeMinutes } from "../parts/range.tsx";
 import { count } from "../format/numbers.ts";

@@ -1,8 +1,9 @@
 // A query: how it does, its plan, and what can be done with it.
+import "../first.ts";
 import { useState } from "preact/hooks";
 import { get, run } from "../api/client.ts";
-import type { MetricsHistory, OffsetSummary, QueryDetails } from "../api/types.ts";
-import { bytes, count, rate, span } from "../format/numbers.ts";
+import type { Graph, GraphNode, MetricsHistory, OffsetSummary, QueryDetails } from "../api/types.ts";
+import { bytes, count, rate, short, span } from "../format/numbers.ts";
 import { instant } from "../format/times.ts";
 import { after } from "../graph/after.ts";
 import { Chart } from "../parts/chart.tsx";
@@ -76,8 +77,11 @@ export function QueryPage() {
           <button class="danger" onClick={() => choose("TERMINATE")}>Terminate</button>
         </Offered>
       </header>
+      <Ends now={now} node={node} />
       {culprit && <p class="banner warn" role="status">What comes after it waits for this query. {culprit.reason}</p>}
-      {node.host && figures === undefined && <p class="banner warn">Another server runs it, and has its figures: <a href={pageOn(node.host)}>{node.host}</a>.</p>}
+      {node.host && details && isElsewhere(details) && (
+        <p class="banner idle">Another server runs it: the rates of its steps, its checkpoints and what happened to it are on the console of <a href={pageOn(node.host)}>{node.host}</a>.</p>
+      )}
       {problem !== null && <Problem error={problem} />}
       {node.error && <Problem error={node.error} />}
       <div class="cards">
@@ -86,9 +90,10 @@ export function QueryPage() {
         <Figure label="lag: age of the oldest record that waits" value={span(figures?.lagSeconds)} />
         <Figure label="not read, or not yet at a checkpoint" value={count(figures?.lagRecords)} />
         <Figure label="latency of 95 %" value={span(figures?.latencySeconds)} />
-        <Figure label="state" value={figures?.stateRows == null ? "none" : `${count(figures.stateRows)} rows, ${bytes(figures.stateBytes)}`} />
+        <Figure label={figures?.stateRows == null ? "state" : `state, ${count(figures.stateRows)} rows`} value={figures?.stateRows == null ? "none" : bytes(figures.stateBytes)} />
         <Figure label="restarts after failures" value={count(figures?.failures ?? 0)} />
       </div>
+      <Errors id={id} minutes={minutes} errors={figures?.errors ?? {}} failures={description?.queryErrors ?? []} />
       <header class="bar" style={{ padding: 0 }}><h2>The last</h2><Range /></header>
       {series === undefined ? <p class="hint">{history.error !== null ? String(history.error) : "No samples yet."}</p> : (
         <div class="charts">
@@ -96,7 +101,11 @@ export function QueryPage() {
             { label: "arrive", values: series.arrivingPerS }, { label: "read", values: series.readPerS }, { label: "written", values: series.writtenPerS },
           ]} />
           <Chart title="Latency of 95 %" timesMs={times} format={span} series={[{ label: "latency", values: series.latencySeconds }]} />
-          <Chart title="Lag" timesMs={times} format={count} series={[{ label: "records not read, or not yet at a checkpoint", values: series.lagRecords }]} />
+          <Chart title="Lag in records" timesMs={times} format={short} series={[{ label: "not read, or not yet at a checkpoint", values: series.lagRecords }]} />
+          <Chart title="Lag in time" timesMs={times} format={span} series={[{ label: "age of the oldest record that waits", values: series.lagSeconds }]} />
+          {series.stateBytes.some((one) => one !== null) && (
+            <Chart title="State" timesMs={times} format={bytes} series={[{ label: `size, now of ${count(series.stateRows.at(-1))} rows`, values: series.stateBytes }]} />
+          )}
         </div>
       )}
       {asked.error !== null && <Problem error={asked.error} />}
@@ -108,7 +117,6 @@ export function QueryPage() {
         </div>
       )}
       <div class="card"><h2>Statement</h2><Code sql={node.statement ?? ""} /></div>
-      <Errors id={id} minutes={minutes} errors={figures?.errors ?? {}} failures={description?.queryErrors ?? []} />
       <Partitions summary={described.value?.[0]?.sourceDescription?.queryOffsetSummaries.find((one) => one.groupId === id)} />
       {details && <Checkpoints details={details} />}
       {details && <Transitions details={details} />}
@@ -123,6 +131,22 @@ export function QueryPage() {
       {action !== null && <Effect id={id} action={action} onAnswer={done} />}
     </section>
   );
+}
+
+/** What it reads, and where its results are. */
+function Ends({ now, node }: { now: Graph; node: GraphNode }) {
+  const names = new Map(now.nodes.map((one) => [one.id, one]));
+  const sources = now.edges.filter((edge) => edge.target === node.id).flatMap((edge) => names.get(edge.source) ?? []);
+  const written = now.edges.filter((edge) => edge.source === node.id).map((edge) => edge.target);
+  const sinks = now.nodes.filter((one) => written.includes(one.id) ? one.kind !== "TOPIC" : written.includes(`topic:${one.topic}`));
+  const links = (found: GraphNode[]) => found.map((one, at) => <span key={one.id}>{at > 0 && ", "}<a href={formatRoute("source", one.name)}>{one.name}</a></span>);
+  if (sources.length === 0 && sinks.length === 0) return null;
+  return <p style={{ margin: 0 }}>{sources.length > 0 && <>Reads {links(sources)}. </>}{sinks.length > 0 && <>Its results are in {links(sinks)}.</>}</p>;
+}
+
+/** Whether this server knows only its plan and its figures. */
+function isElsewhere({ subTopologies }: QueryDetails): boolean {
+  return subTopologies.every((stage) => stage.checkpoints.length === 0 && stage.steps.every((step) => step.volume === undefined));
 }
 
 function Figure({ label, value }: { label: string; value: string }) {

@@ -1,4 +1,5 @@
 // The server: its health, part by part, the servers beside it, and its properties.
+import "../first.ts";
 import { useState } from "preact/hooks";
 import { ApiError, get, post, run } from "../api/client.ts";
 import type { Health, HostStatus, PropertyDescription, ServerInfo } from "../api/types.ts";
@@ -9,7 +10,9 @@ import { Grid } from "../parts/grid.tsx";
 import { Offered } from "../parts/offered.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useAsked } from "../state/asked.ts";
+import { graph } from "../state/graph.ts";
 import { formatRoute } from "../state/route.ts";
+import { pageOn } from "../state/servers.ts";
 
 const PARTS: Record<string, string> = { metastore: "Streams and tables", kafka: "Kafka", commandRunner: "Command log", spark: "Spark", queries: "Queries", registry: "Schema registry", connect: "Kafka Connect" };
 
@@ -25,6 +28,7 @@ export function ServerPage() {
     }
   }, "cluster", 30_000);
   const properties = useAsked(() => run("SHOW PROPERTIES;"), "properties");
+  const services = useAsked(() => run("SHOW SERVICES;"), "services");
   const meanings = useAsked(() => get<{ properties: PropertyDescription[] }>("properties"), "meanings");
   const meaning = new Map(meanings.value?.properties.map((one) => [one.name, one.description]));
   const server = info.value?.KsqlServerInfo;
@@ -61,17 +65,29 @@ export function ServerPage() {
           </tbody>
         </table>
       </div>
+      <div class="card">
+        <h2>Addresses</h2>
+        {services.error !== null && <Problem error={services.error} />}
+        <table class="plain">
+          <thead><tr><th scope="col">Service</th><th scope="col">Address</th><th scope="col">Started by</th></tr></thead>
+          <tbody>
+            {services.value?.[0]?.services?.map((one) => (
+              <tr key={one.name}><td>{one.name}</td><td>{one.address === null ? <span class="hint">not needed yet</span> : <code>{one.address}</code>}</td><td>{one.startedHere ? "this server" : "others"}</td></tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
       {hosts.length > 0 && (
         <div class="card">
           <h2>Servers of this service id</h2>
           <table class="plain">
-            <thead><tr><th scope="col">Address</th><th scope="col">State</th><th scope="col">Writes tables of</th><th scope="col">Heard of</th></tr></thead>
+            <thead><tr><th scope="col">Address</th><th scope="col">State</th><th scope="col">Runs</th><th scope="col">Heard of</th></tr></thead>
             <tbody>
               {hosts.map(([host, status]) => (
                 <tr key={host}>
-                  <td>{host}</td>
+                  <td>{host === location.host ? <>{host} <span class="hint">this console</span></> : status.hostAlive ? <a href={pageOn(host)}>{host}</a> : host}</td>
                   <td><span class={`state ${status.hostAlive ? "good" : "bad"}`}>{status.hostAlive ? (status.drained ? "drained" : "alive") : "gone"}</span></td>
-                  <td>{count(Object.keys(status.activeStandbyPerQuery).length)} queries</td>
+                  <td>{runBy(host).length === 0 ? <span class="hint">no queries</span> : runBy(host).map((id) => <span key={id}><a href={formatRoute("query", id)}>{id}</a>{" "}</span>)}</td>
                   <td>{instant(status.lastStatusUpdateMs)}</td>
                 </tr>
               ))}
@@ -87,6 +103,12 @@ export function ServerPage() {
       </div>
     </section>
   );
+}
+
+/** The queries that a server runs; a server that shares none runs all. */
+function runBy(host: string): string[] {
+  const queries = graph.value?.nodes.filter((node) => node.kind === "QUERY") ?? [];
+  return queries.filter((node) => node.host === undefined || node.host === host).map((node) => node.name);
 }
 
 /** Hands the queries of the server that this console comes from over to the others, or takes queries again. */

@@ -1,17 +1,17 @@
 // A stream or table: what is in it, who writes and reads it, and how much.
+import "../first.ts";
 import { useState } from "preact/hooks";
-import { get, run } from "../api/client.ts";
-import type { Field, MetricsHistory, RunningQuery, SchemaInfo } from "../api/types.ts";
-import { count, rate } from "../format/numbers.ts";
-import { Chart } from "../parts/chart.tsx";
+import { run } from "../api/client.ts";
+import type { Field, RunningQuery, SchemaInfo } from "../api/types.ts";
+import { count } from "../format/numbers.ts";
 import { Code } from "../parts/code.tsx";
 import { FreshnessCard } from "../parts/freshness.tsx";
 import { Problem } from "../parts/problem.tsx";
-import { Range, rangeMinutes } from "../parts/range.tsx";
 import { RawRecordsCard } from "../parts/raw-records.tsx";
 import { Records } from "../parts/records.tsx";
 import { Schemas } from "../parts/schemas.tsx";
 import { State } from "../parts/state.tsx";
+import { TopicCharts } from "../parts/topic-charts.tsx";
 import { wherePosition } from "../sql/position.ts";
 import { nameInSql } from "../sql/split.ts";
 import { useAsked } from "../state/asked.ts";
@@ -19,9 +19,7 @@ import { formatRoute, route } from "../state/route.ts";
 
 export function SourcePage() {
   const { name } = route.value;
-  const minutes = rangeMinutes();
   const described = useAsked(() => run(`DESCRIBE ${nameInSql(name)} EXTENDED;`), name, 10_000);
-  const history = useAsked(() => get<MetricsHistory>(`metrics/history?minutes=${minutes}`), String(minutes), 5_000);
   const found = described.value?.[0]?.sourceDescription;
   if (found === undefined) {
     return (
@@ -31,10 +29,6 @@ export function SourcePage() {
       </section>
     );
   }
-  const times = history.value?.timesMs ?? [];
-  const sumOf = (queries: RunningQuery[], of: "writtenPerS" | "readPerS") => sum(times.length, queries.flatMap((query) => history.value?.queries[query.id]?.[of] ?? []), queries.length);
-  const writers = found.writeQueries.filter((query) => history.value?.queries[query.id]);
-  const readers = found.readQueries.filter((query) => history.value?.queries[query.id]);
   return (
     <section class="page">
       <header>
@@ -46,17 +40,7 @@ export function SourcePage() {
       </header>
       <Sample name={name} />
       <FreshnessCard name={name} />
-      {(writers.length > 0 || readers.length > 0) && (
-        <>
-          <header class="bar" style={{ padding: 0 }}><h2>The last</h2><Range /></header>
-          <div class="charts">
-            {writers.length > 0 && <Chart title="Written by queries" timesMs={times} format={rate} series={[{ label: "written", values: sumOf(writers, "writtenPerS") }]} />}
-            {readers.slice(0, 1).map((query) => (
-              <Chart key={query.id} title="Arriving in the topics of its first reader" timesMs={times} format={rate} series={[{ label: `for ${query.id}`, values: history.value!.queries[query.id]!.arrivingPerS }]} />
-            ))}
-          </div>
-        </>
-      )}
+      <TopicCharts topic={found.topic} />
       <div class="card">
         <h2>Columns</h2>
         <table class="plain">
@@ -72,9 +56,11 @@ export function SourcePage() {
       </div>
       <RawRecordsCard topic={found.topic} />
       <Schemas name={name} />
-      <div class="card"><h2>Written by</h2><Queries queries={found.writeQueries} none="No query of this server; other programs, or INSERT." /></div>
-      <div class="card"><h2>Read by</h2><Queries queries={found.readQueries} none="No query of this server." /></div>
+      <div class="charts">
+      <div class="card"><h2>Written by</h2><Queries queries={found.writeQueries} none="No query; other programs, or INSERT." /></div>
+      <div class="card"><h2>Read by</h2><Queries queries={found.readQueries} none="No query." /></div>
       {found.sourceConstraints.length > 0 && <div class="card"><h2>Made from it</h2>{found.sourceConstraints.map((one) => <a key={one} href={formatRoute("source", one)}>{one} </a>)}</div>}
+      </div>
       <div class="card"><h2>Statement</h2><Code sql={found.statement} /></div>
       {(found.statistics || found.errorStats) && <div class="card"><h2>Statistics</h2><pre tabIndex={0}>{[found.statistics, found.errorStats].filter(Boolean).join("\n")}</pre></div>}
     </section>
@@ -115,12 +101,4 @@ export function typeText(schema: SchemaInfo): string {
   if (schema.type === "MAP") return `MAP<STRING, ${schema.memberSchema ? typeText(schema.memberSchema) : "?"}>`;
   if (schema.type === "DECIMAL" && schema.parameters) return `DECIMAL(${Object.values(schema.parameters).join(", ")})`;
   return schema.type;
-}
-
-/** The sums of series that follow one another in one list. */
-function sum(length: number, values: (number | null)[], series: number): (number | null)[] {
-  return Array.from({ length }, (_, at) => {
-    const found = Array.from({ length: series }, (_, one) => values[one * length + at]).filter((value): value is number => value != null);
-    return found.length > 0 ? found.reduce((all, value) => all + value, 0) : null;
-  });
 }

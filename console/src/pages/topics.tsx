@@ -1,10 +1,12 @@
 // The topics of Kafka: which streams and tables are over them, who reads them, and what is in them.
+import "../first.ts";
 import { run } from "../api/client.ts";
 import { Grid } from "../parts/grid.tsx";
 import { Offered } from "../parts/offered.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { RawRecordsCard } from "../parts/raw-records.tsx";
 import { Records } from "../parts/records.tsx";
+import { TopicCharts } from "../parts/topic-charts.tsx";
 import { textInSql } from "../sql/split.ts";
 import { useAsked } from "../state/asked.ts";
 import { graph } from "../state/graph.ts";
@@ -60,6 +62,7 @@ function Topic({ name }: { name: string }) {
         />
         <RawRecordsCard topic={name} />
       </Offered>
+      <TopicCharts topic={name} />
       <div class="card">
         <h2>Streams and tables over it</h2>
         {sources.length === 0 && <p class="hint" style={{ margin: 0 }}>None.</p>}

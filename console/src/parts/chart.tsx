@@ -48,12 +48,23 @@ export function Chart({ title, timesMs, series, format }: Props) {
   useEffect(() => {
     plot.current?.setData([timesMs.map((ms) => ms / 1000), ...series.map((one) => one.values)] as uPlot.AlignedData);
   }, [timesMs, series, shape]);
+  const move = (to: number | null) => {
+    const time = to === null ? undefined : timesMs[to];
+    plot.current?.setCursor({ left: time === undefined ? -10 : plot.current.valToPos(time / 1000, "x"), top: 0 }, false);
+    setAt(time === undefined ? null : to);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: -12, PageDown: 12, Home: -Infinity, End: Infinity }[event.key];
+    if (by === undefined || timesMs.length === 0) return;
+    event.preventDefault();
+    move(Math.min(timesMs.length - 1, Math.max(0, (at ?? timesMs.length - 1) + by)));
+  };
   const index = at ?? timesMs.length - 1;
   const said = series.map((one) => `${one.label}: ${format(one.values.at(-1) ?? null)}`).join(", ");
   return (
     <figure class="chart card" style={{ margin: 0 }}>
       <h2>{title}</h2>
-      <div ref={host} role="img" aria-label={`${title}, now: ${said}`} />
+      <div ref={host} role="img" tabIndex={0} onKeyDown={onKeyDown} onBlur={() => move(null)} aria-label={`${title}, now: ${said}`} />
       <figcaption class="legend">
         {series.map((one, number) => (
           <span key={one.label}>

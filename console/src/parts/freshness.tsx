@@ -10,6 +10,7 @@ import { State } from "./state.tsx";
 export function FreshnessCard({ name }: { name: string }) {
   const asked = useAsked(() => run(`EXPLAIN FRESHNESS ${nameInSql(name)};`), name, 5_000);
   const found = asked.value?.[0]?.freshness;
+  if (asked.error === null && found === undefined) return null;
   return (
     <div class="card">
       <h2>Freshness</h2>

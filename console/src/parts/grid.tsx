@@ -19,15 +19,18 @@ interface Props {
   note?: string;
   /** The newest row is wanted first. */
   newestFirst?: boolean;
+  /** How cells of a column are shown, by its name. */
+  formats?: Record<string, (cell: unknown) => string>;
   /** Where the first cell of a row leads. */
   linkOf?: (row: unknown[]) => string | null;
 }
 
-export function Grid({ columns, rows, keys = [], note = "", newestFirst = false, linkOf }: Props) {
+export function Grid({ columns, rows, keys = [], note = "", newestFirst = false, formats = {}, linkOf }: Props) {
   const [sort, setSort] = useState<{ column: number; down: boolean } | null>(null);
   const [filter, setFilter] = useState("");
   const [top, setTop] = useState(0);
   const [copied, setCopied] = useState("");
+  const [here, setHere] = useState<{ row: number; column: number } | null>(null);
   const frame = useRef<HTMLDivElement>(null);
   const shown = useMemo(() => {
     const needle = filter.toLowerCase();
@@ -50,6 +53,31 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
     await navigator.clipboard.writeText(text);
     setCopied(`Copied ${what}.`);
   };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.target !== event.currentTarget || shown.length === 0) return;
+    const { row, column } = here ?? { row: first, column: 0 };
+    const last = shown.length - 1;
+    const page = Math.max(1, Math.floor(height / ROW_PX) - 2);
+    const moves: Record<string, [number, number]> = {
+      ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1], PageDown: [page, 0], PageUp: [-page, 0],
+      Home: [-row, 0], End: [last - row, 0],
+    };
+    const move = here === null && event.key in moves ? [0, 0] as const : moves[event.key];
+    if (move !== undefined) {
+      const to = { row: Math.min(last, Math.max(0, row + move[0])), column: Math.min(columns.length - 1, Math.max(0, column + move[1])) };
+      setHere(to);
+      const { scrollTop } = frame.current!;
+      // the head covers one row
+      const above = Math.min(scrollTop, to.row * ROW_PX);
+      frame.current!.scrollTop = Math.max(above, (to.row + 2) * ROW_PX - height + ROW_PX);
+    } else if (event.key === "c" && (event.ctrlKey || event.metaKey) && here !== null && getSelection()?.isCollapsed !== false) {
+      void copy(cellText(shown[here.row]?.[here.column]), "the cell");
+    } else if (event.key === "Enter" && here !== null && linkOf?.(shown[here.row]!) != null) {
+      location.hash = linkOf(shown[here.row]!)!;
+    } else return;
+    event.preventDefault();
+  };
+  useEffect(() => frame.current?.querySelector("td.here")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [here]);
   return (
     <div class="grid">
       <div class="bar">
@@ -61,7 +89,7 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
         <button class="quiet" onClick={() => saveFile("result.csv", "text/csv", toCsv(columns, shown))}>CSV</button>
         <button class="quiet" onClick={() => saveFile("result.json", "application/json", toJson(columns, shown))}>JSON</button>
       </div>
-      <div class="scroll" ref={frame} tabIndex={0} role="region" aria-label="Rows" onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
+      <div class="scroll" ref={frame} tabIndex={0} role="region" aria-label="Rows" onKeyDown={onKeyDown} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
         <table aria-rowcount={shown.length}>
           <thead>
             <tr>
@@ -82,8 +110,8 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
                 {columns.map((column, at) => {
                   const link = at === 0 ? (linkOf?.(row) ?? null) : null;
                   return (
-                    <td key={column.name} class={looks(row[at])} title={cellText(row[at])} onDblClick={() => copy(cellText(row[at]), "the cell")}>
-                      {link !== null ? <a href={link}>{shownCell(column, row[at])}</a> : shownCell(column, row[at])}
+                    <td key={column.name} class={`${looks(row[at])}${here?.row === first + index && here.column === at ? " here" : ""}`} title={cellText(row[at])} onDblClick={() => copy(cellText(row[at]), "the cell")}>
+                      {link !== null ? <a href={link}>{shownCell(column, row[at], formats)}</a> : shownCell(column, row[at], formats)}
                     </td>
                   );
                 })}
@@ -97,7 +125,9 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
   );
 }
 
-function shownCell(column: Column, cell: unknown): string {
+function shownCell(column: Column, cell: unknown, formats: NonNullable<Props["formats"]>): string {
+  const format = formats[column.name];
+  if (format !== undefined) return format(cell);
   return TIMES.includes(column.name) && typeof cell === "number" ? preciseInstant(cell) : cellText(cell);
 }
 

@@ -3,7 +3,7 @@ import { useMemo, useRef } from "preact/hooks";
 import type { QueryDetails } from "../api/types.ts";
 import { bytes, count, rate } from "../format/numbers.ts";
 import { layout } from "../graph/layout.ts";
-import { planShape, stepRates, type StepBox } from "../graph/steps.ts";
+import { planShape, stepRates, type StepBox, type StepRate } from "../graph/steps.ts";
 import { formatRoute, route, setOptions } from "../state/route.ts";
 
 export function Plan({ details }: { details: QueryDetails }) {
@@ -25,7 +25,7 @@ export function Plan({ details }: { details: QueryDetails }) {
             <svg width={placed.width} height={placed.height} aria-hidden="true">
               {placed.lines.map((line) => <path key={`${line.source} ${line.target}`} class="line" d={line.path} />)}
             </svg>
-            {shape.boxes.map((box) => <Step key={box.id} box={box} at={placed.boxes.get(box.id)!} perS={rates.get(box.id) ?? null} />)}
+            {shape.boxes.map((box) => <Step key={box.id} box={box} at={placed.boxes.get(box.id)!} perS={rates.get(box.id) ?? null} isLogical={which === "logical"} />)}
           </div>
         </div>
       )}
@@ -39,7 +39,7 @@ export function Plan({ details }: { details: QueryDetails }) {
   );
 }
 
-function Step({ box, at, perS }: { box: StepBox; at: { x: number; y: number; width: number; height: number }; perS: number | null }) {
+function Step({ box, at, perS, isLogical }: { box: StepBox; at: { x: number; y: number; width: number; height: number }; perS: StepRate | null; isLogical: boolean }) {
   const { step } = box;
   const said = step.details.map(({ name, text }) => (name ? `${name}: ${text}` : text));
   return (
@@ -47,15 +47,22 @@ function Step({ box, at, perS }: { box: StepBox; at: { x: number; y: number; wid
       <b>{step.title}{box.stage !== null && box.stage > 0 && <small> of {box.stage}</small>}</b>
       <span class="said">{step.topic !== undefined ? <a href={formatRoute("topics", step.topic)}>{step.topic}</a> : said.join("; ")}</span>
       <span class="figures">
-        {step.volume !== undefined && <span title={`${count(step.volume.records)} records, ${bytes(step.volume.bytes)} since Spark started`}>{rate(perS)}</span>}
+        {!isLogical && <span title={step.volume && `${count(step.volume.records)} records, ${bytes(step.volume.bytes)} since Spark started`}>{flowOf(perS)}</span>}
         {step.state !== undefined && <span>keeps state</span>}
       </span>
     </div>
   );
 }
 
+/** What goes through a step: one rate where as much comes out of it as goes in. */
+function flowOf(perS: StepRate | null): string {
+  if (perS === null || (perS.in === null && perS.out === null)) return rate(null);
+  if (perS.in === null || perS.in === perS.out) return rate(perS.out);
+  return `in ${rate(perS.in)}, out ${rate(perS.out)}`;
+}
+
 /** Rates between this answer and the one before it. */
-function useRates(details: QueryDetails): Map<string, number> {
+function useRates(details: QueryDetails): Map<string, StepRate> {
   const known = useRef<{ before: QueryDetails | null; now: QueryDetails }>({ before: null, now: details });
   if (known.current.now !== details) known.current = { before: known.current.now, now: details };
   return stepRates(known.current.before, known.current.now);

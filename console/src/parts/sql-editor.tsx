@@ -12,6 +12,7 @@ import { tags } from "@lezer/highlight";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { offers } from "../sql/complete.ts";
 import { metadata } from "../sql/metadata.ts";
+import { roleNow } from "../state/rights.ts";
 import words from "../sql/words.json";
 
 const KSQL = SQLDialect.define({
@@ -113,7 +114,7 @@ function complete(context: CompletionContext) {
   const before = context.state.doc.sliceString(0, context.pos);
   const start = /['"]/.test(context.state.sliceDoc(Math.max(0, (word?.from ?? 0) - 1), word?.from ?? 0)) ? word!.from : context.matchBefore(/\w*/)!.from;
   if (start === context.pos && !context.explicit && !/[\s.'(]$/.test(before)) return null;
-  const found = offers(before, metadata.value);
+  const found = offers(before, metadata.value, roleNow());
   if (!context.explicit && start === context.pos && found.length > 60) return null;
   const typed = before.slice(start);
   const isLower = typed !== "" && typed === typed.toLowerCase();

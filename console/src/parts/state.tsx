@@ -10,6 +10,11 @@ export function looksOf(state: string | undefined): string {
   return LOOKS[state ?? ""] ?? "idle";
 }
 
+/** The word for a state. */
+export function wordOf(state: string | undefined): string {
+  return WORDS[state ?? ""] ?? (state ?? "unknown").toLowerCase();
+}
+
 export function State({ state }: { state: string | undefined }) {
-  return <span class={`state ${looksOf(state)}`}>{WORDS[state ?? ""] ?? (state ?? "unknown").toLowerCase()}</span>;
+  return <span class={`state ${looksOf(state)}`}>{wordOf(state)}</span>;
 }

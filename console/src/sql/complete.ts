@@ -1,4 +1,7 @@
 // What may follow the text before the cursor: the shell's rules (shell/prompt/completion.py) for the editor.
+import type { RoleName } from "../api/types.ts";
+import { isEnough } from "../state/roles.ts";
+import { leastRole } from "./least.ts";
 import words from "./words.json";
 
 export interface Metadata {
@@ -20,14 +23,16 @@ export interface Offer {
 
 const TOKEN = /--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'(?:[^']|'')*(?:'|$)|`(?:[^`]|``)*(?:`|$)|[A-Za-z_0-9@]+|\S/g;
 
-/** What may follow; the word that is being typed is at the end of `text`, and not looked at. */
-export function offers(text: string, metadata: Metadata): Offer[] {
+/** What may follow; the word that is being typed is at the end of `text`, and not looked at. Statements are those that `role` may run. */
+export function offers(text: string, metadata: Metadata, role: RoleName = "admin"): Offer[] {
   const tokens = (text.match(TOKEN) ?? []).filter((token) => !/^(--|\/\*)/.test(token));
   const last = tokens.at(-1) ?? "";
   if (last.startsWith("'") && !(last.length > 1 && last.endsWith("'"))) return inQuotes(tokens, metadata);
   const before = /[A-Za-z_0-9@]$/.test(text) ? tokens.slice(0, -1) : tokens;
   const start = before.lastIndexOf(";") + 1;
-  const found = after(before.slice(start).map((token) => token.toUpperCase()), before.slice(start), metadata);
+  const given = before.slice(start);
+  const possible = after(given.map((token) => token.toUpperCase()), given, metadata);
+  const found = given.length > 0 ? possible : possible.filter((offer) => isEnough(role, leastRole(offer.text ?? offer.label)));
   const seen = new Set<string>();
   return found.filter((offer) => !seen.has(offer.label) && seen.add(offer.label));
 }

@@ -5,8 +5,10 @@ import type { Column } from "../api/frames.ts";
 import { stream } from "../api/rows.ts";
 import type { Entity } from "../api/types.ts";
 import { graph, refreshGraph } from "../state/graph.ts";
+import { refusalOfAll } from "../state/rights.ts";
 import { LiveRows } from "./live.ts";
 import { refreshMetadata } from "./metadata.ts";
+import { leastRole } from "./least.ts";
 import { keyOfResult } from "./plan.ts";
 import { isPush, kindOf, setting, type Statement } from "./split.ts";
 
@@ -89,6 +91,8 @@ export class Runner {
   private async one(outcome: Outcome, wantsKeys: boolean, signal: AbortSignal): Promise<void> {
     const { text } = outcome.statement;
     const kind = kindOf(text);
+    const refused = refusalOfAll(leastRole(text));
+    if (refused !== null) throw new Error(`${kind} ${refused}.`);
     if (kind === "SELECT" || kind === "PRINT") {
       outcome.keys = wantsKeys && kind === "SELECT" && isPush(text) ? await keysOf(text, this.settings.value, signal) : [];
       const final = await stream(text, this.settings.value, {

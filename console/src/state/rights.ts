@@ -3,10 +3,9 @@ import { signal } from "@preact/signals";
 import { get, loginWanted } from "../api/client.ts";
 import type { Rights, RoleName } from "../api/types.ts";
 import { graph } from "./graph.ts";
+import { highest, isEnough } from "./roles.ts";
 
 export const rights = signal<Rights | null>(null);
-
-const ORDER: RoleName[] = ["reader", "developer", "admin"];
 
 /** Ask who the user is, now and after each login. */
 export function followRights(): void {
@@ -24,6 +23,14 @@ export function refusal(least: RoleName, what?: string): string | null {
   return isEnough(role, least) ? null : `needs the role ${least}; yours is ${role ?? "for other names only"}`;
 }
 
-export function isEnough(role: RoleName | null, least: RoleName): boolean {
-  return role !== null && ORDER.indexOf(role) >= ORDER.indexOf(least);
+/** Why the user may not run statements that need the role `least`, whatever names they have; null: they may, or it is not known yet. */
+export function refusalOfAll(least: RoleName): string | null {
+  if (rights.value === null) return null;
+  const role = highest(rights.value);
+  return isEnough(role, least) ? null : `needs the role ${least}; yours is ${role ?? "none"}`;
+}
+
+/** The highest role that the user has; admin as long as it is not known. */
+export function roleNow(): RoleName {
+  return rights.value === null ? "admin" : (highest(rights.value) ?? "reader");
 }

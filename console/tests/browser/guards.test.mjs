@@ -63,6 +63,88 @@ test("what a role may not do is not offered, and refused in words", async () => 
   });
 });
 
+test("the editor offers a reader what a reader may do", async () => {
+  await withPage(async (page) => {
+    await page.goto(`${URL_OF_SERVER}/#/editor`);
+    await logIn(page, "rita");
+    await page.getByText("what changes something needs the role developer; yours is reader").waitFor();
+    await page.locator(".cm-content").click();
+    await page.keyboard.press("Control+Space");
+    const offered = page.locator(".cm-tooltip-autocomplete");
+    await offered.getByText("SELECT", { exact: true }).waitFor();
+    assert.equal(await offered.getByText("CREATE", { exact: false }).count(), 0);
+    await page.keyboard.press("Escape");
+    let asked = 0;
+    page.on("request", (request) => request.url().endsWith("/ksql") && request.postData()?.includes("DROP") && asked++);
+    await write(page, "DROP TYPE address;");
+    await page.keyboard.press("Control+Enter");
+    await page.locator(".problem", { hasText: "DROP needs the role developer; yours is reader." }).waitFor();
+    assert.equal(asked, 0);
+    await accessible(page);
+  });
+  await withPage(async (page) => {
+    await page.goto(`${URL_OF_SERVER}/#/editor`);
+    await logIn(page, "ada");
+    await page.locator(".cm-content").click();
+    await page.keyboard.press("Control+Space");
+    await page.locator(".cm-tooltip-autocomplete").getByText("CREATE STREAM", { exact: true }).waitFor();
+  });
+});
+
+test("from page to page, through the graph and through results with the keyboard alone", async () => {
+  await withPage(async (page) => {
+    await page.goto(`${URL_OF_SERVER}/`);
+    await page.getByLabel("User").focus();
+    await page.keyboard.insertText("ada");
+    await page.keyboard.press("Tab");
+    await page.keyboard.insertText("password of ada");
+    await page.keyboard.press("Enter");
+    await page.locator(".node", { hasText: "BIG_1" }).waitFor();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").getByText("Failed records").waitFor();
+    await accessible(page);
+    await page.keyboard.press("Escape");
+    await page.locator(".node.stream a").focus();
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute("title")), "BIG_1");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: /^BIG_1/ }).waitFor();
+    await page.locator(".chart [role=img]").first().focus();
+    await page.keyboard.press("Home");
+    await page.locator(".chart .legend").first().getByText("1.5/s").first().waitFor();
+    await page.keyboard.press("g");
+    await page.keyboard.press("s");
+    await page.getByRole("heading", { name: "Properties" }).waitFor();
+    await page.locator(".grid .scroll").focus();
+    for (const key of ["ArrowDown", "ArrowDown", "ArrowRight"]) await page.keyboard.press(key);
+    assert.equal(await page.locator("td.here").innerText(), "127.0.0.1:9092");
+    await page.keyboard.press("/");
+    await page.keyboard.insertText("bootstrap");
+    await page.getByText("1 row").waitFor();
+  });
+});
+
+test("the graph as lists that can be sorted", async () => {
+  await withPage(async (page) => {
+    await page.route("**/graph", (route) => route.fulfill({ json: manyNodes() }));
+    await page.goto(`${URL_OF_SERVER}/`);
+    await logIn(page, "ada");
+    await page.getByRole("button", { name: "Lists" }).click();
+    assert.ok(page.url().includes("view=lists"));
+    const queries = page.locator(".card", { has: page.getByRole("heading", { name: "Queries" }) });
+    await queries.getByText("100 rows").waitFor();
+    for (const direction of ["ascending", "descending"]) {
+      await queries.getByRole("button", { name: /^Lag/ }).click();
+      await queries.locator(`th[aria-sort=${direction}]`).waitFor();
+    }
+    assert.equal(await queries.locator("tbody td").first().innerText(), "Q99");
+    await accessible(page);
+    await queries.getByRole("link", { name: "Q99" }).click();
+    await page.getByRole("heading", { name: /^Q99/ }).waitFor();
+    await page.getByText("Its results are in T99.").waitFor();
+  });
+});
+
 test("a server that is gone is said so, and it is found again", async () => {
   await withPage(async (page) => {
     const status = { lastStatusUpdateMs: 1, activeStandbyPerQuery: {} };
