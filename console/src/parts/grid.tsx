@@ -21,11 +21,13 @@ interface Props {
   newestFirst?: boolean;
   /** How cells of a column are shown, by its name. */
   formats?: Record<string, (cell: unknown) => string>;
+  /** What the rows are, where a page has several tables. */
+  label?: string;
   /** Where the first cell of a row leads. */
   linkOf?: (row: unknown[]) => string | null;
 }
 
-export function Grid({ columns, rows, keys = [], note = "", newestFirst = false, formats = {}, linkOf }: Props) {
+export function Grid({ columns, rows, keys = [], note = "", newestFirst = false, formats = {}, label = "Rows", linkOf }: Props) {
   const [sort, setSort] = useState<{ column: number; down: boolean } | null>(null);
   const [filter, setFilter] = useState("");
   const [top, setTop] = useState(0);
@@ -89,7 +91,7 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
         <button class="quiet" onClick={() => saveFile("result.csv", "text/csv", toCsv(columns, shown))}>CSV</button>
         <button class="quiet" onClick={() => saveFile("result.json", "application/json", toJson(columns, shown))}>JSON</button>
       </div>
-      <div class="scroll" ref={frame} tabIndex={0} role="region" aria-label="Rows" onKeyDown={onKeyDown} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
+      <div class="scroll" ref={frame} tabIndex={0} role="region" aria-label={label} onKeyDown={onKeyDown} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
         <table aria-rowcount={shown.length}>
           <thead>
             <tr>

@@ -32,8 +32,8 @@ export function Lists({ graph }: { graph: Graph }) {
   ]);
   return (
     <div class="page">
-      <div class="card flat"><h2>Queries</h2><Grid columns={columns(QUERIES)} rows={queries} formats={FORMATS} linkOf={(row) => formatRoute("query", String(row[0]))} /></div>
-      <div class="card flat"><h2>Streams and tables</h2><Grid columns={columns(SOURCES)} rows={sources} linkOf={(row) => formatRoute("source", String(row[0]))} /></div>
+      <div class="card flat"><h2>Queries</h2><Grid columns={columns(QUERIES)} rows={queries} formats={FORMATS} label="Queries" linkOf={(row) => formatRoute("query", String(row[0]))} /></div>
+      <div class="card flat"><h2>Streams and tables</h2><Grid columns={columns(SOURCES)} rows={sources} label="Streams and tables" linkOf={(row) => formatRoute("source", String(row[0]))} /></div>
     </div>
   );
 }

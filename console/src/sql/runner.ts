@@ -8,7 +8,7 @@ import { graph, refreshGraph } from "../state/graph.ts";
 import { refusalOfAll } from "../state/rights.ts";
 import { LiveRows } from "./live.ts";
 import { refreshMetadata } from "./metadata.ts";
-import { leastRole } from "./least.ts";
+import { firstWord, leastRole } from "./least.ts";
 import { keyOfResult } from "./plan.ts";
 import { isPush, kindOf, setting, type Statement } from "./split.ts";
 
@@ -92,7 +92,7 @@ export class Runner {
     const { text } = outcome.statement;
     const kind = kindOf(text);
     const refused = refusalOfAll(leastRole(text));
-    if (refused !== null) throw new Error(`${kind} ${refused}.`);
+    if (refused !== null) throw new Error(`${firstWord(text)} ${refused}.`);
     if (kind === "SELECT" || kind === "PRINT") {
       outcome.keys = wantsKeys && kind === "SELECT" && isPush(text) ? await keysOf(text, this.settings.value, signal) : [];
       const final = await stream(text, this.settings.value, {
