@@ -285,7 +285,7 @@ class History:
             if not self._is_older_than(max(EVERY_S - 0.5, self._took_s / MOST_OF_TIME)):
                 return
             begun = self._clock()
-            found = {**self._told(), **totals(self._figures())}
+            found: dict[str, Totals | QueryFigures] = {**self._told(), **totals(self._figures())}
             spans = self._spans()
             with self._lock:
                 self._found, self._at = found, self._clock()
