@@ -87,7 +87,7 @@ test("pages in the URL", () => {
   assert.equal(parseRoute("").page, "flow");
 });
 
-test("what statements end or remove", () => {
+test("what statements pause, end or remove", () => {
   assert.deepEqual(effectOf("drop stream if exists rides;", GRAPH), {
     statement: "drop stream if exists rides;",
     what: "The stream RIDES is removed; its topic stays.",
@@ -97,5 +97,6 @@ test("what statements end or remove", () => {
   assert.equal(whole.what, "The table BIG2 is removed, with query Q1 if that was created with it, and the topic BIG with all its records.");
   assert.deepEqual(effectOf("TERMINATE q1;", GRAPH)?.affected, ["stream BIG", "table BIG2"]);
   assert.deepEqual(effectOf("TERMINATE ALL;", GRAPH)?.affected, ["query Q1"]);
-  for (const text of ["DROP CONNECTOR c;", "SELECT 'DROP STREAM x';", "PAUSE q1;"]) assert.equal(effectOf(text, GRAPH), null);
+  assert.equal(effectOf("pause q1;", GRAPH)?.what, "The query Q1 reads no more records until it is resumed.");
+  for (const text of ["DROP CONNECTOR c;", "SELECT 'DROP STREAM x';", "RESUME q1;"]) assert.equal(effectOf(text, GRAPH), null);
 });

@@ -53,6 +53,18 @@ def test_the_taxi_story(tmp_path: Path) -> None:
         server.stop()
 
 
+def test_what_a_newcomer_asks(tmp_path: Path) -> None:
+    properties = tmp_path / "server.properties"
+    properties.write_text(
+        "ksql.create.function.enabled=true\nksql.logging.processing.topic.auto.create=true\n"
+        "ksql.logging.processing.stream.auto.create=true\nksql.logging.processing.rows.include=true\n",
+        encoding="utf-8",
+    )
+    with ServerProcess(tmp_path / "data", "--properties", str(properties)) as server:
+        run("newcomer", server.ready().url)
+        server.stop()
+
+
 def test_log_in_lost_servers_errors_and_many_nodes(tmp_path: Path) -> None:
     lines = [f"{n}:{passwords.hash_password(f'password of {n}')}:{role}" for n, role in USERS.items()]
     (tmp_path / "users").write_text("\n".join(lines), encoding="utf-8")

@@ -96,7 +96,7 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
           <thead>
             <tr>
               {columns.map((column, index) => (
-                <th key={column.name} scope="col" aria-sort={sort?.column !== index ? "none" : sort.down ? "descending" : "ascending"}>
+                <th key={column.name} scope="col" class={looks(shown[0]?.[index])} aria-sort={sort?.column !== index ? "none" : sort.down ? "descending" : "ascending"}>
                   <button onClick={() => order(index)} title={`Sort by ${column.name}`}>
                     {column.name}{(column.isKey || keys.includes(column.name)) && <small> key</small>} {sort?.column === index && (sort.down ? "▾" : "▴")}
                   </button>

@@ -14,13 +14,13 @@ export interface Effect {
 
 const NAME = "(?:`(?<quoted>(?:[^`]|``)+)`|(?<plain>[A-Za-z_][\\w]*))";
 const DROP = new RegExp(`^DROP\\s+(?<kind>STREAM|TABLE)\\s+(?:IF\\s+EXISTS\\s+)?${NAME}\\s*(?<topic>DELETE\\s+TOPIC)?`, "i");
-const TERMINATE = new RegExp(`^TERMINATE\\s+(?:QUERY\\s+)?${NAME}`, "i");
+const CONTROL = new RegExp(`^(?<verb>PAUSE|TERMINATE)\\s+(?:QUERY\\s+)?${NAME}`, "i");
 
-/** The effect of a statement that ends or removes something; null: it does not. */
+/** The effect of a statement that pauses, ends or removes something; null: it does not. */
 export function effectOf(text: string, graph: Graph | null): Effect | null {
   const drop = DROP.exec(text)?.groups;
-  const terminate = TERMINATE.exec(text)?.groups;
-  const found = drop ?? terminate;
+  const control = CONTROL.exec(text)?.groups;
+  const found = drop ?? control;
   if (found === undefined) return null;
   const name = found.quoted?.replaceAll("``", "`") ?? found.plain!.toUpperCase();
   const of = (id: string) => (graph === null ? [] : after(graph, id).map((node) => `${node.kind.toLowerCase()} ${node.name}`));
@@ -32,9 +32,11 @@ export function effectOf(text: string, graph: Graph | null): Effect | null {
     const ends = writers.length > 0 ? `, with ${writers.join(", ")} if that was created with it` : "";
     return { statement: text, what: `The ${kind} ${name} is removed${ends}${records}.`, affected: of(`${kind}:${name}`) };
   }
+  const isPause = control!.verb!.toUpperCase() === "PAUSE";
   if (name === "ALL") {
     const queries = graph?.nodes.filter((node) => node.kind === "QUERY") ?? [];
-    return { statement: text, what: "All queries end for good, and their state is removed.", affected: queries.map((node) => `query ${node.name}`) };
+    return { statement: text, what: isPause ? "All queries read no more records until they are resumed." : "All queries end for good, and their state is removed.", affected: queries.map((node) => `query ${node.name}`) };
   }
-  return { statement: text, what: `The query ${name} ends for good, and its state is removed.`, affected: of(`query:${name}`) };
+  const what = isPause ? `The query ${name} reads no more records until it is resumed.` : `The query ${name} ends for good, and its state is removed.`;
+  return { statement: text, what, affected: of(`query:${name}`) };
 }
