@@ -31,7 +31,7 @@ export function hexOf(data: Uint8Array): string {
     const some = [...data.subarray(at, Math.min(at + PER_LINE, MOST_HEX))];
     const hex = some.map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
     const ascii = some.map((byte) => (byte >= 32 && byte < 127 ? String.fromCharCode(byte) : ".")).join("");
-    lines.push(`${at.toString(16).padStart(4, "0")}  ${hex.padEnd(PER_LINE * 3)} ${ascii}`);
+    lines.push(`${at.toString(16).padStart(4, "0")}  ${hex.padEnd(Math.min(data.length, PER_LINE) * 3)} ${ascii}`);
   }
   return lines.join("\n");
 }
