@@ -23,7 +23,7 @@ FAKE_SERVER = ROOT / "tests" / "server" / "fake_server.py"
 USERS = {"ada": "admin", "rita": "reader"}
 
 
-def run(script: str, url: str) -> None:
+def run(script: str, url: str, **environment: str) -> None:
     """Run the tests of ``script`` in a browser; skip where there is none."""
     browser = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if browser is None:
@@ -33,7 +33,7 @@ def run(script: str, url: str) -> None:
     done = subprocess.run(
         ["node", "--test", f"tests/browser/{script}.test.mjs"],
         cwd=CONSOLE,
-        env={**os.environ, "CONSOLE_URL": url, "CHROMIUM": browser},
+        env={**os.environ, "CONSOLE_URL": url, "CHROMIUM": browser, **environment},
         capture_output=True,
         text=True,
         timeout=900,
@@ -89,7 +89,7 @@ def test_log_in_lost_servers_errors_and_many_nodes(tmp_path: Path) -> None:
     try:
         assert server.stdout is not None
         url = next(line.split()[1] for line in server.stdout if line.startswith("ready: "))
-        run("guards", url)
+        run("guards", url, SERVER_PID=str(server.pid))
     finally:
         server.send_signal(signal.SIGTERM)
         server.communicate(timeout=60)

@@ -3,6 +3,8 @@ import { signal } from "@preact/signals";
 import type { Entity, ErrorBody } from "./types.ts";
 
 const KEY = "ksql-spark.authorization";
+/** A server that does not answer within this time is gone, although its port is there. */
+const LONGEST_MS = 20_000;
 
 /** The header Authorization; null: none is needed, or nobody has logged in yet. */
 export const authorization = signal<string | null>(sessionStorage.getItem(KEY));
@@ -43,7 +45,7 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
     // without the browser's own credentials: else it would ask for a password itself
     response = await fetch(path, { ...init, headers, credentials: "omit", cache: "no-store" });
   } catch (error) {
-    if (init.signal?.aborted) throw error;
+    if (init.signal?.aborted && init.signal.reason?.name !== "TimeoutError") throw error;
     serverGone.value = "The server does not answer.";
     throw error;
   }
@@ -70,7 +72,7 @@ async function errorBody(response: Response): Promise<ErrorBody> {
 }
 
 export async function get<T>(path: string): Promise<T> {
-  return (await (await send(path)).json()) as T;
+  return (await (await send(path, { signal: AbortSignal.timeout(LONGEST_MS) })).json()) as T;
 }
 
 /** Send JSON; the answer's JSON, if it has any. */

@@ -169,6 +169,21 @@ test("a server that is gone is said so, and it is found again", async () => {
   });
 });
 
+test("a server that hangs is gone, too", { skip: !process.env.SERVER_PID }, async () => {
+  await withPage(async (page) => {
+    await page.goto(`${URL_OF_SERVER}/`);
+    await logIn(page, "ada");
+    await page.locator(".node", { hasText: "BIG_1" }).waitFor();
+    process.kill(Number(process.env.SERVER_PID), "SIGSTOP");
+    try {
+      await page.getByText("The server does not answer.").waitFor();
+    } finally {
+      process.kill(Number(process.env.SERVER_PID), "SIGCONT");
+    }
+    await page.getByText("The server does not answer.").waitFor({ state: "detached" });
+  });
+});
+
 test("errors of statements and pages", async () => {
   await withPage(async (page) => {
     await page.goto(`${URL_OF_SERVER}/#/editor`);
