@@ -22,7 +22,6 @@ _CHARACTERS = {
     "!": "NOT negates a condition",
     "|": "OR joins conditions, || concatenates texts",
     "#": "A comment begins with --",
-    "::": "CAST(value AS type) converts",
     "//": "A comment begins with --",
     "==": "Equality is written with one =",
     "{": "A map is written MAP('key' := value)",

@@ -319,13 +319,16 @@ class ExpressionParser(Cursor):
             elif self._curr.token_type == TokenType.ARROW and self._next.token_type != TokenType.STAR:
                 self._advance()
                 node = self.build(nodes.Dereference, start, this=node, field=self.name())
+            elif self._curr.token_type == TokenType.DCOLON:
+                self._advance()
+                node = self.build(exp.Cast, start, this=node, to=self.type_())
             else:
                 return node
             self._depth_of_chain(node)
 
     def _depth_of_chain(self, node: exp.Expr) -> None:
         depth = 0
-        while isinstance(node, nodes.Dereference | nodes.Subscript):
+        while isinstance(node, nodes.Dereference | nodes.Subscript | exp.Cast):
             node, depth = node.this, depth + 1
         if depth > MAX_DEPTH:
             self.fail("The expression is nested too deeply")

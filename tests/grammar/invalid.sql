@@ -156,8 +156,8 @@ SELECT a FROM s WHERE id == 3;
 SELECT a FROM s WHERE id && b;
 -- 1:23 Unexpected '!'. NOT negates a condition.
 SELECT a FROM s WHERE !b;
--- 1:10 Unexpected '::'. CAST(value AS type) converts.
-SELECT id::STRING FROM s;
+-- 1:13 Unexpected 'FROM'. Expected DECIMAL or a type.
+SELECT id:: FROM s;
 -- 1:17 Unexpected '//'. A comment begins with --.
 SELECT a FROM s // b;
 -- 1:27 Unexpected '‘'. Text needs straight single quotes: 'text'.

@@ -21,6 +21,21 @@ def binary(cls: type[exp.Expression], left: exp.Expr, right: exp.Expr) -> exp.Ex
 
 
 @pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("a::INT", "CAST(A AS INT)"),
+        ("-b::DECIMAL(4, 2) + 1", "-CAST(B AS DECIMAL(4, 2)) + 1"),
+        ("(a + b)::STRING", "CAST((A + B) AS STRING)"),
+        ("m['x']::ARRAY<INT>[1]::STRING", "CAST(CAST(M['x'] AS ARRAY<INT>)[1] AS STRING)"),
+        ("s->f::STRUCT<g INT>->g", "CAST(S->F AS STRUCT<G INT>)->G"),
+    ],
+)
+def test_two_colons_are_a_cast(written: str, text: str) -> None:
+    [node] = grammar.parse(f"SELECT {written} FROM S;")
+    assert grammar.render(node) == f"SELECT {text} FROM S"
+
+
+@pytest.mark.parametrize(
     ("node", "text"),
     [
         (binary(exp.Mul, binary(exp.Add, A, B), C), "(A + B) * C"),

@@ -83,8 +83,8 @@ _WORDY = frozenset(
     {TokenType.VAR, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.PARAMETER, TokenType.STRING}
 )
 _LITERAL = frozenset({TokenType.NUMBER, TokenType.STRING})
-_NO_SPACE_BEFORE = frozenset({",", ")", "]", ";", ".", "->"})
-_NO_SPACE_AFTER = frozenset({"(", "[", ".", "->"})
+_NO_SPACE_BEFORE = frozenset({",", ")", "]", ";", ".", "->", "::"})
+_NO_SPACE_AFTER = frozenset({"(", "[", ".", "->", "::"})
 
 
 class Irregular(Exception):
