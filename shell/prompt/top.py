@@ -27,7 +27,7 @@ from ksql_spark.shell.statements import quoted_name
 #: between two questions to the server
 EVERY_S = 2.0
 PAGE = 10
-KEYS = "↑↓ select · s sort · r reverse · / filter · Enter open · p pause · t terminate · q end"
+KEYS = "↑↓ select · s sort · / filter · Enter open · p pause · t terminate · q end"
 OPEN_KEYS = "↑↓ scroll · f flow · e errors · x plan · p pause · t terminate · Esc back"
 
 
