@@ -19,6 +19,7 @@ from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.runtime.cleanup import CleanupRecord, Orphans
+from ksql_spark.runtime.queries.exactly_once import settle
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.versions import CREATED, IN_PLACE, Change
@@ -317,8 +318,10 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
     stopped: list[str] = []
 
     def prepare() -> Prepared:
-        ending = [] if topics else [q for q in makers() if q.creates_sink and q.plan.sink.kind == STREAM]
-        stopped.extend(q.id for q in ending if q.state is not State.PAUSED and services.queries.is_here(q))
+        made = [] if topics else [q for q in makers() if q.creates_sink and q.plan.sink.kind == STREAM]
+        # one that runs on another server goes on until that has read the command: nobody knows where it stops
+        ending = [q for q in made if q.state is State.PAUSED or services.queries.is_here(q)]
+        stopped.extend(q.id for q in ending if q.state is not State.PAUSED)
         services.queries.pause(*stopped)
         used = {topic for q in makers() if q.creates_sink for topic in q.plan.topics}
         found = services.admin.identities({*used, *(each.topic for each in dropped)})
@@ -356,8 +359,12 @@ def _positions(
     queries: Iterable[ManagedQuery], context: StatementContext
 ) -> Iterator[tuple[str, dict[str, int]]]:
     """Where queries have stopped reading, for UNDROP."""
+    checkpoints, admin = context.services.queries.checkpoints, context.services.admin
     for query in queries:
-        found = context.services.queries.checkpoints.committed_or_none(query) or {}
+        for number, stage in enumerate(query.plan.stages):
+            # after a failure, its last transaction may be ahead of its checkpoint
+            settle(admin, stage, checkpoints.of(query, number))
+        found = checkpoints.committed_or_none(query) or {}
         for topic in query.plan.topics:
             if topic in found:
                 offsets = {str(partition): offset for partition, offset in found[topic].items()}

@@ -296,7 +296,10 @@ def _starts(
         if is_there and sink.kind != TABLE and not source.is_table:
             position = dropped.command.starts.get(position_of(sink.name, topic))
             if position is None:
-                reason = f"Nobody knows where the query of {sink.name} stopped: it had ended before the DROP."
+                reason = (
+                    f"Nobody knows where the query of {sink.name} stopped: it had ended before the DROP, had "
+                    "no checkpoint yet, or ran on another server."
+                )
                 hint = f"CREATE STREAM {sink.name} AS SELECT ... with START begins anew."
                 raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
             wanted = position

@@ -243,6 +243,32 @@ def test_a_streams_query_continues_where_it_stopped(world: World) -> None:
     assert "Nobody knows where the query of A stopped" in world.refused("UNDROP STREAM a;").message
 
 
+def test_a_query_on_another_server_stops_nobody_knows_where(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.run(A)
+    world.commit("CSAS_A_2", 0, s={"0": 0, "1": 0, "2": 0})
+    monkeypatch.setattr(world.queries, "is_here", lambda _: False)
+    world.run("DROP STREAM a;")
+    assert "Nobody knows where the query of A stopped" in world.refused("UNDROP STREAM a;").message
+
+
+def test_undrop_begins_after_the_last_transaction(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.admin.ends[("s", 0)] = 9
+    world.run(A, **{"auto.offset.reset": "earliest", "processing.guarantee": "exactly_once_v2"})
+    world.commit("CSAS_A_2", 0, s={"0": 7, "1": 0, "2": 0})
+
+    def settle(admin: Any, stage: Any, checkpoint: Any) -> None:
+        assert stage.transactional_id is not None
+        world.commit("CSAS_A_2", 1, s={"0": 9, "1": 0, "2": 0})
+
+    monkeypatch.setattr("ksql_spark.statements.sources.settle", settle)
+    world.run("DROP STREAM a;")
+    world.run("UNDROP STREAM a;")
+    (query,) = world.queries.all()
+    assert query.starts == {"s": {"0": 9, "1": 0, "2": 0}}
+
+
 def test_a_tables_query_reads_again(world: World) -> None:
     world.admin.ends[("s", 0)] = 9
     world.run(X, **{"auto.offset.reset": "earliest"})
