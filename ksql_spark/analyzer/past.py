@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlglot import exp
 
@@ -21,6 +21,7 @@ from ksql_spark.logical.nodes import BatchQuery
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 
+_Rows = TypeVar("_Rows")
 #: the names of the two versions
 OLD, NEW = "OLD", "NEW"
 #: what an administrator forbids to clients does not concern VERIFY, which reads both tables anyway
@@ -41,7 +42,7 @@ class _Allowing(dict[str, Any]):
 def bind_verification(
     text: str, versions: Mapping[str, DataSource], metastore: MetaStore, config: Mapping[str, Any]
 ) -> BatchQuery:
-    """The SELECT of VERIFY; its sources are called OLD and NEW.
+    """The SELECT of VERIFY; rows_by_source tells how its sources are called.
 
     Args:
         text: the SELECT.
@@ -66,8 +67,8 @@ def bind_verification(
                 raise invalid(f"It may only read OLD({table}) and NEW({table}).", None)
         if statement.find(nodes.ErrorsOf) is not None:
             raise invalid(f"It may only read OLD({table}) and NEW({table}).", None)
-        sources = {which: replace(source, name=which) for which, source in versions.items()}
-        known = with_sources(metastore, sources.values())
+        sources = (replace(source, name=_unique(which)) for which, source in versions.items())
+        known = with_sources(metastore, sources)
         return bind_batch(_renamed(statement.query), known, _Allowing(config))
     except (KsqlError, ParseFailed) as error:
         reason = error.parameters.get("reason", error.message) if isinstance(error, KsqlError) else error
@@ -76,8 +77,18 @@ def bind_verification(
 
 def _renamed(query: nodes.QueryNode) -> nodes.QueryNode:
     for relation in [*query.find_all(nodes.PastSource)]:
-        _replace(relation, relation.which)
+        _replace(relation, _unique(relation.which))
     return query
+
+
+def _unique(which: str) -> str:
+    """The name of a version as a source; a WITH cannot define it."""
+    return f"{which}()"
+
+
+def rows_by_source(rows: Mapping[str, _Rows]) -> dict[str, _Rows]:
+    """The rows of OLD and NEW by the names that bind_verification gives to its sources."""
+    return {_unique(which): some for which, some in rows.items()}
 
 
 def _replace(relation: nodes.PastSource, name: str) -> None:
@@ -112,7 +123,11 @@ def bind_past(
     with within_statement(query):
         copy = query.copy()
         found = {}
+        common = {table.table_name for table in copy.find_all(nodes.CommonTable)}
         for relation in [*copy.find_all(nodes.PastSource)]:
+            if relation.source_name in common:
+                reason = f"{relation.source_name} is a table of WITH here, which has no past."
+                raise invalid(reason, relation, hint="Give the one of WITH another name.")
             past = _past(relation, metastore)
             name = f"{past.table.name} {past.first_ms} {past.last_ms}"
             found[name] = past
@@ -149,4 +164,4 @@ def with_sources(metastore: MetaStore, sources: Iterable[DataSource]) -> MetaSto
     return copy
 
 
-__all__ = ["NEW", "OLD", "Past", "bind_past", "bind_verification"]
+__all__ = ["NEW", "OLD", "Past", "bind_past", "bind_verification", "rows_by_source"]

@@ -119,6 +119,8 @@ def named_query(from_item: nodes.Relation, context: Context) -> tuple[str, nodes
         KsqlError: it is neither a name nor a sub-query.
     """
     match from_item:
+        case nodes.PastSource():
+            return from_item.alias_name, None, context
         case nodes.AliasedSource():
             if from_item.source_name not in context.common_tables:
                 return from_item.alias_name, None, context

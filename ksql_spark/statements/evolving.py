@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from ksql_spark import analyzer
-from ksql_spark.analyzer.past import NEW, OLD
+from ksql_spark.analyzer.past import NEW, OLD, rows_by_source
 from ksql_spark.analyzer.properties import BACKFILL, FROM_NOW, SELECT, Evolve
 from ksql_spark.entities import Entity
 from ksql_spark.entities.evolutions import EvolutionDescription, EvolutionSample
@@ -307,10 +307,10 @@ def compared(
             bound = analyzer.bind_verification(
                 check.query, _by_name(versions, table), services.metastore, services.config
             )
-            tables = {
-                which: stored_rows(versions[which], records.values())
-                for which, records in ((OLD, old), (NEW, new))
-            }
+            both = ((OLD, old), (NEW, new))
+            tables = rows_by_source(
+                {which: stored_rows(versions[which], records.values()) for which, records in both}
+            )
             session, folder = services.spark.session(), services.views.folder
             setting = services.config.__getitem__
             selected = batch.first_rows(bound, tables, session, folder, setting, verification.SAMPLES)

@@ -448,10 +448,13 @@ def test_a_swap_verified_by_a_query(
     )
     assert '"NEW": 2' in world.refused("SWAP x;").message
     query, tables = asked[0]
-    assert {r.source.name: r.source.topic for r in relations(query.root)} == {"OLD": "X", "NEW": topic(world)}
+    assert {r.source.name: r.source.topic for r in relations(query.root)} == {
+        "OLD()": "X",
+        "NEW()": topic(world),
+    }
     assert [(name, row.key, row.value) for name, (row,) in tables.items()] == [
-        ("OLD", b"b", b'{"N": 3}'),
-        ("NEW", b"b", b'{"N": 2, "TOTAL": 1}'),
+        ("OLD()", b"b", b'{"N": 3}'),
+        ("NEW()", b"b", b'{"N": 2, "TOTAL": 1}'),
     ]
     rows.clear()
     assert described(world)["state"] == "verified"

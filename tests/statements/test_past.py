@@ -111,6 +111,7 @@ def test_a_past_that_may_be_lost(
         ("SELECT * FROM CHANGES(nobody) BETWEEN 1 AND 2;", "NOBODY"),
         ("SELECT * FROM x AS OF TIMESTAMP 'yesterday';", "Expected an ISO 8601 time"),
         ("SELECT * FROM NEW(x);", "for VERIFY only"),
+        ("WITH x AS (SELECT * FROM s) SELECT * FROM x AS OF TIMESTAMP 1;", "X is a table of WITH here"),
     ],
 )
 def test_pasts_that_there_are_not(having: World, text: str, message: str) -> None:
@@ -118,6 +119,7 @@ def test_pasts_that_there_are_not(having: World, text: str, message: str) -> Non
         bound(having, text)
 
 
-def test_only_pull_queries_read_the_past(having: World) -> None:
-    refused = having.refused("CREATE TABLE y AS SELECT k, n FROM x AS OF TIMESTAMP 1;")
+@pytest.mark.parametrize("common", ["", "WITH x AS (SELECT k, n FROM x) "])
+def test_only_pull_queries_read_the_past(having: World, common: str) -> None:
+    refused = having.refused(f"CREATE TABLE y AS {common}SELECT k, n FROM x AS OF TIMESTAMP 1;")
     assert "AS OF of X is for pull queries only" in refused.message

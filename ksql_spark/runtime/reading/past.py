@@ -9,7 +9,7 @@ from ksql_spark.analyzer.past import Past
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
-from ksql_spark.runtime.queries.differences import latest
+from ksql_spark.runtime.queries.differences import Place, latest
 from ksql_spark.runtime.reading.view import StoredRow, stored_rows
 
 
@@ -27,15 +27,19 @@ def read(past: Past, admin: KafkaAdmin) -> PastRows:
     Raises:
         KsqlError: INVALID_STATEMENT if Kafka may have removed some of it; as TopicReader and KafkaAdmin.
     """
-    topic = past.table.topic
-    with TopicReader(admin.servers, topic, settings=admin.settings) as reader:
-        found = [r for records in reader.read_to_end() for r in records if r.timestamp_ms <= past.last_ms]
+    first_ms, last_ms = past.first_ms, past.last_ms
+    rows: dict[Place, Record] = {}
+    changes: list[Record] = []
+    with TopicReader(admin.servers, past.table.topic, settings=admin.settings) as reader:
+        for records in reader.read_to_end():
+            then = [record for record in records if record.timestamp_ms <= last_ms]
+            if first_ms is None:
+                latest(then, rows)
+            else:
+                changes += (record for record in then if record.timestamp_ms >= first_ms)
     _check_kept(past, admin)  # what was compacted meanwhile counts, too
-    if past.first_ms is None:
-        return PastRows(stored_rows(past.table, latest(found).values()), [])
-    within = [record for record in found if record.timestamp_ms >= past.first_ms]
-    gone: list[Record] = [record for record in within if record.value is None]
-    kept = [record for record in within if record.value is not None]
+    kept = [*rows.values(), *(record for record in changes if record.value is not None)]
+    gone = (record for record in changes if record.value is None)
     return PastRows(stored_rows(past.table, kept), stored_rows(past.table, gone))
 
 
