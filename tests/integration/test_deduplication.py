@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
+import time
 from collections import Counter
 from typing import Any
 
@@ -17,11 +18,14 @@ import pytest
 from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.sources import STREAM, TABLE
+from ksql_spark.statements.evolving import progress
 from tests.integration.test_backlog import BEGAN_MS, Sink, same_rows
 
 pytestmark = pytest.mark.kafka
 
 INPUTS = 200
+TIMEOUT_S = 240.0
+PROPERTIES = {"auto.offset.reset": "earliest", "ksql.checkpoint.interval.ms": "5000"}
 FORMS = {
     "distinct_on": "SELECT DISTINCT ON (seed, a, b) k, seed, a, b, n FROM {topic}",
     "qualify": "SELECT k, seed, a, b, n FROM {topic} QUALIFY"
@@ -49,16 +53,24 @@ def of_sqlite(rows: list[Row], select: str) -> list[tuple[Any, ...]]:
     return base.execute(select).fetchall()
 
 
+def wait_until_all_is_read(engine: Engine, topic: str) -> None:
+    """Wait for a checkpoint of the query that writes ``topic``, after the last records of its sources."""
+    (query,) = (query for query in engine.services.queries.all() if query.plan.sink.topic == topic)
+    deadline = time.monotonic() + TIMEOUT_S
+    while progress(query, engine.services).left:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
 def of_the_query(
     engine: Engine,
     name: str,
     partitions: int,
     rows: list[Row],
     select: str,
-    count: int,
     kind: str = STREAM,
 ) -> Any:
-    """The values that a SELECT over the stream ``name`` writes, at least ``count``, each with its number.
+    """The values that a SELECT over the stream ``name`` writes, each with its number.
 
     Of a table, those with which it ends.
     """
@@ -78,12 +90,10 @@ def of_the_query(
     try:
         properties = f"KAFKA_TOPIC = 'sink_{name}'" + (", KEY_FORMAT = 'JSON'" if kind == TABLE else "")
         start = f"CREATE {kind} sink_{name} WITH ({properties}) AS {select};"
-        engine.execute(Request(start, {"auto.offset.reset": "earliest"}))
-        sink = Sink(admin.servers, f"sink_{name}")
-        sink.wait(lambda sink: len(sink.records) >= count)
-        if kind == TABLE:
-            sink.wait(lambda sink: False)
+        engine.execute(Request(start, PROPERTIES))
+        wait_until_all_is_read(engine, f"sink_{name}")
         engine.execute(Request(f"DROP {kind} sink_{name};"))
+        sink = Sink(admin.servers, f"sink_{name}")
         sink.close()
     finally:
         engine.execute(Request(f"DROP {kind} IF EXISTS sink_{name}; DROP STREAM {name};"))
@@ -102,7 +112,7 @@ def test_the_first_rows_are_those_of_sqlite(engine: Engine, partitions: int, for
     select = f"SELECT seed, a, b, n FROM (SELECT *, {number} AS i FROM s) WHERE i = 1"
     expected = of_sqlite(rows, select)
     ours = FORMS[form].format(topic=name)
-    same_rows(of_the_query(engine, name, partitions, rows, ours, len(expected)), Counter(expected))
+    same_rows(of_the_query(engine, name, partitions, rows, ours), Counter(expected))
 
 
 @pytest.mark.parametrize("partitions", [1, 4])
@@ -113,7 +123,7 @@ def test_top_n_ends_with_the_rows_of_sqlite(engine: Engine, partitions: int) -> 
     expected = of_sqlite(rows, f"SELECT seed, b, i, a, n FROM ({ranked}) WHERE i <= 3")
     ours = f"""SELECT seed, b, {over} AS i, AS_VALUE(seed), AS_VALUE(b), AS_VALUE({over}), a, n
         FROM {name} QUALIFY i <= 3"""
-    same_rows(of_the_query(engine, name, partitions, rows, ours, len(expected), TABLE), Counter(expected))
+    same_rows(of_the_query(engine, name, partitions, rows, ours, TABLE), Counter(expected))
 
 
 @pytest.mark.parametrize("partitions", [1, 4])
@@ -130,4 +140,4 @@ def test_rows_with_aggregates_of_frames_are_those_of_sqlite(engine: Engine, part
         COALESCE(SUM(n) FILTER (WHERE a IS NULL) {over} ROWS 3 PRECEDING), 0)"""
     expected = of_sqlite(rows, f"SELECT {calls.format(order='ORDER BY n')} FROM s")
     ours = f"SELECT k, {calls.format(order='ORDER BY ROWTIME')} FROM {name}"
-    same_rows(of_the_query(engine, name, partitions, rows, ours, len(expected)), Counter(expected))
+    same_rows(of_the_query(engine, name, partitions, rows, ours), Counter(expected))
