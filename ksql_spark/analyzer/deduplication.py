@@ -14,11 +14,17 @@ from ksql_spark.analyzer.relations import From
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.expressions import Expression, columns_in
 from ksql_spark.grammar import nodes
+from ksql_spark.logical.nodes import DENSE_RANK, RANK, ROW_NUMBER
 from ksql_spark.metastore.sources import TABLE
 from ksql_spark.schema import ROWTIME
 from ksql_spark.types import contains_map
 
-_QUALIFY = "QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n"
+#: functions of a row's number in its group
+RANKING = (ROW_NUMBER, RANK, DENSE_RANK)
+_QUALIFY = (
+    "QUALIFY takes ROW_NUMBER(), RANK() or DENSE_RANK()"
+    " OVER (PARTITION BY expression, … ORDER BY expression, …) <= n"
+)
 
 
 @dataclass(frozen=True)
@@ -107,7 +113,7 @@ def refuse(select: nodes.Select, what: str, hint: str) -> None:
 
 
 def row_number(select: nodes.Select) -> tuple[nodes.WindowFunction, int]:
-    """The ROW_NUMBER() of QUALIFY, and the greatest number that passes.
+    """The ROW_NUMBER(), RANK() or DENSE_RANK() of QUALIFY, and the greatest number that passes.
 
     Raises:
         KsqlError: INVALID_STATEMENT.
@@ -115,20 +121,29 @@ def row_number(select: nodes.Select) -> tuple[nodes.WindowFunction, int]:
     assert select.qualify is not None
     found = _first_rows(select.qualify, select)
     function = found[0] if found is not None else None
-    if found is None or function is None or function.this.name != "ROW_NUMBER":
+    if found is None or function is None or function.this.name not in RANKING:
         at: Placed = select.qualify if function is None else function.this.this
         raise invalid(
             f"{_QUALIFY}.", at, hint="Put other conditions into the WHERE of this query or of one around it."
         )
-    call = function.this
-    if call.arguments or call.distinct or call.condition is not None:
-        raise invalid("ROW_NUMBER takes no arguments and no FILTER.", call)
-    if function.frame is not None:
-        raise invalid("ROW_NUMBER has no ROWS.", function.frame)
+    check_plain(function)
     for what, given in (("PARTITION BY", function.partition_by), ("ORDER BY", function.order_by)):
         if not given:
             raise invalid(f"{_QUALIFY}: {what} is missing.", function)
     return found
+
+
+def check_plain(function: nodes.WindowFunction) -> None:
+    """Refuse arguments and frames of ROW_NUMBER, RANK and DENSE_RANK.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    call = function.this
+    if call.arguments or call.distinct or call.condition is not None:
+        raise invalid(f"{call.name} takes no arguments and no FILTER.", call)
+    if function.frame is not None:
+        raise invalid(f"{call.name} has no ROWS.", function.frame)
 
 
 def _first_rows(condition: exp.Expr, select: nodes.Select) -> tuple[nodes.WindowFunction, int] | None:

@@ -128,6 +128,8 @@ def _check_kind(kind: str, statement: CreateAsSelect) -> None:
 
 
 def _check_windowed_tables(planned: Planned, statement: nodes.Statement) -> None:
+    if planned.select.ranking is not None:
+        return  # the bounds of windows are columns then
     for relation in planned.select.source.relations:
         if relation.window is not None and relation.kind == TABLE:
             raise invalid(

@@ -94,8 +94,8 @@ def _fixed_clauses(node: Node) -> list[tuple[str, object]]:
             own = [("DISTINCT ON or QUALIFY", (keys, within_ms)), _kept_where(child)]
         case Over(child, keys, calls):
             own = [("OVER", (keys, calls)), _kept_where(child)]
-        case TopN(child, by, order, count):
-            own = [("QUALIFY", (by, order, count)), _kept_where(child)]
+        case TopN(child, by, order, count, _, limit, ranks):
+            own = [("QUALIFY", (by, order, count, limit, ranks)), _kept_where(child)]
         case FlatMap(child, functions):
             own = [("the table functions", functions)]
         case SelectKey(child, keys):

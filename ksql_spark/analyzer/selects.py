@@ -39,10 +39,10 @@ from ksql_spark.analyzer.select_items import (
     star_items,
     with_aggregates,
 )
-from ksql_spark.analyzer.top_n import RANK, Ranking, bind_ranking
+from ksql_spark.analyzer.top_n import PLACE, Ranking, bind_ranking
 from ksql_spark.analyzer.window_functions import WindowFunctions
 from ksql_spark.analyzer.windows import bind_window
-from ksql_spark.expressions import ColumnRef, Expression, FieldRef, Literal, transform
+from ksql_spark.expressions import ColumnRef, Expression, FieldRef, Literal, columns_in, transform
 from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import (
     FOREIGN_KEY,
@@ -137,7 +137,8 @@ class BoundSelect:
         """The window in the result's keys, or None."""
         if self.grouping is not None:
             return self.grouping.window.windowing if self.grouping.window else None
-        return None if self.partition_by is not None else self.source.relations[0].window
+        is_rekeyed = self.partition_by is not None or self.ranking is not None
+        return None if is_rekeyed else self.source.relations[0].window
 
     def build(self, join_key: str | None = None) -> Node:
         """The plan below the projection; ``join_key`` names the outermost join's key."""
@@ -148,7 +149,7 @@ class BoundSelect:
             node = Deduplicate(node, self.deduplication.keys, self.deduplication.within_ms)
         if self.ranking is not None:
             ranking, keys = self.ranking
-            node = TopN(node, keys, ranking.order, ranking.count, ranking.rank)
+            node = TopN(node, keys, ranking.order, ranking.count, ranking.rank, ranking.limit, ranking.ranks)
         if self.over.calls:
             node = Over(node, self.over.keys, tuple(self.over.calls))
         if self.partition_by is not None:
@@ -225,7 +226,7 @@ class _Binder:
             items = [replace(i, expression=_over_keys(i.expression, ranking[1])) for i in items]
             slots = self._partition_slots(ranking[1])
             if self.ranking.rank:
-                slots = (*slots, KeySlot((RANK,), ("ROW_NUMBER() OVER (…)",), "partitioning expression"))
+                slots = (*slots, KeySlot((PLACE,), ("ROW_NUMBER() OVER (…)",), "partitioning expression"))
         grouping = None
         is_grouped = bool(groups or self.aggregates.calls or having is not None)
         self._check_order(deduplication, is_grouped)
@@ -380,8 +381,22 @@ class _Binder:
                 "QUALIFY for several rows makes a table, which cannot be a sub-query.", self.select.qualify,
                 hint="CREATE TABLE … AS SELECT it, and select from that table.",
             )  # fmt: skip
-        names = self._key_names(list(ranking.keys), items)
-        return tuple(NamedExpression(n, k) for n, k in zip(names, ranking.keys, strict=True))
+        names = self._renamed(self._key_names(list(ranking.keys), items))
+        keys = tuple(NamedExpression(n, k) for n, k in zip(names, ranking.keys, strict=True))
+        for item in items:
+            if self.source.tree.kind != TABLE or not isinstance(item, Item):
+                continue
+            used = columns_in(_over_keys(item.expression, keys))
+            if used & WINDOW_BOUNDS.keys():
+                raise invalid(
+                    f"With QUALIFY, SELECT can only have the bounds of windows that PARTITION BY has: "
+                    f"{', '.join(sorted(used & WINDOW_BOUNDS.keys()))}.", item.node,
+                )  # fmt: skip
+        return keys
+
+    def _renamed(self, keys: list[str]) -> list[str]:
+        """Names of keys that no hidden column has, which are in every row."""
+        return [self.names.field(f"KSQL_{name}") if name in RESERVED_COLUMNS else name for name in keys]
 
     def _is_current_key(self, partition_by: tuple[NamedExpression, ...] | None) -> bool:
         """Whether re-keying would change nothing."""
@@ -434,11 +449,7 @@ class _Binder:
         if self.functions:
             raise invalid("Table functions cannot be used with aggregations.", select)
         allowed = frozenset(WINDOW_BOUNDS) if window is not None and not self.source.is_join else frozenset()
-        # every row has hidden columns with these names
-        names = [
-            self.names.field(f"KSQL_{n}") if n in RESERVED_COLUMNS else n
-            for n in self._key_names(expressions, list(items))
-        ]
+        names = self._renamed(self._key_names(expressions, list(items)))
         groups = tuple(NamedExpression(n, e) for n, e in zip(names, expressions, strict=True))
         over = [(item, *over_groups(item.expression, groups, allowed)) for item in items]
         if not self.aggregates.calls:

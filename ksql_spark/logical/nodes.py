@@ -274,6 +274,12 @@ class Over:
         return self.child.window
 
 
+#: TopN.limit
+ROW_NUMBER, RANK, DENSE_RANK = "ROW_NUMBER", "RANK", "DENSE_RANK"
+#: the columns with a row's numbers in its group
+RANKS = (f"KSQL_{RANK}", f"KSQL_{DENSE_RANK}")
+
+
 @dataclass(frozen=True)
 class TopN:
     """QUALIFY ROW_NUMBER() OVER (…) <= n (reference §6.15; beyond ksqlDB): the best rows of each group.
@@ -283,6 +289,8 @@ class TopN:
         order: its ORDER BY, over the child.
         count: n.
         rank: the key column with a row's place in its group, from 1; empty: there is none, as n is 1.
+        limit: ROW_NUMBER, RANK or DENSE_RANK: what must not be greater than n.
+        ranks: whether there are columns with RANK and DENSE_RANK.
     """
 
     child: Node
@@ -290,15 +298,18 @@ class TopN:
     order: tuple[SortKey, ...]
     count: int
     rank: str
+    limit: str = ROW_NUMBER
+    ranks: bool = False
 
     @property
     def schema(self) -> Schema:
-        """The new keys and the rank, then the child's other columns."""
+        """The new keys and the place, then the child's other columns, then the ranks."""
         new = {k.name for k in self.keys}
         keys = [Column(k.name, k.expression.type, Role.KEY) for k in self.keys]
-        ranks = [Column(self.rank, BIGINT, Role.KEY)] if self.rank else []
+        places = [Column(self.rank, BIGINT, Role.KEY)] if self.rank else []
         values = (Column(c.name, c.type) for c in self.child.schema.columns if c.name not in new)
-        return Schema((*keys, *ranks, *values))
+        ranks = (Column(name, BIGINT) for name in RANKS) if self.ranks else ()
+        return Schema((*keys, *places, *values, *ranks))
 
     @property
     def kind(self) -> str:

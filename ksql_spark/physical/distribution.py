@@ -262,9 +262,9 @@ class _Rules:
                 if found is not None and found.keys and all(key in by for key in found.keys):
                     return None
                 return "GROUP BY names other columns than the key's" if by else "all rows are one group"
-            case steps.StreamTopN(child, groups):
-                found = self._partitioning(child)
-                by = [group.expression for group in groups]
+            case steps.StreamTopN() | steps.TableTopN():
+                found = self._partitioning(operator.child)
+                by = [group.expression for group in operator.keys]
                 if found is not None and found.keys and all(key in by for key in found.keys):
                     return None
                 return "PARTITION BY names other columns than the key's"

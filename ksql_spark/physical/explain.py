@@ -24,6 +24,7 @@ from ksql_spark.physical.steps import (
 )
 from ksql_spark.physical.text import (
     aggregates_text,
+    best_text,
     groups_text,
     items_text,
     span_text,
@@ -70,9 +71,9 @@ def _logical_details(node: Node) -> Details:
             return [("", ", ".join(map(str, keys))), ("Within", within)]
         case nodes.Over(_, keys, calls):
             return [("", ", ".join(map(str, calls))), ("Partition by", ", ".join(map(str, keys)))]
-        case nodes.TopN(_, by, order, count):
+        case nodes.TopN(_, by, order, count, _, limit):
             return [
-                ("", f"the first {count}"),
+                ("", best_text(count, limit)),
                 ("Partition by", groups_text(by)),
                 ("Order by", ", ".join(map(str, order))),
             ]

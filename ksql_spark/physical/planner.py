@@ -30,6 +30,7 @@ LOSSY_JUMPS = "ksql.suppress.lossy.jumps"
 _BYTES = Schema((Column("K", BYTES, Role.KEY), Column("V", BYTES)))
 #: column of a table's changes: -1 or -2 for a row to retract, 1 for a row to add
 SIGN = "__SIGN"
+_BOUNDS = tuple(Column(name, type_) for name, type_ in WINDOW_BOUNDS.items())
 
 
 def lower(
@@ -218,9 +219,8 @@ class _Lowering:
             case nodes.Over(child, keys, calls):
                 below = self._stateless(child, keys)
                 return steps.StreamOver(below, keys, calls, node.schema, node.window)
-            case nodes.TopN(child, by, order, count, rank):
-                below = self._stateless(child, tuple(key.expression for key in by))
-                return steps.StreamTopN(below, by, order, count, rank, node.schema)
+            case nodes.TopN():
+                return self._top_n(node)
             case nodes.SelectKey(child, keys):
                 return steps.StreamSelectKey(self.lower(child), keys, node.schema)
             case nodes.FlatMap(child, functions):
@@ -300,6 +300,27 @@ class _Lowering:
         answered = self._cut(answer, "response")
         return steps.ForeignKeyLatest(answered, left.schema, right.schema, node.schema)
 
+    def _changes(
+        self, table: nodes.Node, group: tuple[Expression, ...], bounds: tuple[Column, ...] = ()
+    ) -> Step:
+        """The changes of ``table``'s rows, in the tasks of their groups, with the ``bounds`` of windows."""
+        child = self._stateless(table, ())
+        schema = Schema((*child.schema.columns, *bounds, Column(SIGN, INTEGER)))
+        changes = steps.TableChanges(child, schema, key=group)
+        cut = self._cut(steps.Packed(changes, group, _BYTES), "groupby")
+        return steps.Unpacked(cut, False, schema)
+
+    def _top_n(self, node: nodes.TopN) -> Step:
+        key = tuple(k.expression for k in node.keys)
+        asked = (node.keys, node.order, node.count, node.rank)
+        if node.child.kind != TABLE:
+            child = self._stateless(node.child, key)
+            return steps.StreamTopN(child, *asked, node.schema, None, node.limit, node.ranks)
+        bounds = () if node.child.window is None else _BOUNDS
+        identity = tuple(column.name for column in (*node.child.schema.key, *bounds))
+        changes = self._changes(node.child, key, bounds)
+        return steps.TableTopN(changes, *asked, node.limit, node.ranks, SIGN, identity, node.schema)
+
     def _aggregate(self, node: nodes.Aggregate, having: Expression | None) -> Step:
         is_table = node.child.kind == TABLE
         if is_table and node.child.window is not None and _names_bounds(node):
@@ -315,12 +336,8 @@ class _Lowering:
         key = tuple(g.expression for g in node.group_by)
         window = node.window_spec
         if is_table:
-            table = self._stateless(node.child, ())
-            schema = Schema((*table.schema.columns, Column(SIGN, INTEGER)))
-            changes = steps.TableChanges(table, schema, key=key)
-            cut = self._cut(steps.Packed(changes, key, _BYTES), "groupby")
-            unpacked = steps.Unpacked(cut, False, schema)
-            return steps.TableAggregate(unpacked, node.group_by, node.aggregates, having, SIGN, node.schema)
+            changes = self._changes(node.child, key)
+            return steps.TableAggregate(changes, node.group_by, node.aggregates, having, SIGN, node.schema)
         child = self._stateless(node.child, key)
         if window is None:
             return steps.StreamAggregate(child, node.group_by, node.aggregates, having, node.schema)

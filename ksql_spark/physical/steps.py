@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from ksql_spark.expressions import Expression, name_text
 from ksql_spark.formats.spec import RecordSpec
 from ksql_spark.logical.nodes import (
+    ROW_NUMBER,
     AggregateCall,
     FramedCall,
     NamedExpression,
@@ -28,6 +29,7 @@ from ksql_spark.logical.nodes import (
 from ksql_spark.metastore.sources import DataSource, Windowing
 from ksql_spark.physical.text import (
     aggregates_text,
+    best_text,
     groups_text,
     items_text,
     span_text,
@@ -343,23 +345,21 @@ class StreamOver(OneInputStep, StatefulStep):
         return ", ".join(parts) or "none"
 
 
-@dataclass(frozen=True)
-class StreamTopN(OneInputStep, StatefulStep):
+class TopNStep(OneInputStep, StatefulStep):
     """The best rows of each group in an order, by place (§6.15); each row keeps its time."""
 
-    child: Step
     keys: tuple[NamedExpression, ...]
     order: tuple[SortKey, ...]
     count: int
     rank: str
-    schema: Schema
-    window: Windowing | None = None
+    limit: str
+    ranks: bool
 
     @property
     def details(self) -> Details:
         order = ", ".join(map(str, self.order))
         return [
-            ("", f"the first {self.count}"),
+            ("", best_text(self.count, self.limit)),
             ("Partition by", groups_text(self.keys)),
             ("Order by", order),
         ]
@@ -368,9 +368,49 @@ class StreamTopN(OneInputStep, StatefulStep):
     def row_expressions(self) -> tuple[Expression, ...]:
         return (*(k.expression for k in self.keys), *(o.expression for o in self.order))
 
+
+@dataclass(frozen=True)
+class StreamTopN(TopNStep):
+    """Of a stream: a row that is not among the best never will be."""
+
+    child: Step
+    keys: tuple[NamedExpression, ...]
+    order: tuple[SortKey, ...]
+    count: int
+    rank: str
+    schema: Schema
+    window: Windowing | None = None
+    limit: str = ROW_NUMBER
+    ranks: bool = False
+
     @property
     def kept_state(self) -> str:
-        return f"{self.count} row{'s' if self.count > 1 else ''} of each key"
+        ties = "" if self.limit == ROW_NUMBER else ", and all rows that equal one of them"
+        return f"{self.count} row{'s' if self.count > 1 else ''} of each key{ties}"
+
+
+@dataclass(frozen=True)
+class TableTopN(TopNStep):
+    """Of a table: column ``sign`` says whether a row is retracted (-1, -2) or added (1).
+
+    The columns ``identity`` tell a table's rows apart. After -2 the row that replaces it follows.
+    """
+
+    child: Step
+    keys: tuple[NamedExpression, ...]
+    order: tuple[SortKey, ...]
+    count: int
+    rank: str
+    limit: str
+    ranks: bool
+    sign: str
+    identity: tuple[str, ...]
+    schema: Schema
+    window: Windowing | None = None
+
+    @property
+    def kept_state(self) -> str:
+        return "all rows of each key, in order"
 
 
 @dataclass(frozen=True)

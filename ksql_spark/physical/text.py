@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from ksql_spark.expressions import Expression, name_text
 from ksql_spark.logical.nodes import (
     GROUP,
+    ROW_NUMBER,
     SORT,
     AggregateCall,
     NamedExpression,
@@ -30,6 +31,11 @@ def items_text(items: Iterable[NamedExpression], texts: Mapping[str, str] | None
     ``texts``: the internal columns of the step below -> what users wrote for them.
     """
     return ", ".join(_aliased(written_out(item.expression, texts or {}), item.name) for item in items)
+
+
+def best_text(count: int, limit: str) -> str:
+    """How many rows of each group a Top-N has."""
+    return f"the first {count}" if limit == ROW_NUMBER else f"{limit} <= {count}"
 
 
 def groups_text(items: Iterable[NamedExpression]) -> str:
@@ -82,6 +88,7 @@ def windowing_text(window: Windowing | None) -> str | None:
 
 __all__ = [
     "aggregates_text",
+    "best_text",
     "groups_text",
     "items_text",
     "span_text",

@@ -186,6 +186,7 @@ BUILDERS: dict[type[Step], Callable[[Any, Sequence[DataFrame], Context], DataFra
     steps.TableSelect: _select,
     steps.TableSource: _source,
     steps.TableTableJoin: keyed.table_table_join,
+    steps.TableTopN: keyed.top_n,
     steps.TransientSelect: _transient_select,
     steps.Unpacked: keyed.unpack,
 }

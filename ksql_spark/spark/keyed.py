@@ -15,7 +15,7 @@ from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import has_own_order, spark_type
-from ksql_spark.logical.nodes import AggregateCall, NamedExpression
+from ksql_spark.logical.nodes import RANKS, AggregateCall, NamedExpression
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, STREAM_TIME
 from ksql_spark.schema import (
@@ -254,9 +254,14 @@ def over(step: steps.StreamOver, inputs: Sequence[DataFrame], context: Context) 
     return done.select(*carried.columns, *columns, *carried.hidden_names).frame()
 
 
-def top_n(step: steps.StreamTopN, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def top_n(
+    step: steps.StreamTopN | steps.TableTopN, inputs: Sequence[DataFrame], context: Context
+) -> DataFrame:
     """QUALIFY ROW_NUMBER() … <= n (reference §6.15): a table; each row keeps its time."""
-    carried = _Carried.of(inputs[0], step.child.schema, context)
+    is_table = isinstance(step, steps.TableTopN)
+    identity, sign = (step.identity, step.sign) if isinstance(step, steps.TableTopN) else ((), "1")
+    kept = (c for c in step.child.schema.columns if c.name not in (sign, *WINDOW_BOUNDS))
+    carried = _Carried.of(inputs[0].drop(*WINDOW_BOUNDS), Schema(tuple(kept)), context)
     row = _names(step.child.schema)
     made = [
         named(context.lower(key.expression, "TopN", f"PARTITION BY: {key}", row, at_root=False), f"__key_{i}")
@@ -275,28 +280,38 @@ def top_n(step: steps.StreamTopN, inputs: Sequence[DataFrame], context: Context)
     packed = [
         named(f"ksql.pack(struct({', '.join(map(quoted, carried.types))}))", "__row"),
         named(f"ksql.pack(struct({', '.join(orders)}))", "__orders"),
+        named(f"ksql.pack(struct({', '.join(map(quoted, identity))}))" if is_table else "X''", "__id"),
+        named(f"cast({sign} AS int)", "__sign"),
     ]
     keys = [f"__key_{i}" for i in range(len(step.keys))]
     rows.select(*packed, *keys, *map(quoted, hidden))
-    side = _Side(rows.frame(), {"__row": BYTES, "__orders": BYTES})
+    side = _Side(rows.frame(), {"__row": BYTES, "__orders": BYTES, "__id": BYTES, "__sign": INTEGER})
     key_ddl = _key_ddl([key.expression.type for key in step.keys])
     texts = [str(order) for order in step.order]
-    state = {"key": key_ddl, "row": _ddl(carried.types), "order": f"{', '.join(texts)}: {types}"}
+    state = {
+        "key": key_ddl,
+        "row": _ddl(carried.types),
+        "order": f"{', '.join(texts)}: {types}",
+        "rows": f"{step.limit} of {'a table' if is_table else 'a stream'}: time, identity, row, order",
+    }
     descending = [order.descending for order in step.order]
     nulls_first = [order.nulls_first for order in step.order]
-    arguments = (types, descending, nulls_first, step.count)
+    arguments = (types, descending, nulls_first, step.limit, step.count, is_table)
     done = _operator(context, "topN", [side.records(0, keys, context)], *arguments, state=state)
     done.select(
         named(_unpacked("k", key_ddl), "__k"),
         named(_unpacked("l", _ddl(carried.types)), "__l"),
+        named(_unpacked("r", _ddl(dict.fromkeys(RANKS, BIGINT))), "__n"),
         named("ws", "__rank"),
-        *carried.hidden,
+        *carried.hidden[:-1],
+        named("l IS NULL", NULL_VALUE),
     )
     new = [key.name for key in step.keys]
     columns = [named(f"__k.c{i}", name) for i, name in enumerate(new)]
     columns += [named("__rank", step.rank)] if step.rank else []
     left = [name for name in carried.types if name not in (*new, NULL_KEY)]
     columns += [named(f"__l.{quoted(name)}", name) for name in left]
+    columns += [named(f"__n.{name}", name) for name in RANKS if step.ranks]
     return done.select(*columns, *carried.hidden_names).frame()
 
 
@@ -634,18 +649,21 @@ def unpack(step: steps.Unpacked, inputs: Sequence[DataFrame], context: Context) 
 
 def table_changes(step: steps.TableChanges, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """Old rows to retract and new rows to add; the sign (see the step) is the last column."""
-    *own, sign = step.schema.columns
-    side = _Side.of(inputs[0], Schema(tuple(own)))
+    sign = step.schema.columns[-1]
+    side = _Side.of(inputs[0], step.child.schema)
     bounds = [] if step.child.window is None else [WINDOWSTART, WINDOWEND]
     keys = [*(quoted(c.name) for c in step.child.schema.key), *bounds]
     key_ddl = _key_ddl([*(c.type for c in step.child.schema.key), *(BIGINT for _ in bounds)])
     state = {"key": key_ddl, "row": side.ddl}
     rows = _operator(context, "tableChanges", [side.records(0, keys, context)], state=state)
-    hidden = [*_PASSED_THROUGH, NULL_VALUE]
+    shown = [name for name in bounds if step.schema.find(name)]
+    hidden = [*shown, *_PASSED_THROUGH, NULL_VALUE]
+    key = _unpacked("k", key_ddl)
     rows.select(
         named(_unpacked("l", side.ddl), "__row"),
         named(_unpacked("r", side.ddl), "__next"),
         named("cast(ws AS int)", sign.name),
+        *(named(f"{key}.c{len(keys) - 2 + bounds.index(name)}", name) for name in shown),
         *_PASSED_THROUGH,
         named("false", NULL_VALUE),
     )
@@ -659,7 +677,7 @@ def table_changes(step: steps.TableChanges, inputs: Sequence[DataFrame], context
         done = done.selectExpr(
             "__row", named(f"if({is_replaced}, -2, {quoted(sign.name)})", sign.name), *hidden
         )
-    return done.selectExpr("__row.*", quoted(sign.name), *hidden)
+    return done.selectExpr("__row.*", *shown, quoted(sign.name), *_PASSED_THROUGH, NULL_VALUE)
 
 
 def foreign_key_subscribe(

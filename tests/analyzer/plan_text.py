@@ -116,8 +116,9 @@ def _line(node: Node) -> str:
             return f"Deduplicate {_list(keys)}{'' if within_ms is None else f' within {within_ms} ms'}"
         case Over(_, keys, calls):
             return f"Over {_list(keys)}: {_list(calls)}"
-        case TopN(_, by, order, count, rank):
-            return f"TopN {count} by {_list(by)} order {_list(order)}{' rank ' * bool(rank)}{rank}"
+        case TopN(_, by, order, count, rank, limit):
+            limit = "" if limit == "ROW_NUMBER" else f" {limit}"
+            return f"TopN {count}{limit} by {_list(by)} order {_list(order)}{' rank ' * bool(rank)}{rank}"
         case SelectKey(_, keys):
             return f"SelectKey {_list(keys) or 'none'}"
         case Join():

@@ -74,16 +74,34 @@ def of_the_query(
 
     Of a table, those with which it ends.
     """
+    rng = random.Random(partitions)
+    records = [
+        (str(rng.randrange(100)), {"seed": seed, "a": a, "b": b, "n": n}, BEGAN_MS + n)
+        for seed, a, b, n in rows
+    ]
+    return of_records(engine, name, partitions, records, STREAM, select, kind)
+
+
+def of_records(
+    engine: Engine,
+    name: str,
+    partitions: int,
+    records: list[tuple[str, dict[str, Any] | None, int]],
+    source: str,
+    select: str,
+    kind: str,
+) -> Any:
+    """As of_the_query, of records with keys and times; ``source``: a stream or a table has them."""
     admin = engine.services.admin
     admin.create_topic(name, partitions, config={"retention.ms": "-1"})
-    producer, rng = RecordProducer(admin.servers, linger_ms=5), random.Random(partitions)
-    for seed, a, b, n in rows:
-        value = json.dumps({"seed": seed, "a": a, "b": b, "n": n}).encode()
-        producer.send_async(name, str(rng.randrange(100)).encode(), value, BEGAN_MS + n)
+    producer = RecordProducer(admin.servers, linger_ms=5)
+    for key, row, time_ms in records:
+        producer.send_async(name, key.encode(), None if row is None else json.dumps(row).encode(), time_ms)
     producer.close()
+    role = "KEY" if source == STREAM else "PRIMARY KEY"
     engine.execute(
         Request(
-            f"CREATE STREAM {name} (k STRING KEY, seed INT, a INT, b STRING, n INT)"
+            f"CREATE {source} {name} (k STRING {role}, seed INT, a INT, b STRING, n INT)"
             f" WITH (KAFKA_TOPIC = '{name}', VALUE_FORMAT = 'JSON');"
         )
     )
@@ -96,12 +114,12 @@ def of_the_query(
         sink = Sink(admin.servers, f"sink_{name}")
         sink.close()
     finally:
-        engine.execute(Request(f"DROP {kind} IF EXISTS sink_{name}; DROP STREAM {name};"))
+        engine.execute(Request(f"DROP {kind} IF EXISTS sink_{name}; DROP {source} {name};"))
         admin.delete_topics([name, f"sink_{name}"])
-    records = sink.records
+    written = sink.records
     if kind == TABLE:
-        records = list({record.key: record for record in records}.values())
-    return Counter(tuple(json.loads(record.value or b"{}").values()) for record in records)
+        written = list({record.key: record for record in written}.values())
+    return Counter(tuple(json.loads(record.value).values()) for record in written if record.value is not None)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -124,6 +142,34 @@ def test_top_n_ends_with_the_rows_of_sqlite(engine: Engine, partitions: int) -> 
     ours = f"""SELECT seed, b, {over} AS i, AS_VALUE(seed), AS_VALUE(b), AS_VALUE({over}), a, n
         FROM {name} QUALIFY i <= 3"""
     same_rows(of_the_query(engine, name, partitions, rows, ours, TABLE), Counter(expected))
+
+
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_ranks_are_those_of_sqlite(engine: Engine, partitions: int) -> None:
+    name, rows = f"ranks_{partitions}", generated(partitions)
+    over = "OVER (PARTITION BY seed, b ORDER BY a DESC NULLS LAST)"
+    ranked = f"SELECT *, RANK() {over} AS r, DENSE_RANK() {over} AS d FROM s WHERE b IS NOT NULL"
+    expected = of_sqlite(rows, f"SELECT seed, b, r, d, a, n FROM ({ranked}) WHERE r <= 4")
+    ours = f"""SELECT seed, b, ROW_NUMBER() {over} AS i, AS_VALUE(seed), AS_VALUE(b), RANK() {over} AS r,
+        DENSE_RANK() {over}, a, n FROM {name} QUALIFY r <= 4"""
+    same_rows(of_the_query(engine, name, partitions, rows, ours, TABLE), Counter(expected))
+
+
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_top_n_of_a_table_undoes_updates_and_deletions(engine: Engine, partitions: int) -> None:
+    name, rng = f"top_of_table_{partitions}", random.Random(partitions)
+    records: list[tuple[str, dict[str, Any] | None, int]] = []
+    for seed, a, b, n in generated(partitions):
+        row = None if rng.random() < 0.2 else {"seed": seed, "a": a, "b": b, "n": n}
+        records.append((f"{seed}-{rng.randrange(8)}", row, BEGAN_MS + n))
+    left = {key: row for key, row, _ in records}
+    rows = [(row["seed"], row["a"], row["b"], row["n"]) for row in left.values() if row is not None]
+    over = "OVER (PARTITION BY seed, b ORDER BY a DESC NULLS LAST)"
+    ranked = f"SELECT *, RANK() {over} AS r, DENSE_RANK() {over} AS d FROM s WHERE b IS NOT NULL"
+    expected = of_sqlite(rows, f"SELECT seed, b, r, d, a, n FROM ({ranked}) WHERE d <= 2")
+    ours = f"""SELECT seed, b, ROW_NUMBER() {over} AS i, AS_VALUE(seed), AS_VALUE(b), RANK() {over},
+        DENSE_RANK() {over} AS d, a, n FROM {name} QUALIFY d <= 2"""
+    same_rows(of_records(engine, name, partitions, records, TABLE, ours, TABLE), Counter(expected))
 
 
 @pytest.mark.parametrize("partitions", [1, 4])

@@ -1,6 +1,7 @@
 CREATE STREAM s (id INT KEY, name STRING, amount DOUBLE, m MAP<STRING, INT>, tags ARRAY<STRING>) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON', PARTITIONS=2);
 CREATE STREAM r (id INT KEY, c INT) WITH (KAFKA_TOPIC='r', VALUE_FORMAT='JSON', PARTITIONS=2);
 CREATE TABLE t (id INT PRIMARY KEY, d STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+CREATE TABLE w (name STRING PRIMARY KEY, n INT) WITH (KAFKA_TOPIC='w', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='1 HOUR');
 CREATE SOURCE TABLE st (id INT PRIMARY KEY, d STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
 ----
 CREATE STREAM o AS SELECT DISTINCT ON (name) id, name FROM s WITHIN 1 HOUR WHERE amount > 1;
@@ -118,10 +119,10 @@ SELECT DISTINCT ON (id) id FROM t EMIT CHANGES;
                           ^^
 
 SELECT id FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY d ORDER BY ROWTIME) = 1 EMIT CHANGES;
-    INVALID_STATEMENT: QUALIFY is for streams: a table already has one row for each key. Use GROUP BY.
-    line 1:26
-      SELECT id FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY d ORDER BY ROWTIME) = 1 EMIT CHANGES
-                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    OUTPUT `ID` INTEGER
+    Project key [] value [ID AS ID]
+      TopN 1 by D AS D order ROWTIME
+        Source T
 
 SELECT DISTINCT ON (id) id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME) = 1 EMIT CHANGES;
     INVALID_STATEMENT: A query has DISTINCT ON or QUALIFY, not both.
@@ -142,13 +143,13 @@ SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY amount) =
         Source S
 
 SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name) = 1 EMIT CHANGES;
-    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n: ORDER BY is missing.
+    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER(), RANK() or DENSE_RANK() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n: ORDER BY is missing.
     line 1:26
       SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name) = 1 EMIT CHANGES
                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 SELECT id FROM s QUALIFY ROW_NUMBER() OVER (ORDER BY ROWTIME) = 1 EMIT CHANGES;
-    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n: PARTITION BY is missing.
+    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER(), RANK() or DENSE_RANK() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n: PARTITION BY is missing.
     line 1:26
       SELECT id FROM s QUALIFY ROW_NUMBER() OVER (ORDER BY ROWTIME) = 1 EMIT CHANGES
                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -156,11 +157,11 @@ SELECT id FROM s QUALIFY ROW_NUMBER() OVER (ORDER BY ROWTIME) = 1 EMIT CHANGES;
 SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME) <= 3 EMIT CHANGES;
     OUTPUT `ID` INTEGER
     Project key [] value [ID AS ID]
-      TopN 3 by NAME AS NAME order ROWTIME rank KSQL_RANK
+      TopN 3 by NAME AS NAME order ROWTIME rank KSQL_ROW_NUMBER
         Source S
 
 SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME) = 1 AND id > 3 EMIT CHANGES;
-    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n. Put other conditions into the WHERE of this query or of one around it.
+    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER(), RANK() or DENSE_RANK() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n. Put other conditions into the WHERE of this query or of one around it.
     line 1:26
       SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME) = 1 AND id > 3 EMIT CHANGES
                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -172,13 +173,13 @@ SELECT id FROM s QUALIFY ROW_NUMBER(id) OVER (PARTITION BY name ORDER BY ROWTIME
                                ^^^^^^^^^^^^^^
 
 SELECT id FROM s QUALIFY RANK() OVER (PARTITION BY name ORDER BY ROWTIME) = 1 EMIT CHANGES;
-    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n. Put other conditions into the WHERE of this query or of one around it.
-    line 1:26
-      SELECT id FROM s QUALIFY RANK() OVER (PARTITION BY name ORDER BY ROWTIME) = 1 EMIT CHANGES
-                               ^^^^
+    OUTPUT `ID` INTEGER
+    Project key [] value [ID AS ID]
+      TopN 1 RANK by NAME AS NAME order ROWTIME rank KSQL_ROW_NUMBER
+        Source S
 
 SELECT id FROM s QUALIFY (id > 1) EMIT CHANGES;
-    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n. Put other conditions into the WHERE of this query or of one around it.
+    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER(), RANK() or DENSE_RANK() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n. Put other conditions into the WHERE of this query or of one around it.
     line 1:26
       SELECT id FROM s QUALIFY (id > 1) EMIT CHANGES
                                ^^^^^^^^
@@ -235,8 +236,8 @@ CREATE TABLE o WITH (KEY_FORMAT='JSON') AS SELECT name, ROW_NUMBER() OVER (PARTI
     TABLE O SINK
       columns `NAME` STRING KEY, `PLACE` BIGINT KEY, `ID` INTEGER, `AMOUNT` DOUBLE
       topic O, key JSON, value JSON
-    Project key [NAME AS NAME, KSQL_RANK AS PLACE] value [ID AS ID, AMOUNT AS AMOUNT]
-      TopN 3 by NAME AS NAME order AMOUNT DESC, ID NULLS FIRST rank KSQL_RANK
+    Project key [NAME AS NAME, KSQL_ROW_NUMBER AS PLACE] value [ID AS ID, AMOUNT AS AMOUNT]
+      TopN 3 by NAME AS NAME order AMOUNT DESC, ID NULLS FIRST rank KSQL_ROW_NUMBER
         Filter (AMOUNT > CAST(0 AS DOUBLE))
           Source S
 
@@ -244,8 +245,8 @@ CREATE TABLE o WITH (KEY_FORMAT='JSON') AS SELECT UCASE(name) AS u, ROW_NUMBER()
     TABLE O SINK
       columns `U` STRING KEY, `P` BIGINT KEY, `AMOUNT` DOUBLE
       topic O, key JSON, value JSON
-    Project key [U AS U, KSQL_RANK AS P] value [AMOUNT AS AMOUNT]
-      TopN 3 by UCASE(NAME) AS U order AMOUNT rank KSQL_RANK
+    Project key [U AS U, KSQL_ROW_NUMBER AS P] value [AMOUNT AS AMOUNT]
+      TopN 3 by UCASE(NAME) AS U order AMOUNT rank KSQL_ROW_NUMBER
         Source S
 
 CREATE TABLE o AS SELECT id, amount, ROWTIME AS t FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY ROWTIME DESC) = 1;
@@ -276,7 +277,7 @@ CREATE TABLE o AS SELECT id, amount FROM s QUALIFY ROW_NUMBER() OVER (PARTITION 
                                                                                                      ^^^^
 
 CREATE TABLE o AS SELECT id, amount FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id) <= 2;
-    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n: ORDER BY is missing.
+    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER(), RANK() or DENSE_RANK() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n: ORDER BY is missing.
     line 1:52
       CREATE TABLE o AS SELECT id, amount FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id) <= 2
                                                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -294,10 +295,12 @@ CREATE TABLE o AS SELECT id, amount FROM s WITHIN 1 HOUR QUALIFY ROW_NUMBER() OV
                                                         ^^^^^^
 
 CREATE TABLE o AS SELECT id, d FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY d) = 1;
-    INVALID_STATEMENT: QUALIFY is for streams, not for tables.
-    line 1:47
-      CREATE TABLE o AS SELECT id, d FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY d) = 1
-                                                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    TABLE O SINK
+      columns `ID` INTEGER KEY, `D` STRING
+      topic O, key KAFKA, value JSON
+    Project key [ID AS ID] value [D AS D]
+      TopN 1 by ID AS ID order D
+        Source T
 
 CREATE TABLE o AS SELECT id, COUNT(*) FROM s GROUP BY id QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY amount) = 1;
     INVALID_STATEMENT: QUALIFY cannot be used with aggregations. Put one of them into a sub-query in FROM.
@@ -306,21 +309,22 @@ CREATE TABLE o AS SELECT id, COUNT(*) FROM s GROUP BY id QUALIFY ROW_NUMBER() OV
                                                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE TABLE o AS SELECT id, LAG(amount) OVER (PARTITION BY id ORDER BY ROWTIME) AS l FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY amount) = 1;
-    INVALID_STATEMENT: With QUALIFY, SELECT can only have the same ROW_NUMBER() OVER (…). Put the other one into a sub-query in FROM.
+    INVALID_STATEMENT: With QUALIFY, SELECT can only have ROW_NUMBER, RANK, DENSE_RANK with the same OVER (…). Put the other one into a sub-query in FROM.
     line 1:30
       CREATE TABLE o AS SELECT id, LAG(amount) OVER (PARTITION BY id ORDER BY ROWTIME) AS l FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY amount) = 1
                                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE TABLE o AS SELECT id, RANK() OVER (PARTITION BY id ORDER BY amount) AS r FROM s QUALIFY r <= 2;
-    INVALID_STATEMENT: QUALIFY takes ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY expression, …) <= n. Put other conditions into the WHERE of this query or of one around it.
-    line 1:30
+    KEY_MISSING: Key missing from projection (ie, SELECT).
+    The query used to build `O` must include the partitioning expressions S.ID and ROW_NUMBER() OVER (…) in its projection (eg, SELECT S.ID, ROW_NUMBER() OVER (…)...).
+    line 1:19
       CREATE TABLE o AS SELECT id, RANK() OVER (PARTITION BY id ORDER BY amount) AS r FROM s QUALIFY r <= 2
-                                   ^^^^
+                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 SELECT * FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY amount DESC) <= 2 EMIT CHANGES;
     OUTPUT `ID` INTEGER, `NAME` STRING, `AMOUNT` DOUBLE, `M` MAP<STRING, INTEGER>, `TAGS` ARRAY<STRING>
     Project key [NAME AS NAME] value [ID AS ID, AMOUNT AS AMOUNT, M AS M, TAGS AS TAGS]
-      TopN 2 by NAME AS NAME order AMOUNT DESC rank KSQL_RANK
+      TopN 2 by NAME AS NAME order AMOUNT DESC rank KSQL_ROW_NUMBER
         Source S
 
 CREATE TABLE o AS SELECT x.id, COUNT(*) FROM (SELECT id, amount FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY amount) = 1) x GROUP BY x.id;
@@ -328,3 +332,52 @@ CREATE TABLE o AS SELECT x.id, COUNT(*) FROM (SELECT id, amount FROM s QUALIFY R
     line 1:80
       CREATE TABLE o AS SELECT x.id, COUNT(*) FROM (SELECT id, amount FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY amount) = 1) x GROUP BY x.id
                                                                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o WITH (KEY_FORMAT = 'JSON') AS SELECT d, ROW_NUMBER() OVER (PARTITION BY d ORDER BY id) AS place, RANK() OVER (PARTITION BY d ORDER BY id) AS r, id FROM t QUALIFY r <= 2;
+    TABLE O SINK
+      columns `D` STRING KEY, `PLACE` BIGINT KEY, `R` BIGINT, `ID` INTEGER
+      topic O, key JSON, value JSON
+    Project key [D AS D, KSQL_ROW_NUMBER AS PLACE] value [KSQL_RANK AS R, ID AS ID]
+      TopN 2 RANK by D AS D order ID rank KSQL_ROW_NUMBER
+        Source T
+
+CREATE TABLE o WITH (KEY_FORMAT = 'JSON') AS SELECT name, ROW_NUMBER() OVER (PARTITION BY name ORDER BY amount) AS place, DENSE_RANK() OVER (PARTITION BY name ORDER BY amount) AS r FROM s QUALIFY place <= 2;
+    TABLE O SINK
+      columns `NAME` STRING KEY, `PLACE` BIGINT KEY, `R` BIGINT
+      topic O, key JSON, value JSON
+    Project key [NAME AS NAME, KSQL_ROW_NUMBER AS PLACE] value [KSQL_DENSE_RANK AS R]
+      TopN 2 by NAME AS NAME order AMOUNT rank KSQL_ROW_NUMBER
+        Source S
+
+CREATE TABLE o WITH (KEY_FORMAT = 'JSON') AS SELECT name, RANK() OVER (PARTITION BY name ORDER BY amount) AS r FROM s QUALIFY r <= 2;
+    KEY_MISSING: Key missing from projection (ie, SELECT).
+    The query used to build `O` must include the partitioning expressions S.NAME and ROW_NUMBER() OVER (…) in its projection (eg, SELECT S.NAME, ROW_NUMBER() OVER (…)...).
+    line 1:46
+      CREATE TABLE o WITH (KEY_FORMAT = 'JSON') AS SELECT name, RANK() OVER (PARTITION BY name ORDER BY amount) AS r FROM s QUALIFY r <= 2
+                                                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT name, RANK() OVER (PARTITION BY name ORDER BY amount) AS r FROM s QUALIFY DENSE_RANK() OVER (PARTITION BY name ORDER BY amount) = 1 EMIT CHANGES;
+    OUTPUT `NAME` STRING, `R` BIGINT
+    Project key [NAME AS NAME] value [KSQL_RANK AS R]
+      TopN 1 DENSE_RANK by NAME AS NAME order AMOUNT rank KSQL_ROW_NUMBER
+        Source S
+
+SELECT RANK(1) OVER (PARTITION BY name ORDER BY amount) AS r FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY amount) <= 3 EMIT CHANGES;
+    INVALID_STATEMENT: RANK takes no arguments and no FILTER.
+    line 1:8
+      SELECT RANK(1) OVER (PARTITION BY name ORDER BY amount) AS r FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY amount) <= 3 EMIT CHANGES
+             ^^^^^^^
+
+CREATE TABLE o WITH (KEY_FORMAT = 'JSON') AS SELECT WINDOWSTART AS ws, ROW_NUMBER() OVER (PARTITION BY WINDOWSTART ORDER BY n DESC) AS place, name, n FROM w QUALIFY place <= 2;
+    TABLE O SINK
+      columns `WS` BIGINT KEY, `PLACE` BIGINT KEY, `NAME` STRING, `N` INTEGER
+      topic O, key JSON, value JSON
+    Project key [KSQL_WINDOWSTART AS WS, KSQL_ROW_NUMBER AS PLACE] value [NAME AS NAME, N AS N]
+      TopN 2 by WINDOWSTART AS KSQL_WINDOWSTART order N DESC rank KSQL_ROW_NUMBER
+        Source W
+
+CREATE TABLE o WITH (KEY_FORMAT = 'JSON') AS SELECT WINDOWEND AS we, name, ROW_NUMBER() OVER (PARTITION BY name ORDER BY n DESC) AS place FROM w QUALIFY place <= 2;
+    INVALID_STATEMENT: With QUALIFY, SELECT can only have the bounds of windows that PARTITION BY has: WINDOWEND.
+    line 1:53
+      CREATE TABLE o WITH (KEY_FORMAT = 'JSON') AS SELECT WINDOWEND AS we, name, ROW_NUMBER() OVER (PARTITION BY name ORDER BY n DESC) AS place FROM w QUALIFY place <= 2
+                                                          ^^^^^^^^^^^^^^^

@@ -49,15 +49,21 @@ public final class KeyedOperators {
      * @param types those of the values that order them, as Spark's DDL
      * @param isDescending of each value
      * @param hasNullsFirst of each value
-     * @param most how many
+     * @param limit ROW_NUMBER, RANK or DENSE_RANK: which number is limited
+     * @param most the greatest such number
+     * @param isTable whether the records are changes of a table
      */
     public static Dataset<Row> topN(
             Dataset<Row> input,
             String types,
             List<Boolean> isDescending,
             List<Boolean> hasNullsFirst,
-            int most) {
-        return KeyedOperator.apply(input, new TopN(types, isDescending, hasNullsFirst, most));
+            String limit,
+            int most,
+            boolean isTable) {
+        TopN.Limit limited = TopN.Limit.valueOf(limit);
+        return KeyedOperator.apply(
+                input, new TopN(types, isDescending, hasNullsFirst, limited, most, isTable));
     }
 
     /** Stream records (side 0) with the current row of a table (side 1). */

@@ -25,6 +25,13 @@ import java.util.Random;
 /** The best records of a key against a sorted list of all of them. */
 class TopNTest {
     private static final int TASK = 3;
+    private static final byte[] NONE = {};
+    private static final Comparator<Object[]> ORDER =
+            Comparator.comparing(
+                            (Object[] one) -> (Integer) one[0],
+                            Comparator.nullsLast(Comparator.reverseOrder()))
+                    .thenComparing(
+                            one -> (Long) one[1], Comparator.nullsFirst(Comparator.naturalOrder()));
 
     private final Map<String, Store<?>> stores = new HashMap<>();
 
@@ -41,13 +48,29 @@ class TopNTest {
     private TopN operator;
 
     private void start(int most) {
-        operator = new TopN("a int, b bigint", List.of(true, false), List.of(false, true), most);
+        start(TopN.Limit.ROW_NUMBER, most, false);
+    }
+
+    private void start(TopN.Limit limit, int most, boolean isTable) {
+        operator =
+                new TopN(
+                        "a int, b bigint",
+                        List.of(true, false),
+                        List.of(false, true),
+                        limit,
+                        most,
+                        isTable);
         operator.setHandle(handle);
         operator.init(OutputMode.Update(), TimeMode.None());
     }
 
     /** A record of the key 1; its time tells it apart. Places and times of what comes out. */
     private List<List<Long>> add(long time, Integer a, Long b) {
+        return change(time, new byte[0], 1, a, b).stream().map(one -> one.subList(0, 2)).toList();
+    }
+
+    /** As add; also RANK and DENSE_RANK. A place that becomes empty has none. */
+    private List<List<Long>> change(long time, byte[] id, int sign, Integer a, Long b) {
         UnsafeRowWriter values = new UnsafeRowWriter(2);
         values.resetRowWriter();
         values.zeroOutNullBytes();
@@ -61,10 +84,12 @@ class TopNTest {
         } else {
             values.write(1, b.longValue());
         }
-        UnsafeRowWriter record = new UnsafeRowWriter(2);
+        UnsafeRowWriter record = new UnsafeRowWriter(4);
         record.resetRowWriter();
         record.write(0, new byte[] {(byte) time});
         record.write(1, values.getRow().getBytes());
+        record.write(2, id);
+        record.write(3, sign);
         Row row =
                 RowFactory.create(TASK, new byte[] {1}, 0, time, record.getRow().getBytes(), null);
         scala.collection.Iterator<Row> rows =
@@ -76,11 +101,19 @@ class TopNTest {
                         operator.handleInputRows(TASK, rows, null)
                                 .foreach(
                                         result -> {
+                                            if (result.isNullAt(2)) {
+                                                return results.add(List.of(result.getLong(4)));
+                                            }
                                             assertEquals(
                                                     (byte) result.getLong(1),
                                                     ((byte[]) result.get(2))[0]);
+                                            var ranks = PackedRow.view((byte[]) result.get(3), 2);
                                             return results.add(
-                                                    List.of(result.getLong(4), result.getLong(1)));
+                                                    List.of(
+                                                            result.getLong(4),
+                                                            result.getLong(1),
+                                                            ranks.getLong(0),
+                                                            ranks.getLong(1)));
                                         }));
         return results;
     }
@@ -96,6 +129,85 @@ class TopNTest {
     }
 
     @Test
+    void equalRecordsShareTheirRank() {
+        start(TopN.Limit.RANK, 2, false);
+        assertEquals(List.of(List.of(1L, 10L, 1L, 1L)), change(10, NONE, 1, 5, 0L));
+        assertEquals(List.of(List.of(2L, 11L, 1L, 1L)), change(11, NONE, 1, 5, 0L));
+        assertEquals(List.of(List.of(3L, 12L, 1L, 1L)), change(12, NONE, 1, 5, 0L));
+        assertEquals(List.of(), change(13, NONE, 1, 4, 0L)); // it is the fourth
+        assertEquals( // those of rank 2 stay
+                List.of(
+                        List.of(1L, 14L, 1L, 1L),
+                        List.of(2L, 10L, 2L, 2L),
+                        List.of(3L, 11L, 2L, 2L),
+                        List.of(4L, 12L, 2L, 2L)),
+                change(14, NONE, 1, 6, 0L));
+        assertEquals( // and are the third now
+                List.of(
+                        List.of(1L, 15L, 1L, 1L),
+                        List.of(2L, 14L, 2L, 2L),
+                        List.of(3L),
+                        List.of(4L)),
+                change(15, NONE, 1, 7, 0L));
+    }
+
+    /** A table with changes at random, and what its sorted rows are. */
+    @Test
+    void changesOfATableAreUndone() {
+        Random random = new Random(2);
+        for (TopN.Limit limit : TopN.Limit.values()) {
+            stores.clear();
+            start(limit, 3, true);
+            Map<Byte, Object[]> rows = new java.util.LinkedHashMap<>();
+            Map<Long, List<Long>> table = new HashMap<>();
+            for (long time = 1; time < 120; time++) {
+                byte id = (byte) random.nextInt(8);
+                byte[] key = {id};
+                Object[] old = rows.remove(id);
+                boolean isDeleted = random.nextInt(3) == 0;
+                List<List<Long>> changes = new ArrayList<>();
+                if (old != null) {
+                    Integer a = (Integer) old[0];
+                    changes.addAll(change(time, key, isDeleted ? -1 : -2, a, (Long) old[1]));
+                }
+                if (!isDeleted) {
+                    Integer a = random.nextInt(5) == 0 ? null : Integer.valueOf(random.nextInt(3));
+                    Long b = Long.valueOf(random.nextInt(2));
+                    rows.put(id, new Object[] {a, b, time});
+                    changes.addAll(change(time, key, 1, a, b));
+                }
+                for (List<Long> one : changes) {
+                    if (one.size() == 1) {
+                        table.remove(one.get(0));
+                    } else {
+                        table.put(one.get(0), one.subList(1, 4));
+                    }
+                }
+                assertEquals(sorted(new ArrayList<>(rows.values()), limit, 3), table);
+            }
+        }
+    }
+
+    /** Place to time, RANK and DENSE_RANK. */
+    private static Map<Long, List<Long>> sorted(List<Object[]> rows, TopN.Limit limit, long most) {
+        rows.sort(ORDER);
+        Map<Long, List<Long>> places = new HashMap<>();
+        long rank = 0;
+        long denseRank = 0;
+        for (int i = 0; i < rows.size(); i++) {
+            if (i == 0 || ORDER.compare(rows.get(i - 1), rows.get(i)) != 0) {
+                rank = i + 1;
+                denseRank++;
+            }
+            long number = List.of((long) i + 1, rank, denseRank).get(limit.ordinal());
+            if (number <= most) {
+                places.put((long) i + 1, List.of((Long) rows.get(i)[2], rank, denseRank));
+            }
+        }
+        return places;
+    }
+
+    @Test
     void theBestAreThoseOfASortedList() {
         Random random = new Random(1);
         for (int most = 1; most < 6; most++) {
@@ -108,13 +220,7 @@ class TopNTest {
                 Long b = random.nextInt(5) == 0 ? null : Long.valueOf(random.nextInt(4));
                 add(time, a, b).forEach(change -> table.put(change.get(0), change.get(1)));
                 all.add(new Object[] {a, b, time});
-                all.sort( // stable
-                        Comparator.comparing(
-                                        (Object[] one) -> (Integer) one[0],
-                                        Comparator.nullsLast(Comparator.reverseOrder()))
-                                .thenComparing(
-                                        one -> (Long) one[1],
-                                        Comparator.nullsFirst(Comparator.naturalOrder())));
+                all.sort(ORDER); // stable
                 for (int place = 1; place <= Math.min(most, all.size()); place++) {
                     assertEquals(all.get(place - 1)[2], table.get((long) place));
                 }
