@@ -47,7 +47,7 @@ class Terminal:
         self.raw = ""
 
     def resize(self, columns: int) -> None:
-        self._columns = columns
+        self._columns, self._is_narrower = columns, False
         size(self._screen, columns=columns)
 
     def type(self, keys: str) -> None:
@@ -55,13 +55,14 @@ class Terminal:
 
     def expect(self, text: str) -> str:
         """What was printed since the last call, up to ``text``, without colors and cursor movements."""
-        deadline = time.monotonic() + SOON_S
+        deadline, redrawn = time.monotonic() + SOON_S, time.monotonic()
         while text not in self.seen:
             assert time.monotonic() < deadline, f"{text!r} is not in {self.seen!r}"
-            if not select.select([self._screen], [], [], 1)[0]:
-                # the screen is quiet, and only what had changed was drawn: let all be drawn anew
-                self.resize(self._columns + 1 if self._columns % 2 == 0 else self._columns - 1)
-            else:
+            if time.monotonic() > redrawn + 1:
+                # only what had changed was drawn: let all be drawn anew
+                redrawn, self._is_narrower = time.monotonic(), not self._is_narrower
+                size(self._screen, columns=self._columns - self._is_narrower)
+            if select.select([self._screen], [], [], 0.5)[0]:
                 try:
                     more = os.read(self._screen, 65536)
                 except OSError:
