@@ -16,7 +16,8 @@ from tests.integration.test_versions import run, until
 
 pytestmark = pytest.mark.kafka
 
-TOPIC = "past_events"
+PREFIX = "past_"
+TOPIC = f"{PREFIX}events"
 STATEMENTS = f"""
 CREATE STREAM past (who STRING KEY, n BIGINT)
   WITH (KAFKA_TOPIC = '{TOPIC}', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
