@@ -33,6 +33,7 @@ test("what runs, which query is behind and why, which record broke it, and where
   await post("ksql", JSON.stringify({ ksql: STATEMENTS }));
   const feeding = new AbortController();
   const fed = feed(feeding.signal);
+  fed.catch(() => undefined); // awaited at the end
   try {
     await withPage(async (page) => {
       await page.goto(`${URL_OF_SERVER}/`);
