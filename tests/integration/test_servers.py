@@ -139,10 +139,6 @@ def test_servers_share_statements_and_queries(start: Start, tmp_path: Path) -> N
     hosts = dict.fromkeys(here(first), "first:8088") | dict.fromkeys(here(second), "second:8088")
     expected = {query: ("RUNNING", host) for query, host in hosts.items()}
     wait_for(lambda: shown(first) == shown(second) == expected)
-    # each knows the figures of all
-    for engine in (first, second):
-        wait_for(lambda: {n.name for n in engine.graph().nodes if n.figures} >= expected.keys())  # noqa: B023
-        wait_for(lambda: engine.history(15).queries.keys() >= expected.keys())  # noqa: B023
     status = second.cluster.status()
     assert status.keys() == {"first:8088", "second:8088"}
     assert all(host.host_alive for host in status.values())
