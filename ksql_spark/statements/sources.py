@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -39,6 +40,8 @@ from ksql_spark.statements.evolving import begin_evolution, evolution_of
 from ksql_spark.statements.query_start import QueryStart
 from ksql_spark.statements.termination import Termination
 from ksql_spark.statements.topics import check_topic, topic_config
+
+log = logging.getLogger(__name__)
 
 
 def create_source(statement: CreateSource, context: StatementContext) -> Action:
@@ -361,9 +364,13 @@ def _positions(
     """Where queries have stopped reading, for UNDROP."""
     checkpoints, admin = context.services.queries.checkpoints, context.services.admin
     for query in queries:
-        for number, stage in enumerate(query.plan.stages):
-            # after a failure, its last transaction may be ahead of its checkpoint
-            settle(admin, stage, checkpoints.of(query, number))
+        try:
+            for number, stage in enumerate(query.plan.stages):
+                # after a failure, its last transaction may be ahead of its checkpoint
+                settle(admin, stage, checkpoints.of(query, number))
+        except KsqlError:  # a damaged checkpoint is often the reason for the DROP
+            log.exception("UNDROP cannot continue query %s", query.id, extra={"query": query.id})
+            continue
         found = checkpoints.committed_or_none(query) or {}
         for topic in query.plan.topics:
             if topic in found:
