@@ -1,7 +1,7 @@
 """Calls with OVER: aggregates of the last rows of a row's group become columns of an Over node (§6.14).
 
-LAG and FIRST_VALUE are written as aggregates too: LAG(x, n) is the first value of the frame that has only
-the n-th row before the current one. Beyond ksqlDB.
+LAG, FIRST_VALUE, LAST_VALUE and NTH_VALUE are written as aggregates too: LAG(x, n) is the first value of the
+frame that has only the n-th row before the current one. Beyond ksqlDB.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from ksql_spark.expressions import Case, ColumnRef, Expression, Literal
 from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import FramedCall
 from ksql_spark.metastore.sources import TABLE
-from ksql_spark.types import BIGINT
+from ksql_spark.types import BIGINT, INTEGER
 
 VARIABLE = "KSQL_WINDOW_"
 AGGREGATES = ("AVG", "COUNT", "MAX", "MIN", "SUM")
-FUNCTIONS = ", ".join(sorted(("FIRST_VALUE", "LAG", *AGGREGATES)))
+#: the aggregates that give a frame's first and last value
+_VALUES = {"FIRST_VALUE": "EARLIEST_BY_OFFSET", "LAST_VALUE": "LATEST_BY_OFFSET"}
+FUNCTIONS = ", ".join(sorted(("LAG", "NTH_VALUE", *_VALUES, *AGGREGATES)))
 #: the longest frame, in rows: the state of a key has all of them, and each row reads them
 MAX_ROWS = 1000
 _HINT = "Write OVER (PARTITION BY expression, … ORDER BY ROWTIME)."
@@ -66,11 +68,14 @@ class WindowFunctions:
             self._refuse_filter(node.this)
             return self._lag(node, inside)
         frame = node.frame or nodes.Frame(None)
-        if name == "FIRST_VALUE":
+        if name == "NTH_VALUE":
+            self._refuse_filter(node.this)
+            return self._nth_value(node, frame, inside)
+        if name in _VALUES:
             self._refuse_filter(node.this)
             if len(node.this.arguments) != 1 or node.this.distinct:
-                raise invalid("FIRST_VALUE with OVER takes one value.", node.this)
-            return self._framed(_first_value(node.this), frame, inside, node)
+                raise invalid(f"{name} with OVER takes one value.", node.this)
+            return self._framed(_value(_VALUES[name], *node.this.arguments), frame, inside, node)
         if name not in AGGREGATES or node.this.distinct:
             shown = f"{name}(DISTINCT …)" if node.this.distinct else name
             raise invalid(f"{shown} cannot have OVER: {FUNCTIONS} can.", node.this)
@@ -103,7 +108,7 @@ class WindowFunctions:
                 raise invalid("LAG needs a number of rows as its second argument.", written[1])
             back = written[1].value
         frame = nodes.Frame(back, back)
-        value = self._framed(_first_value(node.this), frame, scope, node)
+        value = self._framed(_value("EARLIEST_BY_OFFSET", written[0]), frame, scope, node)
         if len(written) < 3:
             return value
         default = bind_expression(written[2], scope)
@@ -112,6 +117,16 @@ class WindowFunctions:
         is_missing = call("=", (count, Literal(0, BIGINT)), node)
         type_, (found, missing) = unify([value, default], [written[0], written[2]], scope.problem)
         return Case(((is_missing, missing),), found, type_)
+
+    def _nth_value(self, node: nodes.WindowFunction, frame: nodes.Frame, scope: Scope) -> Expression:
+        written = node.this.arguments
+        if len(written) != 2 or node.this.distinct or isinstance(written[0], exp.Star):
+            raise invalid("NTH_VALUE takes a value and the number of a row: NTH_VALUE(x, 2).", node.this)
+        number = written[1]
+        if not isinstance(number, nodes.IntegerLiteral) or not 1 <= number.value <= MAX_ROWS:
+            raise invalid(f"NTH_VALUE needs a number from 1 to {MAX_ROWS} as its second argument.", number)
+        values = self._framed(_value("EARLIEST_BY_OFFSET", *written), frame, scope, node)
+        return call("[]", (values, Literal(number.value, INTEGER)), node)
 
     def _framed(
         self, function: nodes.FunctionCall, frame: nodes.Frame, scope: Scope, node: nodes.WindowFunction
@@ -133,9 +148,9 @@ class WindowFunctions:
         return ColumnRef(made.call.name, made.call.type)
 
 
-def _first_value(function: nodes.FunctionCall) -> nodes.FunctionCall:
-    """The first value of a frame, also if it is NULL."""
+def _value(aggregate: str, *arguments: exp.Expr) -> nodes.FunctionCall:
+    """The first or last value of a frame, also if it is NULL; with a number so many of them."""
     return nodes.FunctionCall(
-        this=exp.to_identifier("EARLIEST_BY_OFFSET"),
-        arguments=[function.arguments[0].copy(), exp.Boolean(this=False)],
+        this=exp.to_identifier(aggregate),
+        arguments=[*(argument.copy() for argument in arguments), exp.Boolean(this=False)],
     )

@@ -183,7 +183,9 @@ def test_rows_with_aggregates_of_frames_are_those_of_sqlite(engine: Engine, part
         COALESCE(AVG(a) {over} ROWS BETWEEN 3 PRECEDING AND 1 PRECEDING), 0.0),
         COUNT(*) FILTER (WHERE a > 0 OR b IS NULL) {over}),
         COALESCE(SUM(n) FILTER (WHERE a > 0) {over}), 0),
-        COALESCE(SUM(n) FILTER (WHERE a IS NULL) {over} ROWS 3 PRECEDING), 0)"""
+        COALESCE(SUM(n) FILTER (WHERE a IS NULL) {over} ROWS 3 PRECEDING), 0),
+        LAST_VALUE(a) {over} ROWS BETWEEN 3 PRECEDING AND 1 PRECEDING), NTH_VALUE(a, 3) {over}),
+        NTH_VALUE(n, 2) {over} ROWS BETWEEN 4 PRECEDING AND 1 PRECEDING)"""
     expected = of_sqlite(rows, f"SELECT {calls.format(order='ORDER BY n')} FROM s")
     ours = f"SELECT k, {calls.format(order='ORDER BY ROWTIME')} FROM {name}"
     same_rows(of_the_query(engine, name, partitions, rows, ours), Counter(expected))

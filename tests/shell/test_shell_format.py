@@ -143,6 +143,7 @@ CREATE TABLE counts AS
     ("print My_Topic from beginning limit 3;", "PRINT My_Topic FROM BEGINNING LIMIT 3;\n"),
     ("select ${a}_${b}, ${c} from s_${env};", "SELECT ${a}_${b}, ${c} FROM s_${env};\n"),
     ("select 1 - -1, - - x, a-b from s;", "SELECT 1 - -1, - -x, a - b FROM s;\n"),
+    ("select a :: int from s;", "SELECT a::int FROM s;\n"),
     (
         "\n\n-- a\n\n\n-- b\nshow tables; -- c\n\n\n\nshow types;\n\n",
         "-- a\n\n-- b\nSHOW TABLES; -- c\n\nSHOW TYPES;\n",
