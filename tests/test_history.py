@@ -27,8 +27,13 @@ class FakeEngineFigures:
         self.latencies = [0, 0, 0]
         self.told: dict[str, QueryFigures] = {}
         self.spans: dict[str, TopicSpan] = {}
+        self.states = {"Q": "RUNNING"}
         self.history = History(
-            self.figures, lambda: self.now, told=lambda: self.told, spans=lambda: self.spans
+            self.figures,
+            lambda: self.now,
+            told=lambda: self.told,
+            spans=lambda: self.spans,
+            states=lambda: dict(self.states),
         )
 
     def figures(self) -> list[Figure]:
@@ -83,11 +88,25 @@ def test_young_samples_are_used_again() -> None:
     assert engine.asked == 2
 
 
+def test_a_query_that_is_paused_has_new_figures_at_once() -> None:
+    engine = FakeEngineFigures()
+    engine.after(0, lag=100)
+    engine.after(5, read=50, lag=50)
+    engine.now += 1
+    engine.states["Q"], engine.lag = "PAUSED", 0
+    figures = engine.history.latest()[1]["Q"]
+    assert figures.lag_records == 0 and figures.read_per_s == 10
+    engine.history.latest()
+    assert engine.asked == 3
+    # there are no more samples than before
+    assert len(engine.history.since(1, lambda _: True).times_ms) == 2
+
+
 def test_samples_that_take_long_are_rare() -> None:
     engine = FakeEngineFigures()
     engine.takes_s = 2.0
-    for _ in range(100):
-        engine.after(5)
+    for n in range(100):
+        engine.after(5, states={"Q": str(n)})
     assert 10 <= engine.asked <= 14
 
 

@@ -253,6 +253,7 @@ class History:
         clock: seconds since 1970.
         told: what other servers say of their queries now, by query id.
         spans: the topics of streams and tables.
+        states: those of queries; where one has changed, the figures of before are outdated.
     """
 
     def __init__(
@@ -262,8 +263,9 @@ class History:
         *,
         told: Callable[[], Mapping[str, QueryFigures]] = dict,
         spans: Callable[[], Mapping[str, TopicSpan]] = dict,
+        states: Callable[[], Mapping[str, object]] = dict,
     ) -> None:
-        self._figures, self._told, self._spans = figures, told, spans
+        self._figures, self._told, self._spans, self._states = figures, told, spans, states
         self._clock = clock
         #: held while the engine is asked, which may take seconds
         self._sampling = threading.Lock()
@@ -276,19 +278,23 @@ class History:
         self._at = 0.0
         #: how long the latest sample took, seconds
         self._took_s = 0.0
+        #: the states of queries just before it
+        self._states_then: Mapping[str, object] = {}
         #: what other servers may know: this server's queries, and what told_figures() reads
         self.says: Mapping[str, list[Any]] = {}
 
     def sample(self) -> None:
         """Take a sample of now, unless there is one."""
         with self._sampling:
-            if not self._is_older_than(max(EVERY_S - 0.5, self._took_s / MOST_OF_TIME)):
+            states = self._states()
+            least_s = 0.0 if states != self._states_then else EVERY_S - 0.5
+            if not self._is_older_than(max(least_s, self._took_s / MOST_OF_TIME)):
                 return
             begun = self._clock()
             found: dict[str, Totals | QueryFigures] = {**self._told(), **totals(self._figures())}
             spans = self._spans()
             with self._lock:
-                self._found, self._at = found, self._clock()
+                self._found, self._at, self._states_then = found, self._clock(), states
                 self._took_s = self._at - begun
                 for ring in (self._fine, self._coarse):
                     ring.add(self._at, found)
@@ -301,9 +307,9 @@ class History:
     def latest(self) -> tuple[int, dict[str, QueryFigures]]:
         """When the latest sample was taken, epoch milliseconds, and what it says of each query.
 
-        It is taken now where nothing takes samples periodically.
+        It is taken now where nothing takes samples periodically, and where a query's state has changed.
         """
-        if self._is_older_than(3 * EVERY_S):
+        if self._is_older_than(3 * EVERY_S) or self._states() != self._states_then:
             self.sample()
         with self._lock:
             figures = {query: self._of(query, of) for query, of in self._found.items()}

@@ -174,6 +174,10 @@ class Bootstrap:
             measures.figures,
             told=lambda: {} if placement is None else told_figures(placement.told_of_queries()),
             spans=TopicSpans(services).now,
+            # a query that is paused has read everything only once its Spark queries have ended
+            states=lambda: {
+                q.id: (q.state, len(q.spark)) for q in services.queries.all() if not q.is_transient
+            },
         )
         if placement is not None:
             placement.says_of_queries = lambda: history.says
