@@ -41,6 +41,8 @@ export function Card({ box, at, isCulprit, isFound, onFocus }: Props) {
 function linkOf(box: Box): string {
   if (box.kind === "QUERY") return formatRoute("query", box.name);
   if (box.kind === "STREAM" || box.kind === "TABLE") return formatRoute("source", box.name);
+  if (box.kind === "CONNECTOR") return formatRoute("connectors", box.name);
+  if (box.kind === "TOPIC") return formatRoute("topics", box.name);
   return formatRoute("flow", "", { focus: box.id });
 }
 

@@ -132,7 +132,7 @@ function Connector({ name }: { name: string }) {
 
 /** A form made of what the plugin can be configured with; the required and important settings come first. */
 function NewConnector() {
-  const plugins = useAsked(() => run("SHOW CONNECTOR PLUGINS;"), "plugins");
+  const plugins = useAsked(() => run("SHOW CONNECTOR PLUGINS;"), "plugins", 10_000);
   const [className, setClass] = useState("");
   const [name, setName] = useState("");
   const [values, setValues] = useState<Record<string, string>>({});
@@ -162,7 +162,7 @@ function NewConnector() {
         <label>
           Class
           <select required value={className} onChange={(event) => (setClass(event.currentTarget.value), setValues({}))}>
-            <option value="" disabled>{plugins.value === null ? "Asking Kafka Connect …" : "Choose one"}</option>
+            <option value="" disabled>{plugins.value !== null ? "Choose one" : plugins.error === null ? "Asking Kafka Connect …" : "Kafka Connect does not answer"}</option>
             {found.map((one) => <option key={one.className} value={one.className}>{one.className} ({one.type})</option>)}
           </select>
         </label>

@@ -210,6 +210,28 @@ test("errors of statements and pages", async () => {
   });
 });
 
+test("the box of a connector leads to its page; the form for a new one waits for Kafka Connect", async () => {
+  await withPage(async (page) => {
+    await page.route("**/graph", (route) => route.fulfill({ json: { timeMs: 1, nodes: [{ id: "connector:c", kind: "CONNECTOR", name: "c", state: "FAILED" }], edges: [], culprits: [], warnings: [] } }));
+    let isGone = true;
+    await page.route("**/ksql", async (route) => {
+      if (isGone) return route.fulfill({ status: 500, json: { "@type": "generic_error", error_code: 50000, message: "The embedded Connect worker did not start." } });
+      return route.fulfill({ json: [{ "@type": "connector_plugins_list", connectorsPlugins: [{ className: "FileStreamSource", type: "source" }], warnings: [] }] });
+    });
+    await page.goto(`${URL_OF_SERVER}/`);
+    await logIn(page, "ada");
+    const box = page.locator(".node.connector").getByRole("link");
+    await box.getByText("failed").waitFor();
+    assert.equal(await box.getAttribute("href"), "#/connectors/c");
+    await page.goto(`${URL_OF_SERVER}/#/connectors?create=1`);
+    await page.locator(".problem", { hasText: "did not start" }).waitFor();
+    assert.equal(await page.locator("option").first().innerText(), "Kafka Connect does not answer");
+    isGone = false;
+    await page.locator("option", { hasText: "FileStreamSource (source)" }).waitFor({ state: "attached" });
+    assert.equal(await page.locator(".problem").count(), 0);
+  });
+});
+
 // what each page asks for first, and where; the page says what the server said
 for (const [hash, asked] of [
   ["flow", "**/graph"],
