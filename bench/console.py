@@ -22,6 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 CONSOLE = ROOT / "console"
 NODE = ["node", "tests/browser/measures.mjs"]
+#: what is measured in the browser, and of the server
+IN_BROWSER, OF_SERVER = ("paint", "graph", "idle", "push"), ("memory", "starts")
 
 
 @contextmanager
@@ -95,22 +97,22 @@ def memory(seconds: float) -> dict[str, float]:
 def main() -> int:
     """Measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
+    every = ",".join((*IN_BROWSER, *OF_SERVER))
+    parser.add_argument("--only", default=every, help=f"parts, separated by commas: {every}")
     parser.add_argument("--starts", type=int, default=5, help="how often a server is started on each side")
     parser.add_argument("--open", type=float, default=30, help="how long five consoles are open, seconds")
     options = parser.parse_args()
-    print("load", *os.getloadavg())
-    with server() as (url, _, _):
-        done = subprocess.run(
-            NODE,
-            cwd=CONSOLE,
-            env={**os.environ, "CONSOLE_URL": url},
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        print(json.dumps(json.loads(done.stdout), indent=1))
-    print(json.dumps(memory(options.open)))
-    print(json.dumps(starts(options.starts)))
+    parts = options.only.split(",")
+    print("load", *os.getloadavg(), flush=True)
+    if in_browser := [part for part in IN_BROWSER if part in parts]:
+        with server() as (url, _, _):
+            env = {**os.environ, "CONSOLE_URL": url}
+            done = subprocess.run([*NODE, *in_browser], cwd=CONSOLE, env=env, check=True, capture_output=True)
+        print(json.dumps(json.loads(done.stdout), indent=1), flush=True)
+    if "memory" in parts:
+        print(json.dumps(memory(options.open)), flush=True)
+    if "starts" in parts:
+        print(json.dumps(starts(options.starts)), flush=True)
     print("load", *os.getloadavg())
     return 0
 

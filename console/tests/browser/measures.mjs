@@ -1,11 +1,12 @@
 // Measures the console in Chromium against a server with a fake engine; bench/console.py runs it.
-// Without an argument: prints one JSON object of figures. "five": opens five consoles until standard input ends.
+// With names of PARTS: prints one JSON object of their figures. "five": opens five consoles until standard input ends.
 import { chromium } from "playwright-core";
 import { manyNodes, URL_OF_SERVER, write } from "./browser.mjs";
 
 const LOADS = 7;
 const IDLE_MS = 20_000;
 const PUSH_MS = 10_000;
+const PAGES = ["flow", "editor", "source/RIDES", "query/BIG_1", "topics", "topics/rides", "connectors", "log", "functions", "server"];
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
@@ -45,15 +46,19 @@ async function firstPaint() {
   return { firstPaintMs: Math.round(median(paints)), firstPaintsMs: paints.map(Math.round), firstGraphMs: Math.round(median(graphs)), firstPageCpuMs: Math.round(median(busy)), firstPageBytes: bytes };
 }
 
-async function idle(hash) {
-  const page = await newPage();
-  await page.goto(`${URL_OF_SERVER}/#/${hash}`);
-  await page.waitForTimeout(5_000);
-  let requests = 0;
-  page.on("request", () => requests++);
-  await page.waitForTimeout(IDLE_MS);
-  await page.context().close();
-  return requests / (IDLE_MS / 1000);
+/** How many requests a second each page sends that nobody touches, all of them open at once. */
+async function idle() {
+  const counted = await Promise.all(PAGES.map(async (hash) => {
+    const page = await newPage();
+    await page.goto(`${URL_OF_SERVER}/#/${hash}`);
+    await page.waitForTimeout(5_000);
+    let requests = 0;
+    page.on("request", () => requests++);
+    await page.waitForTimeout(IDLE_MS);
+    await page.context().close();
+    return [hash, requests / (IDLE_MS / 1000)];
+  }));
+  return { idleRequestsPerS: Object.fromEntries(counted) };
 }
 
 async function graph() {
@@ -103,15 +108,18 @@ async function push(perS) {
   return { perS, frames: frames.length, p50Ms: Math.round(share(sorted, 0.5)), p95Ms: Math.round(share(sorted, 0.95)), p99Ms: Math.round(share(sorted, 0.99)), maxMs: Math.round(sorted.at(-1)), above50Ms: frames.filter((ms) => ms > 50).length, busyShare, said };
 }
 
+async function pushes() {
+  return { pushes: [await push(1000), await push(5000)] };
+}
+
+const PARTS = { paint: firstPaint, graph, idle, push: pushes };
 if (process.argv[2] === "five") {
   for (const hash of ["flow", "editor", "source/RIDES", "query/BIG_1", "server"]) await (await newPage()).goto(`${URL_OF_SERVER}/#/${hash}`);
   console.log("open");
   for await (const _ of process.stdin);
 } else {
-  const idleRequestsPerS = {};
-  for (const hash of ["flow", "editor", "source/RIDES", "query/BIG_1", "topics", "server"]) idleRequestsPerS[hash] = await idle(hash);
-  const pushes = [];
-  for (const perS of [1000, 5000]) pushes.push(await push(perS));
-  console.log(JSON.stringify({ ...(await firstPaint()), ...(await graph()), idleRequestsPerS, pushes }, null, 1));
+  const figures = {};
+  for (const part of process.argv.slice(2)) Object.assign(figures, await PARTS[part]());
+  console.log(JSON.stringify(figures));
 }
 await browser.close();
