@@ -8,13 +8,18 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
 from ksql_spark.server.security import passwords
-from tests.integration.server_process import ServerProcess
+from tests.integration import test_server_loss as loss
+from tests.integration.server_process import TIMEOUT_S, ServerProcess
 
 pytestmark = pytest.mark.long
+
+clean_kafka = loss.clean_kafka
 
 ROOT = Path(__file__).parents[2]
 CONSOLE = ROOT / "console"
@@ -93,3 +98,52 @@ def test_log_in_lost_servers_errors_and_many_nodes(tmp_path: Path) -> None:
     finally:
         server.send_signal(signal.SIGTERM)
         server.communicate(timeout=60)
+
+
+@pytest.mark.kafka
+def test_two_servers_are_one_console(clean_kafka: str, tmp_path: Path) -> None:
+    both = {"first:8088", "second:8088"}
+    with (
+        loss.server(tmp_path, "first", clean_kafka).ready() as first,
+        loss.server(tmp_path, "second", clean_kafka).ready() as second,
+    ):
+        first.execute(loss.SOURCE)
+        first.execute("CREATE TABLE counts AS SELECT k, COUNT(*) AS c FROM e GROUP BY k EMIT CHANGES;")
+        second.execute("CREATE STREAM copies AS SELECT k, n FROM e EMIT CHANGES;")
+        loss.wait_for(lambda: set(loss.hosts(first).values()) == both)
+        hosts = loss.hosts(first)
+        with loss.Feed(clean_kafka, ["e"]):
+            for server in (first, second):
+                loss.wait_for(lambda: read_per_s(server).keys() == hosts.keys())  # noqa: B023
+                assert {node["name"]: node["host"] for node in queries(server)} == hosts
+                loss.wait_for(lambda: read_in_the_past(server) >= hosts.keys())  # noqa: B023
+            for server in (first, second):
+                run("servers", server.url)
+        second.stop()
+        first.stop()
+
+
+def queries(server: ServerProcess) -> list[dict[str, Any]]:
+    """The nodes of queries in a server's graph."""
+    nodes = httpx.get(f"{server.url}/graph", timeout=TIMEOUT_S).json()["nodes"]
+    return [node for node in nodes if node["kind"] == "QUERY"]
+
+
+def read_per_s(server: ServerProcess) -> dict[str, float]:
+    """Query -> how many records it reads a second, in a server's graph; only of those that read some."""
+    rates = {node["name"]: node.get("figures", {}).get("readPerS") for node in queries(server)}
+    return {query: rate for query, rate in rates.items() if rate}
+
+
+def read_in_the_past(server: ServerProcess) -> set[str]:
+    """The queries that have read something, in a server's history of figures."""
+    found = httpx.get(f"{server.url}/metrics/history", timeout=TIMEOUT_S).json()["queries"]
+    return {query for query, series in found.items() if any(series["readPerS"])}
+
+
+def test_connectors(tmp_path: Path) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("one\ntwo\n", encoding="utf-8")
+    with ServerProcess(tmp_path / "data") as server:
+        run("connectors", server.ready().url, LINES=str(lines))
+        server.stop()
