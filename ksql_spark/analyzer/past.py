@@ -13,6 +13,7 @@ from ksql_spark import grammar
 from ksql_spark.analyzer import timestamp_text
 from ksql_spark.analyzer.batch import bind_batch
 from ksql_spark.analyzer.failures import invalid, place, within_statement
+from ksql_spark.analyzer.pull_rules import check_queryable
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.errors import ParseFailed
@@ -128,7 +129,7 @@ def bind_past(
             if relation.source_name in common:
                 reason = f"{relation.source_name} is a table of WITH here, which has no past."
                 raise invalid(reason, relation, hint="Give the one of WITH another name.")
-            past = _past(relation, metastore)
+            past = _past(relation, metastore, config)
             name = f"{past.table.name} {past.first_ms} {past.last_ms}"
             found[name] = past
             _replace(relation, name)
@@ -136,13 +137,14 @@ def bind_past(
         return bind_batch(copy, with_sources(metastore, sources), config), found
 
 
-def _past(relation: nodes.PastSource, metastore: MetaStore) -> Past:
+def _past(relation: nodes.PastSource, metastore: MetaStore, config: Mapping[str, Any]) -> Past:
     table = metastore.require(relation.source_name, place(relation))
     if relation.which in (OLD, NEW):
         raise invalid(f"{relation.which}({table.name}) is for VERIFY only.", relation)
     if not table.is_table:
         hint = "Its records are its past: SELECT ... WHERE ROWTIME BETWEEN ... AND ..."
         raise invalid(f"{relation.which} is for tables, and {table.name} is a stream.", relation, hint=hint)
+    check_queryable(table, relation, config)  # here it still has the name that users know
     moments = [_moment(moment) for moment in relation.moments or ()]
     return Past(table, moments[0] if len(moments) > 1 else None, moments[-1])
 

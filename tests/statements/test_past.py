@@ -111,6 +111,7 @@ def test_a_past_that_may_be_lost(
         ("SELECT * FROM CHANGES(nobody) BETWEEN 1 AND 2;", "NOBODY"),
         ("SELECT * FROM x AS OF TIMESTAMP 'yesterday';", "Expected an ISO 8601 time"),
         ("SELECT * FROM NEW(x);", "for VERIFY only"),
+        ("SELECT * FROM t AS OF TIMESTAMP 1;", "The `T` table isn't queryable"),
         ("WITH x AS (SELECT * FROM s) SELECT * FROM x AS OF TIMESTAMP 1;", "X is a table of WITH here"),
     ],
 )
