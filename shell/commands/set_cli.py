@@ -20,6 +20,8 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
             context.set_editing(value.lower())
         case ["TOOLBAR", "ON" | "OFF" as value]:
             console.toolbar = value == "ON"
+        case ["MULTILINE", "ON" | "OFF" as value]:
+            console.multiline = value == "ON"
         case ["TIMEZONE", _]:
             _set_zone(console, arguments[1].strip("'\""))
         case ["THOUSANDS", "ON" | "OFF" as value]:
@@ -31,8 +33,8 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
         case _:
             raise CommandProblem(
                 "set cli takes WRAP ON|OFF, COLUMN-WIDTH and a number (0: fit the terminal), "
-                "EDITING VI|EMACS, TOOLBAR ON|OFF, TIMEZONE and a name, LOCAL or OFF, THOUSANDS ON|OFF, "
-                "THEME LIGHT|DARK or PLAIN ON|OFF."
+                "EDITING VI|EMACS, MULTILINE ON|OFF, TOOLBAR ON|OFF, TIMEZONE and a name, LOCAL or OFF, "
+                "THOUSANDS ON|OFF, THEME LIGHT|DARK or PLAIN ON|OFF."
             )
 
 
@@ -55,10 +57,11 @@ def _set_zone(console: Console, name: str) -> None:
 
 COMMAND = Command(
     "set cli",
-    "set cli WRAP ON|OFF, COLUMN-WIDTH N, EDITING VI|EMACS, TOOLBAR ON|OFF, TIMEZONE NAME|LOCAL|OFF, "
-    "THOUSANDS ON|OFF, THEME LIGHT|DARK, PLAIN ON|OFF",
-    "wrap or truncate long cells; width of columns (0: fit the terminal); keys of the prompt; line below it; "
-    "zone of times; separate thousands; colors for the background; for screen readers",
+    "set cli WRAP ON|OFF, COLUMN-WIDTH N, EDITING VI|EMACS, MULTILINE ON|OFF, TOOLBAR ON|OFF, "
+    "TIMEZONE NAME|LOCAL|OFF, THOUSANDS ON|OFF, THEME LIGHT|DARK, PLAIN ON|OFF",
+    "wrap or truncate long cells; width of columns (0: fit the terminal); keys of the prompt; "
+    "whether Enter waits for `;`; line below the prompt; zone of times; separate thousands; "
+    "colors for the background; for screen readers",
     _run,
     most_arguments=2,
 )

@@ -111,6 +111,8 @@ class Console:
         self.column_width = 0
         #: show the state of server and session below the prompt
         self.toolbar = True
+        #: at the prompt, Enter begins another line until a statement has its `;`
+        self.multiline = True
         #: show long results in a pager
         self.pages = False
         #: what goes on as a whole, such as "statement 2 of 9", for the status line

@@ -33,6 +33,7 @@ from prompt_toolkit.styles import DynamicStyle, Style, merge_styles
 from ksql_spark.shell import commands, statements
 from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.commands.command import Context, Leave
+from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.prompt.metadata import MetadataCache
 from ksql_spark.shell.prompt.skeletons import SKELETONS
 from ksql_spark.shell.scripts import is_whole, run_text, skipped
@@ -161,7 +162,7 @@ class Repl:
             complete_while_typing=False,
             complete_in_thread=False,
             lexer=_Lexer(),
-            key_bindings=_bindings(),
+            key_bindings=_bindings(context.session.console),
             bottom_toolbar=self._bottom if toolbar else None,
             refresh_interval=0.25,
             style=DynamicStyle(lambda: _LIGHT_STYLE if context.session.console.is_light else _STYLE),
@@ -282,7 +283,7 @@ class _Completer(Completer):
         return words
 
 
-def _bindings() -> KeyBindings:
+def _bindings(console: Console) -> KeyBindings:
     bindings = KeyBindings()
 
     @Condition
@@ -294,7 +295,7 @@ def _bindings() -> KeyBindings:
 
     @bindings.add("enter", filter=~has_completions & ~is_searching)
     def _(event: KeyPressEvent) -> None:
-        _enter(event.current_buffer)
+        _enter(event.current_buffer, console)
 
     @bindings.add("enter", filter=has_completions & ~is_searching)
     def _(event: KeyPressEvent) -> None:
@@ -304,7 +305,7 @@ def _bindings() -> KeyBindings:
         if state is not None and state.current_completion is not None:
             buffer.complete_state = None
         else:
-            _enter(buffer)
+            _enter(buffer, console)
 
     @bindings.add(" ", filter=on_abbreviation)
     def _(event: KeyPressEvent) -> None:
@@ -315,9 +316,9 @@ def _bindings() -> KeyBindings:
     return bindings
 
 
-def _enter(buffer: Buffer) -> None:
+def _enter(buffer: Buffer, console: Console) -> None:
     """Accept a complete input, or begin another line."""
-    if is_whole(buffer.text):
+    if not console.multiline or is_whole(buffer.text):
         buffer.validate_and_handle()
     else:
         buffer.insert_text("\n")

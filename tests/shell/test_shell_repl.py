@@ -52,6 +52,11 @@ def test_statement_over_several_lines(session: Session, engine: FakeEngine, out:
     assert out.getvalue().splitlines()[-1] == "Exiting ksql-spark."
 
 
+def test_without_multiline_enter_always_runs(session: Session, engine: FakeEngine) -> None:
+    typed(session, "set cli multiline off\rSHOW  TOPICS\rset cli multiline on\rSHOW\r STREAMS;\r")
+    assert {"SHOW  TOPICS;", "SHOW\n STREAMS;"} <= {one.text for one in engine.requests}
+
+
 def test_ctrl_c_drops_what_is_typed(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
     with repl(session) as (prompt, keys):
         keys.send_text("SHOW TOPICS" + CTRL_C)
@@ -328,8 +333,8 @@ def test_set_cli(session: Session, out: io.StringIO) -> None:
     assert (session.console.wrap, session.console.column_width) == (False, 12)
     assert refusal(session, "set cli nonsense") == (
         "set cli takes WRAP ON|OFF, COLUMN-WIDTH and a number (0: fit the terminal), EDITING VI|EMACS, "
-        "TOOLBAR ON|OFF, TIMEZONE and a name, LOCAL or OFF, THOUSANDS ON|OFF, THEME LIGHT|DARK or "
-        "PLAIN ON|OFF."
+        "MULTILINE ON|OFF, TOOLBAR ON|OFF, TIMEZONE and a name, LOCAL or OFF, THOUSANDS ON|OFF, "
+        "THEME LIGHT|DARK or PLAIN ON|OFF."
     )
     assert (
         run(session, out, "set cli theme light", "set cli thousands on;", "SET CLI TIMEZONE 'Asia/Tokyo'")
