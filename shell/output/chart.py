@@ -20,6 +20,8 @@ MOST_POINTS = 300
 LEAST_COLUMNS, LEAST_LINES = 40, 5
 LABEL_WIDTH = 16
 _COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red")
+#: how plotext ends the number of a bar that is whole
+_WHOLE = re.compile(r"\.00(?=\s*(?:\x1b\[[0-9;]*m)*\s*$)", re.MULTILINE)
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -113,5 +115,7 @@ class Chart:
                 )
             plotext.xlabel("seconds")
         drawn = str(plotext.build()).rstrip("\n")
+        if is_bars and all(latest[key].is_integer() for key in shown):
+            drawn = _WHOLE.sub("", drawn)
         lines = (drawn if console.colours else _STYLE.sub("", drawn)).split("\n")[:height]
         return "\n".join(lines)
