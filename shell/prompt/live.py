@@ -274,7 +274,8 @@ class LiveQuery:
             self._arrivals.popleft()
         span = min(RATE_S, max(now - self._began, TICK_S))
         rate = sum(count for _, count in self._arrivals) / span
-        parts = [self._view.counted, f"{rate:,.0f} rows/s", duration(now - self._began)]
+        rate_text, elapsed = f"{rate:,.0f} rows/s", duration(now - self._began)
+        parts = [self._view.counted, rate_text, elapsed]
         if self._mode == TABLE and self._table is not None and self._key:
             parts.append(f"{len(self._table):,} keys")
         if self._behind:
@@ -290,5 +291,12 @@ class LiveQuery:
         if self._mode in (BARS, LINES) and self._chart is not None and len(self._chart.numbers) > 1:
             keys.append("n column")
         keys += [f"p {'go on' if self._is_paused else 'pause'}", "w write", "q end"]
+        # what a narrow terminal shows last: the other figures and keys
+        for least in (elapsed, "w write", self._behind, rate_text, "n column", *keys[-3:-2], *keys[1:2]):
+            if len(" · ".join(parts)) + 3 + len(" · ".join(keys)) <= columns:
+                break
+            for shown in (parts, keys):
+                if least in shown:
+                    shown.remove(least)
         line = f"{' · '.join(parts)}   {' · '.join(keys)}"
         return ANSI(self._console.dim(clip(line, columns, self._console.ellipsis)))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from fake_engine import FakeEngine, FakeStream
+from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
@@ -333,3 +334,22 @@ def test_charts_and_a_file(
     watch(session, stream, draw)
     (written,) = tmp_path.glob("ksql-spark-*.csv")
     assert written.read_text() == 'K,N\n"a,b",1\n'
+
+
+def test_a_narrow_terminal_shows_keys(
+    session: Session, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DummyOutput, "get_size", lambda self: Size(rows=24, columns=40))
+    monkeypatch.setenv("NO_COLOR", "1")
+    stream = engine.next_stream = FakeStream("PUSH", COLUMNS, [Row(["a", 1])], ends=False)
+    seen: list[str] = []
+
+    def look(press: Press, live: LiveQuery) -> None:
+        until(lambda: live._columns)
+        live._behind = "1,234 behind · 0 errors"
+        seen.append(str(live._bottom().value))
+        press("q")
+
+    watch(session, stream, look)
+    (line,) = seen
+    assert len(line) <= 40 and line.startswith("1 row") and line.endswith("t table · c bars · q end")
