@@ -12,8 +12,8 @@ from ksql_spark.shell.output.table import UNLIMITED
 from ksql_spark.shell.output.text import clip, pad, width
 
 Query = Mapping[str, Any]
-#: the narrowest column of ids
-LEAST_ID = 12
+#: ids are cut to this width; then columns are left out
+LEAST_ID = 28
 
 
 def _figure(name: str) -> Callable[[Query], float | None]:

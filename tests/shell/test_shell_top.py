@@ -219,3 +219,9 @@ def test_keys_of_the_screen() -> None:
         worker.join()
     assert not failed, failed
     assert client.done.count("TERMINATE `CSAS_B_2`;") == 1
+
+
+def test_columns_are_left_out_before_ids_are_cut() -> None:
+    name = "CTAS_ORDERS_BY_STATE_17"
+    line = Top({"nodes": [query(name, readPerS=1.0, errors={})]}).lines(screen(40), 20)[-1]
+    assert name in line and "RUNNING" in line
