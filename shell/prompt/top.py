@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -27,8 +28,9 @@ from ksql_spark.shell.statements import quoted_name
 #: between two questions to the server
 EVERY_S = 2.0
 PAGE = 10
-KEYS = "↑↓ select · s sort · / filter · Enter open · p pause · t terminate · q end"
-OPEN_KEYS = "↑↓ scroll · f flow · e errors · x plan · p pause · t terminate · Esc back"
+#: the way out comes first: a narrow terminal shows only the first ones
+KEYS = "q end · ↑↓ select · s sort · / filter · Enter open · p pause · t terminate"
+OPEN_KEYS = "Esc back · ↑↓ scroll · f flow · e errors · x plan · p pause · t terminate"
 
 
 class TopScreen:
@@ -146,9 +148,9 @@ class TopScreen:
 
     async def _ask(self) -> None:
         try:
-            self.top.graph = await asyncio.to_thread(self._client.graph)
+            self.top.graph = await _unawaited(self._client.graph)
             if self.opened is not None:
-                self._description = await asyncio.to_thread(self._explained, self.opened)
+                self._description = await _unawaited(self._explained, self.opened)
             self.message = "" if not self.message.startswith("Cannot ") else self.message
         except ClientError as error:
             self.message = str(error).split("\n")[0]
@@ -162,7 +164,7 @@ class TopScreen:
         """Run a statement, and ask again."""
         self.message = statement
         try:
-            await asyncio.to_thread(self._client.run, statement)
+            await _unawaited(self._client.run, statement)
             self.message = ""
         except ClientError as error:
             self.message = f"Cannot {statement}: {str(error).splitlines()[0]}"
@@ -267,3 +269,24 @@ class TopScreen:
     def _ask_to_terminate(self) -> None:
         if (query := self._query()) is not None:
             self.asks = f"Terminate {query['name']} and remove its state? y or n"
+
+
+async def _unawaited(call: Callable[..., Any], *arguments: Any) -> Any:
+    """What ``call`` returns, in a thread that the end of the screen does not wait for."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+
+    def settle(set_outcome: Callable[[Any], None], outcome: Any) -> None:
+        if not future.done():
+            set_outcome(outcome)
+
+    def work() -> None:
+        try:
+            told = future.set_result, call(*arguments)
+        except Exception as error:
+            told = future.set_exception, error
+        with contextlib.suppress(RuntimeError):  # the screen has ended
+            loop.call_soon_threadsafe(settle, *told)
+
+    threading.Thread(target=work, name="top", daemon=True).start()
+    return await future

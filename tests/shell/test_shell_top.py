@@ -225,3 +225,28 @@ def test_columns_are_left_out_before_ids_are_cut() -> None:
     name = "CTAS_ORDERS_BY_STATE_17"
     line = Top({"nodes": [query(name, readPerS=1.0, errors={})]}).lines(screen(40), 20)[-1]
     assert name in line and "RUNNING" in line
+
+
+def test_leaving_does_not_wait_for_the_server() -> None:
+    client, answers = FakeClient(), threading.Event()
+    began = threading.Event()
+
+    def hanging(text: str) -> list[dict[str, Any]]:
+        began.set()
+        answers.wait(60)
+        return []
+
+    client.run = hanging  # type: ignore[method-assign]
+    with create_pipe_input() as keys:
+        live = TopScreen(cast(Client, client), screen(), 0.05, keys, DummyOutput())
+
+        def work() -> None:
+            until(lambda: "CTAS_C_3" in live.text())
+            keys.send_text("p")
+            began.wait(60)
+            keys.send_text("q")
+
+        live.app.pre_run_callables.append(threading.Thread(target=work).start)
+        live.run()
+        assert not answers.is_set()
+    answers.set()
