@@ -326,7 +326,10 @@ def _enter(buffer: Buffer, console: Console) -> None:
 
 @contextlib.contextmanager
 def _without_echo() -> Iterator[None]:
-    """Turn off echo, so that typed text does not mix with the output; the next prompt still gets it."""
+    """Turn off echo, so that typed text does not mix with the output; the next prompt still gets it.
+
+    It gets a Ctrl-D too, because the terminal does not gather lines meanwhile.
+    """
     try:
         import termios
 
@@ -336,7 +339,7 @@ def _without_echo() -> Iterator[None]:
         yield
         return
     quiet = list(before)
-    quiet[3] &= ~termios.ECHO
+    quiet[3] &= ~(termios.ECHO | termios.ICANON)
     termios.tcsetattr(sys.stdin, termios.TCSADRAIN, quiet)
     try:
         yield

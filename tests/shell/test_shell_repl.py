@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
+import select
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +14,7 @@ from fake_engine import FakeEngine
 from live_server import LiveServer
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.input.vt100 import raw_mode
 from prompt_toolkit.output import DummyOutput
 
 from ksql_spark import grammar
@@ -22,7 +25,7 @@ from ksql_spark.shell.commands import pages, watch
 from ksql_spark.shell.commands.command import Context
 from ksql_spark.shell.output.console import Form
 from ksql_spark.shell.prompt.metadata import MetadataCache
-from ksql_spark.shell.prompt.repl import Repl, run_input
+from ksql_spark.shell.prompt.repl import Repl, _without_echo, run_input
 from ksql_spark.shell.scripts import ScriptFailure, is_whole, run_script
 from ksql_spark.shell.session import Session
 
@@ -382,3 +385,14 @@ def test_spool_and_run_script(session: Session, out: io.StringIO, tmp_path) -> N
     assert refusal(session, "spool /no/such/dir/x") == (
         "Cannot write to /no/such/dir/x: No such file or directory."
     )
+
+
+def test_ctrl_d_between_two_prompts_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    master, slave = os.openpty()
+    with open(slave) as terminal, open(master, "wb", buffering=0) as keys:
+        monkeypatch.setattr("sys.stdin", terminal)
+        with _without_echo():
+            keys.write(CTRL_D.encode())
+            assert select.select([terminal], [], [], 60)[0]
+        with raw_mode(slave):
+            assert os.read(slave, 1) == CTRL_D.encode()
