@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
+import time
 from collections.abc import Sequence
 
 from lsprotocol import types
@@ -16,6 +18,8 @@ from ksql_spark.lsp import text
 from ksql_spark.shell.client import Client
 from ksql_spark.shell.prompt.metadata import Metadata, MetadataCache
 
+#: how long the first errors of a file wait for what a server has
+ANSWER_S = 10.0
 _KINDS = {
     "column": types.CompletionItemKind.Field,
     "field": types.CompletionItemKind.Field,
@@ -37,7 +41,7 @@ def main(argv: Sequence[str]) -> int:
         "hover, go to definition, formatting. It knows what a file declares and, with --server, what a "
         "server has.",
     )
-    parser.add_argument("--server", metavar="URL", help="a server whose streams and tables are completed too")
+    parser.add_argument("--server", metavar="URL", help="a server whose streams and tables are known too")
     parser.add_argument("--stdio", action="store_true", help=argparse.SUPPRESS)  # some editors always give it
     options = parser.parse_args(argv)
     cache = MetadataCache(Client(options.server)) if options.server else None
@@ -62,12 +66,21 @@ def create(cache: MetadataCache | None = None) -> LanguageServer:
         return server.workspace.get_text_document(uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    async def opened_file(params: types.DidOpenTextDocumentParams) -> None:
+        # what our server has belongs to the first errors; it may have answered late, or not at all
+        until = time.monotonic() + ANSWER_S
+        while cache is not None and not cache.current.functions and time.monotonic() < until:
+            await asyncio.sleep(0.1)
+        check(params)
+
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def check(params: types.DidOpenTextDocumentParams | types.DidChangeTextDocumentParams) -> None:
         opened = document(params.text_document.uri)
         server.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(
-                opened.uri, [_diagnostic(one, opened) for one in text.findings(opened.source)], opened.version
+                opened.uri,
+                [_diagnostic(one, opened) for one in text.findings(opened.source, known())],
+                opened.version,
             )
         )
 

@@ -18,7 +18,7 @@ from ksql_spark.runtime.reading.results import schema_info
 from ksql_spark.shell.commands import pages
 from ksql_spark.shell.prompt.completion import Candidate, complete
 from ksql_spark.shell.prompt.metadata import Metadata
-from ksql_spark.shell.statements import type_text
+from ksql_spark.shell.statements import quoted_name, type_text
 from ksql_spark.shell.tools.format.layout import formatted
 from ksql_spark.shell.tools.format.main import is_command
 
@@ -34,9 +34,16 @@ class Place:
     length: int
 
 
-def findings(text: str) -> list[Finding]:
-    """The errors of a text, and what the rules of lint find."""
-    return Linter({}).run(text)
+def findings(text: str, known: Metadata | None = None) -> list[Finding]:
+    """The errors of a text, and what the rules of lint find.
+
+    Args:
+        text: the text.
+        known: what a server has.
+    """
+    linter = Linter({})
+    linter.run(_of_server(text, known or Metadata()))
+    return linter.run(text)
 
 
 def completions(text: str, offset: int, known: Metadata) -> list[Candidate]:
@@ -52,7 +59,7 @@ def completions(text: str, offset: int, known: Metadata) -> list[Candidate]:
 
 def metadata(text: str, known: Metadata) -> Metadata:
     """What a text declares, in addition to ``known``."""
-    sources = list(_declared(text))
+    sources = list(_declared(text, known))
     columns = {source.name: tuple(column.name for column in source.schema.columns) for source in sources}
     tables = {source.name for source in sources if source.is_table}
     return replace(
@@ -158,10 +165,31 @@ def _end(text: str, place: Place) -> int:
     return sum(len(line) + 1 for line in lines[: place.line - 1]) + place.column - 1 + place.length
 
 
-def _declared(text: str) -> Iterator[DataSource]:
+def _declared(text: str, known: Metadata) -> Iterator[DataSource]:
     linter = Linter({})
+    linter.run(_of_server(text, known))
+    theirs = {source.name for source in linter.sources()}
     linter.run(text)
-    yield from linter.sources()
+    yield from (source for source in linter.sources() if source.name not in theirs)
+
+
+def _of_server(text: str, known: Metadata) -> str:
+    """Statements that declare what ``text`` names and a server has, without what the text declares itself."""
+    named = {name_of(match[0]) for match in _WORD.finditer(text)} & set(known.schemas)
+    statements = []
+    for name in sorted(name for name in named if known.schemas[name] and definition(text, name) is None):
+        is_table, keys = name in known.tables, known.keys.get(name, ())
+        columns = ", ".join(
+            f"{quoted_name(column)} {type_text(schema)}"
+            + (f"{' PRIMARY' * is_table} KEY" if column in keys else "")
+            for column, schema in known.schemas[name].items()
+        )
+        # the formats do not matter here
+        statements.append(
+            f"CREATE {'TABLE' if is_table else 'STREAM'} {quoted_name(name)} ({columns}) "
+            "WITH (KAFKA_TOPIC = 'there', KEY_FORMAT = 'JSON', VALUE_FORMAT = 'JSON');\n"
+        )
+    return "".join(statements)
 
 
 def _functions() -> Mapping[str, Spec]:

@@ -52,6 +52,22 @@ def test_completion_knows_what_a_server_has() -> None:
     assert {"THERE", "RIDES", "BIG", "Zones"} <= set(found)
 
 
+def test_statements_may_name_what_a_server_has() -> None:
+    known = Metadata(
+        streams={"THERE": ("K", "V")},
+        schemas={"THERE": {"K": {"type": "STRING"}, "V": {"type": "INTEGER"}}},
+        keys={"THERE": ("K",)},
+    )
+    source = "CREATE STREAM mine AS SELECT k, v FROM there EMIT CHANGES;\nSELECT w FROM mine EMIT CHANGES;\n"
+    assert [one.line for one in text.findings(source)] == [1]
+    (wrong,) = text.findings(source, known)
+    assert (wrong.line, "W" in wrong.message) == (2, True)
+    assert text.metadata(source, known).streams["MINE"] == ("K", "V")
+    # a file that creates it itself is no second one
+    itself = "CREATE STREAM there (k STRING KEY) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');\n"
+    assert text.findings(itself, known) == []
+
+
 @pytest.mark.parametrize(
     ("mark", "says"),
     [
