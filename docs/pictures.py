@@ -10,6 +10,7 @@ table over it:
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 import time
@@ -23,18 +24,21 @@ FOLDER = Path(__file__).parent / "how-to" / "pictures"
 COLUMNS, LINES = 100, 24
 SOON_S = 120.0
 QUERY = "SELECT state, n, units FROM by_state EMIT CHANGES;"
-#: picture -> keys as tmux names them (text begins with "="), and what is on the screen when they have worked
+#: picture -> keys as tmux names them (text begins with "="), and a pattern of the screen when they have worked
 STEPS: Sequence[tuple[str, Sequence[str], str]] = (
-    ("", (), "running"),
+    ("", (), r"running · [1-9]"),
     ("completion", ("=SELECT * FROM ", "Tab"), "ORDERS"),
-    ("", ("C-c", "C-l", f"={QUERY}", "Enter"), "rows/s"),
-    ("live-table", ("t",), "keys"),
+    ("", ("C-c", "C-l", f"={QUERY}", "Enter"), "│ State_"),
+    ("log", (), "t table"),
+    ("live-table", ("t",), "t log"),
     ("live-bars", ("c",), "▇▇"),
     ("live-lines", ("c",), "seconds"),
     ("", ("q",), "Query terminated"),
     ("", ("C-l", "=\\top", "Enter"), "q end"),
     ("top", ("s", "s", "s"), "▼"),
     ("top-query", ("Enter",), "└─"),
+    ("", ("q", "q"), "last"),
+    ("explain", ("C-l", "=EXPLAIN CTAS_BY_STATE_1;", "Enter"), "└─"),
 )
 
 
@@ -45,13 +49,14 @@ def tmux(*arguments: str) -> str:
 
 
 def wait(text: str) -> str:
-    """The screen, with its colors, once it has ``text``."""
+    """The screen, with its colors, once it has the pattern ``text``."""
     deadline = time.monotonic() + SOON_S
-    while text not in tmux("capture-pane", "-p"):
-        if time.monotonic() > deadline:
-            raise SystemExit(f"'{text}' is not on the screen:\n{tmux('capture-pane', '-p')}")
-        time.sleep(0.1)
-    time.sleep(1)  # what comes with it
+    for pause_s in (0, 1):  # the second look is for what comes with it
+        time.sleep(pause_s)
+        while not re.search(text, tmux("capture-pane", "-p")):
+            if time.monotonic() > deadline:
+                raise SystemExit(f"'{text}' is not on the screen:\n{tmux('capture-pane', '-p')}")
+            time.sleep(0.1)
     return tmux("capture-pane", "-p", "-e")
 
 
