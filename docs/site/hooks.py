@@ -72,7 +72,7 @@ def navigation() -> list[Any]:
     return [
         {"Start": ["index.md"]},
         {"Tutorial": ["tutorial.md", {"Stories": stories}]},
-        {"How-to": ["migrating-from-ksqldb.md", *pages("how-to"), "how-to/containers.md", "project/security.md"]},
+        {"How-to": ["migrating-from-ksqldb.md", *pages("how-to"), *pages("how-to/shell"), "how-to/containers.md", "project/security.md"]},
         {"Reference": pages("reference", "reference/index.md")},
         {
             "Explanation": [
