@@ -40,6 +40,7 @@ class Terminal:
             kept = {name: value for name, value in os.environ.items() if name not in ours}
             settings = {"TERM": "xterm", "HOME": str(home), "LANG": "C.UTF-8", **environment}
             os.chdir(home)
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
             os.execve(sys.executable, [sys.executable, "-c", _CODE, url, *options], kept | settings)
         self.resize(columns)
         self.seen = ""
