@@ -15,7 +15,7 @@ test("what all servers run, at one of them", async () => {
       await page.getByRole("heading", { name: new RegExp(`^${name}`) }).waitFor();
       await page.getByText(/^on (first|second):8088$/).waitFor();
       await page.locator(".chart canvas").first().waitFor();
-      await page.getByRole("heading", { name: "Checkpoints" }).waitFor();
+      await page.getByRole("heading", { name: "Checkpoints", exact: true }).waitFor();
       if (await page.getByText("Another server runs it").count()) elsewhere.push(name);
     }
     if (elsewhere.length !== 1) throw new Error(`${elsewhere.length} queries are said to run on the other server`);
