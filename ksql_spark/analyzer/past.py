@@ -14,6 +14,7 @@ from ksql_spark.analyzer import timestamp_text
 from ksql_spark.analyzer.batch import bind_batch
 from ksql_spark.analyzer.failures import invalid, place, within_statement
 from ksql_spark.analyzer.pull_rules import check_queryable
+from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.errors import ParseFailed
@@ -29,19 +30,8 @@ OLD, NEW = "OLD", "NEW"
 _ALLOWED = {"ksql.query.pull.table.scan.enabled": True, "ksql.pull.queries.enable": True}
 
 
-class _Allowing(dict[str, Any]):
-    """The properties, with those above."""
-
-    def __init__(self, config: Mapping[str, Any]) -> None:
-        super().__init__(_ALLOWED)
-        self._config = config
-
-    def __missing__(self, name: str) -> Any:
-        return self._config[name]
-
-
 def bind_verification(
-    text: str, versions: Mapping[str, DataSource], metastore: MetaStore, config: Mapping[str, Any]
+    text: str, versions: Mapping[str, DataSource], metastore: MetaStore, config: Config
 ) -> BatchQuery:
     """The SELECT of VERIFY; rows_by_source tells how its sources are called.
 
@@ -70,7 +60,7 @@ def bind_verification(
             raise invalid(f"It may only read OLD({table}) and NEW({table}).", None)
         sources = (replace(source, name=_unique(which)) for which, source in versions.items())
         known = with_sources(metastore, sources)
-        return bind_batch(_renamed(statement.query), known, _Allowing(config))
+        return bind_batch(_renamed(statement.query), known, config.with_values(_ALLOWED))
     except (KsqlError, ParseFailed) as error:
         reason = error.parameters.get("reason", error.message) if isinstance(error, KsqlError) else error
         raise KsqlError("INVALID_STATEMENT", reason=f"VERIFY: {reason}") from None

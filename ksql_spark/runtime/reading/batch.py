@@ -243,9 +243,14 @@ def _past_frame(session: SparkSession, relation: Source, past: PastRows, file: P
     return frame.unionAll(batch.table(session, relation, gone, are_deletions=True))
 
 
+def _is_few(rows: Sequence[StoredRow]) -> bool:
+    """Whether the rows fit into a query's text."""
+    return len(rows) <= _FEW_ROWS and sum(len(row.key) + len(row.value) for row in rows) <= _FEW_BYTES
+
+
 def _for_spark(rows: Sequence[StoredRow], file: Path) -> Sequence[StoredRow] | Path:
     """The rows, or a file of them if they are too many for a query's text."""
-    if len(rows) <= _FEW_ROWS and sum(len(row.key) + len(row.value) for row in rows) <= _FEW_BYTES:
+    if _is_few(rows):
         return rows
     with file.open("w", encoding="ascii") as out:
         for key, value, time_ms, start, end in rows:
@@ -289,7 +294,7 @@ class _Reading:
         keys = None if lookups is None else encoded_keys(source, lookups, lambda: self._session)
         few = view.scan(_FEW_ROWS + 1) if keys is None else view.get(keys)
         found: list[StoredRow] | Path = few
-        if len(few) > _FEW_ROWS or sum(len(row.key) + len(row.value) for row in few) > _FEW_BYTES:
+        if not _is_few(few):
             found = self._folder / f"{next(self._numbers)}.csv"
             view.export(found, keys)
         if keys is None:
