@@ -10,7 +10,7 @@ import pytest
 
 from tests.integration.server_process import TIMEOUT_S, ServerProcess
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.long, pytest.mark.kafka]
 
 ROWS = 2000
 

@@ -10,6 +10,7 @@ import pytest
 from ksql_spark.shell.tools.testing.main import main
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.kafka,
     pytest.mark.skipif("TEST_SPARK_MASTER" in os.environ, reason="the command starts an engine in one JVM"),
 ]

@@ -15,7 +15,7 @@ from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.long, pytest.mark.kafka]
 
 TIMEOUT_S = 180.0
 KINDS = ("INNER", "LEFT", "RIGHT", "FULL")
