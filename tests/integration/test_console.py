@@ -139,3 +139,11 @@ def read_in_the_past(server: ServerProcess) -> set[str]:
     """The queries that have read something, in a server's history of figures."""
     found = httpx.get(f"{server.url}/metrics/history", timeout=TIMEOUT_S).json()["queries"]
     return {query for query, series in found.items() if any(series["readPerS"])}
+
+
+def test_connectors(tmp_path: Path) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("one\ntwo\n", encoding="utf-8")
+    with ServerProcess(tmp_path / "data") as server:
+        run("connectors", server.ready().url, LINES=str(lines))
+        server.stop()

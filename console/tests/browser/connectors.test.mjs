@@ -9,6 +9,7 @@ const { LINES } = process.env;
 /** Fill in the form for a new connector, and create it. */
 async function create(page, kind, name, settings) {
   await page.goto(`${URL_OF_SERVER}/#/connectors?create=1`);
+  await page.reload(); // the form may be open already, with what was filled in
   const plugins = page.getByLabel(/^Class/);
   const option = page.locator("option", { hasText: new RegExp(`FileStream${kind}Connector`) });
   await option.waitFor({ state: "attached" });
