@@ -1,0 +1,3 @@
+"""The adapter's version."""
+
+version = "0.1.0"

@@ -1,0 +1,2 @@
+{{ config(materialized="stream") }}
+SELECT * FROM {{ ref("rides") }} WHERE amount >= 40
