@@ -48,7 +48,7 @@ pg_attribute: attrelid attname atttypid attlen attnum attndims atttypmod attnotn
   attstorage attcompression attacl attoptions attfdwoptions
 pg_type: oid typname typnamespace typowner typlen typbyval? typtype typcategory typispreferred?
   typisdefined? typdelim typrelid typelem typarray typnotnull? typbasetype typtypmod typndims typcollation
-  typdefault typinput
+  typdefault typinput typreceive
 pg_index: indexrelid indrelid indnatts indnkeyatts indisunique? indisprimary? indisexclusion? indimmediate?
   indisclustered? indisvalid? indisready? indislive? indisreplident? indkey indoption indexprs indpred
   indclass indcollation
@@ -180,6 +180,12 @@ class Catalog:
                 typcategory="A" if type_.element else "S", typelem=type_.element.oid if type_.element else 0,
                 typrelid=0, typarray=0, typbasetype=0, typtypmod=-1, typnotnull=0, typndims=0, typcollation=0,
                 typispreferred=0, typinput="array_in" if type_.element else f"{type_.name}in",
+                typreceive=type_.oid,
+            )  # fmt: skip
+            self._add(  # by this function, drivers tell arrays from other types
+                "pg_catalog.pg_proc", oid=type_.oid, pronamespace=_PG_CATALOG, proowner=_OWNER, prokind="f",
+                proname="array_recv" if type_.element else f"{type_.name}recv", prorettype=type_.oid,
+                proretset=0, proargtypes="",
             )  # fmt: skip
         self._add(
             "pg_catalog.pg_database", oid=1, datname=DATABASE, datdba=_OWNER, encoding=6,
@@ -325,10 +331,16 @@ class Catalog:
             "has_any_column_privilege": lambda *_: 1,
             "format_type": format_type,
             "quote_ident": lambda name: name,
+            "parse_ident": lambda name, *_: _listed(part.strip('"') for part in str(name).split(".")),
+            "string_to_array": lambda text, mark, *_: _listed(str(text or "").split(mark)),
+            "array_length": lambda items, *_: len(_items(items)) or None,
+            "array_lower": lambda items, *_: 1 if _items(items) else None,
+            "array_upper": lambda items, *_: len(_items(items)) or None,
+            "_numbers": lambda start, end, *_: json.dumps(list(range(start or 1, (end or 0) + 1))),
             "array_to_string": lambda items, mark, *_: str(items or "")[1:-1].replace(",", mark),
             "pg_get_viewdef": lambda oid, *_: self._statements.get(oid),
             "pg_get_constraintdef": lambda oid, *_: self._statements.get(oid),
-            "pg_get_indexdef": lambda oid, *_: self._index(names.get(oid), oid),
+            "pg_get_indexdef": lambda oid, at=0, *_: self._index(names.get(oid), oid, at),
             "array": lambda *items: _listed(items),
             "to_regclass": oid_of,
             "_oid_of": oid_of,
@@ -340,9 +352,11 @@ class Catalog:
             "_regexp_i": lambda pattern, text: int(re.search(pattern, str(text or ""), re.I) is not None),
         }  # fmt: skip
 
-    def _index(self, name: str | None, oid: Any) -> str:
-        """The statement that would create the index of a primary key."""
+    def _index(self, name: str | None, oid: Any, at: int) -> str:
+        """The statement that would create the index of a primary key, or its column at a place from 1."""
         columns = str(self._statements.get(oid)).removeprefix("PRIMARY KEY ")
+        if at:
+            return columns.strip("()").split(", ")[at - 1]
         return f"CREATE UNIQUE INDEX {name} USING btree {columns}"
 
     # ---- what there is not -----------------------------------------------------------------------------
@@ -352,7 +366,12 @@ class Catalog:
         kind, _, name = problem.partition(": ")
         if kind == "no such table":
             bare = name.rpartition(".")[2]
-            columns = sorted({c.name.lower() for c in query.find_all(exp.Column) if c.name}) or ["oid"]
+            tables = list(query.find_all(exp.Table))
+            aliases = {table.alias_or_name.lower() for table in tables if table.name.lower() == bare.lower()}
+            asked = {c for c in query.find_all(exp.Column) if c.name}
+            # without its table, a column may be any other's
+            own = {c.name.lower() for c in asked if c.table.lower() in aliases or len(tables) == 1}
+            columns = sorted(own) or ["oid"]
             self._create(name if "." in name else f"pg_catalog.{bare}", [f'"{column}"' for column in columns])
             return True
         if kind == "no such function":
@@ -437,9 +456,15 @@ def _json_array(text: Any) -> str:
     return json.dumps([int(one) for one in re.findall(r"-?\d+", str(text or ""))])
 
 
+def _items(text: Any) -> list[str]:
+    """The elements of an array ``{a,b}`` or a vector ``1 2``."""
+    inner = str(text or "").strip("{}")
+    return re.split("[, ]", inner) if inner else []
+
+
 def _element(text: Any, at: Any) -> str | None:
-    """An element of an array ``{a,b}`` or a vector ``1 2``, at the place that sqlglot counts from 0."""
-    items = re.split("[, ]", str(text or "").strip("{}"))
+    """An element, at a place from 0."""
+    items = _items(text)
     return items[at] if isinstance(at, int) and 0 <= at < len(items) else None
 
 
@@ -497,10 +522,14 @@ def _one(node: exp.Expr) -> exp.Expr:
         case exp.Collate():
             adapted = node.this
             return adapted
+        case exp.Alias(alias=str()) if isinstance(node.args["alias"], exp.Identifier):
+            node.args["alias"].set("quoted", True)  # any word may be one
         case exp.Dot(this=exp.Paren(this=exp.Column() as column)):
             return column  # a member of what _pg_expandarray gave
-        case exp.Bracket():
-            return exp.Anonymous(this="_AT", expressions=[node.this, *node.expressions])
+        case exp.Bracket(expressions=[at]):
+            # sqlglot has made literals count from 0, as _AT does
+            place = at if isinstance(at, exp.Literal) else exp.Sub(this=at, expression=exp.Literal.number(1))
+            return exp.Anonymous(this="_AT", expressions=[node.this, place])
         case exp.Dot(this=exp.Identifier() as schema) if schema.name.lower() in SCHEMAS:
             adapted = node.expression
             return adapted
@@ -538,6 +567,12 @@ def _one(node: exp.Expr) -> exp.Expr:
             "current_catalog", "session_user", "user",
         ) and not name.quoted:  # fmt: skip
             return exp.Anonymous(this=name.name, expressions=[])
+        case exp.Table(this=exp.GenerateSeries() as series) if node.alias:
+            numbers = exp.Anonymous(this="_NUMBERS", expressions=[series.args["start"], series.args["end"]])
+            each = exp.Anonymous(this="JSON_EACH", expressions=[numbers])
+            return exp.select(exp.alias_(exp.column("value"), node.alias)).from_(each).subquery(node.alias)
+        case exp.Table(this=exp.StringToArray() as array) if node.alias:
+            return exp.select(exp.alias_(array.copy(), node.alias)).subquery(node.alias)
         case exp.Table(this=exp.Func()):
             # the elements of what is always NULL here
             nothing = exp.alias_(exp.Null(), node.alias or "unnest")

@@ -403,14 +403,28 @@ def _tokens(text: str) -> list[Token] | None:
         return None
 
 
+#: what PostgreSQL reads and sqlglot does not, and what it can read instead
+_UNREADABLE = (
+    # any word behind AS is an alias
+    (re.compile(r"\bAS\s+(SELECT|INSERT|UPDATE|DELETE|TABLE)(?=\s*(?:,|\)|FROM\b))", re.I), r'AS "\1"'),
+    # arrays of types of the catalog
+    (re.compile(r"::\s*(?:pg_catalog\.)?(?:reg[a-z]+|oid|name)\[\]", re.I), "::text[]"),
+)
+
+
 def _parsed(text: str) -> exp.Expr | None:
     import sqlglot
 
-    try:
-        found = sqlglot.parse_one(text, read="postgres")
-    except (SqlglotError, RecursionError):
-        return None
-    return found if isinstance(found, exp.Expr) else None
+    readable = text
+    for pattern, instead in _UNREADABLE:
+        readable = pattern.sub(instead, readable)
+    for tried in (text, readable):
+        try:
+            found = sqlglot.parse_one(tried, read="postgres")
+        except (SqlglotError, RecursionError):
+            continue
+        return found if isinstance(found, exp.Expr) else None
+    return None
 
 
 def _cursor(name: str) -> str:

@@ -85,7 +85,9 @@ def test_the_taxi_project(project: Project) -> None:
 
     # a test that does not hold
     server.execute("INSERT INTO rides (vendor, pickup, zone_id, amount) VALUES (7, 0, 4, 1.0);")
-    failed = {name: message for name, (status, message) in project.results("test").items() if status == "fail"}
+    failed = {
+        name: message for name, (status, message) in project.results("test").items() if status == "fail"
+    }
     assert list(failed) == ["accepted_values_rides_by_vendor_vendor__False__1__2"]
 
     # another statement: the new version takes over before what depends on it is tested
@@ -129,7 +131,9 @@ def test_sinks_and_what_is_refused(project: Project, tmp_path: Path) -> None:
         '{{ config(materialized="sink", with={"TYPE": "parquet", "PATH": "' + str(path) + '"}) }}\n'
         '{{ ref("rides") }}\n',
     )
-    project.write("models/a_view.sql", '{{ config(materialized="view") }}\nSELECT * FROM {{ ref("rides") }}\n')
+    project.write(
+        "models/a_view.sql", '{{ config(materialized="view") }}\nSELECT * FROM {{ ref("rides") }}\n'
+    )
     project.write("models/wrong.sql", 'SELECT vendor, SUM(amuont) FROM {{ ref("rides") }} GROUP BY vendor\n')
     selected = ("-s", "rides", "rides_in_the_lake", "a_view", "wrong")
     results = project.results("run", *selected)
@@ -146,6 +150,8 @@ def test_sinks_and_what_is_refused(project: Project, tmp_path: Path) -> None:
     project.server.execute(
         "CREATE STREAM other (a INT) WITH (KAFKA_TOPIC = 'other', VALUE_FORMAT = 'JSON', PARTITIONS = 1);"
     )
-    project.write("models/other.sql", "SELECT vendor, COUNT(*) AS n FROM {{ ref('rides') }} GROUP BY vendor\n")
+    project.write(
+        "models/other.sql", "SELECT vendor, COUNT(*) AS n FROM {{ ref('rides') }} GROUP BY vendor\n"
+    )
     status, message = project.results("run", "-s", "other")["other"]
     assert status == "error" and "made by another statement" in message

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import agate
@@ -130,8 +130,8 @@ class KsqlSparkAdapter(SQLAdapter):
             return "Sink created"
         if found["source"].upper() != source.upper():
             raise DbtRuntimeError(
-                f"Sink {name} reads {found['source']}, not {source}. Drop it first (DROP SINK {name};) if the "
-                "rows that it has written may stay where they are."
+                f"Sink {name} reads {found['source']}, not {source}. Drop it first (DROP SINK {name};) if "
+                "the rows that it has written may stay where they are."
             )
         return "unchanged"
 
@@ -143,9 +143,7 @@ class KsqlSparkAdapter(SQLAdapter):
         described = self._described(relation.identifier)
         if described is not None:
             is_query = bool(described["writeQueries"])
-            self._run(
-                f"DROP {described['type']} {relation}{' DELETE TOPIC' if is_query else ''};"
-            )
+            self._run(f"DROP {described['type']} {relation}{' DELETE TOPIC' if is_query else ''};")
         self.cache_dropped(relation)
 
     @available
@@ -184,9 +182,7 @@ class KsqlSparkAdapter(SQLAdapter):
                 self._run(f"DROP TABLE {name}{clause};")
         self.cache_dropped(relation)
 
-    def _write(
-        self, target: str, name: str, key: str, types: Mapping[str, str], rows: agate.Table
-    ) -> int:
+    def _write(self, target: str, name: str, key: str, types: Mapping[str, str], rows: agate.Table) -> int:
         names = list(rows.column_names)
         wanted = {}
         for row in rows.rows:
@@ -195,13 +191,17 @@ class KsqlSparkAdapter(SQLAdapter):
                 raise DbtRuntimeError(f"{name}: {key} is its key and must not be empty in any row.")
             wanted[values[key]] = values
         with self.connections.exception_handler(name):
-            found = self._connection.execute(f"SELECT {', '.join(map(identifier, names))} FROM {name};").fetchall()
+            found = self._connection.execute(
+                f"SELECT {', '.join(map(identifier, names))} FROM {name};"
+            ).fetchall()
             present = [dict(zip(names, row, strict=True)) for row in found]
             same = [row[key] for row in present if wanted.get(row[key]) == row]
             gone = [row[key] for row in present if row[key] not in wanted]
             changed = [row for value, row in wanted.items() if value not in same]
             if changed:
-                self._connection.insert(target, [{identifier(c): v for c, v in row.items()} for row in changed])
+                self._connection.insert(
+                    target, [{identifier(c): v for c, v in row.items()} for row in changed]
+                )
             for value in gone:
                 self._connection.run(f"DELETE FROM {target} WHERE {identifier(key)} = ?;", [value])
         return len(changed) + len(gone)
@@ -292,7 +292,9 @@ class KsqlSparkAdapter(SQLAdapter):
             yield from ((source["name"], kind) for source in entity[f"{kind.lower()}s"])
 
     def _relation(self, name: str, kind: str) -> BaseRelation:
-        return self.Relation.create(database=DATABASE, schema=SCHEMA, identifier=name.lower(), type=_TYPES[kind])
+        return self.Relation.create(
+            database=DATABASE, schema=SCHEMA, identifier=name.lower(), type=_TYPES[kind]
+        )
 
     def _described(self, name: str | None) -> dict[str, Any] | None:
         """DESCRIBE's answer about a stream or table; None if there is none."""
@@ -310,7 +312,9 @@ class KsqlSparkAdapter(SQLAdapter):
                 return  # there is none
             if found["state"] == "failed":
                 raise DbtRuntimeError(f"The new version of {name} failed: {found['reason']}")
-            if found["state"] == "swapped" or (found["isManual"] and found["state"] in {"verified", "caught up"}):
+            if found["state"] == "swapped" or (
+                found["isManual"] and found["state"] in {"verified", "caught up"}
+            ):
                 return
             time.sleep(_PAUSE_S)
 
