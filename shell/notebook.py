@@ -12,6 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
+from IPython.core.completer import (
+    CompletionContext,
+    SimpleCompletion,
+    SimpleMatcherResult,
+    context_matcher,
+)
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class
@@ -23,6 +29,7 @@ from ksql_spark.client.database import Database
 from ksql_spark.client.protocol import ended, is_query
 from ksql_spark.shell.client import Client
 from ksql_spark.shell.output import entities
+from ksql_spark.shell.output.chart import Chart
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.output.live import LiveTable, key_of
 from ksql_spark.shell.output.rows import columns_of
@@ -32,9 +39,13 @@ from ksql_spark.shell.prompt.metadata import MetadataCache
 #: how often a live table is drawn, seconds; and how high it is
 _DRAW_S = 0.25
 _LINES = 24
+_CHART_COLUMNS = 100
+_BARS, _LINES_OVER_TIME = "bars", "lines"
 _PUSH = re.compile(r"\bEMIT\s+(CHANGES|FINAL)\b", re.IGNORECASE)
 #: the options at the beginning of a line, with their values
-_LEADING = re.compile(r"(?:\s*--(?:connect|limit|timeout)(?:[ =]+[^\s;]+)?(?=\s|$))*")
+_LEADING = re.compile(r"(?:\s*--(?:connect|limit|timeout|chart)(?:[ =]+[^\s;]+)?(?=\s|$))*")
+#: what IPython calls our completion
+_MATCHER = "ksql"
 _MAGIC = re.compile(r"\s*%{1,2}ksql\b(?P<statement>.*)", re.DOTALL)
 
 
@@ -65,22 +76,23 @@ class KsqlMagics(Magics):
         """Run statements of KSQL; the last one's result is that of the cell.
 
         %ksql SELECT …;             one line
-        %%ksql [--timeout SECONDS] [--limit ROWS]
-                                    a cell of statements; a push query ends after so long, or so many rows
+        %%ksql [--timeout SECONDS] [--limit ROWS] [--chart bars|lines]
+                                    a cell of statements; a push query ends after so long, or so many rows;
+                                    it is drawn as bars by key, or as lines over time
         %ksql --connect [URL]       use this server; without a URL, the one that runs here, or an own engine
 
         A pull query gives a pandas.DataFrame if pandas is installed. A push query gives a table that updates
         in place until the cell is interrupted.
         """
         options, text = _options(line, cell)
+        result: Any = None
         if options.connect is not None:
-            self.connect(options.connect or None)
-        result = None
+            result = Shown(f"Connected to {self.connect(options.connect or None).url}")
         try:
             for piece in grammar.split(text):
                 if result is not None:
                     display(result)  # type: ignore[no-untyped-call]
-                result = self._run(ended(piece.text), options.limit, options.timeout)
+                result = self._run(ended(piece.text), options)
         except client.Error as error:
             if result is not None:
                 display(result)  # type: ignore[no-untyped-call]
@@ -108,12 +120,12 @@ class KsqlMagics(Magics):
             self.database.close()
         self.database = self._metadata = None
 
-    def _run(self, text: str, limit: int | None, timeout: float | None) -> Any:
+    def _run(self, text: str, options: argparse.Namespace) -> Any:
         database = self.database or self.connect(None)
         if is_query(text):
             if not _PUSH.search(text) and find_spec("pandas") is not None:
-                return database.sql(text).df(limit)
-            _live(database, text, limit, timeout)
+                return database.sql(text).df(options.limit)
+            _live(database, text, options)
             return None
         answer = database.connection.run(text)
         if self._metadata is not None:
@@ -144,6 +156,7 @@ def _options(line: str, cell: str | None) -> tuple[argparse.Namespace, str]:
     parser.add_argument("--connect", metavar="URL", nargs="?", const="")
     parser.add_argument("--limit", type=int)
     parser.add_argument("--timeout", type=float)
+    parser.add_argument("--chart", choices=(_BARS, _LINES_OVER_TIME))
     leading = _LEADING.match(line)
     end = leading.end() if leading is not None else 0
     options = parser.parse_args(line[:end].split())
@@ -177,34 +190,34 @@ class _Progress:
             self._handle.update(Shown(text))
 
 
-def _live(database: Database, text: str, limit: int | None, timeout: float | None) -> None:
-    """Show the rows of a query while they come.
+def _live(database: Database, text: str, options: argparse.Namespace) -> None:
+    """Show the rows of a query while they come, as a table or a chart.
 
     The rows of a table are shown by their key, each with its latest values, the others in their order.
     Interrupting the cell ends the query.
     """
+    limit, timeout = options.limit, options.timeout
     keys: list[str] = []
     if _PUSH.search(text):
         (explained,) = database.connection.run(f"EXPLAIN {text}")
         keys = key_of(explained.get("queryDescription") or {})
     began = time.monotonic()
     count = 0
-    table: LiveTable | None = None
+    view: _View | None = None
     handle: Any = None
-    console = Console(io.StringIO(), tty=False)
     frames = database.connection.frames(text)
     try:
         while (arrived := frames.read(_DRAW_S)) is not None:
             for frame in arrived:
                 if "header" in frame:
-                    table = LiveTable(columns_of(str(frame["header"].get("schema", ""))), keys)
+                    view = _View(str(frame["header"].get("schema", "")), keys, options.chart)
                 elif "errorMessage" in frame:
                     raise client.DatabaseError(str(frame["errorMessage"].get("message")))
-                elif "row" in frame and table is not None and (limit is None or count < limit):
-                    table.take([frame["row"]])
+                elif "row" in frame and view is not None and (limit is None or count < limit):
+                    view.take(frame["row"])
                     count += 1
-            if table is not None:
-                page = Shown(f"{table.text(console, _LINES)}{count} rows")
+            if view is not None:
+                page = Shown(f"{view.text()}{count} rows")
                 if handle is None:
                     handle = display(page, display_id=True)  # type: ignore[no-untyped-call]
                 elif arrived:
@@ -218,20 +231,59 @@ def _live(database: Database, text: str, limit: int | None, timeout: float | Non
         frames.close()
 
 
+class _View:
+    """The rows of a push query as a table, or as a chart.
+
+    Args:
+        schema: of the header frame.
+        keys: names of the columns by which rows are updated.
+        chart: bars or lines; None: a table.
+    """
+
+    def __init__(self, schema: str, keys: Sequence[str], chart: str | None) -> None:
+        columns = columns_of(schema)
+        self._is_bars = chart == _BARS
+        self._chart = None if chart is None else Chart(columns, keys)
+        self._table = LiveTable(columns, keys)
+        self._console = Console(io.StringIO(), tty=chart is not None, columns=_CHART_COLUMNS)
+        self._console.colours = False
+
+    def take(self, row: Mapping[str, Any]) -> None:
+        """Apply a row frame."""
+        (self._table if self._chart is None else self._chart).take([row])
+
+    def text(self) -> str:
+        """What it looks like now."""
+        if self._chart is None:
+            return self._table.text(self._console, _LINES)
+        return self._chart.text(self._console, _LINES, is_bars=self._is_bars) + "\n"
+
+
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Called by %load_ext ksql_spark."""
     magics = KsqlMagics(shell)
     shell.register_magics(magics)
 
-    def completions(_: Any, event: Any) -> list[str]:
-        return list(magics.complete(event.text_until_cursor or event.line))
+    @context_matcher(identifier=_MATCHER)  # type: ignore[no-untyped-call]
+    def completions(context: CompletionContext) -> SimpleMatcherResult:
+        lines = context.full_text.split("\n")
+        line = lines[context.cursor_line][: context.cursor_position]
+        found = list(magics.complete("\n".join([*lines[: context.cursor_line], line])))
+        return {
+            "completions": [SimpleCompletion(text, type="ksql") for text in found],
+            "suppress": bool(found),
+        }
 
-    for start in (r"%%ksql", r"%ksql"):
-        shell.set_hook("complete_command", completions, re_key=start)  # type: ignore[no-untyped-call]
+    assert shell.Completer is not None, "an InteractiveShell has one"
+    shell.Completer.custom_matchers.append(completions)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
     """Called by %unload_ext ksql_spark."""
+    completer = shell.Completer
+    completer.custom_matchers = [
+        one for one in completer.custom_matchers if one.matcher_identifier != _MATCHER
+    ]
     magics = shell.magics_manager.registry.get(KsqlMagics.__name__)
     if isinstance(magics, KsqlMagics):
         magics.close()

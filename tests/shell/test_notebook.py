@@ -12,6 +12,7 @@ from live_server import LiveServer
 
 IPython = pytest.importorskip("IPython")
 
+from IPython.core.completer import provisionalcompleter  # noqa: E402
 from IPython.core.interactiveshell import InteractiveShell  # noqa: E402
 from IPython.utils.capture import capture_output  # noqa: E402
 
@@ -62,6 +63,13 @@ def test_a_push_query_is_a_live_table(ipython: InteractiveShell) -> None:
     assert "rows" in shown and not errors
 
 
+@pytest.mark.parametrize(("chart", "drawn"), [("bars", "▇"), ("lines", "seconds")])
+def test_a_push_query_is_a_chart(ipython: InteractiveShell, chart: str, drawn: str) -> None:
+    cell = f"%%ksql --limit 2 --chart {chart}\nSELECT * FROM orders EMIT CHANGES;"
+    _, shown, errors = run(ipython, cell)
+    assert drawn in shown and "2 rows" in shown and "\x1b" not in shown and not errors
+
+
 def test_errors_have_a_caret_and_no_stack_trace(
     ipython: InteractiveShell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,11 +104,23 @@ def test_wrong_options() -> None:
             notebook._options(line, "SELECT 1")
 
 
-def test_completion(ipython: InteractiveShell) -> None:
-    magics = ipython.magics_manager.registry["KsqlMagics"]
-    magics._metadata.close()
-    assert "SELECT" in list(magics.complete("%ksql SEL"))
-    assert list(magics.complete("print(SEL")) == []
+@pytest.mark.parametrize(
+    ("cell", "found"),
+    [
+        ("%ksql SEL", ["SELECT"]),
+        ("%ksql SELECT * FROM ri", ["RIDES"]),
+        ("%%ksql --limit 3\nSHOW TABLES;\nSELECT zon| FROM rides", ["ZONE"]),
+        ("%%ksql\nSELECT *\n  FROM zo", ["ZONES"]),
+        ("print(SEL", []),
+    ],
+)
+def test_completion(ipython: InteractiveShell, cell: str, found: list[str]) -> None:
+    metadata = ipython.magics_manager.registry["KsqlMagics"]._metadata
+    metadata.current = metadata.fetch()
+    at = cell.find("|") if "|" in cell else len(cell)
+    with provisionalcompleter():
+        completed = ipython.Completer.completions(cell.replace("|", ""), at)
+        assert [one.text for one in completed if one.text.isupper()] == found
 
 
 def test_in_a_kernel(server: LiveServer) -> None:
