@@ -47,14 +47,14 @@ def findings(text: str, known: Metadata | None = None) -> list[Finding]:
 
 
 def completions(text: str, offset: int, known: Metadata) -> list[Candidate]:
-    """What may follow at ``offset``: the shell's completion, with what the text declares before.
+    """What may follow at ``offset``: the shell's completion, with what the text declares.
 
     Args:
         text: the text.
         offset: where the cursor is.
         known: what a server has.
     """
-    return complete(text[:offset], metadata(text, known))
+    return complete(text[:offset], metadata(text, known), after=text[offset:])
 
 
 def metadata(text: str, known: Metadata) -> Metadata:

@@ -1,11 +1,11 @@
-"""Completion: a pure function of the text before the cursor and the server's metadata."""
+"""Completion: a pure function of the text around the cursor and the server's metadata."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, pairwise, repeat
 from types import MappingProxyType
 from typing import Any
 
@@ -78,6 +78,10 @@ CLAUSES = (
 FORMATS = ("JSON", "AVRO", "PROTOBUF", "DELIMITED", "KAFKA", "JSON_SR", "PROTOBUF_NOSR", "NONE")
 #: the beginning of names for sub-queries
 _DERIVED = "__QUERY_"
+#: stands for the cursor among tokens
+_CURSOR = ""
+#: where a statement has no ``;``, these begin the next one, unless they follow a parenthesis
+_NEXT = ("SELECT", "CREATE", "INSERT")
 _TOKEN = re.compile(
     r"--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*(?:'|\Z)|`(?:[^`]|``)*(?:`|\Z)|[A-Za-z_0-9@]+|\S", re.S
 )
@@ -90,6 +94,7 @@ def complete(
     metadata: Metadata,
     commands: Iterable[str] = (),
     used: Mapping[str, int] = MappingProxyType({}),
+    after: str = "",
 ) -> list[Candidate]:
     """Completions of the end of ``text``, best first.
 
@@ -98,9 +103,10 @@ def complete(
         metadata: the server's metadata.
         commands: the shell's own commands, offered at the beginning of a statement.
         used: how often words were used, in upper case: what was used more comes first among its kind.
+        after: everything after the cursor; its statement may name there what it reads.
     """
     statement = text[_statement_start(text) :]
-    tokens = [match[0] for match in _TOKEN.finditer(statement) if not match[0].startswith(("--", "/*"))]
+    tokens = _tokens(statement)
     if re.search(r"--[^\n]*\Z", statement):
         return []
     if tokens and tokens[-1].startswith("'") and not (len(tokens[-1]) > 1 and tokens[-1].endswith("'")):
@@ -114,11 +120,9 @@ def complete(
         ]
     match = _WORD.search(statement)
     word = match[0] if match else ""
-    before, metadata = _scope(tokens[:-1] if word else tokens, metadata)
+    before, query, metadata = _scope(tokens[:-1] if word else tokens, _rest(after), metadata)
     found: dict[str, Candidate] = {}
-    for name, kind in _offers(
-        [token.upper() for token in before], before, word, statement, metadata, commands
-    ):
+    for name, kind in _offers(before, word, dict(_aliases(query)), metadata, commands):
         if word.upper() != name.upper() and name.upper().startswith(word.upper()):
             meta = _meta(name, kind, metadata)
             found.setdefault(name, Candidate(_in_case(name, word, kind), len(word), kind, meta))
@@ -128,35 +132,51 @@ def complete(
     return ranked
 
 
-def _scope(tokens: list[str], metadata: Metadata) -> tuple[list[str], Metadata]:
-    """The tokens of the innermost open query, or of the statement, and what it can read.
+def _tokens(text: str) -> list[str]:
+    """The tokens of ``text`` but for comments."""
+    return [match[0] for match in _TOKEN.finditer(text) if not match[0].startswith(("--", "/*"))]
 
-    A closed sub-query is one token there, a name for its columns; so is the name of WITH.
+
+def _rest(after: str) -> list[str]:
+    """The tokens of the statement around the cursor that come after it, without the rest of its word."""
+    tokens = _tokens(re.sub(r"\A[A-Za-z_0-9@]+", "", after))
+    for index, (previous, token) in enumerate(pairwise([_CURSOR, *tokens])):
+        if token == ";" or (token.upper() in _NEXT and previous != "("):
+            return tokens[:index]
+    return tokens
+
+
+def _scope(before: list[str], after: list[str], metadata: Metadata) -> tuple[list[str], list[str], Metadata]:
+    """The innermost query around the cursor: its tokens before the cursor, all of them, and what it can read.
+
+    Another sub-query is one token there, a name for its columns; so is the name of WITH.
     """
-    stack: list[tuple[int, list[str]]] = []
+    stack: list[list[str]] = []
     here: list[str] = []
     derived: dict[str, dict[str, Any]] = {}
-    for token in tokens:
+    tokens = [*before, _CURSOR, *after]
+    # what is still open ends here
+    for token in [*tokens, *repeat(")", tokens.count("("))]:
         if token == "(":
-            stack.append((len(derived), here))
+            stack.append(here)
             here = []
         elif token == ")" and stack:
-            inner = here
-            _, here = stack.pop()
-            if [one.upper() for one in inner[:1]] == ["SELECT"]:
+            inner, here = here, stack.pop()
+            if [one.upper() for one in inner[:1]] != ["SELECT"]:
+                here += ["(", *inner, ")"]
+            elif _CURSOR in inner:
+                here = inner
+                break
+            else:
                 name = f"{_DERIVED}{len(derived)}"
                 derived[name] = _selected(inner, _with_derived(metadata, derived))
                 if len(here) > 2 and here[-1].upper() == "AS" and here[-3].upper() in ("WITH", ","):
                     derived[_source_name(here[-2])] = derived[name]
                 here.append(name)
-            else:
-                here += ["(", *inner, ")"]
         else:
             here.append(token)
-    while stack and [one.upper() for one in here[:1]] != ["SELECT"]:
-        _, outer = stack.pop()
-        here = [*outer, "(", *here]
-    return here, _with_derived(metadata, derived)
+    cursor = here.index(_CURSOR)
+    return here[:cursor], here, _with_derived(metadata, derived)
 
 
 def _with_derived(metadata: Metadata, derived: Mapping[str, dict[str, Any]]) -> Metadata:
@@ -175,7 +195,7 @@ def _with_derived(metadata: Metadata, derived: Mapping[str, dict[str, Any]]) -> 
 def _selected(tokens: list[str], metadata: Metadata) -> dict[str, Any]:
     """The columns of a query, with their schemas where these are known."""
     upper = [token.upper() for token in tokens]
-    aliases = dict(_aliases(upper, tokens))
+    aliases = dict(_aliases(tokens))
     sources = list(dict.fromkeys(aliases.values()))
     items: list[list[str]] = [[]]
     depth = 0
@@ -204,14 +224,10 @@ def _selected(tokens: list[str], metadata: Metadata) -> dict[str, Any]:
 
 
 def _offers(
-    upper: list[str],
-    before: list[str],
-    word: str,
-    statement: str,
-    metadata: Metadata,
-    commands: Iterable[str],
+    before: list[str], word: str, aliases: Mapping[str, str], metadata: Metadata, commands: Iterable[str]
 ) -> Iterator[tuple[str, str]]:
-    """(text, kind) of everything that may follow the tokens ``upper``, whatever the word begins with."""
+    """(text, kind) of everything that may follow the tokens ``before``, whatever the word begins with."""
+    upper = [token.upper() for token in before]
     if not upper:
         yield from ((name, "keyword") for name in STARTS)
         yield from ((name, "command") for name in commands)
@@ -288,14 +304,14 @@ def _offers(
         case ["INSERT"]:
             yield ("INTO", "keyword")
         case [*_, "-", ">"]:
-            yield from ((name, "field") for name in _fields(upper, before, metadata))
+            yield from ((name, "field") for name in _fields(upper, before, aliases, metadata))
         case [*_, property, "="] if (values := _values(property, metadata)) is not None:
             yield from ((f"'{value}'", kind) for value, kind in values)
         case [*_, property, "="] if property in PROPERTIES and PROPERTIES[property].type == "boolean":
             yield from ((name, "value") for name in ("TRUE", "FALSE"))
         case _ if last == "ON":
-            yield from ((condition, "join") for condition in _conditions(upper, before, metadata))
-            yield from _in_query(upper, before, statement, metadata)
+            yield from ((condition, "join") for condition in _conditions(before, metadata))
+            yield from _in_query(upper, aliases, metadata)
         case _ if last in ("FROM", "JOIN", "INTO"):
             yield from ((name, "source") for name in sources if not name.startswith(_DERIVED))
         case ["INSERT", "INTO", _]:
@@ -316,20 +332,17 @@ def _offers(
         case _ if first == "CREATE" and "SELECT" not in upper:
             yield from ((name, "keyword") for name in ("AS SELECT", "WITH (", "AS", "SELECT"))
         case _:
-            yield from _in_query(upper, before, statement, metadata)
+            yield from _in_query(upper, aliases, metadata)
 
 
-def _in_query(
-    upper: list[str], before: list[str], statement: str, metadata: Metadata
-) -> Iterator[tuple[str, str]]:
+def _in_query(upper: list[str], aliases: Mapping[str, str], metadata: Metadata) -> Iterator[tuple[str, str]]:
     """Inside a SELECT: columns of its sources, functions, clauses."""
     columns = {name.upper(): names for name, names in metadata.sources.items()}
-    aliases = dict(_aliases(upper, before))
-    if upper[-1] == "." and len(before) > 1:
+    if upper[-1] == "." and len(upper) > 1:
         source = aliases.get(upper[-2], upper[-2])
         yield from ((name, "column") for name in columns.get(source, ()))
         return
-    # before FROM is typed, offer the columns of all sources
+    # until FROM is typed, offer the columns of all sources
     named = [columns.get(source, ()) for source in dict.fromkeys(aliases.values())]
     for names in named or [metadata.columns]:
         yield from ((name, "column") for name in names)
@@ -338,24 +351,25 @@ def _in_query(
     yield from ((name, "keyword") for name in sorted(KEYWORDS))
 
 
-def _aliases(upper: list[str], before: list[str]) -> Iterator[tuple[str, str]]:
+def _aliases(tokens: list[str]) -> Iterator[tuple[str, str]]:
     """(alias, source) for every source named after FROM or JOIN; a source is its own alias too."""
-    for name, source in _relations(upper, before):
+    for name, source in _relations(tokens):
         yield source.upper(), source.upper()
         yield name.upper(), source.upper()
 
 
-def _relations(upper: list[str], before: list[str]) -> Iterator[tuple[str, str]]:
+def _relations(tokens: list[str]) -> Iterator[tuple[str, str]]:
     """(alias as it was typed, or the source's name; source) for every source after FROM or JOIN."""
+    upper = [token.upper() for token in tokens]
     for index, token in enumerate(upper[:-1]):
         if token not in ("FROM", "JOIN"):
             continue
         alias = index + 3 if upper[index + 2 : index + 3] == ["AS"] else index + 2
         named = alias < len(upper) and upper[alias].isidentifier() and upper[alias] not in KEYWORDS
-        yield before[alias if named else index + 1], _source_name(before[index + 1])
+        yield tokens[alias if named else index + 1], _source_name(tokens[index + 1])
 
 
-def _fields(upper: list[str], before: list[str], metadata: Metadata) -> list[str]:
+def _fields(upper: list[str], before: list[str], aliases: Mapping[str, str], metadata: Metadata) -> list[str]:
     """The fields of the struct before ``->``, such as ``o.address->``, ``a->b->`` and ``lines[1]->``."""
     path: list[tuple[str, int]] = []  # from the right: name, number of subscripts
     end = len(upper)
@@ -368,7 +382,6 @@ def _fields(upper: list[str], before: list[str], metadata: Metadata) -> list[str
             return []
         end -= 1
         path.append((_source_name(before[end]), subscripts))
-    aliases = dict(_aliases(upper, before))
     if upper[end - 1 : end] == ["."] and end > 1:
         sources = [aliases.get(upper[end - 2], upper[end - 2])]
     else:
@@ -386,9 +399,9 @@ def _fields(upper: list[str], before: list[str], metadata: Metadata) -> list[str
     return []
 
 
-def _conditions(upper: list[str], before: list[str], metadata: Metadata) -> list[str]:
+def _conditions(before: list[str], metadata: Metadata) -> list[str]:
     """Conditions for a join, the likeliest first: equal names, then keys of the same type."""
-    *others, (right, right_source) = list(_relations(upper, before)) or [("", "")]
+    *others, (right, right_source) = list(_relations(before)) or [("", "")]
     columns = metadata.schemas.get(right_source, {})
     keys = metadata.keys.get(right_source, ())
     same_name: list[str] = []

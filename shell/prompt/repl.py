@@ -263,7 +263,8 @@ class _Completer(Completer):
             yield Completion(skeleton, start_position=-len(text), display_meta="skeleton")
         files = complete_file(text)
         if files is None:
-            found = complete(text, self._metadata.current, self._commands, self._words())
+            after = document.text_after_cursor
+            found = complete(text, self._metadata.current, self._commands, self._words(), after)
         else:
             found = files
         for candidate in found:

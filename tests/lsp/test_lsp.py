@@ -46,6 +46,22 @@ def test_completion_knows_what_the_file_declares(more: str, first: list[str]) ->
     assert found[: len(first)] == first
 
 
+@pytest.mark.parametrize(
+    ("more", "first"),
+    [
+        ("SELECT b.| FROM big b EMIT CHANGES;\n", ["ID", "FARE", "NAME"]),
+        ("SELECT | FROM `Zones`;\n", ["ZONE", "NAME"]),
+        ("SELECT q.| FROM (SELECT fare AS much FROM rides r) q;\n", ["MUCH"]),
+        ("WITH c AS (SELECT place FROM rides) SELECT c.place->| FROM c;\n", ["LAT", "LON"]),
+        ("CREATE TABLE t AS SELECT r.| FROM rides r\n\nINSERT INTO a SELECT * FROM big r;\n", ["ID", "FARE"]),
+    ],
+)  # fmt: skip
+def test_completion_reads_on_after_the_cursor(more: str, first: list[str]) -> None:
+    before, after = f"{FILE}{more}SELECT x FROM rides b, r, q, c;".split("|")
+    found = [one.text for one in text.completions(before + after, len(before), Metadata())]
+    assert found[: len(first)] == first
+
+
 def test_completion_knows_what_a_server_has() -> None:
     known = Metadata(streams={"THERE": ("K",)}, schemas={"THERE": {"K": {"type": "STRING"}}})
     found = [one.text for one in text.completions(f"{FILE}SELECT * FROM ", len(FILE) + 14, known)]

@@ -3,10 +3,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+from prompt_toolkit.history import InMemoryHistory
 
 from ksql_spark.shell.prompt.completion import complete
 from ksql_spark.shell.prompt.files import complete_file
 from ksql_spark.shell.prompt.metadata import Metadata, MetadataCache
+from ksql_spark.shell.prompt.repl import _Completer
 from ksql_spark.shell.session import Session
 
 PLACE = {
@@ -158,6 +162,8 @@ def test_never_fails() -> None:
     for end in range(len(text) + 1):
         complete(text[:end], METADATA)
         complete(text[end:], METADATA)
+        complete(text[:end], METADATA, after=text[end:])
+        complete(text[end:], METADATA, after=text[:end])
     for text in ("->", "]->", "a]->", "SELECT x FROM -> ON", "SELECT * FROM rides JOIN ON ", "ON "):
         complete(text, METADATA)
 
@@ -204,11 +210,55 @@ def test_columns_of_sub_queries(text: str, first: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("SELECT | FROM RIDES", ["VENDORID", "FARE", "FROM"]),
+        ("SELECT z.| FROM RIDES r JOIN ZONES AS z ON r.VENDORID = z.LOCATIONID;", ["LOCATIONID", "BOROUGH"]),
+        ("SELECT r.f|a FROM RIDES r;", ["FARE"]),
+        ("SELECT UCASE(r.| FROM RIDES r", ["VENDORID", "FARE"]),
+        ("SELECT UCASE(r.|) FROM RIDES r", ["VENDORID", "FARE"]),
+        ("SELECT FARE, | FROM (SELECT FARE AS much FROM RIDES) q", ["MUCH"]),
+        ("SELECT q.| FROM TRIPS t JOIN (SELECT FARE FROM RIDES) q ON 1 = 1", ["FARE"]),
+        ("SELECT * FROM (SELECT r.| FROM RIDES r) q JOIN ZONES r ON r.BOROUGH = q.x", ["VENDORID", "FARE"]),
+        ("SELECT q.x, | FROM (SELECT FARE FROM RIDES) q", ["FARE"]),
+        ("WITH big AS (SELECT FARE AS much FROM RIDES) SELECT b.| FROM big b EMIT CHANGES;", ["MUCH"]),
+        ("WITH big AS (SELECT r.| FROM RIDES r) SELECT * FROM big", ["VENDORID", "FARE"]),
+        ("CREATE STREAM x AS SELECT z.| FROM ZONES z EMIT CHANGES;", ["LOCATIONID", "BOROUGH"]),
+        ("INSERT INTO x SELECT z.| FROM ZONES z;", ["LOCATIONID", "BOROUGH"]),
+        ("SELECT t.LAST_STOP->| FROM TRIPS t", ["NAME", "PLACE"]),
+        ("SELECT LAST_STOP->place->| FROM TRIPS", ["LAT", "`lon`"]),
+        ("SELECT * FROM TRIPS t JOIN ZONES z ON | JOIN RIDES r ON 1", ["t.LOCATIONID = z.LOCATIONID"]),
+        # what belongs to another statement
+        ("SELECT x.|; SELECT * FROM RIDES x;", []),
+        ("SELECT x.|\n\nSELECT * FROM RIDES x;", []),
+        ("SELECT x.|\nCREATE STREAM y AS SELECT * FROM RIDES x;", []),
+        ("SELECT * FROM RIDES x; SELECT x.| FROM ZONES x; SELECT * FROM TRIPS x;", ["LOCATIONID", "BOROUGH"]),
+        ("SELECT x.| -- FROM TRIPS x\n, 'FROM TRIPS x;' FROM ZONES x", ["LOCATIONID", "BOROUGH"]),
+    ],
+)  # fmt: skip
+def test_columns_of_sources_that_are_named_after_the_cursor(text: str, first: list[str]) -> None:
+    before, after = text.split("|")
+    found = [candidate.text for candidate in complete(before, METADATA, after=after)]
+    assert found[: len(first)] == first and (first or not found)
+    assert not any("__QUERY" in one for one in found)
+
+
+def test_tab_reads_on_after_the_cursor(session: Session) -> None:
+    cache = MetadataCache(session.client)
+    cache.current = METADATA
+    document = Document("SELECT z. FROM ZONES z;", len("SELECT z."))
+    found = _Completer(cache, InMemoryHistory()).get_completions(document, CompleteEvent())
+    assert [one.text for one in found] == ["LOCATIONID", "BOROUGH"]
+
+
+@pytest.mark.parametrize(
     "text", ["SELECT ((", "SELECT )) FROM", "FROM (SELECT", "(SELECT) ", "WITH (SELECT "]
 )
 def test_any_nesting_is_no_problem(text: str) -> None:
     offered(text)
     offered(f"SELECT * FROM (SELECT , {text}")
+    for before in ("", "SELECT ", "SELECT (", "SELECT * FROM (SELECT "):
+        complete(before, METADATA, after=f" {text}")
 
 
 def test_what_was_used_more_comes_first_among_its_kind() -> None:
