@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ from ksql_spark.shell.statements import type_text
 
 #: one request each, because a server may reject one of them
 _QUESTIONS = (
-    "SHOW STREAMS;", "SHOW TABLES;", "SHOW QUERIES;", "SHOW TOPICS;", "SHOW TYPES;", "SHOW FUNCTIONS;",
+    "SHOW QUERIES;", "SHOW TOPICS;", "SHOW TYPES;", "SHOW FUNCTIONS;",
 )  # fmt: skip
 #: these do not change while a server runs
 _LASTING = ("SHOW PROPERTIES;",)
@@ -72,6 +72,8 @@ class MetadataCache:
     def __init__(self, client: Client) -> None:
         self.client = client
         self.current = Metadata()
+        #: called after each change of ``current``, in another thread
+        self.on_change: Callable[[], None] = lambda: None
         self._lasting: dict[str, Any] = {}
         self._signatures: dict[str, str] = {}
         self._wanted = threading.Event()
@@ -103,13 +105,43 @@ class MetadataCache:
             self._wanted.clear()
             if self._closed:
                 return
-            found = self.fetch()
-            _ = found.columns, found.column_types  # here, so that no key press waits for it
-            self.current = found
+            for found in self._parts():
+                _ = found.columns, found.column_types  # here, so that no key press waits for it
+                self.current = found
+                self.on_change()
 
     def fetch(self) -> Metadata:
         """Fetch everything now; what the server does not return is empty."""
-        answers: dict[str, Any] = {}
+        *_, all_of_it = self._parts()
+        return all_of_it
+
+    def _parts(self) -> Iterator[Metadata]:
+        """What the server has, more each time; what people ask for most comes first."""
+        known = self.current
+        answers = {**(self._ask("SHOW STREAMS;") or {}), **(self._ask("SHOW TABLES;") or {})}
+        streams = [str(s["name"]) for s in answers.get("streams") or []]
+        tables = [str(s["name"]) for s in answers.get("tables") or []]
+        yield replace(
+            known,
+            streams={name: known.streams.get(name, ()) for name in streams},
+            tables={name: known.tables.get(name, ()) for name in tables},
+        )
+        fields = self._fields([*streams, *tables])
+        columns = {name: tuple(str(one["name"]) for one in found) for name, found in fields.items()}
+        found = replace(
+            known,
+            streams={name: columns.get(name, ()) for name in streams},
+            tables={name: columns.get(name, ()) for name in tables},
+            schemas={
+                name: {str(one["name"]): one.get("schema") or {"type": "STRING"} for one in of_source}
+                for name, of_source in fields.items()
+            },
+            keys={
+                name: tuple(str(one["name"]) for one in of_source if one.get("type") == "KEY")
+                for name, of_source in fields.items()
+            },
+        )
+        yield found
         for question in _LASTING:
             if question not in self._lasting:
                 answer = self._ask(question)
@@ -123,24 +155,11 @@ class MetadataCache:
             answers |= self._ask("SHOW CONNECTORS;") or {}
         for answer in self._lasting.values():
             answers |= answer
-        streams = [str(s["name"]) for s in answers.get("streams") or []]
-        tables = [str(s["name"]) for s in answers.get("tables") or []]
-        fields = self._fields([*streams, *tables])
-        columns = {name: tuple(str(one["name"]) for one in found) for name, found in fields.items()}
         functions = tuple(str(f["name"]) for f in answers.get("functions") or [])
         self._sign(functions)
-        return Metadata(
-            streams={name: columns.get(name, ()) for name in streams},
-            tables={name: columns.get(name, ()) for name in tables},
+        yield replace(
+            found,
             functions=functions,
-            schemas={
-                name: {str(one["name"]): one.get("schema") or {"type": "STRING"} for one in found}
-                for name, found in fields.items()
-            },
-            keys={
-                name: tuple(str(one["name"]) for one in found if one.get("type") == "KEY")
-                for name, found in fields.items()
-            },
             signatures=self._signatures,
             queries=tuple(str(q["id"]) for q in answers.get("queries") or []),
             topics=tuple(str(t["name"]) for t in answers.get("topics") or []),

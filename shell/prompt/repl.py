@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.application.current import set_app
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory, ConditionalAutoSuggest
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
@@ -149,6 +150,7 @@ class Repl:
         self._is_prompting = False
         context.on_server_change = lambda: metadata.moved(context.session.client)
         self._completer = _Completer(metadata, self._history)
+        metadata.on_change = self._metadata_changed
         self._prompt: PromptSession[str] = PromptSession(
             [("class:prompt", PROMPT)],
             multiline=True,
@@ -171,6 +173,7 @@ class Repl:
             input=input,
             output=output,
         )
+        self._prompt.default_buffer.on_text_changed += lambda _: self._completer.forget()
 
     def run(self) -> None:
         """Read and run until the user leaves."""
@@ -218,6 +221,20 @@ class Repl:
         finally:
             self._is_prompting = False
 
+    def _metadata_changed(self) -> None:
+        """Let Tab know more, if it was the last key (in any thread)."""
+        loop = self._prompt.app.loop
+        if loop is not None:
+            with contextlib.suppress(RuntimeError):  # the prompt has ended meanwhile
+                loop.call_soon_threadsafe(self._complete_again)
+
+    def _complete_again(self) -> None:
+        buffer = self._prompt.default_buffer
+        if buffer.document == self._completer.asked:
+            with set_app(self._prompt.app):
+                buffer.complete_state = None
+                buffer.start_completion(insert_common_part=True)
+
     def _set_editing(self, mode: str) -> None:
         self._prompt.editing_mode = EditingMode.VI if mode == "vi" else EditingMode.EMACS
 
@@ -251,12 +268,15 @@ class _Completer(Completer):
         #: word -> how often it is in the last inputs, and how many inputs there were
         self._used: tuple[Counter[str], int] = Counter(), -1
         self._commands = [command.name for command in commands.COMMANDS]
+        #: what Tab was last asked for, while nothing else was typed
+        self.asked: Document | None = None
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """The completions at the cursor."""
         from ksql_spark.shell.prompt.completion import complete
         from ksql_spark.shell.prompt.files import complete_file
 
+        self.asked = document
         text = document.text_before_cursor
         skeleton = SKELETONS.get(text.strip().lower())
         if skeleton:
@@ -273,6 +293,10 @@ class _Completer(Completer):
                 start_position=-candidate.length,
                 display_meta=candidate.meta or candidate.kind,
             )
+
+    def forget(self) -> None:
+        """Something else was typed."""
+        self.asked = None
 
     def _words(self) -> Counter[str]:
         """How often each word is in the last inputs."""

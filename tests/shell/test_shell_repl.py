@@ -4,7 +4,9 @@ import contextlib
 import io
 import os
 import select
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -126,6 +128,68 @@ def test_history(session: Session, out: io.StringIO) -> None:
     typed(session, "SHOW TOPICS;\rhistory\r", history)
     assert "   1: SHOW TOPICS;" in out.getvalue().splitlines()
     assert list(history.get_strings()) == ["SHOW TOPICS;", "history"]
+
+
+@pytest.mark.parametrize(
+    ("text", "completed"),
+    [("SELECT * FROM zon", "SELECT * FROM ZONES"), ("SELECT zones.zo", "SELECT zones.ZONE")],
+)
+def test_tab_that_came_before_the_server_answered(session: Session, text: str, completed: str) -> None:
+    with repl(session) as (prompt, keys):
+        buffer = prompt._prompt.default_buffer
+
+        def work() -> None:
+            keys.send_text(f"{text}\t")
+            _until(lambda: prompt._completer.asked is not None)
+            prompt._metadata.refresh()
+            _until(lambda: buffer.text == completed)
+
+        _beside(prompt, keys, work)
+
+
+def test_an_open_menu_gets_what_the_server_answers(session: Session) -> None:
+    with repl(session) as (prompt, keys):
+        buffer = prompt._prompt.default_buffer
+
+        def offered() -> list[str]:
+            state = buffer.complete_state
+            return [one.text for one in state.completions] if state is not None else []
+
+        def work() -> None:
+            keys.send_text("SELECT * FROM zones WHERE v\t")
+            _until(lambda: "variables" in offered())
+            prompt._metadata.refresh()
+            _until(lambda: "VENDORID" in offered())
+            # nothing opens again after the text has changed
+            keys.send_text("en")
+            _until(lambda: buffer.text.endswith("ven"))
+            prompt._metadata.refresh()
+            _until(lambda: not prompt._metadata._wanted.is_set())
+            assert not offered()
+
+        _beside(prompt, keys, work)
+
+
+def _beside(prompt: Repl, keys: PipeInput, work: Callable[[], None]) -> None:
+    """Run the prompt, and ``work`` in another thread; then end both."""
+
+    def working() -> None:
+        try:
+            work()
+        finally:
+            keys.send_text(CTRL_C + CTRL_D)
+
+    with ThreadPoolExecutor(1) as pool:
+        worked = pool.submit(working)
+        prompt.run()
+        worked.result()
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_enter_takes_what_a_search_found(session: Session, engine: FakeEngine) -> None:
