@@ -365,6 +365,7 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     exp.Paren: lambda self, node: f"({self.sql(node, 'this')})",
     exp.Star: _constant("*"),
     nodes.ArrayConstructor: lambda self, node: f"ARRAY[{self.joined(node.elements)}]",
+    nodes.Assignment: lambda self, node: f"{self.sql(node.this)} = {self.sql(node.value)}",
     nodes.DecimalLiteral: _literal,
     nodes.Dereference: lambda self, node: f"{self.tight(node.this, _PRIMARY)}->{self.sql(node.field)}",
     nodes.FloatLiteral: _literal,

@@ -524,6 +524,13 @@ class NamedStatement(Statement):
         return str(self.args["this"].this)
 
 
+class Assignment(Node):
+    """``column = value`` of UPDATE … SET."""
+
+    this = Arg[exp.Identifier](required=True)
+    value = Arg[exp.Expr](required=True)
+
+
 class ColumnDefinition(Node):
     """``name type [KEY | PRIMARY KEY | HEADERS | HEADER('k')]``.
 

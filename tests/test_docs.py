@@ -18,6 +18,7 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.grammar.statements.rows import RowChange
 from ksql_spark.grammar.statements.session import DefineVariable, UndefineVariable
 from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 from ksql_spark.grammar.statements.types import CreateType, DropType
@@ -296,6 +297,8 @@ class ReferencePage:
                 store.add(analyzer.bind_alter_source(statement, store))
             case InsertValues():
                 analyzer.bind_insert_values(statement, store, config)
+            case RowChange():
+                analyzer.bind_row_change(statement, store, config)
             case CreateAsSelect() if analyzer.evolve_of(statement):
                 bound = analyzer.bind_evolution(statement, store, config)
                 analyzer.check_evolution(store.require(statement.name), bound.sink, ())

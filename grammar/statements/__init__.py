@@ -17,6 +17,7 @@ from ksql_spark.grammar.statements import (
     lifecycle,
     print_topic,
     queries,
+    rows,
     scripts,
     session,
     show,
@@ -29,6 +30,7 @@ from ksql_spark.grammar.words import nearest
 RULES: tuple[StatementRule, ...] = (
     *sources.RULES,
     *inserts.RULES,
+    *rows.RULES,
     *queries.RULES,
     *types.RULES,
     *functions.RULES,
@@ -69,11 +71,8 @@ def statement(parser: KsqlParser, allowed: StatementSet = StatementSet.SERVER) -
 
 #: SQL statements that KSQL lacks -> the alternative
 _INSTEAD = {
-    "DELETE": "To delete a table's row, write a record with its key and no value to the table's topic; to "
-    "delete a whole stream or table, use DROP",
     "MERGE": "INSERT INTO a table replaces the row that has the same key",
     "TRUNCATE": "DROP with DELETE TOPIC removes a stream or table with its records; CREATE recreates it",
-    "UPDATE": "INSERT INTO a table replaces the row that has the same key",
 }
 
 

@@ -14,6 +14,7 @@ from ksql_spark.analyzer.pull import bind_pull
 from ksql_spark.analyzer.push import bind_push
 from ksql_spark.analyzer.queries import bind_query
 from ksql_spark.analyzer.replacing import check_query_replacement
+from ksql_spark.analyzer.row_changes import BoundChange, bind_row_change
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.analyzer.sinks import bind_create_sink
 from ksql_spark.analyzer.sources import bind_alter_source, bind_create_source
@@ -21,6 +22,7 @@ from ksql_spark.analyzer.tracing import bind_trace
 from ksql_spark.analyzer.type_nodes import bind_type
 
 __all__ = [
+    "BoundChange",
     "BoundRow",
     "Scope",
     "bind_alter_source",
@@ -36,6 +38,7 @@ __all__ = [
     "bind_pull",
     "bind_push",
     "bind_query",
+    "bind_row_change",
     "bind_trace",
     "bind_type",
     "bind_verification",

@@ -29,7 +29,7 @@ class BoundRow:
     Args:
         source: the stream or table.
         values: (column, expression of the column's type) pairs in statement order, including ROWTIME if it
-            is given; other columns are NULL. The expressions contain no columns.
+            is given; other columns are NULL. The expressions of INSERT contain no columns.
     """
 
     source: DataSource
@@ -89,14 +89,26 @@ def bind_insert_target(
     source = metastore.find(name)
     if source is None:
         raise failure("INSERT_UNKNOWN", node, name=name, similar=_similar(name, metastore))
+    check_writable(source, "insert values into", config, node)
+    return source
+
+
+def check_writable(source: DataSource, what: str, config: Mapping[str, Any], node: exp.Expr | None) -> None:
+    """Refuse to write single rows to a SOURCE, a windowed source or a read-only topic.
+
+    Args:
+        what: for error messages: Cannot ``what`` …
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
     word = source.kind.lower()
     if source.read_only:
-        raise invalid(f"Cannot insert values into read-only {word}: {source.name}", node)
+        raise invalid(f"Cannot {what} read-only {word}: {source.name}", node)
     if source.window is not None:
-        raise invalid(f"Cannot insert values into windowed {word}: {source.name}", node)
+        raise invalid(f"Cannot {what} windowed {word}: {source.name}", node)
     if settings.is_read_only_topic(config, source.topic):
-        raise invalid(f"Cannot insert values into read-only topic: {source.topic}", node)
-    return source
+        raise invalid(f"Cannot {what} read-only topic: {source.topic}", node)
 
 
 def _similar(name: str, metastore: MetaStore) -> str:

@@ -16,6 +16,7 @@ from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.failures import invalid
 from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, Literal, Members, columns_in, walk
 from ksql_spark.grammar import nodes
+from ksql_spark.grammar.statements.rows import RowChange
 from ksql_spark.logical.nodes import (
     Aggregate,
     BatchJoin,
@@ -191,7 +192,10 @@ _RANGES = frozenset({"<", "<=", ">", ">=", "BETWEEN"})
 
 
 def check_scan(
-    predicate: Expression | None, source: DataSource, query: nodes.Select, config: Mapping[str, Any]
+    predicate: Expression | None,
+    source: DataSource,
+    query: nodes.Select | RowChange,
+    config: Mapping[str, Any],
 ) -> None:
     """If configuration disables scans, refuse a WHERE that needs one (reference §2.5).
 

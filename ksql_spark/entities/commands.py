@@ -68,6 +68,15 @@ class ErrorsReplayed(Entity):
     message: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class RowsChanged(Entity):
+    """Of UPDATE and DELETE of rows; ``operation`` is one of the two, ``count`` the number of rows."""
+
+    operation: str
+    count: int
+    message: str
+
+
 @dataclass(frozen=True)
 class StateRebuilt(Body):
     """Of POST /state/rebuild."""

@@ -22,6 +22,7 @@ from ksql_spark.entities.commands import (
     AssertTopicEntity,
     CommandStatusEntity,
     ErrorsReplayed,
+    RowsChanged,
     TerminateQueryEntity,
     WarningEntity,
 )
@@ -69,6 +70,7 @@ ENTITIES: Mapping[str, type[Entity]] = {
     "queryDescription": QueryDescriptionEntity,
     "query_descriptions": QueryDescriptionList,
     "row_explanation": RowExplanation,
+    "rows_changed": RowsChanged,
     "services": ServicesList,
     "sink_description": SinkDescription,
     "sinks": SinksList,

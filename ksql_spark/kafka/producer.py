@@ -133,6 +133,24 @@ class RecordProducer:
 
         self._produce(topic, key, value, timestamp_ms, headers, partition, tell)
 
+    def send_all(
+        self, topic: str, records: Sequence[tuple[bytes | None, bytes | None]], timestamp_ms: int
+    ) -> None:
+        """Write records, each a key and a value, and wait until the cluster has acknowledged all of them.
+
+        Raises:
+            KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED; others may have been written.
+        """
+        delivered: list[KsqlError | None] = []
+        writer = self.writer(topic, lambda _, error: delivered.append(error))
+        with writer.attention:
+            for number, (key, value) in enumerate(records):
+                writer.write(number, key, value, timestamp_ms)
+            while len(delivered) < len(records):
+                writer.poll(0.1)
+        for error in filter(None, delivered):
+            raise error
+
     def writer(self, topic: str, on_delivered: Callable[[int, KsqlError | None], None]) -> Writer:
         """A writer of many numbered records.
 

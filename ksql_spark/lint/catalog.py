@@ -19,6 +19,7 @@ from ksql_spark.grammar.statements.asserts import AssertTombstone, AssertValues
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.grammar.statements.rows import RowChange
 from ksql_spark.grammar.statements.session import (
     DefineVariable,
     SetProperty,
@@ -133,6 +134,8 @@ class Catalog:
                 store.add(analyzer.bind_alter_source(statement, store))
             case InsertValues():
                 analyzer.bind_insert_values(statement, store, config)
+            case RowChange():
+                analyzer.bind_row_change(statement, store, config)
             case CreateAsSelect() | InsertSelect():
                 bound = analyzer.bind_persistent(statement, store, config)
                 lower(bound.root, bound.sink, config, "query", by_event_time=bound.by_event_time)
@@ -172,4 +175,5 @@ _WITH_TARGET = (
     DropSource,
     InsertSelect,
     InsertValues,
+    RowChange,
 )

@@ -38,6 +38,7 @@ from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import Pause, QueryControl, ReplayErrors, Resume, Terminate
 from ksql_spark.grammar.statements.print_topic import PrintTopic
 from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.grammar.statements.rows import DeleteRows, UpdateRows
 from ksql_spark.grammar.statements.session import (
     AlterSystem,
     DefineVariable,
@@ -264,7 +265,15 @@ def _insert_select(statement: InsertSelect, catalog: Catalog) -> Iterator[Need]:
 
 
 def _write(
-    statement: AlterSource | InsertValues | Swap | AbortEvolution | Rollback | Undrop, catalog: Catalog
+    statement: AlterSource
+    | DeleteRows
+    | InsertValues
+    | UpdateRows
+    | Swap
+    | AbortEvolution
+    | Rollback
+    | Undrop,
+    catalog: Catalog,
 ) -> Iterator[Need]:
     yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
 
@@ -335,6 +344,7 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
     CreateAsSelect: _create_as_select,
     CreateSource: _create_source,
     DefineVariable: _nothing,
+    DeleteRows: _write,
     DescribeEvolution: _describe,
     DescribeFunction: _nothing,
     DescribeSource: _describe,
@@ -359,6 +369,7 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
     UndefineVariable: _nothing,
     Undrop: _write,
     UnsetProperty: _nothing,
+    UpdateRows: _write,
 }
 
 

@@ -11,13 +11,17 @@ from typing import Any, TypeAlias
 
 from pyspark.sql import SparkSession
 
-from ksql_spark.expressions import Expression
+from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.formats import json_serde
 from ksql_spark.functions.lowering import lower
 from ksql_spark.metastore.serdes import key_serde, value_serde
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART, Column
 from ksql_spark.spark.frames import quoted
+from ksql_spark.types import BYTES
+
+#: the bytes of a stored row's key, for evaluate_rows
+STORED_KEY = ColumnRef("__stored_key", BYTES)
 
 
 def evaluate(session: SparkSession, expressions: Sequence[Expression]) -> list[Any]:
@@ -39,14 +43,16 @@ def evaluate_rows(
         session: any session.
         source: the table.
         rows: (key bytes, value bytes, ROWTIME ms, window start ms, window end ms).
-        expressions: over the table's columns, ROWTIME and the window's bounds.
+        expressions: over the table's columns, ROWTIME and the window's bounds; or STORED_KEY.
         predicate: a condition over the same columns; None: all rows.
     """
     if not rows:
         return []
     rows_of = DecodedRows.of(source)
-    inner = f"SELECT {', '.join(rows_of.parts)} FROM {values(rows)}"
+    key = f"__key AS {quoted(STORED_KEY.name)}"
+    inner = f"SELECT {', '.join([key, *rows_of.parts])} FROM {values(rows)}"
     columns = [f"{text} AS {quoted(name)}" for name, text in rows_of.columns.items()]
+    columns.append(quoted(STORED_KEY.name))
     readable = f"SELECT {', '.join(columns)} FROM ({inner}) WHERE {rows_of.is_readable}"
     where = f" WHERE {lower(predicate)}" if predicate is not None else ""
     texts = [lower(e) for e in expressions]

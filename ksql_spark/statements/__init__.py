@@ -31,6 +31,7 @@ from ksql_spark.grammar.statements.evolution import (
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import Pause, ReplayErrors, Resume, Terminate
+from ksql_spark.grammar.statements.rows import DeleteRows, UpdateRows
 from ksql_spark.grammar.statements.session import (
     AlterSystem,
     DefineVariable,
@@ -52,6 +53,7 @@ from ksql_spark.statements import (
     functions,
     inserts,
     lifecycle,
+    row_changes,
     session,
     show,
     sinks,
@@ -87,6 +89,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     CreateSource: sources.create_source,
     CreateType: types.create_type,
     DefineVariable: session.define,
+    DeleteRows: row_changes.change_rows,
     DescribeConnector: connectors.describe_connector,
     DescribeEvolution: evolving.describe_evolution,
     DescribeFunction: describe.describe_function,
@@ -117,6 +120,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     UndefineVariable: session.undefine,
     Undrop: versions.undrop,
     UnsetProperty: session.unset_property,
+    UpdateRows: row_changes.change_rows,
 }
 
 

@@ -8,6 +8,7 @@ have passed (reference §7.2).
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -88,6 +89,7 @@ class Services:
         commands: which commands of the log have been carried out.
         versions: of streams and tables, as the log tells them.
         lock: held while statements are checked and carried out.
+        row_changes: held while UPDATE or DELETE changes rows, by topic.
         placement: which queries run on which server; None: this is the only server.
         sink_status: how a sink is doing, by name.
         freshness: where the delay of a stream or table comes from, as far as a client may see it.
@@ -108,6 +110,7 @@ class Services:
     commands: CarriedOut = field(default_factory=CarriedOut)
     versions: Versions = field(default_factory=Versions)
     lock: threading.RLock = field(default_factory=threading.RLock)
+    row_changes: Mapping[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
     placement: Placement | None = None
     sink_status: Callable[[str], SinkStatus] = lambda name: SinkStatus()
     freshness: Callable[[DataSource, Rights], Freshness] = _not_ready

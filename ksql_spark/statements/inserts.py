@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ksql_spark import analyzer
 from ksql_spark.analyzer import BoundRow
 from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import Cast, Expression, Literal
+from ksql_spark.expressions import Cast, Expression, Literal, columns_in
 from ksql_spark.functions.failures import cause
 from ksql_spark.functions.nullness import Nullness, nullness
 from ksql_spark.grammar.statements.inserts import InsertValues
@@ -62,24 +62,39 @@ def _values(row: BoundRow, context: StatementContext) -> list[Any]:
     Raises:
         ValueError: a value, or a member of one, cannot be computed; in a query it would be NULL.
     """
-    expressions = [e for _, e in row.values]
-    found = [_plain(e) for e in expressions]
+    found = [_plain(e) for _, e in row.values]
     if None not in found:
         return [None if value is None else widen(value) for value, widen in filter(None, found)]
+    return checked_values(row, context.services.spark.evaluate(to_evaluate(row)))
+
+
+def to_evaluate(row: BoundRow) -> list[Expression]:
+    """The values of ``row``, its conversions, and what they convert."""
+    return [*(e for _, e in row.values), *row.conversions, *(c.operand for c in row.conversions)]
+
+
+def checked_values(row: BoundRow, evaluated: Sequence[Any], nulls: Collection[str] = ()) -> list[Any]:
+    """The values of ``row``.
+
+    Args:
+        row: what is written.
+        evaluated: the values of to_evaluate.
+        nulls: columns that are NULL, so that what is computed from them is NULL, too.
+
+    Raises:
+        ValueError: a value, or a member of one, cannot be computed.
+    """
     conversions = row.conversions
-    evaluated = context.services.spark.evaluate(
-        [*expressions, *conversions, *(c.operand for c in conversions)]
-    )
-    count, middle = len(expressions), len(expressions) + len(conversions)
+    count, middle = len(row.values), len(row.values) + len(conversions)
     for cast, after, before in zip(conversions, evaluated[count:middle], evaluated[middle:], strict=True):
         if after is None and before is not None:
             raise ValueError(f"{cast.operand} is not a valid {cast.type}.")
-    values = evaluated[:count]
+    values = list(evaluated[:count])
     for (name, expression), value in zip(row.values, values, strict=True):
         computed = expression
         while isinstance(computed, Cast):  # whose own errors were found above
             computed = computed.operand
-        if value is None and nullness(computed) is Nullness.ERROR:
+        if value is None and nullness(computed) is Nullness.ERROR and columns_in(computed).isdisjoint(nulls):
             raise ValueError(f"{name}: {cause(computed)}")
     return values
 

@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from ksql_spark.config import canonical
 from ksql_spark.entities import Entity
+from ksql_spark.entities.commands import RowsChanged
 from ksql_spark.entities.queries import QueryDescriptionEntity
 from ksql_spark.entities.sources import SourceDescription, SourceDescriptionEntity
 from ksql_spark.entities.wire import to_json
@@ -124,6 +125,8 @@ class Portal:
     batches: Batches | None = None
     waiting: list[Sequence[Any]] = field(default_factory=list)
     count: int = 0
+    #: what it is called once it is done, if its statement's tag does not say all
+    tag: str | None = None
     is_open: bool = False
     is_done: bool = False
     #: of the next batch; a FETCH with a timeout leaves it to the next FETCH
@@ -595,6 +598,9 @@ class Connection:
             portal.batches = _once(rows)
             return
         for entity in entities:
+            if isinstance(entity, RowsChanged):
+                portal.tag = f"{entity.operation} {entity.count}"
+                continue
             members = to_json(entity)
             said = (members.get("commandStatus") or {}).get("message") or members.get("message")
             if said:
@@ -692,7 +698,7 @@ class Connection:
             self._send(messages.EmptyQueryResponse())
             return
         if portal.columns is None or portal.batches is None:
-            self._send(messages.CommandComplete(tag=statement.tag))
+            self._send(messages.CommandComplete(tag=portal.tag or statement.tag))
             return
         is_copy = statement.kind == Kind.COPY
         is_csv = is_copy and "CSV" in (statement.details["options"] or "").upper()

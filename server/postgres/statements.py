@@ -511,10 +511,10 @@ def sources_of(text: str) -> Collection[str]:
 
 
 def _query(text: str) -> exp.Expr | None:
-    """A SELECT or INSERT as a tree; None for others."""
+    """A SELECT, INSERT, UPDATE or DELETE as a tree; None for others."""
     if (declared := _DECLARE.match(text)) is not None:
         text = declared["query"]
-    if not re.match(r"\s*(SELECT|WITH|INSERT)\b", text, re.IGNORECASE):
+    if not re.match(r"\s*(SELECT|WITH|INSERT|UPDATE|DELETE)\b", text, re.IGNORECASE):
         return None
     text = _named(text)
     push = _PUSH.search(text)

@@ -17,6 +17,7 @@ from ksql_spark.grammar.statements import (
     lifecycle,
     print_topic,
     queries,
+    rows,
     scripts,
     session,
     show,
@@ -108,6 +109,16 @@ PAGES: Mapping[type[Statement], Page] = {
         ("INSERT INTO SELECT", "INSERT SELECT"),
         "start a query that writes into a stream",
         ("INSERT INTO moves SELECT * FROM returns;",),
+    ),
+    rows.UpdateRows: Page(
+        ("UPDATE",),
+        "change rows of a table",
+        ("UPDATE items SET stock = stock - 1 WHERE item = 'tea';",),
+    ),
+    rows.DeleteRows: Page(
+        ("DELETE", "DELETE FROM"),
+        "remove rows of a table",
+        ("DELETE FROM items WHERE item IN ('tea', 'coffee');",),
     ),
     types.CreateType: Page(
         ("CREATE TYPE",), "name a type", ("CREATE TYPE point AS STRUCT<x DOUBLE, y DOUBLE>;",)

@@ -659,6 +659,7 @@ ENTITIES: dict[str, Callable[[Entity], Iterator[Part]]] = {
     "queryDescription": _query_description,
     "query_descriptions": _query_descriptions,
     "row_explanation": _row_explanation,
+    "rows_changed": lambda entity: iter([text(entity.get("message"))]),
     "services": _services,
     "sink_description": _sink,
     "sinks": _sinks,

@@ -32,7 +32,8 @@ class Candidate:
 #: first words of statements
 STARTS = (
     "SELECT", "CREATE STREAM", "CREATE TABLE", "CREATE OR REPLACE", "CREATE SOURCE", "CREATE TYPE",
-    "INSERT INTO", "SHOW", "LIST", "DESCRIBE", "EXPLAIN", "DROP STREAM", "DROP TABLE", "DROP TYPE",
+    "INSERT INTO", "UPDATE", "DELETE FROM", "SHOW", "LIST", "DESCRIBE", "EXPLAIN", "DROP STREAM",
+    "DROP TABLE", "DROP TYPE",
     "CREATE FUNCTION", "DROP FUNCTION", "CREATE SINK", "DROP SINK", "SWAP", "ABORT EVOLUTION", "ROLLBACK",
     "UNDROP STREAM", "UNDROP TABLE", "TERMINATE", "PAUSE", "RESUME",
     "REPLAY ERRORS OF", "PRINT", "SET", "UNSET", "DEFINE", "UNDEFINE", "ALTER STREAM", "ALTER TABLE",
@@ -81,7 +82,7 @@ _DERIVED = "__QUERY_"
 #: stands for the cursor among tokens
 _CURSOR = ""
 #: where a statement has no ``;``, these begin the next one, unless they follow a parenthesis
-_NEXT = ("SELECT", "CREATE", "INSERT")
+_NEXT = ("SELECT", "CREATE", "INSERT", "UPDATE", "DELETE")
 _TOKEN = re.compile(
     r"--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*(?:'|\Z)|`(?:[^`]|``)*(?:`|\Z)|[A-Za-z_0-9@]+|\S", re.S
 )
@@ -303,6 +304,14 @@ def _offers(
             yield from ((f"'{name}'", "property") for name in metadata.properties)
         case ["INSERT"]:
             yield ("INTO", "keyword")
+        case ["DELETE"]:
+            yield ("FROM", "keyword")
+        case ["UPDATE"] | ["DELETE", "FROM"]:
+            yield from ((name, "source") for name in metadata.tables)
+        case ["UPDATE", _]:
+            yield ("SET", "keyword")
+        case ["DELETE", "FROM", _]:
+            yield ("WHERE", "keyword")
         case [*_, "-", ">"]:
             yield from ((name, "field") for name in _fields(upper, before, aliases, metadata))
         case [*_, property, "="] if (values := _values(property, metadata)) is not None:
@@ -359,10 +368,10 @@ def _aliases(tokens: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _relations(tokens: list[str]) -> Iterator[tuple[str, str]]:
-    """(alias as it was typed, or the source's name; source) for every source after FROM or JOIN."""
+    """(alias as it was typed, or the source's name; source) for every source after FROM, JOIN or UPDATE."""
     upper = [token.upper() for token in tokens]
     for index, token in enumerate(upper[:-1]):
-        if token not in ("FROM", "JOIN"):
+        if token not in ("FROM", "JOIN") and not (token == "UPDATE" and not index):
             continue
         alias = index + 3 if upper[index + 2 : index + 3] == ["AS"] else index + 2
         named = alias < len(upper) and upper[alias].isidentifier() and upper[alias] not in KEYWORDS

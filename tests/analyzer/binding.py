@@ -10,6 +10,7 @@ from ksql_spark.expressions import Expression
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.grammar.statements.rows import RowChange
 from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource
 from ksql_spark.grammar.statements.types import CreateType
 from ksql_spark.logical.nodes import PersistentQuery
@@ -34,6 +35,8 @@ def bind_statement(statement: Statement, store: MetaStore, config: dict[str, Any
             return analyzer.bind_persistent(statement, store, config)
         case InsertValues():
             return analyzer.bind_insert_values(statement, store, config)
+        case RowChange():
+            return analyzer.bind_row_change(statement, store, config)
         case AlterSource():
             return analyzer.bind_alter_source(statement, store)
         case CreateType():

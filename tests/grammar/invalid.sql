@@ -2,10 +2,14 @@
 
 -- 1:1 Unknown statement 'SELEC'. Did you mean SELECT?
 SELEC * FROM s;
--- 1:1 Unknown statement 'UPDATE'. INSERT INTO a table replaces the row that has the same key.
+-- 1:19 UPDATE needs a WHERE that says which rows: WHERE key = ….
 UPDATE s SET a = 1;
--- 1:1 Unknown statement 'DELETE'. To delete a table's row, write a record with its key and no value to the table's topic
-DELETE FROM s WHERE a = 1;
+-- 1:14 DELETE needs a WHERE that says which rows: WHERE key = ….
+DELETE FROM s;
+-- 1:14 Unexpected '('. Expected a name.
+UPDATE s SET (a) = 1 WHERE k = 1;
+-- 1:8 Unexpected 's'. Expected FROM.
+DELETE s WHERE k = 1;
 -- 1:13 LEFT is a reserved word
 SELECT a AS left FROM s;
 -- 1:1 Unknown statement 'RUN'.

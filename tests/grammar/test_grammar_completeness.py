@@ -12,7 +12,7 @@ from ksql_spark.grammar.generator import EXPRESSIONS, QUERIES
 from ksql_spark.grammar.statements import BY_START, RULES, STATEMENT_STARTERS
 from ksql_spark.grammar.words import CONTEXTUAL, KEYWORDS, NON_RESERVED, RESERVED
 
-ABSTRACT = {"Node", "QueryNode", "Relation", "Statement", "NamedStatement", "QueryControl"} | {
+ABSTRACT = {"Node", "QueryNode", "Relation", "Statement", "NamedStatement", "QueryControl", "RowChange"} | {
     "PropertyStatement",
     "PropertyAssignment",
 }

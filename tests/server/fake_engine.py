@@ -20,7 +20,13 @@ from ksql_spark.engine import Acknowledged, QueryStream, Request, ResultColumn, 
 from ksql_spark.engine.metrics import LAG, LATENCY, Figure
 from ksql_spark.entities import Entity
 from ksql_spark.entities.catalog import FunctionNameList, PropertiesList, Property, SimpleFunctionInfo
-from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt, WarningEntity
+from ksql_spark.entities.commands import (
+    CommandStatus,
+    CommandStatusEntity,
+    RowsChanged,
+    StateRebuilt,
+    WarningEntity,
+)
 from ksql_spark.entities.connectors import ConnectorSetting, ConnectorSettings
 from ksql_spark.entities.details import (
     CheckpointReport,
@@ -393,6 +399,9 @@ class FakeEngine:
                 return []
             case ["INSERT", _] if "VALUES" in text.upper():
                 return []
+            case ["UPDATE" | "DELETE" as operation, _]:
+                message = f"2 rows of RIDES {operation.lower()}d"
+                return [RowsChanged(statement_text=shown, operation=operation, count=2, message=message)]
         match = re.match(r"CREATE\s+(STREAM|TABLE)\s+(\w+)", text, re.I)
         if match:
             self.sources[match[2].upper()] = match[1].upper()

@@ -198,6 +198,17 @@ def test_statements_and_what_they_say(port: Port) -> None:
         assert connection.execute("EXPLAIN SELECT * FROM rides").fetchall() == [("a plan",)]
 
 
+def test_changed_rows_are_counted(port: Port) -> None:
+    said: list[str | None] = []
+    with port.connect() as connection:
+        connection.add_notice_handler(lambda notice: said.append(notice.message_primary))
+        cursor = connection.execute("UPDATE rides SET zone = %s WHERE vendorid = %s", ("a", "7"))
+        assert (cursor.statusmessage, cursor.rowcount) == ("UPDATE 2", 2)
+        assert port.engine.requests[-1].parameters == {"p1": "a", "p2": 7}
+        assert connection.execute("DELETE FROM rides WHERE vendorid = 7").statusmessage == "DELETE 2"
+        assert said == []
+
+
 def test_properties_of_the_connection(port: Port) -> None:
     with port.connect(options="-c auto.offset.reset=earliest") as connection:
         connection.execute("SELECT * FROM rides EMIT CHANGES LIMIT 1")
@@ -522,6 +533,11 @@ def test_nonsense_ends_the_connection(port: Port, data: bytes) -> None:
         ),
         ("SELECT a->b FROM r EMIT CHANGES", Kind.QUERY, "SELECT a->b FROM r EMIT CHANGES;"),
         ("PRINT 'topic' FROM BEGINNING LIMIT 1", Kind.QUERY, "PRINT 'topic' FROM BEGINNING LIMIT 1;"),
+        (
+            'UPDATE r SET a = $1::int WHERE "Mixed" = $2',
+            Kind.STATEMENT,
+            "UPDATE r SET a = :p1 WHERE `Mixed` = :p2;",
+        ),
         ("INSERT INTO r VALUES ($1, '$2')", Kind.STATEMENT, "INSERT INTO r VALUES (:p1, '$2');"),
         ("SET 'auto.offset.reset' = 'earliest'", Kind.STATEMENT, "SET 'auto.offset.reset' = 'earliest';"),
         ("SHOW QUERIES", Kind.STATEMENT, "SHOW QUERIES;"),

@@ -18,7 +18,7 @@ from ksql_spark.engine.cluster import Cluster
 from ksql_spark.engine.health import Health
 from ksql_spark.engine.request import Request
 from ksql_spark.entities import Body, Entity
-from ksql_spark.entities.commands import ErrorsReplayed
+from ksql_spark.entities.commands import ErrorsReplayed, RowsChanged
 from ksql_spark.entities.graph import Freshness, FreshnessEntity, FreshnessStage
 from ksql_spark.entities.servers import ClusterStatusResponse, StreamsMetadataList
 from ksql_spark.entities.wire import ENTITIES, schemas, to_json
@@ -209,6 +209,9 @@ def bodies(world: World) -> Iterator[str]:
         statement_text=text, query_id="CSAS_A_2", message="Replayed 3 records.", **numbers
     )
     yield statement_text(answer)
+    yield "> UPDATE t SET v = 1 WHERE k = 'a';"  # as it needs a topic
+    text, told = "UPDATE t SET v = 1 WHERE k = 'a'", "1 row of T updated"
+    yield statement_text(RowsChanged(statement_text=text, operation="UPDATE", count=1, message=told))
     yield "> EXPLAIN FRESHNESS c;"  # without an engine's figures
     stage = FreshnessStage(
         name="CTAS_C_3", kind="QUERY", state="RUNNING", delay_seconds=1.5, evidence=("Input: nothing waits.",)

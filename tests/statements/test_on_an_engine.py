@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ksql_spark.engine import Engine, QueryStream, Request
-from ksql_spark.entities.commands import TerminateQueryEntity
+from ksql_spark.entities.commands import RowsChanged, TerminateQueryEntity
 from ksql_spark.entities.sources import KafkaTopicsList
 from ksql_spark.errors import KsqlError
 
@@ -172,3 +172,50 @@ def test_a_query_of_spark_goes_on_from_a_token(engine: Engine, words: str) -> No
     again = engine.query(Request(text, continuation_token=token))
     assert rows_of(again, 1) == [["4", "k4"]]
     again.close()
+
+
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_changed_rows_are_those_that_a_query_reads(engine: Engine, partitions: int) -> None:
+    name = f"changed_{uuid.uuid4().hex[:8]}"
+    options = f"KAFKA_TOPIC='{name}', FORMAT='JSON', PARTITIONS={partitions}"
+
+    def run(text: str) -> int:
+        (answer,) = engine.execute(Request(text))
+        assert isinstance(answer, RowsChanged)
+        return answer.count
+
+    engine.execute(
+        Request(
+            f"CREATE TABLE {name} (k INT PRIMARY KEY, s STRING, n BIGINT, d DECIMAL(6, 2), b BYTES,"
+            f" t TIMESTAMP, l ARRAY<INT>, st STRUCT<a DOUBLE>) WITH ({options});"
+            f"CREATE TABLE {name}_copy AS SELECT * FROM {name};"
+        )
+    )
+    for k in range(6):
+        values = f"{k}, 'r{k}', {k}, 1.50, TO_BYTES('aa', 'hex'), NULL, NULL"
+        st = "STRUCT(a := 0.5)" if k % 2 else "NULL"
+        engine.execute(Request(f"INSERT INTO {name} VALUES ({values}, {st});"))
+    assert run(f"UPDATE {name} SET n = n + 10, s = UCASE(s) WHERE k IN (1, 2, 9);") == 2
+    assert run(f"UPDATE {name} SET d = CAST(n AS DECIMAL(6, 2)), l = ARRAY[k, 7] WHERE st->a = 0.5;") == 3
+    assert run(f"UPDATE {name} SET n = n + 1 WHERE k = 1;") == 1
+    assert run(f"UPDATE {name} SET s = NULL, b = NULL WHERE k = 4 AND s LIKE 'r%';") == 1
+    assert run(f"DELETE FROM {name} WHERE k = 3 OR n = 0;") == 2
+    assert run(f"DELETE FROM {name} WHERE k = 3;") == 0
+    with pytest.raises(KsqlError, match="is not a valid INTEGER"):
+        engine.execute(Request(f"UPDATE {name} SET l = ARRAY[CAST(s AS INT)] WHERE k > 0;"))
+    expected = [
+        [1, "R1", 12, "11.00", "qg==", [1, 7], {"A": 0.5}],
+        [2, "R2", 12, "1.50", "qg==", None, None],
+        [4, None, 4, "1.50", None, None, None],
+        [5, "r5", 5, "5.00", "qg==", [5, 7], {"A": 0.5}],
+    ]
+    deadline = time.monotonic() + TIMEOUT_S
+    found: list[list[Any]] = []
+    while found != expected and time.monotonic() < deadline:
+        stream = engine.query(Request(f"SELECT k, s, n, d, b, l, st FROM {name}_copy;"))
+        found = []
+        while (rows := stream.read(0.5)) is not None:
+            found += [[str(v) if i == 3 else v for i, v in enumerate(row.values)] for row in rows]
+        found.sort()
+    assert found == expected
+    engine.execute(Request(f"DROP TABLE {name}_copy DELETE TOPIC; DROP TABLE {name} DELETE TOPIC;"))

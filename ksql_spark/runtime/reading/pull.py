@@ -9,10 +9,11 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from pyspark.sql import SparkSession
 
-from ksql_spark.expressions import Literal
+from ksql_spark.expressions import Expression, Literal
 from ksql_spark.formats import FramedSerde
 from ksql_spark.logical.nodes import KeyLookup, PullQuery
 from ksql_spark.metastore.serdes import value_serde
@@ -31,14 +32,15 @@ from ksql_spark.runtime.reading.results import (
     api_value,
     result_columns,
 )
-from ksql_spark.runtime.reading.row_decoding import READERS, is_plain, rows_of
+from ksql_spark.runtime.reading.row_decoding import READERS, function_of, is_plain, rows_of
 from ksql_spark.runtime.reading.view import PAGE_ROWS, StoredRow, View
 from ksql_spark.schema import Column
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.spark import jvm
 from ksql_spark.spark.build import build
-from ksql_spark.spark.evaluate import evaluate, evaluate_rows
+from ksql_spark.spark.evaluate import STORED_KEY, evaluate, evaluate_rows
 from ksql_spark.spark.frames import Context, quoted
+from ksql_spark.types import BOOLEAN
 
 
 class ScanResult(QueryStream):
@@ -75,13 +77,7 @@ def run(
     registry: SchemaRegistry | None = None,
 ) -> PullResult | ScanResult:
     """Answer ``query``, a pull query on a table, from its view."""
-    keys = None if query.lookups is None else encoded_keys(query.source, query.lookups, session)
-    stored: Iterator[Sequence[StoredRow]]
-    if keys is None:
-        stored = view.pages(key_ranges(query.source, query.predicate))
-    else:
-        found = view.get(keys)
-        stored = (found[i : i + PAGE_ROWS] for i in range(0, len(found), PAGE_ROWS))
+    stored = _stored(query, view, session)
     columns = [ResultColumn.of(i.name, i.expression.type, i.name in query.key_names) for i in query.items]
     pages = _limited(_selected(query, stored, session, registry), query.offset or 0, query.limit)
     rows: list[Row] = []
@@ -90,6 +86,47 @@ def run(
         if len(rows) >= SMALL:
             return ScanResult(columns, rows, pages)
     return PullResult(columns, rows)
+
+
+def _stored(
+    query: PullQuery, view: View, session: Callable[[], SparkSession]
+) -> Iterator[Sequence[StoredRow]]:
+    """Pages of the rows to which the WHERE may apply."""
+    keys = None if query.lookups is None else encoded_keys(query.source, query.lookups, session)
+    if keys is None:
+        yield from view.pages(key_ranges(query.source, query.predicate))
+        return
+    found = view.get(keys)
+    for first in range(0, len(found), PAGE_ROWS):
+        yield found[first : first + PAGE_ROWS]
+
+
+def evaluated(
+    query: PullQuery,
+    expressions: Sequence[Expression],
+    view: View,
+    session: Callable[[], SparkSession],
+    registry: SchemaRegistry | None = None,
+) -> Iterator[tuple[bytes, list[Any]]]:
+    """For each row that ``query`` finds in a table: its key's bytes, and the values of ``expressions``.
+
+    The values are in the formats' Python form; the query's items do not matter.
+    """
+    everything = [*expressions, *([query.predicate] if query.predicate is not None else [])]
+    stored = _stored(query, view, session)
+    if not all(map(is_plain, everything)):
+        for page in stored:
+            wanted = [*expressions, STORED_KEY]
+            for *values, key in evaluate_rows(session(), query.source, page, wanted, query.predicate):
+                yield key, values
+        return
+    reader = READERS.of(query.source, registry)
+    fits = function_of(query.predicate or Literal(True, BOOLEAN), reader.places)
+    gets = [function_of(expression, reader.places) for expression in expressions]
+    for row in itertools.chain.from_iterable(stored):
+        values_of_row = reader.decode(row)
+        if values_of_row is not None and fits(values_of_row, ()) is True:
+            yield row.key, [get(values_of_row, ()) for get in gets]
 
 
 def _limited(pages: Iterator[list[Row]], offset: int, limit: int | None) -> Iterator[list[Row]]:

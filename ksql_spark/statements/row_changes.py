@@ -1,0 +1,66 @@
+"""UPDATE and DELETE of a table's rows (beyond ksqlDB, reference §2.4): they read as a pull query does, and
+write as INSERT VALUES does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from ksql_spark import analyzer
+from ksql_spark.analyzer import BoundChange
+from ksql_spark.entities.commands import RowsChanged
+from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import ColumnRef
+from ksql_spark.grammar.statements.rows import RowChange, UpdateRows
+from ksql_spark.metastore.serdes import writing_serdes
+from ksql_spark.runtime.reading import pull
+from ksql_spark.runtime.reading.view import View
+from ksql_spark.statements.context import Action, Immediate, Services, StatementContext
+from ksql_spark.statements.inserts import checked_values, to_evaluate
+
+#: how long to wait for all rows of the table, seconds
+TIMEOUT_S = 30.0
+
+
+def change_rows(statement: RowChange, context: StatementContext) -> Action:
+    """Write the rows again with other values, or a tombstone for each."""
+    queries = {query.sink: query.id for query in context.queries}
+    change = analyzer.bind_row_change(statement, context.metastore, context.config, queries)
+    services, topic = context.services, change.source.topic
+    word = "UPDATE" if isinstance(statement, UpdateRows) else "DELETE"
+
+    def run() -> RowsChanged:
+        # one change of a table at a time: each sees what the one before it has written
+        with services.row_changes[topic]:
+            view = services.views.current(change.source, TIMEOUT_S)
+            # all are computed before the first is written
+            records = list(_records(change, view, services))
+            services.producer.send_all(topic, records, int(time.time() * 1000))
+        context.known.note(topic, services.producer.written.get(topic, {}))
+        count = len(records)
+        told = f"{count:,} row{'' if count == 1 else 's'} of {change.source.name} {word.lower()}d"
+        return RowsChanged(statement_text=statement.source_text, operation=word, count=count, message=told)
+
+    return Immediate(run, waits=True)
+
+
+def _records(change: BoundChange, view: View, services: Services) -> Iterator[tuple[bytes, bytes | None]]:
+    """The key and value of each record to write."""
+    source, row = change.source, change.row
+    columns = [] if row is None else [ColumnRef(c.name, c.type) for c in source.schema.value]
+    wanted = [*columns, *(to_evaluate(row) if row is not None else ())]
+    _, serde = writing_serdes(source, services.registry)
+    for key, found in pull.evaluated(change.query, wanted, view, services.spark.session, services.registry):
+        if row is None:
+            yield key, None
+            continue
+        values = {column.name: value for column, value in zip(columns, found, strict=False)}
+        nulls = {name for name, value in values.items() if value is None}
+        try:
+            new = checked_values(row, found[len(columns) :], nulls)
+            values |= {name: value for (name, _), value in zip(row.values, new, strict=True)}
+            yield key, serde.encode(list(values.values()))
+        except ValueError as error:
+            reason = f"Failed to update '{source.name}'. {error}"
+            raise KsqlError("INVALID_STATEMENT", reason=reason) from None
