@@ -304,6 +304,11 @@ def _tail(self: KsqlGenerator, node: nodes.QueryNode) -> str:
     return "".join(f" {part}" for part in parts)
 
 
+def _grouping_set(self: KsqlGenerator, node: nodes.GroupingSet) -> str:
+    text = self.joined(node.expressions)
+    return text if len(node.expressions) == 1 else f"({text})"
+
+
 def _select(self: KsqlGenerator, node: nodes.Select) -> str:
     distinct = "DISTINCT " if node.distinct else ""
     if node.distinct_on:
@@ -370,6 +375,8 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     nodes.Dereference: lambda self, node: f"{self.tight(node.this, _PRIMARY)}->{self.sql(node.field)}",
     nodes.FloatLiteral: _literal,
     nodes.FunctionCall: _call,
+    nodes.GroupingSet: _grouping_set,
+    nodes.GroupingSets: lambda self, node: f"{node.kind} ({self.joined(node.sets)})",
     nodes.IntegerLiteral: _literal,
     nodes.Lambda: _lambda,
     nodes.Like: _like,

@@ -460,6 +460,22 @@ class QueryNode(Node):
     offset = Arg[int | None]()
 
 
+class GroupingSet(Node):
+    """A grouping set, or what ROLLUP and CUBE treat as one column: ``a``, ``(a, b)`` or ``()``."""
+
+    expressions = Arg[list[exp.Expr]](default=list)
+
+
+class GroupingSets(Node):
+    """``GROUPING SETS (…)``, ``ROLLUP (…)`` or ``CUBE (…)`` in GROUP BY (beyond ksqlDB).
+
+    ``kind`` is GROUPING SETS, ROLLUP or CUBE.
+    """
+
+    kind = Arg[str](required=True)
+    sets = Arg[list[GroupingSet]](required=True)
+
+
 class Select(QueryNode):
     """One SELECT (reference §2.5); absent clauses are None or empty.
 

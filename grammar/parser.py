@@ -6,6 +6,7 @@ The rules of statements are in `grammar.statements`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from sqlglot import exp
@@ -105,7 +106,7 @@ class KsqlParser(ExpressionParser):
             args["where"] = self.any_expression()
         if self.word("GROUP"):
             self.expect_word("BY")
-            args["group_by"] = self._values_by()
+            args["group_by"] = self._values_by(self._group)
         if self.word("PARTITION"):
             self.expect_word("BY")
             args["partition_by"] = self._values_by()
@@ -146,11 +147,37 @@ class KsqlParser(ExpressionParser):
         alias = self.name() if self.word("AS") or self.is_name() else None
         return self.build(nodes.SelectItem, start, this=value, alias_identifier=alias)
 
-    def _values_by(self) -> list[exp.Expr]:
-        """The list of GROUP BY or PARTITION BY, with or without parentheses around it."""
+    def _values_by(self, item: Callable[[], exp.Expr] | None = None) -> list[exp.Expr]:
+        """The list of GROUP BY or PARTITION BY, with or without parentheses around it.
+
+        ``item`` parses one without parentheses; default: a value.
+        """
         if self.is_symbol(TokenType.L_PAREN) and self._brackets_hold_list():
             return self.bracketed(lambda: self.listed(self.value))
-        return self.listed(self.value)
+        return self.listed(item or self.value)
+
+    def _group(self) -> exp.Expr:
+        """``expression``, ``GROUPING SETS (…)``, ``ROLLUP (…)`` or ``CUBE (…)``."""
+        start = self._index
+        if self.word("GROUPING", "SETS"):
+            kind = "GROUPING SETS"
+        elif self.is_word("ROLLUP", "CUBE") and self.is_symbol(TokenType.L_PAREN, 1):
+            kind = self.expect_one_of("ROLLUP", "CUBE")
+        else:
+            return self.value()
+        sets = self.bracketed(lambda: self.listed(self._grouping_set))
+        return self.build(nodes.GroupingSets, start, kind=kind, sets=sets)
+
+    def _grouping_set(self) -> nodes.GroupingSet:
+        start = self._index
+        if self.is_symbol(TokenType.L_PAREN) and self.is_symbol(TokenType.R_PAREN, 1):
+            self._advance(2)
+            return self.build(nodes.GroupingSet, start)
+        if self.is_symbol(TokenType.L_PAREN) and self._brackets_hold_list():
+            expressions = self.bracketed(lambda: self.listed(self.value))
+        else:
+            expressions = [self.value()]
+        return self.build(nodes.GroupingSet, start, expressions=expressions)
 
     def _brackets_hold_list(self) -> bool:
         """Whether the parenthesis here contains a comma at its top level: ``(a, b)``, not ``(a) + 1``."""

@@ -429,6 +429,8 @@ def refuse_nested(node: nodes.FunctionCall, _: Scope) -> NoReturn:
 
 
 def _call(node: nodes.FunctionCall, scope: Scope) -> Expression:
+    if node.name == "GROUPING" and scope.grouping is not None:
+        return scope.grouping(node, scope)
     with placed_at(node.this):
         spec = registry.require(node.name)
     if spec.kind is Kind.AGGREGATE:

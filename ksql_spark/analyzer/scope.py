@@ -80,6 +80,7 @@ class Scope:
         aggregate: binds aggregate calls; None if they are not allowed.
         table_function: binds calls of table functions; None if they are not allowed.
         window_function: binds calls with OVER; None if they are not allowed.
+        grouping: binds calls of GROUPING; None if there are no grouping sets.
         forbidden: names that are not allowed here -> error message.
         show: the text of a bound expression for messages.
     """
@@ -93,6 +94,7 @@ class Scope:
     aggregate: CallRule | None = None
     table_function: CallRule | None = None
     window_function: Callable[[WindowFunction, Scope], Expression] | None = None
+    grouping: CallRule | None = None
     forbidden: Mapping[str, str] = field(default_factory=dict)
     show: Callable[[Expression], str] = str
 

@@ -121,26 +121,38 @@ def with_aggregates(scope: Scope, aggregates: Aggregates) -> Scope:
 
 
 def bind_groups(select: nodes.Select, scope: Scope) -> list[Expression]:
-    """The expressions of GROUP BY.
+    """The expressions of a GROUP BY without grouping sets.
 
     Raises:
-        KsqlError: an aggregate, a duplicate expression, a bare NULL.
+        KsqlError: an aggregate, a duplicate expression, a bare NULL, grouping sets.
     """
-
-    def refuse(node: nodes.FunctionCall, _: Scope) -> Expression:
-        raise invalid(
-            f"GROUP BY does not support aggregate functions: {node.name} is an aggregate function.", node
-        )
-
     found: list[Expression] = []
     for node in select.group_by:
-        expression = bind_expression(node, replace(scope, aggregate=refuse))
+        if isinstance(node, nodes.GroupingSets):
+            raise invalid(f"{node.kind} is for persistent and push queries.", node, hint="Add EMIT CHANGES.")
+        expression = bind_group(node, scope)
         if expression in found:
             raise invalid(f"Duplicate GROUP BY expression: {show(expression, scope)}.", node)
-        if isinstance(expression.type, Null):
-            raise invalid("GROUP BY needs typed expressions, not NULL.", node)
         found.append(expression)
     return found
+
+
+def bind_group(node: exp.Expr, scope: Scope) -> Expression:
+    """An expression of GROUP BY.
+
+    Raises:
+        KsqlError: an aggregate, a bare NULL.
+    """
+
+    def refuse(call: nodes.FunctionCall, _: Scope) -> Expression:
+        raise invalid(
+            f"GROUP BY does not support aggregate functions: {call.name} is an aggregate function.", call
+        )
+
+    expression = bind_expression(node, replace(scope, aggregate=refuse))
+    if isinstance(expression.type, Null):
+        raise invalid("GROUP BY needs typed expressions, not NULL.", node)
+    return expression
 
 
 def bind_table_function(

@@ -25,13 +25,13 @@ from ksql_spark.analyzer.expressions import (
     bind_predicate,
 )
 from ksql_spark.analyzer.failures import failure, invalid
+from ksql_spark.analyzer.grouping_sets import GroupingSets, bind_grouping_sets
 from ksql_spark.analyzer.joins import Joined, relations_of, show
 from ksql_spark.analyzer.naming import Names
 from ksql_spark.analyzer.relations import Context, From, bind_from, build_from
 from ksql_spark.analyzer.scope import BoundRelation, Scope
 from ksql_spark.analyzer.select_items import (
     Item,
-    bind_groups,
     bind_items,
     bind_table_function,
     check_typed,
@@ -88,13 +88,23 @@ class KeySlot:
 
 @dataclass(frozen=True)
 class Grouping:
-    """GROUP BY, its aggregates, its window and HAVING."""
+    """GROUP BY, its aggregates, its window, HAVING, and its grouping sets."""
 
     groups: tuple[NamedExpression, ...]
     aggregates: tuple[AggregateCall, ...]
     window: WindowSpec | None
     emit_final: bool
     having: Expression | None
+    sets: GroupingSets | None
+
+    def build(self, child: Node) -> Node:
+        """The plan over ``child``."""
+        if self.sets is not None:
+            return self.sets.build(
+                child, self.groups, self.aggregates, self.window, self.emit_final, self.having
+            )
+        node = Aggregate(child, self.groups, self.aggregates, self.window, self.emit_final)
+        return node if self.having is None else Filter(node, self.having)
 
 
 @dataclass(frozen=True)
@@ -157,10 +167,7 @@ class BoundSelect:
         if self.functions:
             node = FlatMap(node, self.functions)
         if self.grouping is not None:
-            g = self.grouping
-            node = Aggregate(node, g.groups, g.aggregates, g.window, g.emit_final)
-            if g.having is not None:
-                node = Filter(node, g.having)
+            node = self.grouping.build(node)
         return node
 
 
@@ -202,6 +209,7 @@ class _Binder:
         self.over = WindowFunctions(source)
         self.join_key: str | None = None
         self.ranking: Ranking | None = None
+        self.sets: GroupingSets | None = None
 
     def bind(self) -> BoundSelect:
         select, scope = self.select, self.source.scope
@@ -210,7 +218,7 @@ class _Binder:
         self.ranking = bind_ranking(select, self.source)
         deduplication = bind_deduplication(select, self.source) if self.ranking is None else None
         guarded = replace(scope.at("GROUP BY"), forbidden=FORBIDDEN_BOUNDS if window else {})
-        groups = bind_groups(select, guarded)
+        groups, self.sets = bind_grouping_sets(select, guarded, self.names)
         partitions = self._partition_expressions(scope.at("PARTITION BY"))
         bound = bind_items(select, self._select_scope(window), self.names, self._clashes)
         having = self._having(guarded)
@@ -235,7 +243,7 @@ class _Binder:
             having = having and _over_keys(having, partition_by or ())
             grouping, items = self._grouping(groups, window, having, items)
             slots = tuple(
-                KeySlot((g.name,), (str(g.expression),), "grouping expression") for g in grouping.groups
+                KeySlot((g.name,), (self._shown_group(g),), "grouping expression") for g in grouping.groups
             )
         elif window is not None:
             raise invalid("WINDOW clause requires a GROUP BY clause.", select.window)
@@ -260,6 +268,7 @@ class _Binder:
         scope = replace(
             scope, extra=extra, clause="SELECT", table_function=self._table_function,
             window_function=self.over.bind if self.ranking is None else self.ranking.bind,
+            grouping=None if self.sets is None else self.sets.call,
         )  # fmt: skip
         return with_aggregates(scope, self.aggregates)
 
@@ -438,7 +447,8 @@ class _Binder:
     def _having(self, scope: Scope) -> Expression | None:
         if self.select.having is None:
             return None
-        having = with_aggregates(replace(scope, clause="HAVING"), self.aggregates)
+        scope = replace(scope, clause="HAVING", grouping=None if self.sets is None else self.sets.call)
+        having = with_aggregates(scope, self.aggregates)
         return bind_predicate(self.select.having, having)
 
     def _grouping(
@@ -451,6 +461,8 @@ class _Binder:
         allowed = frozenset(WINDOW_BOUNDS) if window is not None and not self.source.is_join else frozenset()
         names = self._renamed(self._key_names(expressions, list(items)))
         groups = tuple(NamedExpression(n, e) for n, e in zip(names, expressions, strict=True))
+        if self.sets is not None:
+            groups = (*groups, NamedExpression(self.sets.name, self.sets.number))
         over = [(item, *over_groups(item.expression, groups, allowed)) for item in items]
         if not self.aggregates.calls:
             raise invalid(
@@ -475,8 +487,14 @@ class _Binder:
         first = self.source.relations[0].source
         if first is not None:
             self.aggregates.check_state(first.value_format.name, select)
-        grouping = Grouping(groups, tuple(self.aggregates.calls), window, self.is_final, having)
+        calls = tuple(self.aggregates.calls)
+        grouping = Grouping(groups, calls, window, self.is_final, having, self.sets)
         return grouping, [replace(item, expression=rewritten) for item, rewritten, _ in over]
+
+    def _shown_group(self, group: NamedExpression) -> str:
+        if self.sets is None or group.name != self.sets.name:
+            return str(group.expression)
+        return f"GROUPING({', '.join(map(str, self.sets.columns))})"
 
     # ---- rules that need the whole --------------------------------------------------------------------
 

@@ -50,7 +50,8 @@ SELECT [DISTINCT | DISTINCT ON (expression, …)] * | expression [[AS] name], �
   [[INNER | LEFT | RIGHT | FULL] JOIN source [alias] [WITHIN n unit [GRACE PERIOD n unit]] ON condition]
   [WITHIN n unit]
   [WINDOW TUMBLING (SIZE n unit) | HOPPING (SIZE n unit, ADVANCE BY n unit) | SESSION (n unit)]
-  [WHERE condition] [GROUP BY expression, …] [PARTITION BY expression] [HAVING condition]
+  [WHERE condition] [GROUP BY expression | ROLLUP (…) | CUBE (…) | GROUPING SETS (…), …]
+  [PARTITION BY expression] [HAVING condition]
   [QUALIFY ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1]
   [ORDER BY expression [ASC | DESC], …] [EMIT CHANGES | EMIT FINAL] [LIMIT n];
 With EMIT, the query runs on and returns every change; without it, it returns the current rows and ends."""

@@ -189,3 +189,31 @@ def test_rows_with_aggregates_of_frames_are_those_of_sqlite(engine: Engine, part
     expected = of_sqlite(rows, f"SELECT {calls.format(order='ORDER BY n')} FROM s")
     ours = f"SELECT k, {calls.format(order='ORDER BY ROWTIME')} FROM {name}"
     same_rows(of_the_query(engine, name, partitions, rows, ours), Counter(expected))
+
+
+GROUPINGS = {
+    "rollup": ("seed, ROLLUP (a, b)", ["seed a b", "seed a", "seed"]),
+    "cube": ("seed, CUBE (a, b)", ["seed a b", "seed a", "seed b", "seed"]),
+    "sets": ("GROUPING SETS ((seed, a), (b, seed), seed, ())", ["seed a", "seed b", "seed", ""]),
+}
+
+
+@pytest.mark.parametrize(("form", "partitions"), [("rollup", 1), ("cube", 4), ("sets", 4)])
+def test_grouping_sets_are_those_of_a_select_for_each_in_sqlite(
+    engine: Engine, partitions: int, form: str
+) -> None:
+    """Rows in which a column of the set is NULL belong to none of its groups."""
+    name, rows = f"{form}_{partitions}", generated(partitions)
+    group_by, sets = GROUPINGS[form]
+    expected: list[tuple[Any, ...]] = []
+    for columns in (one.split() for one in sets):
+        level = sum(bit for column, bit in (("seed", 4), ("a", 2), ("b", 1)) if column not in columns)
+        keys = ", ".join(column if column in columns else "NULL" for column in ("seed", "a", "b"))
+        where = " AND ".join(["TRUE", *(f"{column} IS NOT NULL" for column in columns)])
+        by = f"GROUP BY {', '.join(columns)}" if columns else ""
+        calls = f"{level}, {level >> 1 & 1}, COUNT(*), SUM(n), COUNT(a), MAX(n) FILTER (WHERE b = 'x')"
+        expected += of_sqlite(rows, f"SELECT {keys}, {calls} FROM s WHERE {where} {by} HAVING COUNT(*) > 1")
+    ours = f"""SELECT seed, a, b, GROUPING(seed, a, b) AS level, AS_VALUE(seed), AS_VALUE(a), AS_VALUE(b),
+        AS_VALUE(GROUPING(seed, a, b)), GROUPING(a), COUNT(*), SUM(n), COUNT(a), MAX(n) FILTER (WHERE b = 'x')
+        FROM {name} GROUP BY {group_by} HAVING COUNT(*) > 1"""
+    same_rows(of_the_query(engine, name, partitions, rows, ours, TABLE), Counter(expected))

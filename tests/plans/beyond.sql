@@ -41,3 +41,8 @@ CREATE TABLE ranked (k STRING PRIMARY KEY, v INT) WITH (KAFKA_TOPIC = 'ranked', 
 CREATE TABLE best_of_table WITH (KEY_FORMAT = 'JSON') AS
   SELECT v, ROW_NUMBER() OVER (PARTITION BY v ORDER BY k DESC) AS place, RANK() OVER (PARTITION BY v ORDER BY k DESC) AS r, k
   FROM ranked QUALIFY r <= 2 EMIT CHANGES;
+
+-- grouping sets: each record once for each set
+CREATE TABLE totals WITH (KEY_FORMAT = 'JSON') AS
+  SELECT k, v, GROUPING(k, v) AS level, GROUPING(v) AS all_v, COUNT(*) AS n FROM a
+  GROUP BY ROLLUP (k, v) HAVING v IS NULL OR COUNT(*) > 1 EMIT CHANGES;

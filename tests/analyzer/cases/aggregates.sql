@@ -345,3 +345,63 @@ CREATE TABLE a AS SELECT id, APPROX_PERCENTILE(id, 1) AS c FROM s GROUP BY id;
     Project key [ID AS ID] value [KSQL_AGG_VARIABLE_0 AS C]
       Aggregate by [ID AS ID] APPROX_PERCENTILE(ID, 1) AS KSQL_AGG_VARIABLE_0
         Source S
+
+CREATE TABLE o WITH (KEY_FORMAT='JSON') AS SELECT name, GROUPING(name) AS g, COUNT(*) AS n FROM s GROUP BY ROLLUP (name) HAVING name IS NOT NULL;
+    TABLE O SINK
+      columns `NAME` STRING KEY, `G` INTEGER KEY, `N` BIGINT
+      topic O, key JSON, value JSON
+    Project key [NAME AS NAME, KSQL_GROUPING AS G] value [KSQL_AGG_VARIABLE_0 AS N]
+      Project key [NAME->VALUE AS NAME, KSQL_GROUPING AS KSQL_GROUPING] value [KSQL_AGG_VARIABLE_0 AS KSQL_AGG_VARIABLE_0]
+        Filter (NAME->VALUE IS NOT NULL)
+          Aggregate by [(CASE WHEN (KSQL_GROUPING IN (1)) THEN STRUCT(VALUE:=CAST(NULL AS STRING)) WHEN (NAME IS NOT NULL) THEN STRUCT(VALUE:=NAME) END) AS NAME, KSQL_GROUPING AS KSQL_GROUPING] COUNT(*) AS KSQL_AGG_VARIABLE_0
+            FlatMap EXPLODE(ARRAY[0, 1]) AS KSQL_GROUPING
+              Source S
+
+CREATE TABLE o WITH (KEY_FORMAT='JSON') AS SELECT name, COUNT(*) AS n FROM s GROUP BY ROLLUP (name);
+    KEY_MISSING: Key missing from projection (ie, SELECT).
+    The query used to build `O` must include the grouping expression GROUPING(NAME) in its projection (eg, SELECT GROUPING(NAME)...).
+    line 1:44
+      CREATE TABLE o WITH (KEY_FORMAT='JSON') AS SELECT name, COUNT(*) AS n FROM s GROUP BY ROLLUP (name)
+                                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o WITH (KEY_FORMAT='JSON') AS SELECT region, GROUPING(region) AS g, COUNT(*) AS n FROM t GROUP BY ROLLUP (region);
+    INVALID_STATEMENT: ROLLUP is for streams, not for tables.
+    line 1:112
+      CREATE TABLE o WITH (KEY_FORMAT='JSON') AS SELECT region, GROUPING(region) AS g, COUNT(*) AS n FROM t GROUP BY ROLLUP (region)
+                                                                                                                     ^^^^^^^^^^^^^^^
+
+CREATE TABLE o WITH (KEY_FORMAT='JSON') AS SELECT name, GROUPING(id) AS g, COUNT(*) AS n FROM s GROUP BY ROLLUP (name);
+    INVALID_STATEMENT: GROUPING takes expressions of GROUP BY, not ID.
+    line 1:66
+      CREATE TABLE o WITH (KEY_FORMAT='JSON') AS SELECT name, GROUPING(id) AS g, COUNT(*) AS n FROM s GROUP BY ROLLUP (name)
+                                                                       ^^
+
+CREATE TABLE o WITH (KEY_FORMAT='JSON') AS SELECT name, GROUPING() AS g, COUNT(*) AS n FROM s GROUP BY ROLLUP (name);
+    INVALID_STATEMENT: GROUPING needs columns of GROUP BY.
+    line 1:57
+      CREATE TABLE o WITH (KEY_FORMAT='JSON') AS SELECT name, GROUPING() AS g, COUNT(*) AS n FROM s GROUP BY ROLLUP (name)
+                                                              ^^^^^^^^^^
+
+CREATE TABLE o AS SELECT COUNT(*) AS n FROM s GROUP BY GROUPING SETS (());
+    INVALID_STATEMENT: GROUPING SETS needs a column.
+    line 1:56
+      CREATE TABLE o AS SELECT COUNT(*) AS n FROM s GROUP BY GROUPING SETS (())
+                                                             ^^^^^^^^^^^^^^^^^^
+
+SELECT COUNT(*) FROM s GROUP BY CUBE (id, name, id + 1, id + 2, id + 3, id + 4, id + 5, id + 6, id + 7) EMIT CHANGES;
+    INVALID_STATEMENT: GROUP BY has more than 256 grouping sets.
+    line 1:33
+      SELECT COUNT(*) FROM s GROUP BY CUBE (id, name, id + 1, id + 2, id + 3, id + 4, id + 5, id + 6, id + 7) EMIT CHANGES
+                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT COUNT(*) FROM s GROUP BY CUBE (id, name, id + 1, id + 2, id + 3), CUBE (id + 4, id + 5, id + 6, id + 7) EMIT CHANGES;
+    INVALID_STATEMENT: GROUP BY has more than 256 grouping sets.
+    line 1:33
+      SELECT COUNT(*) FROM s GROUP BY CUBE (id, name, id + 1, id + 2, id + 3), CUBE (id + 4, id + 5, id + 6, id + 7) EMIT CHANGES
+                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT name, COUNT(*) FROM s GROUP BY CUBE (name);
+    INVALID_STATEMENT: CUBE is for persistent and push queries. Add EMIT CHANGES.
+    line 1:39
+      SELECT name, COUNT(*) FROM s GROUP BY CUBE (name)
+                                            ^^^^^^^^^^^
