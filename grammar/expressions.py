@@ -500,7 +500,10 @@ class ExpressionParser(Cursor):
         self.expect_word("END")
         return self.build(exp.Case, start, this=operand, ifs=branches, default=default)
 
-    def _cast(self) -> exp.Expr:
+    def _try_cast(self) -> exp.Expr | None:
+        return self._cast(exp.TryCast) if self.is_symbol(TokenType.L_PAREN, 1) else None
+
+    def _cast(self, kind: type[exp.Cast] = exp.Cast) -> exp.Expr:
         start = self._index
         self._advance()
         self.expect_symbol(TokenType.L_PAREN, "(")
@@ -508,7 +511,7 @@ class ExpressionParser(Cursor):
         self.expect_word("AS")
         target = self.type_()
         self.expect_symbol(TokenType.R_PAREN, ")")
-        return self.build(exp.Cast, start, this=operand, to=target)
+        return self.build(kind, start, this=operand, to=target)
 
     def _decimal(self) -> exp.Expr:
         start = self._index
@@ -579,4 +582,5 @@ _PRIMARIES: dict[str, Callable[[ExpressionParser], exp.Expr | None]] = {
     "NULL": ExpressionParser._constant,
     "STRUCT": ExpressionParser._struct,
     "TRUE": ExpressionParser._constant,
+    "TRY_CAST": ExpressionParser._try_cast,
 }

@@ -229,7 +229,8 @@ def _case(self: KsqlGenerator, node: exp.Case) -> str:
 
 
 def _cast(self: KsqlGenerator, node: exp.Cast) -> str:
-    return f"CAST({self.sql(node, 'this')} AS {type_text(node.args['to'])})"
+    word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
+    return f"{word}({self.sql(node, 'this')} AS {type_text(node.args['to'])})"
 
 
 def _call(self: KsqlGenerator, node: nodes.FunctionCall) -> str:
@@ -369,6 +370,7 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     exp.Null: _constant("NULL"),
     exp.Paren: lambda self, node: f"({self.sql(node, 'this')})",
     exp.Star: _constant("*"),
+    exp.TryCast: _cast,
     nodes.ArrayConstructor: lambda self, node: f"ARRAY[{self.joined(node.elements)}]",
     nodes.Assignment: lambda self, node: f"{self.sql(node.this)} = {self.sql(node.value)}",
     nodes.DecimalLiteral: _literal,

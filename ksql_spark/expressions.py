@@ -149,6 +149,14 @@ class Cast:
 
 
 @dataclass(frozen=True)
+class TryCast(Cast):
+    """TRY_CAST(operand AS type): a value that cannot be converted is NULL, and no failure."""
+
+    def __str__(self) -> str:
+        return f"TRY_{super().__str__()}"
+
+
+@dataclass(frozen=True)
 class Case:
     """Searched CASE: (condition, result) pairs and an optional ELSE."""
 

@@ -20,7 +20,17 @@ from ksql_spark.analyzer.failures import failure, invalid, placed_at
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.analyzer.type_nodes import resolve_type
 from ksql_spark.errors import KsqlError, nearest
-from ksql_spark.expressions import Call, Case, Cast, Expression, FieldRef, Lambda, Literal, MakeStruct
+from ksql_spark.expressions import (
+    Call,
+    Case,
+    Cast,
+    Expression,
+    FieldRef,
+    Lambda,
+    Literal,
+    MakeStruct,
+    TryCast,
+)
 from ksql_spark.functions import registry
 from ksql_spark.functions.casts import can_cast
 from ksql_spark.functions.spec import Kind, decimal_type
@@ -417,7 +427,9 @@ def _cast(node: exp.Cast, scope: Scope) -> Expression:
     operand = bind_expression(node.this, scope)
     if not can_cast(operand.type, target):
         raise failure("CAST_UNSUPPORTED", node, problem=scope.problem, source=operand.type, target=target)
-    return operand if operand.type == target else Cast(operand, target)
+    if operand.type == target:
+        return operand
+    return (TryCast if isinstance(node, exp.TryCast) else Cast)(operand, target)
 
 
 # ---- calls --------------------------------------------------------------------------------------------
@@ -543,6 +555,7 @@ _RULES: dict[type[exp.Expr], Rule] = {
     exp.Or: _logical("OR"),
     exp.Case: _case,
     exp.Cast: _cast,
+    exp.TryCast: _cast,
     nodes.FunctionCall: _call,
     nodes.Dereference: lambda node, scope: dereference(
         bind_expression(node.this, scope), node.field_name, node

@@ -14,7 +14,7 @@ from ksql_spark.analyzer.expressions import bind_expression
 from ksql_spark.analyzer.failures import failure, invalid, within_statement
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.errors import nearest
-from ksql_spark.expressions import Call, Cast, Expression, Literal, MakeStruct
+from ksql_spark.expressions import Call, Cast, Expression, Literal, MakeStruct, TryCast
 from ksql_spark.grammar.statements.inserts import InsertValues
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
@@ -43,6 +43,8 @@ class BoundRow:
 
 def _conversions(value: Expression) -> Iterator[Cast]:
     match value:
+        case TryCast():
+            return
         case Cast(operand, _) if not (isinstance(operand, Literal) and operand.value is None):
             yield value
         case Call("ARRAY" | "MAP", members, _):

@@ -11,7 +11,7 @@ something else. User functions report their own failures, with their messages (s
 
 from __future__ import annotations
 
-from ksql_spark.expressions import Call, Cast, Expression, Lambda, Literal, Members, children
+from ksql_spark.expressions import Call, Cast, Expression, Lambda, Literal, Members, TryCast, children
 from ksql_spark.functions import registry
 from ksql_spark.functions.casts import cast_can_fail
 from ksql_spark.functions.nullness import Nullness, nullness
@@ -22,7 +22,7 @@ from ksql_spark.functions.user import is_user_call
 def can_fail(node: Expression) -> bool:
     """Whether the evaluation of ``node`` itself, not only of its operands, may fail."""
     match node:
-        case Cast(Literal(), _):
+        case Cast(Literal(), _) | TryCast():
             return False
         case Cast(operand, type_):
             return cast_can_fail(operand.type, type_)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ksql_spark.expressions import Call, Case, Cast, ColumnRef, Expression, Literal
+from ksql_spark.expressions import Call, Case, Cast, ColumnRef, Expression, Literal, TryCast
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower, lower_reporting
 from ksql_spark.functions.spark_text import string
@@ -42,6 +42,8 @@ def reported(node: Expression, *, at_root: bool = True) -> list[str]:
         (Cast(A, BIGINT), []),
         (Cast(A, STRING), []),
         (Cast(A, Decimal(4, 2)), ["CAST(A AS DECIMAL(4, 2))"]),
+        (TryCast(A, Decimal(4, 2)), []),
+        (TryCast(Call("+", (A, A), INTEGER), STRING), ["(A + A)"]),
         (SUM, ["(A + B)"]),
         # an operator passes the failure of its operand on
         (Call("+", (NUMBER, A), INTEGER), ["(CAST(S AS INTEGER) + A)"]),

@@ -21,3 +21,6 @@ INSERT INTO all_of_it WITH (QUERY_ID = 'copying') SELECT * FROM rides WHERE zone
 
 SELECT * FROM rides EMIT CHANGES;
 SELECT ROWTIME, ROWOFFSET, fare FROM rides WHERE zone = 3 EMIT CHANGES LIMIT 5;
+
+-- a cast whose failures nobody needs to hear of
+CREATE STREAM tried AS SELECT id, TRY_CAST(`from` AS INT) AS n FROM rides EMIT CHANGES;

@@ -136,3 +136,7 @@ INSERT INTO p (a) VALUES (ARRAY[1000, 2.5]);
     line 1:27
       INSERT INTO p (a) VALUES (ARRAY[1000, 2.5])
                                 ^^^^^^^^^^^^^^^^
+
+INSERT INTO s (id, d) VALUES (1, TRY_CAST('x' AS INT));
+    ID = 1
+    D = CAST(TRY_CAST('x' AS INTEGER) AS DOUBLE)
