@@ -410,6 +410,8 @@ class ExpressionParser(Cursor):
             args["order_by"] = self.listed(self.order_item)
         if self.word("ROWS"):
             args["frame"] = self._frame()
+        elif self.word("RANGE"):
+            args["frame"] = self._range()
         self.expect_symbol(TokenType.R_PAREN, ")")
         return self.build(nodes.WindowFunction, start, this=call, **args)
 
@@ -425,6 +427,17 @@ class ExpressionParser(Cursor):
         if last is None:
             self.fail("A frame ends with CURRENT ROW or n PRECEDING", place)
         return nodes.Frame(first, last, self.span(start))
+
+    def _range(self) -> nodes.Frame:
+        """What follows RANGE: ``[BETWEEN] INTERVAL time PRECEDING [AND CURRENT ROW]``."""
+        start = self._index - 1
+        is_between = self.word("BETWEEN")
+        self.expect_word("INTERVAL")
+        time = self.time_span()
+        self.expect_word("PRECEDING")
+        if is_between:
+            self.expect_word("AND", "CURRENT", "ROW")
+        return nodes.Frame(None, 0, self.span(start), time)
 
     def _frame_bound(self) -> int | None:
         """``UNBOUNDED PRECEDING``, ``n PRECEDING`` or ``CURRENT ROW``."""

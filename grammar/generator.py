@@ -121,7 +121,9 @@ def window_text(window: nodes.Window) -> str:
 
 
 def frame_text(frame: nodes.Frame) -> str:
-    """``ROWS …``."""
+    """``ROWS …`` or ``RANGE …``."""
+    if frame.time is not None:
+        return f"RANGE INTERVAL {time_text(frame.time)} PRECEDING"
 
     def bound(rows: int | None) -> str:
         return "CURRENT ROW" if rows == 0 else f"{'UNBOUNDED' if rows is None else rows} PRECEDING"

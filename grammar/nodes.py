@@ -171,11 +171,15 @@ class Within:
 
 @dataclass(frozen=True)
 class Frame:
-    """``ROWS BETWEEN n PRECEDING AND m PRECEDING``: None is UNBOUNDED, 0 the CURRENT ROW."""
+    """``ROWS BETWEEN n PRECEDING AND m PRECEDING``: None is UNBOUNDED, 0 the CURRENT ROW.
+
+    Or ``RANGE INTERVAL time PRECEDING``, if there is ``time``.
+    """
 
     first: int | None
     last: int = 0
     position: Position | None = field(default=None, compare=False)
+    time: TimeSpan | None = None
 
 
 # ------------------------------------------------------------------------------- expressions

@@ -101,7 +101,7 @@ class WindowFunctions:
         if not 1 <= len(written) <= 3 or node.this.distinct or isinstance(written[0], exp.Star):
             raise invalid("LAG takes a value, how many rows back, and a default: LAG(x, 1, 0).", node.this)
         if node.frame is not None:
-            raise invalid("LAG has no ROWS.", node.frame)
+            raise invalid("LAG has no ROWS and no RANGE.", node.frame)
         back = 1
         if len(written) > 1:
             if not isinstance(written[1], nodes.IntegerLiteral):
@@ -140,7 +140,12 @@ class WindowFunctions:
             raise invalid(f"At most {MAX_ROWS} rows before the current one can be kept.", node)
         own = Aggregates()
         own.bind(function, scope)
-        made = FramedCall(replace(own.calls[0], name=f"{VARIABLE}{len(self.calls)}"), frame.first, frame.last)
+        made = FramedCall(
+            replace(own.calls[0], name=f"{VARIABLE}{len(self.calls)}"),
+            frame.first,
+            frame.last,
+            None if frame.time is None else frame.time.milliseconds,
+        )
         for known in self.calls:
             if replace(made, call=replace(made.call, name=known.call.name)) == known:
                 return ColumnRef(known.call.name, known.call.type)

@@ -82,13 +82,17 @@ class FramedCall:
         call: the aggregate.
         first: how many rows before the current one the frame begins; None: with the group's first row.
         last: how many rows before the current one it ends.
+        range_ms: RANGE: how much older the rows may be; the other two do not matter then.
     """
 
     call: AggregateCall
     first: int | None
     last: int
+    range_ms: int | None = None
 
     def __str__(self) -> str:
+        if self.range_ms is not None:
+            return f"{self.call.call} RANGE {self.range_ms} MILLISECONDS PRECEDING AS {self.call.name}"
         begin = "UNBOUNDED" if self.first is None else str(self.first)
         end = f"{self.last} PRECEDING" if self.last else "CURRENT ROW"
         return f"{self.call.call} ROWS BETWEEN {begin} PRECEDING AND {end} AS {self.call.name}"

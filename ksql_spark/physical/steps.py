@@ -340,7 +340,10 @@ class StreamOver(OneInputStep, StatefulStep):
     def kept_state(self) -> str:
         most = max((c.first or 0 for c in self.calls), default=0)
         parts = [f"the arguments of each key's last {most} rows"] if most else []
-        if any(c.first is None for c in self.calls):
+        longest = max((c.range_ms for c in self.calls if c.range_ms is not None), default=None)
+        if longest is not None:
+            parts.append(f"the arguments of each key's rows of {span_text(longest)}, as many as there are")
+        if any(c.first is None and c.range_ms is None for c in self.calls):
             parts.append("the aggregates of each key")
         return ", ".join(parts) or "none"
 

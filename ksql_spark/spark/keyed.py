@@ -210,7 +210,7 @@ def over(step: steps.StreamOver, inputs: Sequence[DataFrame], context: Context) 
     ]
     types: dict[str, SqlType] = {"__one": INTEGER}
     made.append(named("1", "__one"))
-    frames: dict[tuple[int | None, int], list[tuple[AggregateCall, str]]] = {}
+    frames: dict[tuple[int | None, int, int | None], list[tuple[AggregateCall, str]]] = {}
     for i, framed in enumerate(step.calls):
         arguments = _arguments(framed.call, i, "Over", row, context, types, made)
         lowering = registry.require(framed.call.function).spark
@@ -218,14 +218,18 @@ def over(step: steps.StreamOver, inputs: Sequence[DataFrame], context: Context) 
         text = lowering(arguments, [a.type for a in framed.call.arguments])
         state[str(framed)] = text
         output = named(f"cast({text} AS {spark_type(framed.call.type)})", framed.call.name)
-        frames.setdefault((framed.first, framed.last), []).append((framed.call, output))
+        frame = (framed.first, framed.last, framed.range_ms)
+        frames.setdefault(frame, []).append((framed.call, output))
     aggregators, ddls = [], []
-    for (first, last), calls in frames.items():
+    for (first, last, range_ms), calls in frames.items():
         template = jvm.empty_frame(context.session, _ddl(types)).selectExpr(*(output for _, output in calls))
         aggregator, buffers = jvm.aggregator(template, has_condition=False)
         aggregators.append(aggregator)
         ddls.append(_ddl({call.name: call.type for call, _ in calls}))
-        state[f"buffers of ROWS {first} {last}"] = ", ".join(buffers)
+        if range_ms is None:
+            state[f"buffers of ROWS {first} {last}"] = ", ".join(buffers)
+        else:
+            state["rows"] = "time, arguments"
     packed = [
         named(f"ksql.pack(struct({', '.join(map(quoted, carried.types))}))", "__row"),
         named(f"ksql.pack(struct({', '.join(map(quoted, types))}))", "__arguments"),
@@ -234,10 +238,11 @@ def over(step: steps.StreamOver, inputs: Sequence[DataFrame], context: Context) 
     rows = Transformations(inputs[0]).filter(f"NOT {NULL_VALUE}")
     rows.select(*map(quoted, inputs[0].columns), *made).select(*packed, *keys, *map(quoted, hidden))
     side = _Side(rows.frame(), {"__row": BYTES, "__arguments": BYTES})
-    firsts = [-1 if first is None else first for first, _ in frames]
+    firsts = [-1 if first is None else first for first, *_ in frames]
     records = side.records(0, keys, context, packs_nulls=True)
-    lasts = [last for _, last in frames]
-    done = _operator(context, "over", [records], aggregators, firsts, lasts, state=state)
+    lasts = [last for _, last, _ in frames]
+    ranges = [-1 if range_ms is None else range_ms for *_, range_ms in frames]
+    done = _operator(context, "over", [records], aggregators, firsts, lasts, ranges, state=state)
     results = ", ".join(f"f{i} binary" for i in range(len(frames)))
     done.select(
         named(_unpacked("l", _ddl(carried.types)), "__l"),

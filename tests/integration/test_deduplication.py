@@ -217,3 +217,35 @@ def test_grouping_sets_are_those_of_a_select_for_each_in_sqlite(
         AS_VALUE(GROUPING(seed, a, b)), GROUPING(a), COUNT(*), SUM(n), COUNT(a), MAX(n) FILTER (WHERE b = 'x')
         FROM {name} GROUP BY {group_by} HAVING COUNT(*) > 1"""
     same_rows(of_the_query(engine, name, partitions, rows, ours, TABLE), Counter(expected))
+
+
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_frames_of_time_are_those_of_sqlite(engine: Engine, partitions: int) -> None:
+    """In one partition also of equal times and late rows, for which older rows are gone."""
+    name, rng, time_ms = f"ranges_{partitions}", random.Random(partitions), 0
+    rows: list[tuple[Any, ...]] = []
+    for row in generated(partitions):
+        time_ms += rng.randrange(8) if partitions == 1 else 1 + rng.randrange(8)
+        late = rng.choice((0, 0, 0, 30, 70)) if partitions == 1 else 0
+        rows.append((*row, BEGAN_MS + max(0, time_ms - late)))
+    base = sqlite3.connect(":memory:")
+    base.execute("CREATE TABLE s (seed, a, b, n, t)")
+    base.executemany("INSERT INTO s VALUES (?, ?, ?, ?, ?)", rows)
+    base.execute("CREATE TABLE x AS SELECT *, MAX(t) OVER (PARTITION BY seed, b ORDER BY n) AS latest FROM s")
+    base.execute("CREATE INDEX i ON s (seed, n)")
+
+    def frame(call: str, range_ms: int) -> str:
+        of_group = "y.seed = x.seed AND y.b IS x.b AND y.n <= x.n"
+        is_in = f"(y.n = x.n OR y.t BETWEEN x.latest - {range_ms} AND x.t)"
+        return f"(SELECT {call} FROM s y WHERE {of_group} AND {is_in})"
+
+    calls = [("COUNT(*)", 50), ("COALESCE(SUM(y.n), 0)", 50), ("MIN(y.a)", 20), ("COUNT(y.a)", 0)]
+    expected = base.execute(f"SELECT n, {', '.join(frame(*call) for call in calls)} FROM x").fetchall()
+    over = "OVER (PARTITION BY seed, b ORDER BY ROWTIME RANGE INTERVAL {} MILLISECONDS PRECEDING)"
+    ours = f"""SELECT k, n, COUNT(*) {over.format(50)}, SUM(n) {over.format(50)}, MIN(a) {over.format(20)},
+        COUNT(a) {over.format(0)} FROM {name}"""
+    records = [
+        (str(rng.randrange(100)), {"seed": seed, "a": a, "b": b, "n": n}, t) for seed, a, b, n, t in rows
+    ]
+    found = of_records(engine, name, partitions, records, STREAM, ours, STREAM)
+    same_rows(found, Counter(expected))

@@ -102,3 +102,31 @@ INSERT INTO keyed (ROWTIME, k, v) VALUES (6000, 'a', 6);
 -- a | 5
 -- b | 2
 -- c | 5
+
+--@test: frames of time; a late row does not see what is too old for the latest row
+CREATE STREAM lately AS
+  SELECT k, v, LAG(v) OVER (PARTITION BY id ORDER BY ROWTIME) AS before,
+    COUNT(*) OVER (PARTITION BY id ORDER BY ROWTIME RANGE INTERVAL 10 SECONDS PRECEDING) AS n,
+    SUM(v) OVER (PARTITION BY id ORDER BY ROWTIME RANGE INTERVAL 10 SECONDS PRECEDING) AS total,
+    FIRST_VALUE(v) OVER (PARTITION BY id ORDER BY ROWTIME RANGE INTERVAL 10 SECONDS PRECEDING) AS first,
+    LAST_VALUE(v) OVER (PARTITION BY id ORDER BY ROWTIME RANGE INTERVAL 10 SECONDS PRECEDING) AS last,
+    COUNT(*) OVER (PARTITION BY id ORDER BY ROWTIME) AS every
+  FROM readings EMIT CHANGES;
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (1000, 'a', 1, 1);
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (11000, 'a', 1, 2);
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (11001, 'b', 1, 4);
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (5000, 'a', 1, 8);
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (11001, 'a', 1, NULL);
+INSERT INTO readings (ROWTIME, k, v) VALUES (11001, 'a', 64);
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (500, 'a', 1, 16);
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (30000, 'a', 1, 32);
+--@output LATELY ordered
+-- rowtime | k | v    | before | n | total | first | last | every
+-- 1000    | a | 1    | NULL   | 1 | 1     | 1     | 1    | 1
+-- 11000   | a | 2    | 1      | 2 | 3     | 1     | 2    | 2
+-- 11001   | b | 4    | 2      | 2 | 6     | 2     | 4    | 3
+-- 5000    | a | 8    | 4      | 1 | 8     | 8     | 8    | 4
+-- 11001   | a | NULL | 8      | 4 | 14    | 2     | NULL | 5
+-- 11001   | a | 64   | NULL   | 1 | 64    | 64    | 64   | 1
+-- 500     | a | 16   | NULL   | 1 | 16    | 16    | 16   | 6
+-- 30000   | a | 32   | 16     | 1 | 32    | 32    | 32   | 7

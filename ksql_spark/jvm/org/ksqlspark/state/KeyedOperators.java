@@ -39,8 +39,9 @@ public final class KeyedOperators {
             Dataset<Row> input,
             List<Aggregator> aggregators,
             List<Integer> firsts,
-            List<Integer> lasts) {
-        return KeyedOperator.apply(input, new Over(aggregators, firsts, lasts));
+            List<Integer> lasts,
+            List<? extends Number> ranges) {
+        return KeyedOperator.apply(input, new Over(aggregators, firsts, lasts, ranges));
     }
 
     /**

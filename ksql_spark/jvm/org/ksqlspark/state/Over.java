@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -17,6 +18,11 @@ import java.util.List;
  * <p>State per key: the arguments of as many records as the longest frame with a beginning goes
  * back, oldest first, as (length, bytes); the buffer of each frame without one. So a frame with a
  * beginning is aggregated anew for each record.
+ *
+ * <p>A frame of time has the records that are at most so much older than the record, and not newer.
+ * With such a frame the state has (time, length, bytes), also of all records that are at most so
+ * much older than the latest one of their key; what is older counts no more, even for a late
+ * record.
  */
 final class Over extends KeyedOperator {
     private static final int ARGUMENTS = 1;
@@ -29,19 +35,35 @@ final class Over extends KeyedOperator {
     /** How many records before the current one each frame ends. */
     private final int[] lasts;
 
+    /**
+     * How much older the first record of each frame may be, in ms; negative: a frame of records.
+     */
+    private final long[] ranges;
+
     /** How many records are kept. */
     private final int most;
+
+    /**
+     * How much older than the latest one records are kept, in ms; negative: without their times.
+     */
+    private final long longest;
 
     private transient StateCache.Cached<byte[]> recent;
 
     /** By (number of the frame, key). */
     private transient StateCache.Cached<byte[]> totals;
 
-    Over(List<Aggregator> aggregators, List<Integer> firsts, List<Integer> lasts) {
+    Over(
+            List<Aggregator> aggregators,
+            List<Integer> firsts,
+            List<Integer> lasts,
+            List<? extends Number> ranges) {
         this.aggregators = aggregators.toArray(new Aggregator[0]);
         this.firsts = firsts.stream().mapToInt(Integer::intValue).toArray();
         this.lasts = lasts.stream().mapToInt(Integer::intValue).toArray();
+        this.ranges = ranges.stream().mapToLong(Number::longValue).toArray();
         this.most = Math.max(0, firsts.stream().mapToInt(Integer::intValue).max().orElse(0));
+        this.longest = Arrays.stream(this.ranges).max().orElse(-1);
     }
 
     @Override
@@ -57,16 +79,21 @@ final class Over extends KeyedOperator {
     protected void process(byte[] key, int side, long ts, byte[] value) {
         UnsafeRow row = PackedRow.view(value, 2);
         byte[] arguments = row.getBinary(ARGUMENTS);
-        List<byte[]> rows = most > 0 ? unpacked(recent.getValue(key)) : new ArrayList<>();
-        rows.add(arguments);
+        boolean isKept = most > 0 || longest >= 0;
+        List<Kept> rows = isKept ? unpacked(recent.getValue(key)) : new ArrayList<>();
+        rows.add(new Kept(ts, arguments));
+        long latest = rows.stream().mapToLong(Kept::time).max().orElse(ts);
         UnsafeRowWriter results = new UnsafeRowWriter(aggregators.length);
         results.resetRowWriter();
         for (int i = 0; i < aggregators.length; i++) {
-            byte[] result = firsts[i] < 0 ? total(i, key, arguments) : framed(i, rows);
-            results.write(i, result);
+            if (ranges[i] >= 0) {
+                results.write(i, ranged(i, rows, latest - ranges[i], ts));
+            } else {
+                results.write(i, firsts[i] < 0 ? total(i, key, arguments) : framed(i, rows));
+            }
         }
-        if (most > 0) {
-            recent.updateValue(key, packed(rows));
+        if (isKept) {
+            recent.updateValue(key, packed(rows, latest - longest));
         }
         emit(key, ts, row.getBinary(0), results.getRow().getBytes());
     }
@@ -85,37 +112,62 @@ final class Over extends KeyedOperator {
         return aggregator.result();
     }
 
-    private byte[] framed(int frame, List<byte[]> rows) {
+    private byte[] ranged(int frame, List<Kept> rows, long from, long to) {
         Aggregator aggregator = aggregators[frame];
         aggregator.reset();
-        int current = rows.size() - 1;
-        for (int n = Math.max(0, current - firsts[frame]); n <= current - lasts[frame]; n++) {
-            aggregator.add(rows.get(n));
+        Kept current = rows.get(rows.size() - 1);
+        for (Kept row : rows) {
+            if (row == current || (row.time >= from && row.time <= to)) {
+                aggregator.add(row.arguments);
+            }
         }
         return aggregator.result();
     }
 
-    private static List<byte[]> unpacked(byte[] kept) {
-        List<byte[]> rows = new ArrayList<>();
+    private byte[] framed(int frame, List<Kept> rows) {
+        Aggregator aggregator = aggregators[frame];
+        aggregator.reset();
+        int current = rows.size() - 1;
+        for (int n = Math.max(0, current - firsts[frame]); n <= current - lasts[frame]; n++) {
+            aggregator.add(rows.get(n).arguments);
+        }
+        return aggregator.result();
+    }
+
+    private List<Kept> unpacked(byte[] kept) {
+        List<Kept> rows = new ArrayList<>();
         if (kept != null) {
             ByteBuffer in = ByteBuffer.wrap(kept);
             while (in.hasRemaining()) {
+                long time = longest >= 0 ? in.getLong() : 0;
                 byte[] row = new byte[in.getInt()];
                 in.get(row);
-                rows.add(row);
+                rows.add(new Kept(time, row));
             }
         }
         return rows;
     }
 
-    /** The last rows that are kept. */
-    private byte[] packed(List<byte[]> rows) {
-        List<byte[]> last = rows.subList(Math.max(0, rows.size() - most), rows.size());
-        int size = last.stream().mapToInt(row -> 4 + row.length).sum();
+    /** The last rows, and those of the time {@code from}, if there are frames of time. */
+    private byte[] packed(List<Kept> rows, long from) {
+        List<Kept> kept = new ArrayList<>();
+        int size = 0;
+        for (int n = 0; n < rows.size(); n++) {
+            Kept row = rows.get(n);
+            if (n >= rows.size() - most || (longest >= 0 && row.time >= from)) {
+                kept.add(row);
+                size += (longest >= 0 ? 12 : 4) + row.arguments.length;
+            }
+        }
         ByteBuffer out = ByteBuffer.allocate(size);
-        for (byte[] row : last) {
-            out.putInt(row.length).put(row);
+        for (Kept row : kept) {
+            if (longest >= 0) {
+                out.putLong(row.time);
+            }
+            out.putInt(row.arguments.length).put(row.arguments);
         }
         return out.array();
     }
+
+    private record Kept(long time, byte[] arguments) {}
 }

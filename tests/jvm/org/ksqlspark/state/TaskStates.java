@@ -50,6 +50,11 @@ final class TaskStates {
         return results;
     }
 
+    /** How many bytes a state has, whose values are bytes. */
+    int bytes(String state) {
+        return stores.get(state).values.values().stream().mapToInt(v -> ((byte[]) v).length).sum();
+    }
+
     /** How many entries a state has. */
     int size(String state) {
         return stores.get(state).values.size();

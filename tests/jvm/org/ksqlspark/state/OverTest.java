@@ -1,0 +1,121 @@
+package org.ksqlspark.state;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
+import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation$;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.junit.jupiter.api.Test;
+
+import scala.Option;
+import scala.collection.immutable.Seq;
+
+import java.util.List;
+
+/** Frames of rows and of time: which rows they have, and which rows the state keeps. */
+class OverTest {
+    /** The bytes of a row's arguments, and of its time and length in the state. */
+    private static final int ROW = 16 + 12;
+
+    private final TaskStates states = new TaskStates();
+
+    private Over operator;
+
+    private static <T> Seq<T> seq(Iterable<T> items) {
+        return scala.jdk.javaapi.CollectionConverters.asScala(items).toSeq();
+    }
+
+    /** Whose result is the greatest value. */
+    private static Aggregator greatest() {
+        Attribute value =
+                new AttributeReference(
+                        "v",
+                        DataTypes.IntegerType,
+                        true,
+                        Metadata.empty(),
+                        NamedExpression$.MODULE$.newExprId(),
+                        seq(List.<String>of()));
+        Alias call =
+                new Alias(
+                        new Max(value).toAggregateExpression(),
+                        "c",
+                        NamedExpression$.MODULE$.newExprId(),
+                        seq(List.<String>of()),
+                        Option.empty(),
+                        seq(List.<String>of()));
+        Aggregate plan =
+                new Aggregate(
+                        seq(List.<Expression>of()),
+                        seq(List.of(call)),
+                        LocalRelation$.MODULE$.apply(seq(List.of(value))),
+                        Option.empty());
+        return Aggregator.of(plan, false);
+    }
+
+    /** A frame of each kind: of 10 ms, of the row and the one before it, of all rows. */
+    private void start() {
+        List<Aggregator> aggregators = List.of(greatest(), greatest(), greatest());
+        List<Integer> firsts = List.of(-1, 1, -1);
+        operator =
+                states.start(new Over(aggregators, firsts, List.of(0, 0, 0), List.of(10L, -1, -1)));
+    }
+
+    /** The results of the frames for a record. */
+    private List<Integer> over(long time, int value) {
+        UnsafeRowWriter arguments = new UnsafeRowWriter(1);
+        arguments.resetRowWriter();
+        arguments.zeroOutNullBytes();
+        arguments.write(0, value);
+        UnsafeRowWriter record = new UnsafeRowWriter(2);
+        record.resetRowWriter();
+        record.zeroOutNullBytes();
+        record.write(0, new byte[] {7});
+        record.write(1, arguments.getRow().getBytes());
+        byte[] bytes = record.getRow().getBytes();
+        List<Row> results = TaskStates.process(operator, new byte[] {1}, 0, time, bytes);
+        assertEquals(1, results.size());
+        assertEquals(time, results.get(0).getLong(1));
+        UnsafeRow frames = PackedRow.view((byte[]) results.get(0).get(3), 3);
+        return List.of(result(frames, 0), result(frames, 1), result(frames, 2));
+    }
+
+    private static int result(UnsafeRow frames, int number) {
+        return PackedRow.view(frames.getBinary(number), 1).getInt(0);
+    }
+
+    @Test
+    void aFrameHasTheRowsOfItsTime() {
+        start();
+        assertEquals(List.of(9, 9, 9), over(100, 9));
+        assertEquals(List.of(9, 9, 9), over(110, 5));
+        assertEquals(List.of(5, 5, 9), over(111, 3));
+        assertEquals(List.of(7, 7, 9), over(111, 7));
+        // a late row: those that are too old for the latest row are gone, but it counts itself
+        assertEquals(List.of(2, 7, 9), over(105, 2));
+        assertEquals(List.of(1, 2, 9), over(90, 1));
+        assertEquals(List.of(7, 4, 9), over(112, 4));
+    }
+
+    @Test
+    void theStateKeepsTheRowsOfTheLongestFramesAndIsReadAgain() {
+        start();
+        for (int i = 0; i < 100; i++) {
+            over(i, i);
+        }
+        assertEquals(11 * ROW, states.bytes("recent"));
+        start();
+        assertEquals(List.of(99, 99, 99), over(100, 1));
+        over(1000, 1);
+        assertEquals(ROW, states.bytes("recent"));
+    }
+}
