@@ -27,6 +27,7 @@ class Rule:
 #: name -> rule
 PROPERTIES: dict[str, Rule] = {
     "COMMIT_INTERVAL": Rule("string", frozenset({SINK})),
+    "ENVELOPE": Rule("string", frozenset({CREATE}), choices=("debezium", "maxwell")),
     "EVOLVE": Rule("string", frozenset({CREATE_AS}), choices=("backfill", "from-now")),
     "FORMAT": Rule("string"),
     "HEADERS": Rule("string", frozenset({CREATE_AS})),

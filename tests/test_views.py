@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 import threading
 import time
@@ -12,11 +13,15 @@ from pathlib import Path
 import pytest
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import Literal
+from ksql_spark.logical.nodes import KeyLookup
 from ksql_spark.metastore.sources import TABLE, DataSource, FormatSpec, Windowing
+from ksql_spark.runtime.reading.pull import encoded_keys
+from ksql_spark.runtime.reading.row_decoding import Reader
 from ksql_spark.runtime.reading.view import PAGE_ROWS, KeyRange, View
 from ksql_spark.runtime.reading.views import Views
 from ksql_spark.schema import Column, Role, Schema
-from ksql_spark.types import STRING
+from ksql_spark.types import INTEGER, STRING
 from tests.kafka.mock_cluster import MockAdmin, MockCluster
 
 SOON_S = 20.0
@@ -281,3 +286,31 @@ def test_a_topic_that_is_made_again_is_read_from_its_beginning(
     admin.ids[source.topic] = "another"
     until(lambda: first.has_failed)
     assert rows(views.current(source, SOON_S)) == {b"a": b"1", b"b": b"2"}
+
+
+def test_a_view_of_envelopes_has_rows(make: Make, cluster: MockCluster) -> None:
+    columns = (Column("ID", INTEGER, Role.KEY), Column("V", STRING, Role.VALUE))
+    format_ = FormatSpec("JSON", envelope="debezium")
+    source = DataSource("CHANGED", TABLE, Schema(columns), "changed", format_, format_, read_only=True)
+
+    def change(op: str, after: str | None) -> bytes:
+        return json.dumps({"op": op, "after": None if after is None else {"v": after}}).encode()
+
+    one, two = b'{"id": 1}', b'{"schema": {}, "payload": {"id": 2}}'
+    cluster.write(
+        "changed",
+        *((one, change("r", "a")), (two, change("c", "b")), (b'{"id":1}', change("u", "c"))),
+        *((two, b"{"), (one, change("t", None)), (None, change("t", None)), (b'{"x": 1}', change("c", "y"))),
+    )
+    views = make()
+    view, reader = views.current(source, SOON_S), Reader(source, None)
+
+    def decoded() -> list[list[object]]:
+        return [values[3:] for row in view.scan() if (values := reader.decode(row)) is not None]
+
+    assert sorted(decoded()) == [[1, "c"], [2, "b"]]
+    key = encoded_keys(source, [KeyLookup((Literal(2, INTEGER),))], lambda: pytest.fail("Spark"))
+    assert key is not None and [row.key for row in view.get(key)] == key
+    cluster.write("changed", (two, change("d", None)), (two, None))
+    views.current(source, SOON_S)
+    assert decoded() == [[1, "c"]]

@@ -12,7 +12,7 @@ from ksql_spark.analyzer.failures import Placed, failure, invalid, within_statem
 from ksql_spark.analyzer.properties import Properties, with_naming
 from ksql_spark.analyzer.serialization import check_wrapping, known_format
 from ksql_spark.analyzer.sources import OR_LIST_COLUMNS, format_names
-from ksql_spark.formats import CAPABILITIES
+from ksql_spark.formats import CAPABILITIES, ENVELOPES
 from ksql_spark.formats.capabilities import KINDS
 from ksql_spark.formats.framed import with_schema_id
 from ksql_spark.formats.registered import FieldLeftOut, NotConvertible, ReadSchema, columns
@@ -63,6 +63,9 @@ def infer_columns(
         found = {side: _side(statement, side, given, topic, config, registry) for side in ("KEY", "VALUE")}
     if not any(found.values()):
         return statement
+    if "ENVELOPE" in given and (value := found["VALUE"]) is not None:  # rows have their key, too
+        keys = {c.name for c in (found["KEY"] or ((),))[0]} | {c.name for c in statement.columns}
+        found["VALUE"] = tuple(c for c in value[0] if c.name not in keys), value[1]
     return _written_out(statement, found, given)
 
 
@@ -71,7 +74,8 @@ def _side(
     registry: SchemaRegistry | None,
 ) -> tuple[tuple[Column, ...], ReadSchema] | None:  # fmt: skip
     """The columns of one side and the schema they come from; None if nothing is inferred."""
-    name = format_names(given, statement, config)[side]
+    names = format_names(given, statement, config)
+    name, envelope = names[side], given.envelope(names["VALUE"])
     spec = with_naming(given.format_spec(side, name), side, config)
     wanted = ("KEY", "PRIMARY KEY") if side == "KEY" else (None,)
     is_listed = any(c.constraint in wanted for c in statement.columns)
@@ -87,8 +91,10 @@ def _side(
     if side == "VALUE":
         check_wrapping(name, 1, spec.wrapped, given.node("WRAP_SINGLE_VALUE"))
     is_bare = CAPABILITIES[name].unwrapped if side == "KEY" else spec.wrapped is False
+    is_bare = is_bare and envelope is None
     schema = _fetched(side, spec, topic, registry, node or statement)
-    found, read = _columns(side, spec, topic, schema, is_bare, node or statement)
+    member = ENVELOPES[envelope].row if envelope is not None and side == "VALUE" else None
+    found, read = _columns(side, spec, topic, schema, is_bare, node or statement, member)
     if len(read.names) > 1 and spec.full_name is None:
         listed = "\n".join(f"- {n}" for n in read.names)
         raise invalid(
@@ -96,7 +102,7 @@ def _side(
             f"Please specify a schema full name in the WITH clause using {side}_SCHEMA_FULL_NAME",
             node or statement,
         )
-    if side == "KEY" and len(found) > 1:
+    if side == "KEY" and len(found) > 1 and envelope is None:
         raise invalid(
             f"The key schema for {_origin(spec, topic)} contains multiple columns, which is not supported by "
             f"ksqlDB at this time.\nSchema:{schema.text}",
@@ -119,6 +125,8 @@ def _sampled(
 ) -> CreateSource:  # fmt: skip
     """``statement`` with the formats and columns of sample records, and without INFER."""
     node = given.node("INFER")
+    if "ENVELOPE" in given:
+        raise invalid("'INFER' is not for sources with an ENVELOPE.", node, hint="List the columns.")
     if str(given.get("INFER")).lower() != SAMPLE:
         reason = f"Expected '{SAMPLE}', got '{given.get('INFER')}'"
         raise failure("PROPERTY_IN_WITH", node, name="INFER", reason=reason)
@@ -376,16 +384,18 @@ def _missing_hint(side: str, spec: FormatSpec) -> str | None:
 
 
 def _columns(
-    side: str, spec: FormatSpec, topic: str, schema: RegisteredSchema, is_bare: bool, node: Placed
-) -> tuple[tuple[Column, ...], ReadSchema]:
-    """The columns of one side from its schema.
+    side: str, spec: FormatSpec, topic: str, schema: RegisteredSchema, is_bare: bool, node: Placed,
+    member: str | None = None,
+) -> tuple[tuple[Column, ...], ReadSchema]:  # fmt: skip
+    """The columns of one side from its schema, or from the record in a ``member`` of it.
 
     With a schema id, names keep their case; else they are converted to upper case.
     """
     try:
         read = read_schema(schema, spec.full_name if schema.kind == PROTOBUF else None)
         single = SINGLE[side] if is_bare else None
-        fields = columns(read.type, single, keep_case=spec.schema_id is not None)
+        type_ = read.type if member is None else _member(read.type, member)
+        fields = columns(type_, single, keep_case=spec.schema_id is not None)
     except (NotConvertible, FieldLeftOut) as error:
         raise invalid(
             f"Unable to verify if the {side.lower()} schema for {_origin(spec, topic)} is compatible with "
@@ -394,6 +404,18 @@ def _columns(
         ) from None
     role = Role.KEY if side == "KEY" else Role.VALUE
     return tuple(Column(f.name, f.type, role) for f in fields), read
+
+
+def _member(record: SqlType, name: str) -> SqlType:
+    """The type of a record's member.
+
+    Raises:
+        NotConvertible: there is none.
+    """
+    found = [f.type for f in record.fields if f.name.upper() == name] if isinstance(record, Struct) else []
+    if not found:
+        raise NotConvertible(f"it is no envelope: it has no {name.lower()}")
+    return found[0]
 
 
 def _origin(spec: FormatSpec, topic: str) -> str:

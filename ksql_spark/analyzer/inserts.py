@@ -107,10 +107,29 @@ def check_writable(source: DataSource, what: str, config: Mapping[str, Any], nod
     word = source.kind.lower()
     if source.read_only:
         raise invalid(f"Cannot {what} read-only {word}: {source.name}", node)
+    check_no_envelope(source, node, what)
     if source.window is not None:
         raise invalid(f"Cannot {what} windowed {word}: {source.name}", node)
     if settings.is_read_only_topic(config, source.topic):
         raise invalid(f"Cannot {what} read-only topic: {source.topic}", node)
+
+
+def check_no_envelope(source: DataSource, node: exp.Expr | None, what: str = "insert into") -> None:
+    """Refuse to write to a topic that only a program that captures changes writes.
+
+    Args:
+        what: for error messages: Cannot ``what`` …
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    if source.envelope is not None:
+        raise invalid(
+            f"Cannot {what} {source.kind.lower()} {source.name}: its topic holds envelopes of "
+            f"{source.envelope}, which tell what happened in a database.",
+            node,
+            hint=f"Change the row in the database, or insert into a {source.kind.lower()} of your own.",
+        )  # fmt: skip
 
 
 def _similar(name: str, metastore: MetaStore) -> str:

@@ -135,6 +135,10 @@ def _past(relation: nodes.PastSource, metastore: MetaStore, config: Mapping[str,
         hint = "Its records are its past: SELECT ... WHERE ROWTIME BETWEEN ... AND ..."
         raise invalid(f"{relation.which} is for tables, and {table.name} is a stream.", relation, hint=hint)
     check_queryable(table, relation, config)  # here it still has the name that users know
+    if table.envelope is not None:
+        hint = f"CREATE TABLE ... AS SELECT * FROM {table.name} has its rows in a topic of its own."
+        reason = f"{relation.which} reads rows, and the topic of {table.name} holds envelopes."
+        raise invalid(reason, relation, hint=hint)
     moments = [_moment(moment) for moment in relation.moments or ()]
     return Past(table, moments[0] if len(moments) > 1 else None, moments[-1])
 

@@ -10,6 +10,7 @@ from typing import Any
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.inference import with_schema_ids
+from ksql_spark.analyzer.inserts import check_no_envelope
 from ksql_spark.analyzer.properties import (
     Properties,
     check_topic_name,
@@ -200,7 +201,7 @@ def _key_format(
     config: Mapping[str, Any],
 ) -> FormatSpec:  # fmt: skip
     name, node = given.format_name("KEY")
-    inherited = origin.key_format if origin is not None else FormatSpec("KAFKA")
+    inherited = replace(origin.key_format, envelope=None) if origin is not None else FormatSpec("KAFKA")
     select = planned.select
     if not schema.key:
         if select.partition_by == () and name not in (None, "NONE") and given.node("KEY_FORMAT") is not None:
@@ -247,6 +248,7 @@ def _bind_insert(statement: InsertSelect, metastore: MetaStore, config: Mapping[
         )
     if sink.read_only:
         raise invalid(f"Cannot insert into read-only stream: {sink.name}", statement.this)
+    check_no_envelope(sink, statement.this)
     if settings.is_read_only_topic(config, sink.topic):
         raise invalid(f"Cannot insert into read-only topic: {sink.topic}", statement.this)
     if sink.schema.headers:

@@ -11,7 +11,7 @@ from ksql_spark.analyzer import settings, timestamp_text
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.serialization import PROPERTY_NAMES, known_format
 from ksql_spark.errors import KsqlError, nearest
-from ksql_spark.formats import CAPABILITIES
+from ksql_spark.formats import CAPABILITIES, ENVELOPES
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.with_properties import PROPERTIES
 from ksql_spark.logical.nodes import Start
@@ -157,6 +157,31 @@ class Properties:
             name, delimiter, self.get("WRAP_SINGLE_VALUE") if side == "VALUE" else None, full_name,
             self.get(f"{side}_SCHEMA_ID"), None if nullable is None else str(nullable).upper(),
         )  # fmt: skip
+
+    def envelope(self, value_format: str) -> str | None:
+        """What ENVELOPE says is around the rows (beyond ksqlDB); None without it.
+
+        Raises:
+            KsqlError: an unknown envelope, or one that has no records in ``value_format``; a property that is
+                not for sources with envelopes.
+        """
+        name, node = self.get("ENVELOPE"), self.node("ENVELOPE")
+        if name is None:
+            return None
+        found = ENVELOPES.get(name.lower())
+        if found is None:
+            near = nearest(name, ENVELOPES)
+            hint = f"Did you mean {near}?" if near else None
+            reason = f"'{name}' is none of {', '.join(ENVELOPES)}"
+            raise failure("PROPERTY_IN_WITH", node, name="ENVELOPE", reason=reason, hint=hint)
+        if value_format not in found.formats:
+            wanted = " or ".join(found.formats)
+            reason = f"'{name.lower()}' needs the VALUE_FORMAT {wanted}, and it is {value_format}"
+            raise failure("PROPERTY_IN_WITH", node, name="ENVELOPE", reason=reason)
+        for other in ("WRAP_SINGLE_VALUE", "WINDOW_TYPE"):
+            if other in self:
+                raise invalid(f"'{other}' is not for sources with an ENVELOPE.", self.node(other))
+        return str(name).lower()
 
     def _side_node(self, side: str) -> nodes.Property | None:
         names = (

@@ -13,7 +13,7 @@ from ksql_spark.analyzer.properties import Properties, with_naming
 from ksql_spark.analyzer.replacing import BACKFILL, is_evolvable
 from ksql_spark.analyzer.serialization import check_columns, check_wrapping, known_format
 from ksql_spark.analyzer.type_nodes import bind_type
-from ksql_spark.formats import CAPABILITIES
+from ksql_spark.formats import CAPABILITIES, ENVELOPES
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.statements.sources import AlterSource, CreateSource
 from ksql_spark.grammar.with_properties import CREATE
@@ -193,6 +193,7 @@ def _formats(
     _, value_node = given.format_name("VALUE")
     names = format_names(given, statement, config)
     key_name, value_name = names["KEY"], names["VALUE"]
+    envelope = given.envelope(value_name)
     if not schema.key and key_node is None and not CAPABILITIES[key_name].registry:
         key_name = "NONE" if statement.columns else key_name
     key_format = with_naming(given.format_spec("KEY", key_name), "KEY", config)
@@ -202,6 +203,12 @@ def _formats(
     if value_name == "NONE":
         raise invalid("The 'NONE' format can only be used for keys.", value_node or statement)
     check_columns(value_name, schema.value, is_key=False, node=value_node or statement)
+    if envelope is not None:
+        if not schema.value:
+            raise invalid("A source with an ENVELOPE needs a value column.", given.node("ENVELOPE"))
+        has_records = schema.key and key_name in ENVELOPES[envelope].formats
+        key_format = replace(key_format, envelope=envelope if has_records else None)
+        return key_format, replace(value_format, envelope=envelope)
     if schema.value:
         check_wrapping(value_name, len(schema.value), value_format.wrapped, given.node("WRAP_SINGLE_VALUE"))
     return key_format, replace(
@@ -212,14 +219,13 @@ def _formats(
 def format_names(given: Properties, statement: CreateSource, config: Mapping[str, Any]) -> dict[str, str]:
     """The names of the KEY and VALUE formats: those of the statement, else the defaults.
 
+    With an ENVELOPE, keys are in the format of values by default.
+
     Raises:
         KsqlError: an unknown format; no value format and no default for it.
     """
     key_name, _ = given.format_name("KEY")
     value_name, _ = given.format_name("VALUE")
-    if key_name is None:
-        default = settings.text(config, "ksql.persistence.default.format.key")
-        key_name = known_format(default or "KAFKA", statement)
     if value_name is None:
         default = settings.text(config, "ksql.persistence.default.format.value")
         if default is None:
@@ -229,6 +235,11 @@ def format_names(given: Properties, statement: CreateSource, config: Mapping[str
                 statement,
             )
         value_name = known_format(default, statement)
+    if key_name is None and "ENVELOPE" in given:
+        key_name = value_name  # keys are records, too
+    if key_name is None:
+        default = settings.text(config, "ksql.persistence.default.format.key")
+        key_name = known_format(default or "KAFKA", statement)
     return {"KEY": key_name, "VALUE": value_name}
 
 

@@ -74,6 +74,7 @@ class SourceDescription(Body):
         source_constraints: the sources that must be dropped before it.
         cluster_statistics, cluster_error_stats: always empty.
         is_source: made by CREATE SOURCE STREAM or TABLE.
+        envelope: what is around the rows in the topic, for instance debezium.
     """
 
     name: str
@@ -97,6 +98,7 @@ class SourceDescription(Body):
     cluster_statistics: tuple[Any, ...] = ()
     cluster_error_stats: tuple[Any, ...] = ()
     is_source: bool
+    envelope: Omitted[str] = None
 
 
 @dataclass(frozen=True, kw_only=True)

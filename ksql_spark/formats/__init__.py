@@ -9,6 +9,7 @@ from ksql_spark.formats.avro import AvroSerde
 from ksql_spark.formats.base import BadRecord, Serde
 from ksql_spark.formats.capabilities import CAPABILITIES
 from ksql_spark.formats.delimited import DelimitedSerde
+from ksql_spark.formats.envelopes import ENVELOPES, EnvelopeSerde
 from ksql_spark.formats.framed import FramedSerde
 from ksql_spark.formats.json import JsonSerde
 from ksql_spark.formats.json_sr import JsonSrSerde
@@ -47,7 +48,7 @@ def bind(spec: SerdeSpec, registry: SchemaRegistry | None = None) -> Serde:
     if spec.delimiter is not None and "delimiter" not in CAPABILITIES[spec.format].properties:
         reason = f"{spec.format} does not support the following configs: [delimiter]"
         raise KsqlError("INVALID_STATEMENT", reason=reason)
-    return found(spec, registry)
+    return found(spec, registry) if spec.envelope is None else EnvelopeSerde(spec, bind, registry)
 
 
 def json_serde(columns: Sequence[Column]) -> Serde:
@@ -57,8 +58,10 @@ def json_serde(columns: Sequence[Column]) -> Serde:
 
 __all__ = [
     "CAPABILITIES",
+    "ENVELOPES",
     "FORMATS",
     "BadRecord",
+    "EnvelopeSerde",
     "FramedSerde",
     "RecordSpec",
     "Serde",

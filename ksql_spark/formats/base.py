@@ -45,6 +45,11 @@ class Serde(ABC):
         return self.spec.wrapped
 
     @property
+    def asks_registry(self) -> bool:
+        """Whether reading a record may ask the registry for its schema."""
+        return False
+
+    @property
     def ddl(self) -> str:
         """The columns for decoders on the JVM, after "=" where there is one bare value."""
         return ("" if self.wrapped else "=") + self.columns_ddl
@@ -78,6 +83,13 @@ class Serde(ABC):
     @abstractmethod
     def decode_sql(self, data: str) -> str:
         """Spark SQL text: the STRUCT of the columns in the binary ``data``; NULL if NULL or unreadable."""
+
+    def deleted_sql(self, row: str) -> str | None:
+        """Spark SQL text: whether ``row``, a STRUCT of decode_sql, tells that a row was deleted.
+
+        None: rows of this format never do.
+        """
+        return None
 
     def framed_sql(self, data: str, headers: str) -> str:
         """Spark SQL text: the binary ``data`` in the form of the other texts.

@@ -59,6 +59,11 @@ class FramedSerde(Serde):
     """
 
     @property
+    def asks_registry(self) -> bool:
+        """Records name their schemas."""
+        return True
+
+    @property
     @abstractmethod
     def new_schema(self) -> str:
         """The schema of the columns, for registration."""

@@ -26,6 +26,7 @@ class SerdeSpec:
         schema_id: the id of the schema for writing. Records are read with the schemas that they name.
         schema: the text of that schema; None: not registered yet.
         references: the schemas that it refers to: name and text, in dependency order.
+        envelope: what is around the columns, a key of envelopes.ENVELOPES; None: nothing.
     """
 
     format: str
@@ -40,6 +41,7 @@ class SerdeSpec:
     schema_id: int | None = None
     schema: str | None = None
     references: tuple[tuple[str, str], ...] = ()
+    envelope: str | None = None
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def _spec(topic: str, format_: FormatSpec, own: tuple[Column, ...], *, is_key: b
     spec = SerdeSpec(
         format=format_.name,
         columns=own,
-        wrapped=capability.wraps(len(own), is_key, format_.wrapped),
+        wrapped=format_.envelope is not None or capability.wraps(len(own), is_key, format_.wrapped),
         side=KEY if is_key else VALUE,
         topic=topic,
         delimiter=format_.delimiter,
@@ -35,8 +35,9 @@ def _spec(topic: str, format_: FormatSpec, own: tuple[Column, ...], *, is_key: b
         full_name=format_.full_name,
         nullable=format_.nullable,
         schema_id=format_.schema_id,
+        envelope=format_.envelope,
     )
-    if spec.subject is None or format_.naming is None or not own:
+    if spec.subject is None or format_.naming is None or not own or format_.envelope is not None:
         return spec
     record = format_.full_name or _record_name(spec)
     return replace(spec, subject=subject_of(topic, is_key, format_.naming, record))

@@ -24,6 +24,7 @@ class FormatSpec:
         schema_id: the id from KEY_SCHEMA_ID or VALUE_SCHEMA_ID.
         nullable: PROTOBUF's OPTIONAL or WRAPPER.
         naming: how the subject of its schemas is named (schema_registry.STRATEGIES); None: by the topic.
+        envelope: what a program that captures changes puts around rows and their keys (formats.ENVELOPES).
     """
 
     name: str
@@ -33,6 +34,7 @@ class FormatSpec:
     schema_id: int | None = None
     nullable: str | None = None
     naming: str | None = None
+    envelope: str | None = None
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,11 @@ class DataSource:
     is_sink: bool = False
     statement: str = ""
     is_replicated: bool = False
+
+    @property
+    def envelope(self) -> str | None:
+        """What is around the rows in its topic; None: nothing."""
+        return self.value_format.envelope
 
     @property
     def is_table(self) -> bool:

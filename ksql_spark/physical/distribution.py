@@ -375,6 +375,8 @@ def _encoding(source: DataSource) -> object:
     """How keys become bytes; equal if equal keys have equal bytes."""
     types = tuple(column.type for column in source.schema.key)
     capability = CAPABILITIES[source.key_format.name]
-    # the bytes contain the schema's id, which may differ between topics
-    topic = source.topic if capability.registry else None
+    # the bytes contain the schema's id, or whatever an envelope's writer put there, which may differ
+    # between topics
+    is_own = capability.registry or source.key_format.envelope
+    topic = source.topic if is_own else None
     return (source.key_format, types, topic)

@@ -149,6 +149,7 @@ class SourceStep(Step):
         return [
             ("", name_text(self.source.name)),
             ("Topic", self.source.topic),
+            ("Envelope", self.source.envelope),
             ("Window", windowing_text(self.window)),
         ]
 

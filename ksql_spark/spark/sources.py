@@ -145,6 +145,8 @@ def decode(
         good.append("key IS NOT NULL")
     if good:
         rows.filter(" AND ".join(good))
+    deleted = value_serde.deleted_sql("__value") if schema.value else None
+    is_null = "(value IS NULL)" if deleted is None else f"(value IS NULL OR {deleted})"
     columns = []
     for column in schema.columns:
         row = {Role.KEY: "__key", Role.VALUE: "__value"}.get(column.role)
@@ -158,11 +160,11 @@ def decode(
         columns.append(f"{text} AS {quoted(prefix + column.name)}")
     # a key that PARTITION BY made from a pseudo column has its name, and replaces it
     taken = {prefix + column.name for column in schema.columns}
-    time = _event_time(source)
+    time = _event_time(source, is_null)
     hidden = {
         ROWTIME: time,
         **({EVENT_TIME: time} if ROWTIME in taken else {}),
-        NULL_VALUE: "(value IS NULL)",
+        NULL_VALUE: is_null,
         **({NULL_KEY: "(key IS NULL)"} if len(schema.key) > 1 and not source.is_table else {}),
         ROWPARTITION: "partition",
         ROWOFFSET: "offset",
@@ -235,11 +237,14 @@ def event_time(source: DataSource, text: str) -> str:
     return text
 
 
-def _event_time(source: DataSource) -> str:
-    """Spark SQL text of a record's event time (epoch ms): its TIMESTAMP column, else Kafka's timestamp."""
+def _event_time(source: DataSource, is_null: str) -> str:
+    """Spark SQL text of a record's event time (epoch ms): its TIMESTAMP column, else Kafka's timestamp.
+
+    ``is_null``: text of whether there is no row.
+    """
     if source.timestamp is None:
         return "__time"
     column = source.schema.find(source.timestamp.column)
     assert column is not None  # the analyzer checked it
     event = event_time(source, f"{'__key' if column.role is Role.KEY else '__value'}.{quoted(column.name)}")
-    return f"if(value IS NULL, __time, {event})" if column.role is Role.VALUE else event
+    return f"if({is_null}, __time, {event})" if column.role is Role.VALUE else event

@@ -442,3 +442,25 @@ def test_strategies_that_do_not_help(registry: FakeRegistry) -> None:
         create(text, registry, **{name: "RecordNameStrategy"})
     with pytest.raises(KsqlError, match="Expected one of TopicNameStrategy"):
         create(text, registry, **{name: "MyStrategy"})
+
+
+def test_columns_of_an_envelope(registry: FakeRegistry) -> None:
+    row = record(id="int", name=["null", "string"])
+    envelope = {
+        "type": "record",
+        "name": "Envelope",
+        "fields": [
+            {"name": "before", "type": ["null", row], "default": None},
+            {"name": "after", "type": ["null", "n.R"], "default": None},
+            {"name": "op", "type": "string"},
+        ],
+    }
+    registry.add("e-value", envelope)
+    registry.add("e-key", record(id="int"))
+    text = "CREATE TABLE s {} WITH (KAFKA_TOPIC='e', VALUE_FORMAT='AVRO', ENVELOPE='debezium');"
+    assert str(create(text.format(""), registry).schema) == "`ID` INTEGER KEY, `NAME` STRING"
+    assert str(create(text.format("(`id` INT PRIMARY KEY)"), registry).schema).startswith("`id` INTEGER KEY")
+    registry.add("e-value", record(a="int"))
+    assert "it has no after" in refused(text.format(""), registry).message
+    text = "CREATE TABLE s WITH (KAFKA_TOPIC='e', VALUE_FORMAT='JSON', INFER='sample', ENVELOPE='debezium');"
+    assert "'INFER' is not for sources with an ENVELOPE" in refused(text, registry).message

@@ -9,6 +9,11 @@ CREATE TABLE zones (zone INT PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC = 'zone
 CREATE STREAM st_inner AS SELECT d.id, r.id AS ride, rating FROM rides r JOIN drivers d ON r.driver = d.id EMIT CHANGES;
 CREATE STREAM st_left AS SELECT r.id, d.rating FROM rides r LEFT JOIN drivers d ON r.id = d.id EMIT CHANGES;
 
+-- a table in envelopes, whose keys others write
+CREATE TABLE members (id STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC = 'members', VALUE_FORMAT = 'JSON', ENVELOPE = 'debezium', PARTITIONS = 4);
+CREATE STREAM st_envelope AS SELECT r.id, m.name FROM rides r LEFT JOIN members m ON r.id = m.id EMIT CHANGES;
+CREATE TABLE named AS SELECT id, name FROM members WHERE name <> '' EMIT CHANGES;
+
 -- stream and stream
 CREATE STREAM ss_inner AS
   SELECT r.id, amount FROM rides r JOIN payments p WITHIN 1 HOUR GRACE PERIOD 10 MINUTES ON r.id = p.ride EMIT CHANGES;

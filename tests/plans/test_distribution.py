@@ -95,3 +95,10 @@ def test_what_is_merged_is_read_by_one_task_or_by_partition(path: Any) -> None:
             assert found.readers == 1 or found.by_partition or not found.is_merged, astuple(found)
             fed = waits_for(query.plan, number)
             assert fed is None or fed in stage.topics
+
+
+def test_keys_that_others_have_written_may_be_in_any_partition() -> None:
+    found = tasks(plan("ST_ENVELOPE"))
+    assert (found.by_partition, found.readers, found.is_one_order) == (False, 1, True)
+    # but each key is in one partition only
+    assert tasks(plan("NAMED")).by_partition

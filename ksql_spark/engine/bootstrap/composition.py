@@ -274,7 +274,7 @@ class Bootstrap:
                 watcher.start()
             sinks.start()
 
-        registry = registry_of_spark.create(lifecycle)
+        registry = views.registry = registry_of_spark.create(lifecycle)
         services = Services(
             catalog=catalog,
             admin=admin,

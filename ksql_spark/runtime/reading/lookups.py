@@ -13,7 +13,6 @@ from ksql_spark.analyzer.plan_cache import Found, Known, Values
 from ksql_spark.consistency import encode
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Cast, Expression, Literal
-from ksql_spark.formats import FramedSerde
 from ksql_spark.runtime.reading.freshness import OnReached
 from ksql_spark.runtime.reading.results import PullResult, ResultColumn, Row, pull_query_id
 from ksql_spark.runtime.reading.row_decoding import READERS, Reader, function_of, is_plain, values_of
@@ -103,8 +102,8 @@ def _plan(known: Known, registry: SchemaRegistry | None) -> LookUpPlan | None:
     if not all(_is_constant(key) for key in keys):
         return None
     reader = READERS.of(pattern.source, registry)
-    if isinstance(reader.key, FramedSerde) or isinstance(reader.value, FramedSerde):
-        return None  # reading may ask the registry
+    if reader.key.asks_registry or reader.value.asks_registry:
+        return None
     return LookUpPlan(known, reader)
 
 

@@ -14,7 +14,6 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from ksql_spark.expressions import Expression, Literal
-from ksql_spark.formats import FramedSerde
 from ksql_spark.logical.nodes import KeyLookup, PullQuery
 from ksql_spark.metastore.serdes import value_serde
 from ksql_spark.metastore.sources import DataSource
@@ -152,7 +151,7 @@ def encoded_keys(
     None if a key may have been written in more than one way, with different schemas.
     """
     serde = READERS.of(source, None).key
-    if isinstance(serde, FramedSerde):
+    if serde.asks_registry:
         return None
     keys: dict[bytes, None] = {}
     for lookup in lookups:

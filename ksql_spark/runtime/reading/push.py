@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from ksql_spark import consistency
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef, Expression, columns_in
-from ksql_spark.formats import BadRecord, FramedSerde
+from ksql_spark.formats import BadRecord
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.logical.nodes import Filter, Project, PushQuery, Source
 from ksql_spark.metastore.serdes import value_serde
@@ -115,7 +115,7 @@ def direct(query: PushQuery, on_unreadable: OnUnreadable) -> tuple[DataSource, R
     if not all(is_plain(e) and columns_in(e) <= known for e in everything):
         return None
     reader = READERS.of(source, None)
-    if isinstance(reader.key, FramedSerde) or isinstance(reader.value, FramedSerde):
+    if reader.key.asks_registry or reader.value.asks_registry:
         return None
     row_of = rows_of(
         [(e, c.type) for e, c in zip(items, query.output, strict=True)], predicate, reader.places

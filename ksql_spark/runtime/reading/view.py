@@ -22,14 +22,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.formats import CAPABILITIES
+from ksql_spark.formats import CAPABILITIES, BadRecord, EnvelopeSerde
 from ksql_spark.formats.framed import with_schema_id
 from ksql_spark.formats.spec import KEY, VALUE
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
+from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource, Windowing
 from ksql_spark.runtime.reading.freshness import Ends, OnReached
 from ksql_spark.schema import LATEST_TIME_MS
+from ksql_spark.schema_registry import SchemaRegistry
 
 log = logging.getLogger(__name__)
 
@@ -96,6 +98,7 @@ class View:
         source: the table.
         path: the file; an existing one is reused if it belongs to the same topic.
         check_size: called in its thread when it has grown; raises KsqlError to stop it.
+        registry: has the schemas of envelopes.
     """
 
     def __init__(
@@ -104,6 +107,7 @@ class View:
         source: DataSource,
         path: Path,
         check_size: Callable[[View], None] = lambda view: None,
+        registry: SchemaRegistry | None = None,
     ) -> None:
         self.source = source
         #: the name of the topic that it follows
@@ -121,6 +125,7 @@ class View:
         self._check_size = check_size
         formats = (source.key_format.name, source.value_format.name)
         self._has_schemas = any(CAPABILITIES[name].registry for name in formats)
+        self._unwrapped = None if source.envelope is None else Unwrapping(source, registry)
         #: each with its own connection
         self._idle: list[sqlite3.Cursor] = []
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -171,7 +176,10 @@ class View:
         """
         topic_id = self._admin.topic_id(self.topic)
         window = self.source.window
-        follows = json.dumps([_LAYOUT, self.topic, topic_id, window.kind if window else None])
+        what = [_LAYOUT, self.topic, topic_id, window.kind if window else None]
+        if self._unwrapped is not None:  # what a key is, and which records count, depends on the columns
+            what += [self.source.envelope, str(self.source.schema)]
+        follows = json.dumps(what)
         with contextlib.suppress(sqlite3.DatabaseError):  # not one of ours, or damaged
             db = self._written()
             if topic_id is not None and self._fits(db, follows) and not self._misses_deletions(db):
@@ -221,6 +229,8 @@ class View:
         """Write the changes of ``records``, and that the topic has been read up to ``positions``."""
         if self._has_schemas:
             records = map(partial(framed, self.source), records)
+        if self._unwrapped is not None:
+            records = filter(None, map(self._unwrapped, records))
         if self.source.timestamp is None:  # records without an event time do not count (§5.7)
             records = (r for r in records if 0 <= r.timestamp_ms <= LATEST_TIME_MS)
         changed = self._changed(records)
@@ -467,6 +477,38 @@ def stored_rows(source: DataSource, records: Iterable[Record]) -> list[StoredRow
             bounds = (None, None) if source.window is None else (start, end)
             rows.append(StoredRow(key, record.value or b"", record.timestamp_ms, *bounds))
     return rows
+
+
+class Unwrapping:
+    """Reads enough of the records in a table's envelopes to know what they change.
+
+    Args:
+        source: the table.
+        registry: has the schemas of formats that need them; or None.
+    """
+
+    def __init__(self, source: DataSource, registry: SchemaRegistry | None) -> None:
+        self._key, self._value = serdes(source, registry=registry)
+        # others have as many forms of a key as schemas
+        self._has_one_form = isinstance(self._key, EnvelopeSerde) and not self._key.asks_registry
+
+    def __call__(self, record: Record) -> Record | None:
+        """The record with the one form of its key, and without a value if it deletes a row.
+
+        None: it changes nothing, or cannot be read.
+        """
+        if record.key is None:
+            return None
+        try:
+            key, value = record.key, record.value
+            if self._has_one_form:
+                values = self._key.decode(key)
+                key = b"" if values is None else self._key.encode(values) or b""
+            if value is not None and self._value.decode(value) is None:
+                value = None
+        except BadRecord:
+            return None
+        return record._replace(key=key, value=value)
 
 
 def framed(source: DataSource, record: Record) -> Record:

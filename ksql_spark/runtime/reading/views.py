@@ -15,6 +15,7 @@ from ksql_spark.kafka.consumer import EndOffsets
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.reading.freshness import Ends, Freshness, OnReached, SharedRequests, by_topic
 from ksql_spark.runtime.reading.view import KeyRange, StoredRow, View, remove
+from ksql_spark.schema_registry import SchemaRegistry
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +46,8 @@ class Views:
         self._ends = SharedRequests(self._end_offsets.of)
         self._freshness = Freshness(self._ends.ask, written)
         self.folder = folder
+        #: has the schemas of envelopes
+        self.registry: SchemaRegistry | None = None
         self._most_bytes = most_bytes
         self._is_eager = is_eager
         #: whether the command log has been replayed: until then, files may belong to tables that are yet to
@@ -119,7 +122,7 @@ class Views:
             if known is not None:
                 # after a broker error its rows are still right: the file has its position
                 known.close(keeps_file=True)
-            view = View(self._admin, source, self._path(source.name), self._check_size)
+            view = View(self._admin, source, self._path(source.name), self._check_size, self.registry)
             self._views[source.name] = view
             return view
 

@@ -4,6 +4,8 @@ CREATE SOURCE TABLE fixed (id INT PRIMARY KEY, v STRING) WITH (KAFKA_TOPIC='f', 
 CREATE STREAM h (id INT KEY, b BYTES HEADER('x'), v INT) WITH (KAFKA_TOPIC='h', VALUE_FORMAT='JSON');
 CREATE STREAM w (id INT KEY, v INT) WITH (KAFKA_TOPIC='w', VALUE_FORMAT='JSON', WINDOW_TYPE='SESSION');
 CREATE STREAM p (a ARRAY<DECIMAL(4, 1)>, m MAP<STRING, DECIMAL(4, 1)>) WITH (KAFKA_TOPIC='p', VALUE_FORMAT='JSON', PARTITIONS=1);
+CREATE TABLE changed (id INT PRIMARY KEY, v STRING) WITH (KAFKA_TOPIC='changed', VALUE_FORMAT='JSON', ENVELOPE='debezium');
+CREATE STREAM changes (id INT KEY, v STRING) WITH (KAFKA_TOPIC='changed', VALUE_FORMAT='JSON', ENVELOPE='debezium');
 ----
 INSERT INTO s VALUES (1, 'a', 3, 4, '2024-01-01T10:00', ARRAY[1, 2], STRUCT(lat := 1));
     ID = 1
@@ -140,3 +142,15 @@ INSERT INTO p (a) VALUES (ARRAY[1000, 2.5]);
 INSERT INTO s (id, d) VALUES (1, TRY_CAST('x' AS INT));
     ID = 1
     D = CAST(TRY_CAST('x' AS INTEGER) AS DOUBLE)
+
+INSERT INTO changed VALUES (1, 'a');
+    INVALID_STATEMENT: Cannot insert values into table CHANGED: its topic holds envelopes of debezium, which tell what happened in a database. Change the row in the database, or insert into a table of your own.
+    line 1:13
+      INSERT INTO changed VALUES (1, 'a')
+                  ^^^^^^^
+
+INSERT INTO changes SELECT id, name AS v FROM s;
+    INVALID_STATEMENT: Cannot insert into stream CHANGES: its topic holds envelopes of debezium, which tell what happened in a database. Change the row in the database, or insert into a stream of your own.
+    line 1:13
+      INSERT INTO changes SELECT id, name AS v FROM s
+                  ^^^^^^^

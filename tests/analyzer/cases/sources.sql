@@ -319,3 +319,65 @@ CREATE STREAM o (id INT) WITH (TOPIC='s', VALUE_FORMAT='JSON');
     line 1:32
       CREATE STREAM o (id INT) WITH (TOPIC='s', VALUE_FORMAT='JSON')
                                      ^^^^^^^^^
+
+CREATE TABLE t (id INT PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', ENVELOPE='debezium');
+    TABLE T
+      columns `ID` INTEGER KEY, `NAME` STRING
+      topic t, key JSON {'envelope': 'debezium'}, value JSON {'envelope': 'debezium'}
+
+CREATE TABLE t (id INT PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='t', KEY_FORMAT='KAFKA', VALUE_FORMAT='AVRO', ENVELOPE='Debezium');
+    TABLE T
+      columns `ID` INTEGER KEY, `NAME` STRING
+      topic t, key KAFKA, value AVRO {'envelope': 'debezium'}
+
+CREATE STREAM s (name STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', ENVELOPE='debezium');
+    STREAM S
+      columns `NAME` STRING
+      topic t, key NONE, value JSON {'envelope': 'debezium'}
+
+CREATE TABLE t (id INT PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', ENVELOPE='maxwell');
+    TABLE T
+      columns `ID` INTEGER KEY, `NAME` STRING
+      topic t, key JSON {'envelope': 'maxwell'}, value JSON {'envelope': 'maxwell'}
+
+CREATE TABLE t (id INT PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', ENVELOPE='debesium');
+    PROPERTY_IN_WITH: Configuration ENVELOPE is invalid: 'debesium' is none of debezium, maxwell. Did you mean debezium?
+    line 1:94
+      CREATE TABLE t (id INT PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', ENVELOPE='debesium')
+                                                                                                   ^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE t (id INT PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO', ENVELOPE='maxwell');
+    PROPERTY_IN_WITH: Configuration ENVELOPE is invalid: 'maxwell' needs the VALUE_FORMAT JSON, and it is AVRO.
+    line 1:94
+      CREATE TABLE t (id INT PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO', ENVELOPE='maxwell')
+                                                                                                   ^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE t (id INT PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='DELIMITED', ENVELOPE='debezium');
+    PROPERTY_IN_WITH: Configuration ENVELOPE is invalid: 'debezium' needs the VALUE_FORMAT JSON or JSON_SR or AVRO or PROTOBUF, and it is DELIMITED.
+    line 1:99
+      CREATE TABLE t (id INT PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='DELIMITED', ENVELOPE='debezium')
+                                                                                                        ^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE t (id INT PRIMARY KEY) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', ENVELOPE='debezium');
+    INVALID_STATEMENT: A source with an ENVELOPE needs a value column.
+    line 1:81
+      CREATE TABLE t (id INT PRIMARY KEY) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', ENVELOPE='debezium')
+                                                                                      ^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', ENVELOPE='debezium', WRAP_SINGLE_VALUE=false);
+    INVALID_STATEMENT: 'WRAP_SINGLE_VALUE' is not for sources with an ENVELOPE.
+    line 1:109
+      CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', ENVELOPE='debezium', WRAP_SINGLE_VALUE=false)
+                                                                                                                  ^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', ENVELOPE='debezium', WINDOW_TYPE='SESSION');
+    INVALID_STATEMENT: 'WINDOW_TYPE' is not for sources with an ENVELOPE.
+    line 1:102
+      CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', ENVELOPE='debezium', WINDOW_TYPE='SESSION')
+                                                                                                           ^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE t WITH (ENVELOPE='debezium') AS SELECT * FROM there;
+    PROPERTY_IN_WITH: Configuration ENVELOPE is invalid: it is only allowed in CREATE.
+    line 1:22
+      CREATE TABLE t WITH (ENVELOPE='debezium') AS SELECT * FROM there
+                           ^^^^^^^^^^^^^^^^^^^

@@ -11,6 +11,9 @@ public final class FormatFunctions {
     public static void addTo(FunctionTable table) {
         addTexts(table);
         addSchemas(table);
+        table.add("change", call -> new Envelope.Change(call.row(), call.argument()));
+        table.add("explain_change", call -> new Envelope.Explain(call.row(), call.argument()));
+        table.add("change_key", call -> new Envelope.Key(call.row(), call.argument()));
         table.add("kafka_int_decode", call -> KafkaCodec.Decode.toInt());
         table.add("kafka_bigint_decode", call -> KafkaCodec.Decode.toLong());
         table.add("kafka_double_decode", call -> KafkaCodec.Decode.toDouble());

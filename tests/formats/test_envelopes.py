@@ -1,0 +1,142 @@
+"""Rows and keys in the envelopes of Debezium and Maxwell, in Python and in Spark (reference §5.9)."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from ksql_spark.formats import BadRecord, FramedSerde, Serde
+from ksql_spark.formats.framed import framed
+from ksql_spark.functions.spark_text import constant
+from ksql_spark.types import BYTES, STRING
+from tests.analyzer.registry import FakeRegistry
+
+from .envelope_records import KEYS, UNREADABLE, VALUES, Case, key_serde, serde
+
+
+def read(bound: Serde, data: bytes) -> Any:
+    try:
+        return bound.decode(data)
+    except BadRecord as bad:
+        return str(bad)
+
+
+@pytest.mark.parametrize("case", VALUES)
+def test_values(case: Case) -> None:
+    assert read(serde(case.envelope), case.data) == case.expected
+
+
+@pytest.mark.parametrize("data", UNREADABLE)
+def test_what_the_format_cannot_read(data: bytes) -> None:
+    with pytest.raises(BadRecord):
+        serde("debezium").decode(data)
+
+
+@pytest.mark.parametrize("case", KEYS)
+def test_keys(case: Case) -> None:
+    assert read(key_serde(case.envelope), case.data) == case.expected
+
+
+def test_a_key_of_text_is_not_any_json() -> None:
+    bound = key_serde("debezium", STRING)
+    assert read(bound, b'{"id": "a"}') == read(bound, b'"a"') == ["a"]
+    assert read(bound, b'{"x": "a"}') == "The key has no ID, or it is NULL."
+
+
+@pytest.mark.parametrize("envelope", ["debezium", "maxwell"])
+def test_a_key_that_is_written_is_read(envelope: str) -> None:
+    bound = key_serde(envelope)
+    data = bound.encode([7])
+    assert data is not None and bound.decode(data) == [7]
+
+
+def test_rows_are_not_written() -> None:
+    with pytest.raises(ValueError, match="envelopes of debezium"):
+        serde("debezium").encode([1, 2, 3, 4])
+
+
+def avro_records() -> tuple[FakeRegistry, list[tuple[bytes, Any]]]:
+    """An AVRO envelope as Debezium registers it, and what its records are read as."""
+    import fastavro
+
+    row = {
+        "type": "record", "name": "Value", "namespace": "shop.public.t",
+        "fields": [
+            {"name": "id", "type": "int"},
+            {"name": "name", "type": ["null", "string"], "default": None},
+            {"name": "amount", "type": ["null", "double"], "default": None},
+        ],
+    }  # fmt: skip
+    schema = {
+        "type": "record", "name": "Envelope", "namespace": "shop.public.t",
+        "fields": [
+            {"name": "before", "type": ["null", row], "default": None},
+            {"name": "after", "type": ["null", "Value"], "default": None},
+            {"name": "op", "type": "string"},
+            {"name": "ts_ms", "type": ["null", "long"], "default": None},
+        ],
+    }  # fmt: skip
+    registry = FakeRegistry()
+    schema_id = registry.add("shop.public.t-value", schema)
+    ann = {"id": 7, "name": "Ann", "amount": 2.5}
+    found = []
+    for record, expected in (
+        ({"op": "c", "after": ann}, ["Ann", 2.5, None, None]),
+        ({"op": "d", "before": ann, "after": None}, None),
+        ({"op": "t"}, 'Its op is "t", which tells nothing about one row.'),
+    ):
+        out = io.BytesIO()
+        fastavro.schemaless_writer(out, fastavro.parse_schema(schema), record)
+        found.append((framed(schema_id, out.getvalue()), expected))
+    return registry, found
+
+
+def test_an_envelope_with_a_registered_schema() -> None:
+    registry, records = avro_records()
+    bound = serde("debezium", "AVRO", registry)
+    assert not isinstance(bound, FramedSerde)  # nobody registers a schema for it
+    assert bound.asks_registry
+    for data, expected in records:
+        assert read(bound, data) == expected
+
+
+# ---- in Spark ------------------------------------------------------------------------------------------
+
+
+def in_spark(session: Any, bound: Serde, records: list[bytes]) -> list[Any]:
+    """What Spark reads: values, None for NULL, or the reason why not."""
+    rows = ", ".join(f"({i}, {constant(data, BYTES)})" for i, data in enumerate(records))
+    decoded = f"SELECT i, data, {bound.decode_sql('data')} AS row FROM VALUES {rows} AS t(i, data)"
+    deleted = bound.deleted_sql("row") or "false"
+    columns = ", ".join(f"row.`{c.name}`" for c in bound.columns)
+    text = (
+        f"SELECT row IS NULL AS is_bad, {deleted} AS is_deleted, {bound.explain_sql('data')} AS reason, "
+        f"to_json(struct({columns})) AS row, row.* FROM ({decoded}) ORDER BY i"
+    )
+    found = []
+    for row in session.sql(text).collect():
+        values = list(row)[4 : 4 + len(bound.columns)]
+        found.append(row[2] if row[0] else None if row[1] else values)
+    return found
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("envelope", ["debezium", "maxwell"])
+def test_spark_reads_the_same(local_spark: Any, envelope: str) -> None:
+    for cases, bound in ((VALUES, serde(envelope)), (KEYS, key_serde(envelope))):
+        own = [case for case in cases if case.envelope == envelope]
+        found = in_spark(local_spark, bound, [case.data for case in own])
+        assert [plain(row) for row in found] == [case.expected for case in own]
+    if envelope == "debezium":
+        assert all(isinstance(f, str) for f in in_spark(local_spark, serde(envelope), UNREADABLE))
+
+
+def plain(row: Any) -> Any:
+    """A row with dates as days."""
+    import datetime
+
+    if not isinstance(row, list):
+        return row
+    return [(v - datetime.date(1970, 1, 1)).days if isinstance(v, datetime.date) else v for v in row]
