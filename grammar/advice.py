@@ -141,8 +141,6 @@ def _word(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple
         return "IS compares with NULL or DISTINCT FROM; use = for other values", index
     if _is_word(token, "EXISTS") and opens and "an expression" in expected:
         return "A sub-query is only allowed in FROM", index
-    if _is_word(token, "NOT") and "HEADERS" in expected:
-        return "NOT NULL is not supported: any column except a PRIMARY KEY may be NULL", index
     if _is_word(token, "INSERT", "CREATE") and "SELECT" in expected and _is_word(tokens[0], "WITH"):
         return f"WITH comes before its SELECT: {token.text} … WITH name AS (…) SELECT …", index
     if _is_word(before, *_NAME_ALONE) and _is_word(token, *_KINDS) and index + 1 < len(tokens):

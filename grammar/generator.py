@@ -345,10 +345,19 @@ def _union(self: KsqlGenerator, node: nodes.Union) -> str:
 
 
 def _column_definition(self: KsqlGenerator, node: nodes.ColumnDefinition) -> str:
-    text = f"{self.sql(node.this)} {type_text(node.data_type)}"
+    parts = [self.sql(node.this), type_text(node.data_type)]
     if node.header is not None:
-        return f"{text} HEADER({self.sql(node.header)})"
-    return f"{text} {node.constraint}" if node.constraint else text
+        parts.append(f"HEADER({self.sql(node.header)})")
+    elif node.constraint:
+        parts.append(node.constraint)
+    if node.not_null:
+        parts.append("NOT NULL")
+    return " ".join([*parts, *map(self.sql, node.checks)])
+
+
+def _check(self: KsqlGenerator, node: nodes.CheckConstraint) -> str:
+    label = "" if node.label is None else f"CONSTRAINT {self.sql(node.label)} "
+    return f"{label}CHECK ({self.sql(node.this)})"
 
 
 def _constant(text: str) -> Callable[[KsqlGenerator, exp.Expr], str]:
@@ -397,6 +406,7 @@ QUERIES: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     nodes.AliasedSource: lambda self, node: _aliased(self, self.sql(node.this), node.alias_identifier),
     nodes.AllColumns: _all_columns,
     nodes.AllFields: lambda self, node: f"{self.sql(node.this)}->*",
+    nodes.CheckConstraint: _check,
     nodes.ColumnDefinition: _column_definition,
     nodes.CommonTable: lambda self, node: f"{self.sql(node.this)} AS ({self.sql(node.query)})",
     nodes.ErrorsOf: lambda self, node: _aliased(

@@ -551,17 +551,26 @@ class Assignment(Node):
     value = Arg[exp.Expr](required=True)
 
 
+class CheckConstraint(Node):
+    """``[CONSTRAINT label] CHECK (condition)``; beyond ksqlDB."""
+
+    this = Arg[exp.Expr](required=True)
+    label = Arg[exp.Identifier | None]()
+
+
 class ColumnDefinition(Node):
-    """``name type [KEY | PRIMARY KEY | HEADERS | HEADER('k')]``.
+    """``name type [KEY | PRIMARY KEY | HEADERS | HEADER('k')] [NOT NULL] [CHECK (condition)] …``.
 
     ``constraint`` is None or one of KEY, PRIMARY KEY, HEADERS, HEADER; ``header`` is the
-    string literal of HEADER('k').
+    string literal of HEADER('k'). NOT NULL and CHECK are beyond ksqlDB.
     """
 
     this = Arg[exp.Identifier](required=True)
     data_type = Arg[TypeNode](required=True)
     constraint = Arg[str | None]()
     header = Arg[exp.Literal | None]()
+    not_null = Arg[bool](default=False)
+    checks = Arg[list[CheckConstraint]](default=list)
 
     @property
     def name(self) -> str:

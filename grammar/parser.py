@@ -352,6 +352,49 @@ class KsqlParser(ExpressionParser):
         args = {"data_type": data_type, "constraint": constraint, "header": header}
         return self.build(nodes.ColumnDefinition, start, this=name, **args)
 
+    def source_elements(self) -> tuple[list[nodes.ColumnDefinition], list[nodes.CheckConstraint]]:
+        """``(column [constraint] …, CHECK (condition), …)`` if it is there, else nothing."""
+        columns: list[nodes.ColumnDefinition] = []
+        checks: list[nodes.CheckConstraint] = []
+
+        def one() -> None:
+            if self._at_check():
+                checks.append(self._check())
+            else:
+                columns.append(self._constrained_column())
+
+        if self.is_symbol(TokenType.L_PAREN):
+            self.bracketed(lambda: self.listed(one))
+        else:
+            self._seek("'('")
+        return columns, checks
+
+    def _constrained_column(self) -> nodes.ColumnDefinition:
+        """A column with its constraints."""
+        column = self.column_definition()
+        checks: list[nodes.CheckConstraint] = []
+        while True:
+            if not column.not_null and self.word("NOT", "NULL"):
+                column.set("not_null", True)
+            elif self._at_check():
+                checks.append(self._check())
+            else:
+                break
+        column.set("checks", checks)
+        return column
+
+    def _at_check(self) -> bool:
+        """Whether a CHECK begins here; CHECK and CONSTRAINT may also be names of columns."""
+        if self.is_word("CONSTRAINT"):
+            return self.is_word("CHECK", ahead=2) and self.is_symbol(TokenType.L_PAREN, 3)
+        return self.is_word("CHECK") and self.is_symbol(TokenType.L_PAREN, 1)
+
+    def _check(self) -> nodes.CheckConstraint:
+        start = self._index
+        label = self.name() if self.word("CONSTRAINT") else None
+        self.expect_word("CHECK")
+        return self.build(nodes.CheckConstraint, start, this=self.bracketed(self.any_expression), label=label)
+
     def column_definitions(self) -> list[nodes.ColumnDefinition]:
         """``(column, …)`` if it is there, else []."""
         if not self.is_symbol(TokenType.L_PAREN):

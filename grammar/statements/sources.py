@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from ksql_spark.grammar.generator import KsqlGenerator, type_text
-from ksql_spark.grammar.nodes import Arg, ColumnDefinition, NamedStatement, Property, QueryNode
+from ksql_spark.grammar.nodes import (
+    Arg,
+    CheckConstraint,
+    ColumnDefinition,
+    NamedStatement,
+    Property,
+    QueryNode,
+)
 from ksql_spark.grammar.parser import KsqlParser
 from ksql_spark.grammar.rules import StatementRule
 
 
 class CreateSource(NamedStatement):
-    """CREATE [OR REPLACE] [SOURCE] STREAM|TABLE name [(columns)] [WITH (properties)].
+    """CREATE [OR REPLACE] [SOURCE] STREAM|TABLE name [(columns and checks)] [WITH (properties)].
 
     ``kind`` is STREAM or TABLE; ``source``: the SOURCE keyword was there.
     """
@@ -19,6 +26,7 @@ class CreateSource(NamedStatement):
     source = Arg[bool](default=False)
     if_not_exists = Arg[bool](default=False)
     columns = Arg[list[ColumnDefinition]](default=list)
+    checks = Arg[list[CheckConstraint]](default=list)
     properties = Arg[list[Property]](default=list)
 
 
@@ -59,15 +67,16 @@ def _create(parser: KsqlParser) -> CreateSource | CreateAsSelect:
         "if_not_exists": parser.if_not_exists(),
         "this": parser.source_name(),
     }
-    columns = parser.column_definitions()
+    columns, checks = parser.source_elements()
     properties = parser.properties()
     if parser.word("AS"):
-        if columns:
+        if columns or checks:
             parser.fail("AS SELECT takes the columns from the query: remove the column list", parser.at - 1)
         if source:
             parser.fail("A SOURCE stream or table cannot be created AS SELECT", parser.at - 1)
         return parser.build(CreateAsSelect, start, **args, properties=properties, query=parser.query())
-    return parser.build(CreateSource, start, **args, source=source, columns=columns, properties=properties)
+    given = {"columns": columns, "checks": checks, "properties": properties}
+    return parser.build(CreateSource, start, **args, source=source, **given)
 
 
 def _alter(parser: KsqlParser) -> AlterSource:
@@ -111,7 +120,8 @@ def _head(self: KsqlGenerator, node: CreateSource | CreateAsSelect, source: bool
 
 
 def _render_create(self: KsqlGenerator, node: CreateSource) -> str:
-    return f"{_head(self, node, node.source)}{self.columns(node.columns)}{self.with_clause(node.properties)}"
+    elements = self.columns([*node.columns, *node.checks])
+    return f"{_head(self, node, node.source)}{elements}{self.with_clause(node.properties)}"
 
 
 def _render_create_as(self: KsqlGenerator, node: CreateAsSelect) -> str:

@@ -274,6 +274,7 @@ def _written_out(
             suffix = f" {word}" if side == "KEY" else ""
             listed += [f"{quote_identifier(c.name)} {c.type}{suffix}" for c in inferred[0]]
     listed += [grammar.render(c) for c in statement.columns if c.constraint in ("HEADERS", "HEADER")]
+    listed += map(grammar.render, statement.checks)
     names = []
     for side, inferred in found.items():
         has_id = given.get(f"{side}_SCHEMA_ID") is not None
@@ -283,6 +284,7 @@ def _written_out(
             names.append(f"{side}_SCHEMA_FULL_NAME = '{text}'")
     bare = statement.copy()
     bare.set("columns", [])
+    bare.set("checks", [])
     bare.set("properties", [])
     if kept is None:
         kept = list(map(grammar.render, statement.properties))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlglot import exp
@@ -13,10 +14,18 @@ from ksql_spark.analyzer.coercion import insert_coerce
 from ksql_spark.analyzer.expressions import bind_expression
 from ksql_spark.analyzer.failures import failure, invalid, within_statement
 from ksql_spark.analyzer.scope import Scope
-from ksql_spark.errors import nearest
-from ksql_spark.expressions import Call, Cast, Expression, Literal, MakeStruct, TryCast
+from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.expressions import (
+    Call,
+    Cast,
+    Expression,
+    Literal,
+    MakeStruct,
+    TryCast,
+    columns_in,
+)
 from ksql_spark.grammar.statements.inserts import InsertValues
-from ksql_spark.metastore.sources import DataSource
+from ksql_spark.metastore.sources import Constraint, DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, Role
 from ksql_spark.types import SqlType
@@ -30,15 +39,30 @@ class BoundRow:
         source: the stream or table.
         values: (column, expression of the column's type) pairs in statement order, including ROWTIME if it
             is given; other columns are NULL. The expressions of INSERT contain no columns.
+        nodes: the syntax node of each value.
     """
 
     source: DataSource
     values: tuple[tuple[str, Expression], ...]
+    nodes: tuple[exp.Expr, ...] = field(default=(), compare=False)
 
     @property
     def conversions(self) -> tuple[Cast, ...]:
         """What converts a value or a member of one, to its column's type or because the statement says so."""
         return tuple(cast for _, value in self.values for cast in _conversions(value))
+
+
+def violation(row: BoundRow, constraint: Constraint) -> KsqlError:
+    """The error of a row that violates a constraint of its source, at the first value that it is about."""
+    named = columns_in(constraint.predicate)
+    places = zip((name for name, _ in row.values), row.nodes, strict=True)
+    node = next((node for name, node in places if name in named), None)
+    reason = f"Failed to insert values into '{row.source.name}'. The row violates {constraint.text}."
+    error = invalid(reason, node)
+    if row.nodes:
+        with contextlib.suppress(KsqlError), within_statement(row.nodes[0]):
+            raise error
+    return error
 
 
 def _conversions(value: Expression) -> Iterator[Cast]:
@@ -71,7 +95,7 @@ def bind_insert_values(statement: InsertValues, metastore: MetaStore, config: Ma
             value = insert_coerce(bind_expression(node, scope), type_, name, node or at)
             values.append((name, value))
         _check_key(source, values, statement)
-        return BoundRow(source, tuple(values))
+        return BoundRow(source, tuple(values), tuple(statement.values))
 
 
 def bind_insert_target(

@@ -8,19 +8,23 @@ from typing import Any
 
 from ksql_spark import deadline
 from ksql_spark.analyzer import settings
+from ksql_spark.analyzer.expressions import bind_predicate
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.properties import Properties, with_naming
 from ksql_spark.analyzer.replacing import BACKFILL, is_evolvable
+from ksql_spark.analyzer.scope import BoundRelation, Scope
 from ksql_spark.analyzer.serialization import check_columns, check_wrapping, known_format
 from ksql_spark.analyzer.type_nodes import bind_type
+from ksql_spark.expressions import Call, ColumnRef, columns_in, name_text, walk
 from ksql_spark.formats import CAPABILITIES, ENVELOPES
-from ksql_spark.grammar import nodes
+from ksql_spark.functions.user import is_user_call
+from ksql_spark.grammar import nodes, render
 from ksql_spark.grammar.statements.sources import AlterSource, CreateSource
 from ksql_spark.grammar.with_properties import CREATE
-from ksql_spark.metastore.sources import TABLE, DataSource, FormatSpec
+from ksql_spark.metastore.sources import TABLE, Constraint, DataSource, FormatSpec
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import RESERVED_COLUMNS, Column, Role, Schema
-from ksql_spark.types import BYTES, HEADERS
+from ksql_spark.types import BOOLEAN, BYTES, HEADERS
 
 #: the alternative in SCHEMA_REGISTRY_MISSING
 OR_LIST_COLUMNS = ", or list the columns in the statement"
@@ -81,11 +85,13 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
             "Cannot define RETENTION_MS on an unwindowed table: its topic is compacted.",
             given.node("RETENTION_MS"),
         )
+    constraints = _constraints(statement, schema, metastore)
     source = DataSource(
         statement.name, statement.kind, schema, topic, key_format, value_format,
         partitions=given.get("PARTITIONS"), replicas=given.get("REPLICAS"), retention_ms=retention,
         timestamp=given.timestamp(schema), window=window, read_only=bool(statement.source),
         statement=statement.source_text, is_replicated=given.replicated(statement.kind, window),
+        constraints=constraints,
     )  # fmt: skip
     if existing is not None:
         check_replacement(existing, source, statement)
@@ -181,6 +187,34 @@ def _check_headers(column: Column, before: list[Column], node: nodes.ColumnDefin
         raise invalid("Schema already contains a HEADERS column.", node)
     if column.header_key is not None and any(c.header_key == column.header_key for c in headers):
         raise invalid(f"Schema already contains a HEADER('{column.header_key}') column.", node)
+
+
+def _constraints(statement: CreateSource, schema: Schema, metastore: MetaStore) -> tuple[Constraint, ...]:
+    """NOT NULL and CHECK in the statement (beyond ksqlDB), bound to its columns."""
+    found: list[Constraint] = []
+    checks = [check for column in statement.columns for check in column.checks] + statement.checks
+    for definition in statement.columns:
+        if definition.not_null:
+            column = schema.find(definition.name)
+            assert column is not None
+            reference = ColumnRef(column.name, column.type)
+            text = f"{name_text(column.name)} NOT NULL"
+            found.append(Constraint(text, Call("IS NOT NULL", (reference,), BOOLEAN)))
+    scope = Scope((BoundRelation(statement.name, schema, statement.kind),), types=metastore.types())
+    for check in checks:
+        bound = bind_predicate(check.this, scope.at("CHECK"))
+        if any(map(is_user_call, walk(bound))):
+            raise invalid("A CHECK cannot call user functions.", check)
+        if not columns_in(bound):
+            raise invalid("A CHECK must name a column.", check)
+        found.append(Constraint(render(check), bound))
+    if found and statement.source and statement.kind == TABLE:
+        node = next((c for c in statement.columns if c.not_null), checks[0] if checks else statement)
+        raise invalid(
+            "A SOURCE TABLE cannot have constraints, since pull queries read its topic as it is.", node,
+            hint="CREATE TABLE ... without SOURCE, and CREATE TABLE ... AS SELECT to query it.",
+        )  # fmt: skip
+    return tuple(found)
 
 
 # ---- formats ------------------------------------------------------------------------------------------
@@ -292,6 +326,7 @@ def check_replacement(old: DataSource, new: DataSource, statement: nodes.NamedSt
         ("value format", old.value_format, new.value_format),
         ("timestamp column", old.timestamp, new.timestamp),
         ("window", old.window, new.window),
+        ("constraints", [c.text for c in old.constraints], [c.text for c in new.constraints]),
     ):
         if before != after:
             raise refuse(f"the {what} cannot change.")

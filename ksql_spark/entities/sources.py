@@ -74,6 +74,7 @@ class SourceDescription(Body):
         source_constraints: the sources that must be dropped before it.
         cluster_statistics, cluster_error_stats: always empty.
         is_source: made by CREATE SOURCE STREAM or TABLE.
+        constraints: what rows of the topic must meet, or they are left out.
         envelope: what is around the rows in the topic, for instance debezium.
     """
 
@@ -98,6 +99,7 @@ class SourceDescription(Body):
     cluster_statistics: tuple[Any, ...] = ()
     cluster_error_stats: tuple[Any, ...] = ()
     is_source: bool
+    constraints: Omitted[tuple[str, ...]] = None
     envelope: Omitted[str] = None
 
 

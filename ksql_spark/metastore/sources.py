@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ksql_spark.expressions import Expression
 from ksql_spark.schema import Schema
 
 STREAM, TABLE = "STREAM", "TABLE"
@@ -54,6 +55,19 @@ class Windowing:
 
 
 @dataclass(frozen=True)
+class Constraint:
+    """A condition that rows must meet, or they are left out (an extension of ksqlDB).
+
+    Args:
+        text: as users read it: ``AMOUNT NOT NULL``, ``CHECK (…)``.
+        predicate: over the source's columns; a row meets it if it is TRUE.
+    """
+
+    text: str
+    predicate: Expression
+
+
+@dataclass(frozen=True)
 class DataSource:
     """A stream or a table.
 
@@ -73,6 +87,7 @@ class DataSource:
         is_sink: written by a CREATE … AS SELECT.
         statement: the statement's text, with inferred columns written out.
         is_replicated: a table that every task of a join keeps as a whole (an extension of ksqlDB).
+        constraints: what rows of its topic must meet.
     """
 
     name: str
@@ -90,6 +105,7 @@ class DataSource:
     is_sink: bool = False
     statement: str = ""
     is_replicated: bool = False
+    constraints: tuple[Constraint, ...] = ()
 
     @property
     def envelope(self) -> str | None:

@@ -21,9 +21,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import Call, ColumnRef, Expression
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.serdes import writing_serdes
-from ksql_spark.metastore.sources import DataSource
+from ksql_spark.metastore.sources import Constraint, DataSource
+from ksql_spark.runtime.reading.row_decoding import function_of, is_plain
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.types import (
     BIGINT,
@@ -88,6 +90,7 @@ class RowInserter:
         self._values = [(c.name, _converter(c.type)) for c in source.schema.value]
         #: whether fractional numbers must keep all their digits
         self._has_decimals = any(_has_decimals(c.type) for c in source.schema.columns)
+        self._constraints = [(c.text, met) for c, met in plain_constraints(source) if met is not None]
         #: a member's name as the client wrote it -> the column's name
         self._names: dict[str, str] = {}
         self._moved = threading.Lock()
@@ -188,9 +191,19 @@ class RowInserter:
             if None in key:
                 raise ValueError(f"Key field must be specified: {self._keys[key.index(None)][0]}")
             value = _all_converted(self._values, given)
+            if self._constraints:
+                self._check(key, value)
             return (self._key.encode(key) if key else None), self._value.encode(value)
         except (ValueError, OverflowError) as error:
             raise KsqlError("INVALID_STATEMENT", reason=str(error)) from None
+
+    def _check(self, key: Sequence[Any], value: Sequence[Any]) -> None:
+        """Refuse a row that every query would leave out. Raises ValueError."""
+        names = (name for name, _ in (*self._keys, *self._values))
+        row = dict(zip(names, (*key, *value), strict=True))
+        for text, is_met in self._constraints:
+            if not is_met(row):
+                raise ValueError(f"The row violates {text}.")
 
     def _decoded(self, line: bytes) -> Any:
         """The JSON value of a line. Raises KsqlError BAD_REQUEST."""
@@ -212,6 +225,29 @@ class RowInserter:
             if len(self._names) < 1000:
                 self._names[member] = found
         return found
+
+
+Row = Mapping[str, Any]
+
+
+def plain_constraints(source: DataSource) -> list[tuple[Constraint, Callable[[Row], bool] | None]]:
+    """Each constraint of ``source``, and what tells whether a row meets it; None if only Spark can.
+
+    A row has the columns' values in the formats' Python form.
+    """
+    names = [column.name for column in source.schema.columns]
+    columns = {name: place for place, name in enumerate(names)}
+
+    def met(predicate: Expression) -> Callable[[Row], bool] | None:
+        match predicate:
+            case Call("IS NOT NULL", (ColumnRef(name),)):
+                return lambda row: row.get(name) is not None
+        if not is_plain(predicate):
+            return None
+        holds = function_of(predicate, columns)
+        return lambda row: holds([row.get(name) for name in names], ()) is True
+
+    return [(constraint, met(constraint.predicate)) for constraint in source.constraints]
 
 
 def encode_key(source: DataSource, registry: SchemaRegistry | None, given: Mapping[str, Any]) -> bytes | None:

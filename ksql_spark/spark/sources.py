@@ -9,7 +9,9 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 
+from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.formats import RecordSpec, Serde
+from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import string
 from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
@@ -21,6 +23,8 @@ from ksql_spark.types import STRING, TIMESTAMP
 
 #: ends of loggers' names
 DESERIALIZER, TIMESTAMPS = "KsqlTopic.Source.deserializer", "KsqlTopic.Source"
+CONSTRAINTS = "KsqlTopic.Source.constraints"
+VIOLATION = "A record was dropped because it violates a constraint."
 NO_TIME = "A record was dropped because it has no event time."
 NOT_A_TIME = "The column that TIMESTAMP names is NULL, negative, too large, or does not fit its format."
 NO_TIMESTAMP = "The record has no timestamp of Kafka, or one that is negative or too large."
@@ -89,7 +93,8 @@ def decode(
 
     A record that its format cannot read is dropped and reported to ``log`` (reference §5.8). So is a record
     without a usable event time (§5.7). Two properties make either stop the query instead. In a table, a
-    record with a NULL key is dropped, unless it is to be kept.
+    record with a NULL key is dropped, unless it is to be kept. A row that violates a constraint is dropped
+    and reported; deletions have none.
 
     Args:
         raw: a frame from ``read``.
@@ -175,6 +180,8 @@ def decode(
     named = (f"{text} AS {quoted(name)}" for name, text in hidden.items() if name not in taken)
     rows.select(*columns, *copies, *named)
     rows.filter(_usable(event_time_column(hidden), source, prefix, log, bool(setting(STOPS_ON_NO_TIME))))
+    if source.constraints:
+        rows.filter(_allowed(source, prefix, log))
     return rows.frame()
 
 
@@ -203,6 +210,20 @@ def _usable(time: str, source: DataSource, prefix: str, log: QueryLog | None, st
     if stops:
         is_usable += f" OR {stopped_for_time(source.topic, why)}"
     return is_usable
+
+
+def _allowed(source: DataSource, prefix: str, log: QueryLog | None) -> str:
+    """Text: whether a row meets the constraints, or has no value; the first that fails is reported."""
+    names = {c.name: quoted(prefix + c.name) for c in source.schema.columns}
+    columns: dict[Expression, str] = {ColumnRef(c.name, c.type): names[c.name] for c in source.schema.columns}
+    met = []
+    for constraint in source.constraints:
+        text = f"coalesce({lower(constraint.predicate, columns)}, false)"
+        if log is not None:
+            of_topic = log.of_topic(None if _is_place_taken(source, prefix) else source.topic)
+            text += f" OR {of_topic.failed(CONSTRAINTS, VIOLATION, constraint.text, log.record(names))}"
+        met.append(f"({text})")
+    return f"{NULL_VALUE} OR {' AND '.join(met)}"
 
 
 def _is_place_taken(source: DataSource, prefix: str) -> bool:

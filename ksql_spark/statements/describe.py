@@ -117,6 +117,7 @@ def source_description(source: DataSource, context: StatementContext, *, extende
         query_offset_summaries=summaries,
         source_constraints=tuple(filter(context.rights.may_read, services.metastore.dependents(source.name))),
         is_source=source.read_only,
+        constraints=tuple(c.text for c in source.constraints) or None,
         envelope=source.envelope,
     )
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from ksql_spark import analyzer
 from ksql_spark.analyzer import BoundRow
+from ksql_spark.analyzer.inserts import violation
 from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import Cast, Expression, Literal, columns_in
+from ksql_spark.expressions import Cast, ColumnRef, Expression, Literal, columns_in, transform
 from ksql_spark.functions.failures import cause
 from ksql_spark.functions.nullness import Nullness, nullness
 from ksql_spark.grammar.statements.inserts import InsertValues
 from ksql_spark.metastore.serdes import writing_serdes
+from ksql_spark.metastore.sources import Constraint
+from ksql_spark.runtime.inserts import plain_constraints
 from ksql_spark.schema import LATEST_TIME_MS, ROWTIME
 from ksql_spark.statements.context import Action, Immediate, StatementContext
 from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING
@@ -47,6 +50,8 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
         except ValueError as error:
             reason = f"Failed to insert values into '{source.name}'. {error}"
             raise KsqlError("INVALID_STATEMENT", reason=reason) from None
+        if value_bytes is not None or not source.schema.value:
+            _check_constraints(row, values, context)
         if at:
             partition, offset = services.producer.send(source.topic, key_bytes, value_bytes, at)
             context.known.note(source.topic, {partition: offset + 1})
@@ -54,6 +59,34 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
             services.spark.write(source.topic, key_bytes, value_bytes, at)
 
     return Immediate(run)
+
+
+def _check_constraints(row: BoundRow, values: Mapping[str, Any], context: StatementContext) -> None:
+    """Refuse a row that every query would leave out.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT; as SparkAccess.session().
+    """
+    source = row.source
+    others: list[Constraint] = []
+    for constraint, is_met in plain_constraints(source):
+        if is_met is None:
+            others.append(constraint)
+        elif not is_met(values):
+            raise violation(row, constraint)
+    if not others:
+        return
+    written = dict(row.values)
+
+    def constant(node: Expression) -> Expression | None:
+        if not isinstance(node, ColumnRef):
+            return None
+        return written.get(node.name) or Literal(None, node.type)
+
+    found = context.services.spark.evaluate([transform(c.predicate, constant) for c in others])
+    for constraint, is_true in zip(others, found, strict=True):
+        if is_true is not True:
+            raise violation(row, constraint)
 
 
 def _values(row: BoundRow, context: StatementContext) -> list[Any]:

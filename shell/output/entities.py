@@ -438,10 +438,16 @@ def _source_list(entity: Entity) -> Iterator[Part]:
         yield from _describe(description)
 
 
+def _constraints(source: Entity) -> Iterator[Part]:
+    if source.get("constraints"):
+        yield table(["Constraint"], [[constraint] for constraint in source["constraints"]])
+
+
 def _describe(source: Entity) -> Iterator[Part]:
     yield label("Name", source.get("name"))
     if not source.get("extended"):
         yield _fields(source.get("fields") or [], source.get("type"), source.get("windowType"))
+        yield from _constraints(source)
         yield "For runtime statistics and query details run: DESCRIBE <Stream,Table> EXTENDED;"
         return
     yield label("Type", source.get("type"))
@@ -457,6 +463,7 @@ def _describe(source: Entity) -> Iterator[Part]:
     yield label("Statement", source.get("statement"))
     yield ""
     yield _fields(source.get("fields") or [], source.get("type"), source.get("windowType"))
+    yield from _constraints(source)
     if source.get("sourceConstraints"):
         yield "\nSources that have a DROP constraint on this source"
         yield "\n".join(map(str, source["sourceConstraints"]))

@@ -73,6 +73,8 @@ def _source(source: DataSource) -> Iterator[str]:
     given = [f"{name} {value}" for name in others if (value := getattr(source, name)) is not None]
     if given:
         yield f"  {', '.join(given)}"
+    for constraint in source.constraints:
+        yield f"  constraint {constraint.text}: {constraint.predicate}"
 
 
 def _pull(query: PullQuery) -> Iterator[str]:

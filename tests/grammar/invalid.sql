@@ -218,8 +218,6 @@ SELECT SUM(a) OVER (ROWS BETWEEN 1 PRECEDING AND UNBOUNDED PRECEDING) FROM s;
 SELECT a FROM s HAVING a QUALIFY (a) QUALIFY (b);
 -- 1:23 A sub-query is only allowed in FROM.
 SELECT a FROM s WHERE EXISTS (SELECT b FROM t);
--- 1:25 NOT NULL is not supported: any column except a PRIMARY KEY may be NULL.
-CREATE STREAM s (id INT NOT NULL) WITH (kafka_topic='s');
 -- 1:25 PRIMARY KEY follows each key column, as in id INT PRIMARY KEY.
 CREATE TABLE s (id INT, PRIMARY KEY (id)) WITH (kafka_topic='s');
 -- 1:31 WITH comes before its SELECT: INSERT … WITH name AS (…) SELECT ….

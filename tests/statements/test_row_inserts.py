@@ -227,3 +227,37 @@ def test_topics_of_the_server_are_read_only(make_world: Callable[..., World]) ->
     error = world.refused("DROP STREAM c DELETE TOPIC;")
     assert "Cannot delete read-only topic: _confluent_x" in error.message
     assert world.message("DROP STREAM c;") == "Source `C` (topic: _confluent_x) was dropped."
+
+
+def test_a_row_that_violates_a_constraint_is_refused(world: World) -> None:
+    columns = "k INT KEY NOT NULL, v INT CHECK (v > 0), t STRING NOT NULL, CHECK (LEN(t) > 1)"
+    target = Target(world, columns)
+    rows = ({"k": 1, "v": 1, "t": "aa"}, {"k": 1, "v": 2, "t": "a"}, {"k": 1, "v": 0, "t": "aa"})
+    # what only Spark can tell is for those who read
+    assert not target.inserter.insert([json.dumps(row).encode() for row in rows])
+    assert len(target.records) == 2
+    for deliver in target.deliveries:
+        deliver(None)
+    error = target.inserter.acknowledged().error
+    assert error is not None and "The row violates CHECK (V > 0)." in error.message
+
+
+@pytest.mark.parametrize(
+    ("values", "text", "column"),
+    [
+        ("(k, v, t) VALUES (1, 0, 'aa')", "CHECK (V > 0)", 39),
+        ("(k, v) VALUES (1, 2)", "T NOT NULL", None),
+        ("(k, v, t) VALUES (1, 2, NULL)", "T NOT NULL", 42),
+        ("(v, t) VALUES (2, 'aa')", "K NOT NULL", None),
+    ],
+)
+def test_insert_values_refuses_it_at_the_value(
+    world: World, values: str, text: str, column: int | None
+) -> None:
+    columns = "k INT KEY NOT NULL, v INT CHECK (v > 0), t STRING NOT NULL"
+    world.run(CREATE.format(columns=columns))
+    with pytest.raises(KsqlError) as caught:
+        world.run(f"INSERT INTO rows {values};")
+    assert f"The row violates {text}." in caught.value.message
+    position = caught.value.position
+    assert (None if position is None else position.column) == column

@@ -106,7 +106,12 @@ def direct(query: PushQuery, on_unreadable: OnUnreadable) -> tuple[DataSource, R
     known = {c.name for c in source.schema.columns if c.role is not Role.HEADERS} | PSEUDO_COLUMNS.keys()
     for name, type_ in PSEUDO_COLUMNS.items():
         named.setdefault(name, ColumnRef(name, type_))
-    if source.window is not None or source.timestamp is not None or source.schema.headers:
+    if (
+        source.window is not None
+        or source.timestamp is not None
+        or source.schema.headers
+        or source.constraints
+    ):
         return None
     if any(column.name not in named for column in query.output):
         return None

@@ -381,3 +381,53 @@ CREATE TABLE t WITH (ENVELOPE='debezium') AS SELECT * FROM there;
     line 1:22
       CREATE TABLE t WITH (ENVELOPE='debezium') AS SELECT * FROM there
                            ^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (id INT KEY NOT NULL, amount DOUBLE CHECK (amount > 0), b INT, CONSTRAINT less CHECK (id < b OR b IS NULL)) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+    STREAM S
+      columns `ID` INTEGER KEY, `AMOUNT` DOUBLE, `B` INTEGER
+      topic t, key KAFKA, value JSON
+      constraint ID NOT NULL: (ID IS NOT NULL)
+      constraint CHECK (AMOUNT > 0): (AMOUNT > CAST(0 AS DOUBLE))
+      constraint CONSTRAINT LESS CHECK (ID < B OR B IS NULL): ((ID < B) OR (B IS NULL))
+
+CREATE STREAM s (a INT CHECK (a + 1)) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+    PREDICATE_TYPE: Type error in CHECK expression: Should evaluate to boolean but is (A + 1) (INTEGER) instead.
+    line 1:31
+      CREATE STREAM s (a INT CHECK (a + 1)) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON')
+                                    ^^^^^
+
+CREATE STREAM s (a INT CHECK (c > 1)) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+    COLUMN_UNKNOWN: CHECK column 'C' cannot be resolved. There are: A.
+    line 1:31
+      CREATE STREAM s (a INT CHECK (c > 1)) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON')
+                                    ^
+
+CREATE STREAM s (a INT, CHECK (SUM(a) > 1)) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+    AGGREGATE_NOT_ALLOWED: SUM is an aggregate function: it cannot be used in CHECK.
+    line 1:32
+      CREATE STREAM s (a INT, CHECK (SUM(a) > 1)) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON')
+                                     ^^^^^^
+
+CREATE STREAM s (a INT, CHECK (1 > 2)) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: A CHECK must name a column.
+    line 1:25
+      CREATE STREAM s (a INT, CHECK (1 > 2)) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON')
+                              ^^^^^^^^^^^^^
+
+CREATE STREAM s (a INT, CHECK (ROWTIME > 2)) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+    COLUMN_UNKNOWN: CHECK column 'ROWTIME' cannot be resolved. There are: A.
+    line 1:32
+      CREATE STREAM s (a INT, CHECK (ROWTIME > 2)) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON')
+                                     ^^^^^^^
+
+CREATE SOURCE TABLE s (a INT PRIMARY KEY, b INT NOT NULL) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: A SOURCE TABLE cannot have constraints, since pull queries read its topic as it is. CREATE TABLE ... without SOURCE, and CREATE TABLE ... AS SELECT to query it.
+    line 1:43
+      CREATE SOURCE TABLE s (a INT PRIMARY KEY, b INT NOT NULL) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON')
+                                                ^^^^^
+
+CREATE OR REPLACE STREAM there (id INT KEY, v STRING NOT NULL) WITH (KAFKA_TOPIC='there', VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: Cannot add stream 'THERE': Cannot upgrade data source: the constraints cannot change. CREATE OR REPLACE may only append value columns.
+    line 1:26
+      CREATE OR REPLACE STREAM there (id INT KEY, v STRING NOT NULL) WITH (KAFKA_TOPIC='there', VALUE_FORMAT='JSON')
+                               ^^^^^
