@@ -264,7 +264,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     magics = KsqlMagics(shell)
     shell.register_magics(magics)
 
-    @context_matcher(identifier=_MATCHER)  # type: ignore[no-untyped-call]
+    @context_matcher(identifier=_MATCHER)  # type: ignore[untyped-decorator]
     def completions(context: CompletionContext) -> SimpleMatcherResult:
         lines = context.full_text.split("\n")
         line = lines[context.cursor_line][: context.cursor_position]

@@ -52,12 +52,16 @@ class BoundRow:
         return tuple(cast for _, value in self.values for cast in _conversions(value))
 
 
-def violation(row: BoundRow, constraint: Constraint) -> KsqlError:
-    """The error of a row that violates a constraint of its source, at the first value that it is about."""
+def violation(row: BoundRow, constraint: Constraint, what: str = "insert values into") -> KsqlError:
+    """The error of a row that violates a constraint of its source, at the first value that it is about.
+
+    Args:
+        what: for the message: Failed to ``what`` …
+    """
     named = columns_in(constraint.predicate)
     places = zip((name for name, _ in row.values), row.nodes, strict=True)
     node = next((node for name, node in places if name in named), None)
-    reason = f"Failed to insert values into '{row.source.name}'. The row violates {constraint.text}."
+    reason = f"Failed to {what} '{row.source.name}'. The row violates {constraint.text}."
     error = invalid(reason, node)
     if row.nodes:
         with contextlib.suppress(KsqlError), within_statement(row.nodes[0]):

@@ -68,7 +68,8 @@ def bind_row_change(
         check_scan(predicate, source, statement, config)
         row = None
         if isinstance(statement, UpdateRows):
-            row = BoundRow(source, tuple(_values(statement, source, scope.at("SET")).items()))
+            values = tuple(_values(statement, source, scope.at("SET")).items())
+            row = BoundRow(source, values, tuple(one.value for one in statement.assignments))
         return BoundChange(
             PullQuery(source, find_lookups(predicate, source), predicate, (), frozenset()), row
         )

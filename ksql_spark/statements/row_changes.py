@@ -8,10 +8,11 @@ import time
 from collections.abc import Iterator
 
 from ksql_spark import analyzer
-from ksql_spark.analyzer import BoundChange
+from ksql_spark.analyzer import BoundChange, BoundRow
+from ksql_spark.analyzer.inserts import violation
 from ksql_spark.entities.commands import RowsChanged
 from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import ColumnRef
+from ksql_spark.expressions import ColumnRef, Expression, transform
 from ksql_spark.grammar.statements.rows import RowChange, UpdateRows
 from ksql_spark.metastore.serdes import writing_serdes
 from ksql_spark.runtime.reading import pull
@@ -49,7 +50,8 @@ def _records(change: BoundChange, view: View, services: Services) -> Iterator[tu
     """The key and value of each record to write."""
     source, row = change.source, change.row
     columns = [] if row is None else [ColumnRef(c.name, c.type) for c in source.schema.value]
-    wanted = [*columns, *(to_evaluate(row) if row is not None else ())]
+    rules = [] if row is None else [_afterwards(rule.predicate, row) for rule in source.constraints]
+    wanted = [*columns, *rules, *(to_evaluate(row) if row is not None else ())]
     _, serde = writing_serdes(source, services.registry)
     for key, found in pull.evaluated(change.query, wanted, view, services.spark.session, services.registry):
         if row is None:
@@ -57,10 +59,20 @@ def _records(change: BoundChange, view: View, services: Services) -> Iterator[tu
             continue
         values = {column.name: value for column, value in zip(columns, found, strict=False)}
         nulls = {name for name, value in values.items() if value is None}
+        held = found[len(columns) : len(columns) + len(rules)]
+        for rule, holds in zip(source.constraints, held, strict=True):
+            if holds is not True:
+                raise violation(row, rule, "update")
         try:
-            new = checked_values(row, found[len(columns) :], nulls)
+            new = checked_values(row, found[len(columns) + len(rules) :], nulls)
             values |= {name: value for (name, _), value in zip(row.values, new, strict=True)}
             yield key, serde.encode(list(values.values()))
         except ValueError as error:
             reason = f"Failed to update '{source.name}'. {error}"
             raise KsqlError("INVALID_STATEMENT", reason=reason) from None
+
+
+def _afterwards(predicate: Expression, row: BoundRow) -> Expression:
+    """What a condition will be once the row has been changed."""
+    written = dict(row.values)
+    return transform(predicate, lambda node: written.get(node.name) if isinstance(node, ColumnRef) else None)
