@@ -186,7 +186,7 @@ def test_changed_rows_are_those_that_a_query_reads(engine: Engine, partitions: i
 
     engine.execute(
         Request(
-            f"CREATE TABLE {name} (k INT PRIMARY KEY, s STRING, n BIGINT, d DECIMAL(6, 2), b BYTES,"
+            f"CREATE TABLE {name} (k INT PRIMARY KEY, s STRING, n BIGINT NOT NULL, d DECIMAL(6, 2), b BYTES,"
             f" t TIMESTAMP, l ARRAY<INT>, st STRUCT<a DOUBLE>) WITH ({options});"
             f"CREATE TABLE {name}_copy AS SELECT * FROM {name};"
         )
@@ -203,6 +203,8 @@ def test_changed_rows_are_those_that_a_query_reads(engine: Engine, partitions: i
     assert run(f"DELETE FROM {name} WHERE k = 3;") == 0
     with pytest.raises(KsqlError, match="is not a valid INTEGER"):
         engine.execute(Request(f"UPDATE {name} SET l = ARRAY[CAST(s AS INT)] WHERE k > 0;"))
+    with pytest.raises(KsqlError, match="violates N NOT NULL"):
+        engine.execute(Request(f"UPDATE {name} SET n = NULLIF(n, 12) WHERE k > 0;"))
     expected = [
         [1, "R1", 12, "11.00", "qg==", [1, 7], {"A": 0.5}],
         [2, "R2", 12, "1.50", "qg==", None, None],

@@ -12,6 +12,7 @@ import pytest
 
 from ksql_spark.consistency import decode
 from ksql_spark.engine.request import Request
+from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.reading.views import Views
@@ -220,3 +221,17 @@ def test_what_cannot_be_computed_is_refused(items: Table, monkeypatch: pytest.Mo
     before, given = items.records(), [None, 10]
     error = items.world.refused(text)
     assert error.message.startswith("Failed to update 'ITEMS'. N: ") and items.records() == before
+
+
+def test_an_update_meets_the_constraints_of_its_table(items: Table) -> None:
+    world = items.world
+    world.run(
+        "CREATE TABLE checked (a INT PRIMARY KEY, n INT, x INT, CHECK (x < n)) "
+        f"WITH (kafka_topic='checked{next(NUMBERS)}', format='JSON', partitions=1);"
+    )
+    world.run("INSERT INTO checked (a, n, x) VALUES (1, 5, 2);")
+    assert changed(world, "UPDATE checked SET x = 4 WHERE a = 1;")[1] == 1
+    # the other column is that of the row
+    for wrong in ("x = 5", "n = 3", "n = NULL"):
+        with pytest.raises(KsqlError, match=r"Failed to update 'CHECKED'. The row violates CHECK"):
+            world.run(f"UPDATE checked SET {wrong} WHERE a = 1;")
