@@ -20,7 +20,6 @@ import httpx
 from ksql_spark.services.child import is_alive
 
 ROOT = Path(__file__).parents[2]
-SERVER = (sys.executable, "-m", "ksql_spark.server")
 #: how long anything may take on a very busy machine, seconds
 TIMEOUT_S = 180.0
 
@@ -47,8 +46,19 @@ class ServerProcess:
         name, _, value = self._mark.partition("=")
         inherited = {k: v for k, v in os.environ.items() if not k.startswith("KSQL_")}
         self.lines: list[str] = []
+        # in older states of the code, it is a package of its own
+        module = "ksql_spark.server" if (root / "ksql_spark" / "server").exists() else "server"
         self.process = subprocess.Popen(
-            [*SERVER, "--listen", "127.0.0.1:0", "--data-dir", str(data_dir), *arguments],
+            [
+                sys.executable,
+                "-m",
+                module,
+                "--listen",
+                "127.0.0.1:0",
+                "--data-dir",
+                str(data_dir),
+                *arguments,
+            ],
             cwd=root,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
