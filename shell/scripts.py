@@ -16,6 +16,7 @@ from ksql_spark.shell import commands, statements
 from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.commands.command import Command, CommandProblem, Context
 from ksql_spark.shell.output import entities
+from ksql_spark.shell.output.text import safe
 from ksql_spark.shell.session import Failure
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def _run_part(part: grammar.StatementText, is_one_of_many: bool, context: Contex
         session.tell_inserted()
         if is_one_of_many and console.form.is_for_people:
             console.note()
-            console.note(console.cyan(entities.one_line(statements.shown(part.text)) + ";"))
+            console.note(console.cyan(safe(entities.one_line(statements.shown(part.text))) + ";"))
     found = _command(part.text)
     if found is None:
         problem = commands.problem(part.text)

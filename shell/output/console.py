@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TextIO
 
 from ksql_spark.shell.output import pager
+from ksql_spark.shell.output.text import safe
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -180,6 +181,7 @@ class Console:
 
     def _complain(self, message: str, colour: str) -> None:
         self.clear_status()
+        message = safe(message)
         coloured = self._err.isatty() and _wants_colours() and not self.plain
         code = self._palette[colour]
         self._err.write((f"\x1b[{code}m{message}\x1b[0m" if coloured else message) + "\n")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Union
 
@@ -14,7 +15,7 @@ from ksql_spark.shell.output.console import Console, Form
 from ksql_spark.shell.output.exports import EXPORTS
 from ksql_spark.shell.output.flow import Tree, draw_tree, flow
 from ksql_spark.shell.output.table import Table, draw, draw_vertically
-from ksql_spark.shell.output.text import fold, json_text, width
+from ksql_spark.shell.output.text import fold, json_text, safe, width
 
 AT_LEAST_ONCE = "at_least_once"
 
@@ -62,15 +63,16 @@ def _show_text(entities: Sequence[Entity], console: Console) -> None:
     for entity in entities:
         if len(entities) > 1 and entity.get("statementText"):
             console.line()
-            console.line(console.cyan(one_line(entity["statementText"])))
+            console.line(console.cyan(safe(one_line(entity["statementText"]))))
         for part in ENTITIES.get(str(entity.get("@type")), _unknown)(entity):
             match part:
                 case Table():
-                    console.line(drawn(part, console))
+                    cells = [[safe(cell) for cell in row] for row in part.rows]
+                    console.line(drawn(replace(part, rows=cells), console))
                 case Tree():
                     console.line(draw_tree(part, console))
                 case _:
-                    console.line(_wrapped(part, console.columns))
+                    console.line(_wrapped(safe(part), console.columns))
         _warn(entity, console)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.output.figures import count_text, errors_of, time_text
 from ksql_spark.shell.output.table import UNLIMITED
-from ksql_spark.shell.output.text import clip
+from ksql_spark.shell.output.text import clip, safe
 
 _STEP = re.compile(r"( *)> \[ ([^\]]+) \](.*)")
 _STATE = re.compile(r"^ +State: ([^:\n]+): (.*)$", re.M)
@@ -117,7 +117,7 @@ def draw_tree(tree: Tree, console: Console) -> str:
     columns = console.columns or UNLIMITED
 
     def lines(node: Tree, first: str, others: str) -> Iterator[str]:
-        text = clip(node.label, max(1, columns - len(first)), console.ellipsis)
+        text = clip(safe(node.label), max(1, columns - len(first)), console.ellipsis)
         yield console.dim(first) + text if first else console.bold(text)
         for index, child in enumerate(node.below):
             is_last = index == len(node.below) - 1

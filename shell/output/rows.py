@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Protocol
@@ -357,7 +357,7 @@ def _table(
     console: Console, header: Mapping[str, Any], first: Sequence[Mapping[str, Any]], more: bool
 ) -> Printer:
     """A table, or vertical rows on a terminal that is too narrow for it."""
-    columns = _columns(header)
+    columns = shown_columns(header)
     if console.columns is not None and not console.column_width and console.auto_vertical:
         least = sum(max(width(column.name), LEAST_WIDTH) + 3 for column in columns) + 1
         if least > console.columns and len(columns) > 1:
@@ -365,12 +365,15 @@ def _table(
     return RowPrinter(console, columns, first, more)
 
 
-def _columns(header: Mapping[str, Any]) -> list[Column]:
-    return columns_of(str(header.get("schema", "")))
+def shown_columns(header: Mapping[str, Any]) -> list[Column]:
+    """The columns with names for a terminal."""
+    return [replace(one, name=value_text(one.name)) for one in columns_of(str(header.get("schema", "")))]
 
 
 def _exported(export: exports.Export) -> MakePrinter:
-    return lambda console, header, first, more: TextPrinter(console, _columns(header), export)
+    return lambda console, header, first, more: TextPrinter(
+        console, columns_of(str(header.get("schema", ""))), export
+    )
 
 
 #: makes the printer of a query: console, header frame, first rows, and whether more follow
@@ -380,6 +383,6 @@ MakePrinter = Callable[[Console, Mapping[str, Any], Sequence[Mapping[str, Any]],
 PRINTERS: dict[Form, MakePrinter] = {
     Form.TABULAR: _table,
     Form.JSON: lambda console, header, first, more: JsonPrinter(console, header),
-    Form.VERTICAL: lambda console, header, first, more: RecordPrinter(console, _columns(header)),
+    Form.VERTICAL: lambda console, header, first, more: RecordPrinter(console, shown_columns(header)),
     **{form: _exported(export) for form, export in exports.EXPORTS.items()},
 }

@@ -12,17 +12,28 @@ from prompt_toolkit.utils import get_cwidth
 NULL = "null"
 TOMBSTONE = "<TOMBSTONE>"
 
-#: control characters, which would move the cursor; tables handle line feeds
-_CONTROL = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code != 0x0A} | {
-    0x09: "\\t",
-    0x0D: "\\r",
-}
+#: control characters of two kinds, and what turns the direction of text or ends a line
+_C0, _C1, _TURNING = range(0x20), range(0x7F, 0xA0), (*range(0x2028, 0x202F), *range(0x2066, 0x206A))
+_IN_JSON = {code: f"\\u{code:04x}" for code in (*_C1, *_TURNING)}
+#: what would act on the terminal; tables handle line feeds
+_CONTROL = _IN_JSON | {code: f"\\x{code:02x}" for code in (*_C0, *_C1) if code != 0x0A}
+_CONTROL |= {0x09: "\\t", 0x0D: "\\r"}
+_IN_LINES = _CONTROL | {0x09: "\t", 0x0D: None}
 _MARK = f"decimal-{secrets.token_hex(8)}:"
 
 
 def width(text: str) -> int:
     """The number of terminal columns that ``text`` needs."""
     return len(text) if text.isascii() else get_cwidth(text)
+
+
+def safe(text: str) -> str:
+    r"""Lines of text without what would act on the terminal, because somebody else may have written them.
+
+    >>> safe("a\x1b[31m b")
+    'a\\x1b[31m b'
+    """
+    return text if text.isprintable() else text.translate(_IN_LINES)
 
 
 def value_text(value: Any) -> str:
@@ -47,7 +58,8 @@ def json_text(value: Any, indent: int | None = None) -> str:
     text = json.dumps(
         value, ensure_ascii=False, indent=indent, default=lambda v: f"{_MARK}{_plain(v)}{_MARK}"
     )
-    return text.replace(f'"{_MARK}', "").replace(f'{_MARK}"', "") if _MARK in text else text
+    text = text.replace(f'"{_MARK}', "").replace(f'{_MARK}"', "") if _MARK in text else text
+    return text if text.isascii() else text.translate(_IN_JSON)
 
 
 def _plain(value: Any) -> str:

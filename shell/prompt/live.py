@@ -25,7 +25,7 @@ from ksql_spark.shell.output.console import Form
 from ksql_spark.shell.output.exports import EXPORTS
 from ksql_spark.shell.output.figures import behind
 from ksql_spark.shell.output.live import LiveTable
-from ksql_spark.shell.output.rows import Column, columns_of, value_at
+from ksql_spark.shell.output.rows import Column, shown_columns, value_at
 from ksql_spark.shell.output.text import TOMBSTONE, clip
 from ksql_spark.shell.session import QueryView, Session, duration
 
@@ -233,7 +233,7 @@ class LiveQuery:
 
     async def _show(self, rows: Sequence[Mapping[str, Any]]) -> None:
         if self._table is None and self._view.header is not None:
-            self._columns = columns_of(str(self._view.header.get("schema", "")))
+            self._columns = shown_columns(self._view.header)
             self._table, self._chart = LiveTable(self._columns, self._key), Chart(self._columns, self._key)
             self._take(self._early)
         self._take(rows)

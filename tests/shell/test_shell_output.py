@@ -534,10 +534,40 @@ def test_vertical_only_if_wanted(out: io.StringIO, monkeypatch: pytest.MonkeyPat
         ({"A": [1, None, Decimal("0.10")]}, '{"A": [1, null, 0.10]}'),
         ("a\x1b[31mb\tc\nd", "a\\x1b[31mb\\tc\nd"),
         ("a\x9b31mb\x85c", "a\\x9b31mb\\x85c"),
+        ("a\u202eb\u2066c", "a\\u202eb\\u2066c"),
+        ({"A": "\x1b[2J\x9b31m\u202e"}, '{"A": "\\u001b[2J\\u009b31m\\u202e"}'),
     ],
 )
 def test_value_text(value: object, text: str) -> None:
     assert value_text(value) == text
+
+
+EVIL = "\x1b[31ma\x9b2Jb\x07\r\u202ec"
+
+
+@pytest.mark.parametrize("form", [Form.TABULAR, Form.VERTICAL])
+def test_what_others_named_does_not_act_on_the_terminal(form: Form) -> None:
+    """A statement, a name or a message of somebody else may have escape sequences in it."""
+    out, err = io.StringIO(), io.StringIO()
+    console = Console(out, tty=False, err=err)
+    console.form = form
+    query = {"id": EVIL, "statusCount": {"RUNNING": 1}, "sinks": [EVIL], "queryString": f"SELECT\t'{EVIL}';"}
+    field = {"name": EVIL, "schema": {"type": "STRING"}}
+    source = {"name": EVIL, "fields": [field], "statement": f"SELECT\n'{EVIL}';", "readQueries": [query]}
+    answers: list[dict[str, object]] = [
+        {"@type": "queries", "queries": [query]},
+        {"@type": "sourceDescription", "sourceDescription": source, "warnings": [{"message": EVIL}]},
+        {"@type": "currentStatus", "commandStatus": {"status": "SUCCESS", "message": EVIL}},
+    ]
+    entities.show(answers, console)
+    printer = rows.printer(console, {"schema": f"`{EVIL}` STRING"})
+    printer.header()
+    printer.rows([{"columns": [EVIL]}])
+    console.error(EVIL)
+    shown = out.getvalue() + err.getvalue()
+    assert shown.count("a") > 5
+    assert not set(shown) & set("\x1b\x9b\x07\r\u202e")
+    assert "\\x1b[31ma" in err.getvalue()
 
 
 def test_wide_characters() -> None:
