@@ -98,6 +98,11 @@ def run_text(text: str, context: Context) -> None:
     """
     from ksql_spark import grammar
 
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:  # bytes that were no UTF-8 are surrogates
+        line, column = text.count("\n", 0, error.start) + 1, error.start - text.rfind("\n", 0, error.start)
+        raise Failure(ClientError("This is not UTF-8 text."), line, column) from None
     if _command(text) is not None:
         parts = [grammar.StatementText(text.strip(), 1, 1, True)]
     else:

@@ -150,9 +150,9 @@ class Session:
     def send_results(self, path: Path | None) -> None:
         """Write results to a file from now on; None: to the console again. Raises OSError."""
         opened = path.open("w", encoding="utf-8") if path is not None else None
-        if self._file is not None:
-            self._file.close()
-        self._file = self.console.to_file(opened) if opened is not None else None
+        before, self._file = self._file, self.console.to_file(opened) if opened is not None else None
+        if before is not None:
+            before.close()
 
     def run(self, part: grammar.StatementText) -> None:
         """Run one statement and print its results.

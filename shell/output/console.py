@@ -19,6 +19,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TextIO
 
+from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.output import pager
 from ksql_spark.shell.output.text import safe
 
@@ -155,13 +156,18 @@ class Console:
         self.write(text + "\n")
 
     def write(self, text: str) -> None:
-        """Print text without adding a line end, and flush."""
+        """Print text without adding a line end, and flush. Raises ClientError if it cannot be written."""
         self.clear_status()
         if self._pager is not None:
             self._pager.write(text)
         else:
-            self._out.write(text)
-            self._out.flush()
+            try:
+                self._out.write(text)
+                self._out.flush()
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                raise ClientError(f"Cannot write the results: {error.strerror}.") from None
         self._copy(text)
 
     def note(self, text: str = "") -> None:
@@ -189,9 +195,16 @@ class Console:
         self._copy(message + "\n")
 
     def _copy(self, text: str) -> None:
-        if self._spool is not None:
+        if self._spool is None:
+            return
+        try:
             self._spool.write(_COLOUR.sub("", text))
             self._spool.flush()
+        except OSError as error:
+            full, self._spool = self._spool, None
+            with contextlib.suppress(OSError):
+                full.close()
+            self.warning(f"No longer spooled: {error.strerror}.")
 
     def status(self, text: str) -> None:
         """Show a status line with a spinner below the output, only on a terminal."""
@@ -267,12 +280,11 @@ class Console:
             self._spool.close()
             self._spool = None
         if file is not None:
-            self._spool = file.open("w", encoding="utf-8")
+            self._spool = file.open("w", encoding="utf-8", errors="backslashreplace")
 
     def spool_input(self, text: str) -> None:
         """Copy what was typed to the spool file."""
-        if self._spool is not None:
-            self._spool.write(f"ksql> {text}\n")
+        self._copy(f"ksql> {text}\n")
 
     def to_file(self, file: TextIO) -> Console:
         """A console that prints results to ``file``, and errors where this one does."""

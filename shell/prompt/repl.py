@@ -372,6 +372,15 @@ def _without_echo() -> Iterator[None]:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
 
 
+class _History(FileHistory):
+    """A history that lasts at least as long as the shell, if its file cannot be written any more."""
+
+    def store_string(self, string: str) -> None:
+        """Append an input to the file."""
+        with contextlib.suppress(OSError, UnicodeEncodeError):
+            super().store_string(string)
+
+
 def open_history() -> History:
     """The history file, or an in-memory history if it cannot be written."""
     file = history_file()
@@ -379,7 +388,7 @@ def open_history() -> History:
         file.touch(mode=0o600)
     except OSError:
         return InMemoryHistory()
-    return FileHistory(str(file))
+    return _History(str(file))
 
 
 __all__ = ["Repl", "open_history", "run_input"]

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 from fake_engine import FakeEngine
 from live_server import LiveServer
-from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.history import History, InMemoryHistory
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.input.vt100 import raw_mode
 from prompt_toolkit.output import DummyOutput
@@ -27,7 +27,7 @@ from ksql_spark.shell.commands import pages, watch
 from ksql_spark.shell.commands.command import Context
 from ksql_spark.shell.output.console import Form
 from ksql_spark.shell.prompt.metadata import MetadataCache
-from ksql_spark.shell.prompt.repl import Repl, _without_echo, run_input
+from ksql_spark.shell.prompt.repl import Repl, _without_echo, open_history, run_input
 from ksql_spark.shell.scripts import ScriptFailure, is_whole, run_script
 from ksql_spark.shell.session import Session
 
@@ -35,7 +35,7 @@ CTRL_C, CTRL_D = "\x03", "\x04"
 
 
 @contextmanager
-def repl(session: Session, history: InMemoryHistory | None = None) -> Iterator[tuple[Repl, PipeInput]]:
+def repl(session: Session, history: History | None = None) -> Iterator[tuple[Repl, PipeInput]]:
     with create_pipe_input() as keys:
         cache = MetadataCache(session.client)
         yield (
@@ -45,7 +45,7 @@ def repl(session: Session, history: InMemoryHistory | None = None) -> Iterator[t
         cache.close()
 
 
-def typed(session: Session, text: str, history: InMemoryHistory | None = None) -> None:
+def typed(session: Session, text: str, history: History | None = None) -> None:
     with repl(session, history) as (prompt, keys):
         keys.send_text(text + CTRL_D)
         prompt.run()
@@ -190,6 +190,49 @@ def _until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def test_bytes_that_are_not_utf_8(
+    session: Session,
+    engine: FakeEngine,
+    err: io.StringIO,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("KSQL_HISTORY", str(tmp_path / "history"))
+    with repl(session, open_history()) as (prompt, keys):
+        keys.send_text(f"spool {tmp_path / 'spooled'}\r")
+        keys.send_bytes(b"SHOW\rTOPICS '\xff';\rSHOW  TABLES;\r\x04")
+        prompt.run()
+    assert err.getvalue() == "This is not UTF-8 text.\n"
+    assert "SHOW  TABLES;" in [one.text for one in engine.requests]
+    assert "\\udcff" in (tmp_path / "spooled").read_text()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_disk(session: Session, engine: FakeEngine, err: io.StringIO) -> None:
+    typed(
+        session,
+        "spool /dev/full\rSHOW TOPICS;\r\\o /dev/full\rSHOW TOPICS;\r\\o\rSHOW  TABLES;\r",
+    )
+    said = err.getvalue()
+    assert said.count("WARNING: No longer spooled: No space left on device.") == 1
+    assert said.count("Cannot write the results: No space left on device.") == 1
+    assert "SHOW  TABLES;" in [one.text for one in engine.requests]
+
+
+def test_a_history_that_cannot_be_written_any_more(
+    session: Session, engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    monkeypatch.setenv("KSQL_HISTORY", str(folder / "history"))
+    history = open_history()
+    (folder / "history").unlink()
+    folder.rmdir()
+    typed(session, "SHOW TABLES;\r", history)
+    assert engine.requests[0].text == "SHOW TABLES;"
+    assert list(history.get_strings()) == ["SHOW TABLES;"]
 
 
 def test_enter_takes_what_a_search_found(session: Session, engine: FakeEngine) -> None:
