@@ -97,7 +97,8 @@ def _section(context: Context, title: str, entries: Sequence[tuple[str, str]]) -
     for name, text in entries:
         first, *more = fold(text, room)
         if len(name) > columns:
-            console.line(f"  {console.cyan(name)}")
+            for part in fold(name, columns + 2 + room):
+                console.line(f"  {console.cyan(part)}")
             console.line(f"  {' ' * columns}  {first}")
         else:
             console.line(f"  {console.cyan(pad(name, columns))}  {first}")

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from fake_engine import FakeEngine
@@ -23,9 +24,10 @@ from ksql_spark import grammar
 from ksql_spark.grammar.rules import StatementSet
 from ksql_spark.grammar.statements import RULES
 from ksql_spark.shell import commands
+from ksql_spark.shell.client import Client
 from ksql_spark.shell.commands import pages, watch
 from ksql_spark.shell.commands.command import Context
-from ksql_spark.shell.output.console import Form
+from ksql_spark.shell.output.console import Console, Form
 from ksql_spark.shell.prompt.metadata import MetadataCache
 from ksql_spark.shell.prompt.repl import Repl, _without_echo, open_history, run_input
 from ksql_spark.shell.scripts import ScriptFailure, is_whole, run_script
@@ -285,6 +287,16 @@ def test_every_command_has_help(session: Session, out: io.StringIO) -> None:
     for command in commands.COMMANDS:
         assert command.usage in text
         assert command.help in text
+
+
+def test_help_fits_the_terminal() -> None:
+    out = io.StringIO()
+    console = Console(out, tty=True, columns=80)
+    console.set_plain(True)
+    commands.find("help")[0].run(Context(Session(cast(Client, None), console)), [])  # type: ignore[index]
+    # a shortcut's text is not wrapped
+    listed = out.getvalue().partition("Shortcuts")[0].splitlines()[2:]
+    assert max(map(len, listed)) <= 80
 
 
 def test_output_command(session: Session, out: io.StringIO) -> None:
