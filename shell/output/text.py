@@ -12,8 +12,8 @@ from prompt_toolkit.utils import get_cwidth
 NULL = "null"
 TOMBSTONE = "<TOMBSTONE>"
 
-#: control characters of two kinds, and what turns the direction of text or ends a line
-_C0, _C1, _TURNING = range(0x20), range(0x7F, 0xA0), (*range(0x2028, 0x202F), *range(0x2066, 0x206A))
+#: control characters of two kinds, and what turns the direction of text
+_C0, _C1, _TURNING = range(0x20), range(0x7F, 0xA0), (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _IN_JSON = {code: f"\\u{code:04x}" for code in (*_C1, *_TURNING)}
 #: what would act on the terminal; tables handle line feeds
 _CONTROL = _IN_JSON | {code: f"\\x{code:02x}" for code in (*_C0, *_C1) if code != 0x0A}
