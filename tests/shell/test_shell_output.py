@@ -134,6 +134,11 @@ def test_status_shows_the_first_line_of_its_message() -> None:
     assert shown(status) == [" Message", "----------------", " Stream created", "----------------"]
 
 
+def test_changed_rows_are_a_line() -> None:
+    told = {"@type": "rows_changed", "operation": "UPDATE", "count": 2, "message": "2 rows of T updated"}
+    assert shown(told) == ["2 rows of T updated"]
+
+
 def test_several_entities_are_preceded_by_their_statements() -> None:
     status = {
         "@type": "warning_entity",
