@@ -39,6 +39,7 @@ PROPERTIES: dict[str, Rule] = {
     "KEY_PROTOBUF_NULLABLE_REPRESENTATION": Rule("string", choices=("OPTIONAL", "WRAPPER")),
     "KEY_SCHEMA_FULL_NAME": Rule("string"),
     "KEY_SCHEMA_ID": Rule("integer"),
+    "LATENESS": Rule("string"),
     "ORDER": Rule("string", frozenset({CREATE_AS, INSERT}), choices=("arrival", "event-time")),
     # each partition costs the broker files and memory, so a larger number could bring it down
     "PARTITIONS": Rule("integer", least=1, most=10_000),

@@ -375,6 +375,19 @@ class Properties:
             )  # fmt: skip
         return Windowing(upper, self.duration("WINDOW_SIZE", size))
 
+    def lateness_ms(self, kind: str) -> int | None:
+        """LATENESS: how late rows may be for windows that say nothing of it (beyond ksqlDB).
+
+        Raises:
+            KsqlError: a table; not a duration.
+        """
+        text = self.get("LATENESS")
+        if text is None:
+            return None
+        if kind == TABLE:
+            raise invalid("LATENESS is for streams only: windows are over streams.", self.node("LATENESS"))
+        return self.duration("LATENESS", text)
+
     def duration(self, name: str, text: str) -> int:
         """The milliseconds of a property such as '10 SECONDS'. Raises KsqlError."""
 

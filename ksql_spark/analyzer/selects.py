@@ -58,6 +58,7 @@ from ksql_spark.logical.nodes import (
     SelectKey,
     TopN,
     WindowSpec,
+    relations,
 )
 from ksql_spark.metastore.sources import STREAM, TABLE, Windowing
 from ksql_spark.schema import PSEUDO_COLUMNS, RESERVED_COLUMNS, WINDOW_BOUNDS, Role
@@ -211,9 +212,19 @@ class _Binder:
         self.ranking: Ranking | None = None
         self.sets: GroupingSets | None = None
 
+    def _lateness_ms(self) -> int | None:
+        """The greatest LATENESS of the sources that rows come from; None if none has one."""
+        sources = [r.source for r in self.source.relations if r.source is not None]
+        for relation in self.source.relations:
+            if relation.node is not None:
+                sources += [below.source for below in relations(relation.node)]
+        return max((s.lateness_ms for s in sources if s.lateness_ms is not None), default=None)
+
     def bind(self) -> BoundSelect:
         select, scope = self.select, self.source.scope
-        window = bind_window(select.window, self.is_final) if select.window is not None else None
+        window = None
+        if select.window is not None:
+            window = bind_window(select.window, self.is_final, self._lateness_ms())
         where = bind_predicate(select.where, scope.at("WHERE")) if select.where is not None else None
         self.ranking = bind_ranking(select, self.source)
         deduplication = bind_deduplication(select, self.source) if self.ranking is None else None

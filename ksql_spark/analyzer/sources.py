@@ -91,7 +91,7 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
         partitions=given.get("PARTITIONS"), replicas=given.get("REPLICAS"), retention_ms=retention,
         timestamp=given.timestamp(schema), window=window, read_only=bool(statement.source),
         statement=statement.source_text, is_replicated=given.replicated(statement.kind, window),
-        constraints=constraints,
+        constraints=constraints, lateness_ms=given.lateness_ms(statement.kind),
     )  # fmt: skip
     if existing is not None:
         check_replacement(existing, source, statement)

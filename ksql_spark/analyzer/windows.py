@@ -11,12 +11,13 @@ DAY_MS = 24 * 3_600_000
 MAX_WINDOWS = 100_000
 
 
-def bind_window(node: nodes.Window, emit_final: bool) -> WindowSpec:
+def bind_window(node: nodes.Window, emit_final: bool, lateness_ms: int | None = None) -> WindowSpec:
     """The window with its defaults filled in; all lengths in ms.
 
     Args:
         node: the clause.
         emit_final: with EMIT FINAL the grace period is 0 unless given.
+        lateness_ms: the grace period unless given: LATENESS of the rows' source.
 
     Raises:
         KsqlError: INVALID_STATEMENT for invalid lengths.
@@ -36,12 +37,15 @@ def bind_window(node: nodes.Window, emit_final: bool) -> WindowSpec:
         )
     if node.grace is not None:
         grace = node.grace.milliseconds
+    elif lateness_ms is not None:
+        grace = lateness_ms
     else:
         grace = 0 if emit_final else max(DAY_MS - size, 0)
     if node.retention is None:
         return WindowSpec(node.kind, size, advance, max(DAY_MS, size + grace), grace)
     retention = node.retention.milliseconds
-    least = size + (grace if node.grace is not None else 0)
+    is_given = node.grace is not None or lateness_ms is not None
+    least = size + (grace if is_given else 0)
     if retention < least:
         raise invalid(
             f"RETENTION must be at least the window's size plus its grace period: {least} ms, "

@@ -75,6 +75,7 @@ class SourceDescription(Body):
         cluster_statistics, cluster_error_stats: always empty.
         is_source: made by CREATE SOURCE STREAM or TABLE.
         constraints: what rows of the topic must meet, or they are left out.
+        lateness_ms: the GRACE PERIOD of windows over it that say nothing of theirs.
         envelope: what is around the rows in the topic, for instance debezium.
     """
 
@@ -100,6 +101,7 @@ class SourceDescription(Body):
     cluster_error_stats: tuple[Any, ...] = ()
     is_source: bool
     constraints: Omitted[tuple[str, ...]] = None
+    lateness_ms: Omitted[int] = None
     envelope: Omitted[str] = None
 
 

@@ -88,6 +88,7 @@ class DataSource:
         statement: the statement's text, with inferred columns written out.
         is_replicated: a table that every task of a join keeps as a whole (an extension of ksqlDB).
         constraints: what rows of its topic must meet.
+        lateness_ms: the GRACE PERIOD of windows over it that say nothing of theirs; None: ksqlDB's default.
     """
 
     name: str
@@ -106,6 +107,7 @@ class DataSource:
     statement: str = ""
     is_replicated: bool = False
     constraints: tuple[Constraint, ...] = ()
+    lateness_ms: int | None = None
 
     @property
     def envelope(self) -> str | None:

@@ -150,6 +150,7 @@ class SourceStep(Step):
             ("", name_text(self.source.name)),
             ("Topic", self.source.topic),
             ("Envelope", self.source.envelope),
+            ("Lateness", None if self.source.lateness_ms is None else span_text(self.source.lateness_ms)),
             ("Constraints", ", ".join(c.text for c in self.source.constraints)),
             ("Window", windowing_text(self.window)),
         ]

@@ -118,6 +118,7 @@ def source_description(source: DataSource, context: StatementContext, *, extende
         source_constraints=tuple(filter(context.rights.may_read, services.metastore.dependents(source.name))),
         is_source=source.read_only,
         constraints=tuple(c.text for c in source.constraints) or None,
+        lateness_ms=source.lateness_ms,
         envelope=source.envelope,
     )
 

@@ -456,6 +456,8 @@ def _describe(source: Entity) -> Iterator[Part]:
     yield label("Timestamp field", source.get("timestamp") or "Not set - using <ROWTIME>")
     yield label("Key format", source.get("keyFormat"))
     yield label("Value format", source.get("valueFormat"))
+    if source.get("latenessMs"):
+        yield label("Lateness", f"{text(source['latenessMs'])} ms")
     if source.get("envelope"):
         yield label("Envelope", source.get("envelope"))
     replication = (

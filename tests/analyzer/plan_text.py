@@ -69,7 +69,7 @@ def _source(source: DataSource) -> Iterator[str]:
     yield " ".join([source.kind, source.name, *words])
     yield f"  columns {source.schema}"
     yield f"  topic {source.topic}, key {_format(source.key_format)}, value {_format(source.value_format)}"
-    others = ("partitions", "replicas", "retention_ms", "timestamp", "window")
+    others = ("partitions", "replicas", "retention_ms", "timestamp", "window", "lateness_ms")
     given = [f"{name} {value}" for name in others if (value := getattr(source, name)) is not None]
     if given:
         yield f"  {', '.join(given)}"

@@ -431,3 +431,29 @@ CREATE OR REPLACE STREAM there (id INT KEY, v STRING NOT NULL) WITH (KAFKA_TOPIC
     line 1:26
       CREATE OR REPLACE STREAM there (id INT KEY, v STRING NOT NULL) WITH (KAFKA_TOPIC='there', VALUE_FORMAT='JSON')
                                ^^^^^
+
+CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', LATENESS='5 seconds');
+    STREAM S
+      columns `ID` INTEGER KEY, `V` INTEGER
+      topic t, key KAFKA, value JSON
+      lateness_ms 5000
+
+CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', LATENESS='5 seconds');
+    INVALID_STATEMENT: LATENESS is for streams only: windows are over streams.
+    line 1:88
+      CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', LATENESS='5 seconds')
+                                                                                             ^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', LATENESS='soon');
+    PROPERTY_IN_WITH: Configuration LATENESS is invalid: Invalid duration: 'soon'. Expected a number and a time unit, for instance '10 SECONDS'.
+    line 1:81
+      CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', LATENESS='soon')
+                                                                                      ^^^^^^^^^^^^^^^
+
+CREATE STREAM s WITH (LATENESS='2 DAYS') AS SELECT * FROM there;
+    STREAM S SINK
+      columns `ID` INTEGER KEY, `V` STRING
+      topic S, key KAFKA, value JSON
+      lateness_ms 172800000
+    Project key [ID AS ID] value [V AS V]
+      Source THERE
