@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,8 +11,11 @@ import pytest
 from ksql_spark.formats import BadRecord, FramedSerde, Serde
 from ksql_spark.formats.framed import framed
 from ksql_spark.functions.spark_text import constant
+from ksql_spark.schema_registry import PROTOBUF
+from ksql_spark.spark.session import set_registry
 from ksql_spark.types import BYTES, STRING
 from tests.analyzer.registry import FakeRegistry
+from tests.statements.json_server import JsonServer
 
 from .envelope_records import KEYS, UNREADABLE, VALUES, Case, key_serde, serde
 
@@ -93,9 +97,33 @@ def avro_records() -> tuple[FakeRegistry, list[tuple[bytes, Any]]]:
     return registry, found
 
 
-def test_an_envelope_with_a_registered_schema() -> None:
-    registry, records = avro_records()
-    bound = serde("debezium", "AVRO", registry)
+def protobuf_records() -> tuple[FakeRegistry, list[tuple[bytes, Any]]]:
+    """A PROTOBUF envelope, and what its records are read as."""
+    registry = FakeRegistry()
+    schema_id = registry.add(
+        "shop.public.t-value",
+        """syntax = "proto3";
+        message Envelope { Value before = 1; Value after = 2; optional string op = 3; }
+        message Value { int32 id = 1; optional string name = 2; optional double amount = 3; }""",
+        PROTOBUF,
+    )
+    ann = b"\x12\x07\x08\x07\x12\x03Ann"  # after: the id 7 and a name
+    frame = framed(schema_id, b"\0")
+    return registry, [
+        (frame + ann + b"\x1a\x01c", ["Ann", None, None, None]),
+        (frame + b"\x1a\x01d", None),
+        (frame + b"\x1a\x01t", 'Its op is "t", which tells nothing about one row.'),
+        (frame, "It is no envelope: it has no op."),
+    ]
+
+
+REGISTERED = [("AVRO", avro_records), ("PROTOBUF", protobuf_records)]
+
+
+@pytest.mark.parametrize(("format_", "made"), REGISTERED)
+def test_an_envelope_with_a_registered_schema(format_: str, made: Callable[[], Any]) -> None:
+    registry, records = made()
+    bound = serde("debezium", format_, registry)
     assert not isinstance(bound, FramedSerde)  # nobody registers a schema for it
     assert bound.asks_registry
     for data, expected in records:
@@ -131,6 +159,23 @@ def test_spark_reads_the_same(local_spark: Any, envelope: str) -> None:
         assert [plain(row) for row in found] == [case.expected for case in own]
     if envelope == "debezium":
         assert all(isinstance(f, str) for f in in_spark(local_spark, serde(envelope), UNREADABLE))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("format_", "made"), REGISTERED)
+def test_spark_reads_envelopes_with_registered_schemas(
+    local_spark: Any, format_: str, made: Callable[[], Any]
+) -> None:
+    registry, records = made()
+    schemas = {
+        f"GET /schemas/ids/{i}": (200, {"schema": s.text, "schemaType": s.kind})
+        for i, s in registry.by_ids().items()
+    }
+    with JsonServer(schemas) as server:
+        set_registry(local_spark, {"url": server.url})
+        found = in_spark(local_spark, serde("debezium", format_, registry), [data for data, _ in records])
+        set_registry(local_spark, {})
+    assert found == [expected for _, expected in records]
 
 
 def plain(row: Any) -> Any:
