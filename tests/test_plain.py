@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ksql_spark.expressions import Call, ColumnRef, Literal
-from ksql_spark.runtime.reading.row_decoding import function_of, is_plain
+from ksql_spark.runtime.plain_expressions import function_of, is_plain
 from ksql_spark.types import BOOLEAN, DOUBLE
 
 _D = ColumnRef("D", DOUBLE)

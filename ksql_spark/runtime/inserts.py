@@ -25,7 +25,7 @@ from ksql_spark.expressions import Call, ColumnRef, Expression
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.serdes import writing_serdes
 from ksql_spark.metastore.sources import Constraint, DataSource
-from ksql_spark.runtime.reading.row_decoding import function_of, is_plain
+from ksql_spark.runtime.plain_expressions import function_of, is_plain
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.types import (
     BIGINT,

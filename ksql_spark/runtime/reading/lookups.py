@@ -13,9 +13,10 @@ from ksql_spark.analyzer.plan_cache import Found, Known, Values
 from ksql_spark.consistency import encode
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Cast, Expression, Literal
+from ksql_spark.runtime.plain_expressions import function_of, is_plain
 from ksql_spark.runtime.reading.freshness import OnReached
 from ksql_spark.runtime.reading.results import PullResult, ResultColumn, Row, pull_query_id
-from ksql_spark.runtime.reading.row_decoding import READERS, Reader, function_of, is_plain, values_of
+from ksql_spark.runtime.reading.row_decoding import READERS, Reader, values_of
 from ksql_spark.runtime.reading.view import View
 from ksql_spark.schema_registry import SchemaRegistry
 

@@ -19,6 +19,7 @@ from ksql_spark.metastore.serdes import value_serde
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.errors import job_failure
+from ksql_spark.runtime.plain_expressions import function_of, is_plain
 from ksql_spark.runtime.reading.key_ranges import key_ranges
 from ksql_spark.runtime.reading.results import (
     SMALL,
@@ -31,7 +32,7 @@ from ksql_spark.runtime.reading.results import (
     api_value,
     result_columns,
 )
-from ksql_spark.runtime.reading.row_decoding import READERS, function_of, is_plain, rows_of
+from ksql_spark.runtime.reading.row_decoding import READERS, rows_of
 from ksql_spark.runtime.reading.view import PAGE_ROWS, StoredRow, View
 from ksql_spark.schema import Column
 from ksql_spark.schema_registry import SchemaRegistry

@@ -18,10 +18,11 @@ from ksql_spark.kafka.consumer import Record
 from ksql_spark.logical.nodes import Filter, Project, PushQuery, Source
 from ksql_spark.metastore.serdes import value_serde
 from ksql_spark.metastore.sources import DataSource
+from ksql_spark.runtime.plain_expressions import is_plain
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading.results import QueryStream, Row, Rows, api_value, result_columns
-from ksql_spark.runtime.reading.row_decoding import READERS, is_plain, rows_of
+from ksql_spark.runtime.reading.row_decoding import READERS, rows_of
 from ksql_spark.runtime.reading.topic_feeds import Batch, Subscription
 from ksql_spark.schema import PSEUDO_COLUMNS, Column, Role
 
