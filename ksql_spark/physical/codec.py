@@ -7,7 +7,9 @@ object with one member: ``{"decimal": "1.50"}``, ``{"double": "1.5"}``, ``{"byte
 
 The codec is generic over the frozen dataclasses of plans: a new node or step needs no code here. Plans that
 releases have written must stay readable. So a class keeps its name, its fields and their meaning, and a new
-field has a default that means the behavior before it. Anything else is a new class, or a new VERSION.
+field has a default that means the behavior before it. Anything else is a new class, or a new VERSION. A field
+that has its default is left out, so that an older release reads plans that need nothing new: servers are
+replaced one after the other.
 """
 
 from __future__ import annotations
@@ -93,7 +95,11 @@ class _Encoder:
                 return {"set": sorted((self.encode(item) for item in value), key=json.dumps)}
         if not dataclasses.is_dataclass(value) or isinstance(value, type):
             raise TypeError(f"a plan cannot hold a {type(value).__name__}: {value!r}")
-        members = {field.name: self.encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        members = {
+            field.name: self.encode(getattr(value, field.name))
+            for field in dataclasses.fields(value)
+            if not _is_default(getattr(value, field.name), field.default)
+        }
         return self._shared(type(value), members)
 
     def _shared(self, class_: type, members: Mapping[str, Any]) -> dict[str, int]:
@@ -107,6 +113,11 @@ class _Encoder:
             index = self._indexes[form] = len(self.values)
             self.values.append(body)
         return {"$": index}
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    # equal floats may differ: 0.0 and -0.0
+    return type(value) is type(default) and not isinstance(value, float) and bool(value == default)
 
 
 def decode(document: Mapping[str, Any]) -> Any:
