@@ -31,8 +31,8 @@ from ksql_spark.shell.tools.migrations.project import Migration
 #: first words of the statements that a migration may contain
 _ALLOWED = frozenset(
     (
-        "ALTER", "ASSERT", "CREATE", "DEFINE", "DROP", "INSERT", "PAUSE", "RESUME", "SET", "TERMINATE",
-        "UNDEFINE", "UNSET",
+        "ABORT", "ALTER", "ASSERT", "CREATE", "DEFINE", "DELETE", "DROP", "INSERT", "PAUSE", "REPLAY",
+        "RESUME", "ROLLBACK", "SET", "SWAP", "TERMINATE", "UNDEFINE", "UNDROP", "UNSET", "UPDATE",
     )
 )  # fmt: skip
 
