@@ -239,8 +239,8 @@ def test_a_file_with_what_no_migration_may_have(project: Project, text: str, mes
 
 def test_a_file_may_change_rows_and_versions(project: Project) -> None:
     migration = project.add("x", 1)
-    statements = ["UPDATE t SET n = 1 WHERE k = 2;", "DELETE FROM t WHERE k = 1;", "SWAP t;", "ROLLBACK t;"]
-    migration.path.write_text("\n".join(statements))
+    statements = ["UPDATE t SET n = 1 WHERE k = 2", "DELETE FROM t WHERE k = 1", "SWAP t", "ROLLBACK t"]
+    migration.path.write_text(";\n".join(statements) + ";")
     assert [part.text for part in parts_of(migration)] == statements
 
 
