@@ -41,7 +41,8 @@ const UNDER: Record<string, string> = { query: "flow", source: "flow" };
 
 export function App() {
   const { page, name } = route.value;
-  const Page = PAGES[page] ?? FlowPage;
+  // an address may name what every object has, such as constructor
+  const Page = (Object.hasOwn(PAGES, page) && PAGES[page]) || FlowPage;
   return (
     <>
       <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), document.getElementById("main")?.focus())}>

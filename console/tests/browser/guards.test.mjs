@@ -27,6 +27,17 @@ test("a log-in with a password; credentials stay in the tab", async () => {
   });
 });
 
+test("an address that names no page opens the flow", async () => {
+  await withPage(async (page) => {
+    await page.goto(`${URL_OF_SERVER}/`);
+    await logIn(page, "rita");
+    for (const name of ["nothing", "constructor", "toString", "__proto__"]) {
+      await page.goto(`${URL_OF_SERVER}/#/${name}`);
+      await page.locator(".node", { hasText: "BIG_1" }).waitFor();
+    }
+  });
+});
+
 test("what a role may not do is not offered, and refused in words", async () => {
   await withPage(async (page) => {
     await page.goto(`${URL_OF_SERVER}/#/query/BIG_1`);
