@@ -39,7 +39,9 @@ def url(tmp_path: Path) -> Iterator[str]:
         world.admin.create_topic(topic, PARTITIONS)
     world.run(TABLES)
     services = world.services
-    services.views, services.producer = Views(admin, tmp_path / "views"), RecordProducer(cluster.servers)
+    producer = services.producer = RecordProducer(cluster.servers)
+    # as on a real server: a look-up sees what the server has written before
+    services.views = Views(admin, tmp_path / "views", written=lambda topic: producer.written.get(topic, {}))
     world.spark.running_session = None  # type: ignore[attr-defined]
     queries = QueryService(services)
     engine = SimpleNamespace(
