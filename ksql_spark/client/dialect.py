@@ -19,7 +19,7 @@ from sqlalchemy.engine.url import URL
 from sqlalchemy.sql import compiler
 
 from ksql_spark import client
-from ksql_spark.client import protocol
+from ksql_spark.client import protocol, values
 from ksql_spark.client.errors import UnreachableError
 
 SCHEMA = "ksql"
@@ -271,7 +271,7 @@ def _type(schema: Mapping[str, Any]) -> Any:
         parameters = schema["parameters"]
         return types.Numeric(parameters["precision"], parameters["scale"])
     simple = _TYPES.get(name)
-    return simple() if simple is not None else Nested(_text(schema))
+    return simple() if simple is not None else Nested(values.type_text(schema))
 
 
 _TYPES: dict[str, Any] = {
@@ -285,18 +285,3 @@ _TYPES: dict[str, Any] = {
     "TIME": types.Time,
     "TIMESTAMP": lambda: types.TIMESTAMP(timezone=True),
 }
-
-
-def _text(schema: Mapping[str, Any]) -> str:
-    """The text of a type."""
-    match schema["type"]:
-        case "ARRAY":
-            return f"ARRAY<{_text(schema['memberSchema'])}>"
-        case "MAP":
-            return f"MAP<STRING, {_text(schema['memberSchema'])}>"
-        case "STRUCT":
-            fields = (f"`{field['name']}` {_text(field['schema'])}" for field in schema["fields"])
-            return f"STRUCT<{', '.join(fields)}>"
-        case "DECIMAL":
-            return f"DECIMAL({schema['parameters']['precision']}, {schema['parameters']['scale']})"
-    return str(schema["type"])

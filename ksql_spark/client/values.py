@@ -22,7 +22,7 @@ import contextlib
 import datetime
 import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -41,6 +41,25 @@ class Type(NamedTuple):
     name: str
     sizes: tuple[int, ...] = ()
     parts: tuple[tuple[str, Type], ...] = ()
+
+
+def type_text(schema: Mapping[str, Any]) -> str:
+    """The text of a type, of its form in the REST API.
+
+    >>> type_text({"type": "ARRAY", "memberSchema": {"type": "STRING"}})
+    'ARRAY<STRING>'
+    """
+    match schema["type"]:
+        case "ARRAY":
+            return f"ARRAY<{type_text(schema['memberSchema'])}>"
+        case "MAP":
+            return f"MAP<STRING, {type_text(schema['memberSchema'])}>"
+        case "STRUCT":
+            fields = (f"`{field['name']}` {type_text(field['schema'])}" for field in schema["fields"])
+            return f"STRUCT<{', '.join(fields)}>"
+        case "DECIMAL":
+            return f"DECIMAL({schema['parameters']['precision']}, {schema['parameters']['scale']})"
+    return str(schema["type"])
 
 
 @functools.lru_cache(1000)

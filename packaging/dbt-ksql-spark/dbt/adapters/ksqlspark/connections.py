@@ -61,7 +61,8 @@ class _Cursor:
         self.entities: list[dict[str, Any]] = []
 
     def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
-        self._cursor.execute(sql.strip().rstrip(";") + ";", bindings)
+        # on a line of its own: the last one may be a comment
+        self._cursor.execute(sql.strip().rstrip(";") + "\n;", bindings)
         self.entities = self._cursor.entities
 
     def __getattr__(self, name: str) -> Any:

@@ -17,6 +17,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from ksql_spark import client
 from ksql_spark.client.tables import identifier
+from ksql_spark.client.values import type_text
 
 #: dbt's types of relations, and what they are on the server
 _TYPES = {"STREAM": RelationType.View, "TABLE": RelationType.Table}
@@ -75,7 +76,7 @@ class KsqlSparkAdapter(SQLAdapter):
                 "column_comment": None,
             }
             for name, kind in self._listed()
-            for index, (column, type_) in enumerate(_columns(self._described(name) or {}))
+            for index, (column, type_) in enumerate(_columns(self._describe(name)))
         ]
         names = list(rows[0]) if rows else ["table_database", "table_schema", "table_name"]
         return table_from_data_flat(rows, names)
@@ -195,7 +196,7 @@ class KsqlSparkAdapter(SQLAdapter):
                 f"SELECT {', '.join(map(identifier, names))} FROM {name};"
             ).fetchall()
             present = [dict(zip(names, row, strict=True)) for row in found]
-            same = [row[key] for row in present if wanted.get(row[key]) == row]
+            same = {row[key] for row in present if wanted.get(row[key]) == row}
             gone = [row[key] for row in present if row[key] not in wanted]
             changed = [row for value, row in wanted.items() if value not in same]
             if changed:
@@ -300,7 +301,11 @@ class KsqlSparkAdapter(SQLAdapter):
         """DESCRIBE's answer about a stream or table; None if there is none."""
         if name is None or name.upper() not in {found for found, _ in self._listed()}:
             return None
-        described: dict[str, Any] = self._run(f"DESCRIBE {name};")[-1]["sourceDescription"]
+        return self._describe(name.upper())
+
+    def _describe(self, name: str) -> dict[str, Any]:
+        """DESCRIBE's answer about a stream or table that is there, by its name as it is stored."""
+        described: dict[str, Any] = self._run(f"DESCRIBE {self.quote(name)};")[-1]["sourceDescription"]
         return described
 
     def _await_evolution(self, name: str) -> None:
@@ -320,24 +325,7 @@ class KsqlSparkAdapter(SQLAdapter):
 
 
 def _columns(described: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(field["name"], _type(field["schema"])) for field in described.get("fields", [])]
-
-
-def _type(schema: Mapping[str, Any]) -> str:
-    """A type in SQL, of the REST API's form."""
-    match schema["type"]:
-        case "ARRAY":
-            return f"ARRAY<{_type(schema['memberSchema'])}>"
-        case "MAP":
-            return f"MAP<STRING, {_type(schema['memberSchema'])}>"
-        case "STRUCT":
-            fields = ", ".join(f"{field['name']} {_type(field['schema'])}" for field in schema["fields"])
-            return f"STRUCT<{fields}>"
-        case "DECIMAL":
-            given = schema.get("parameters") or {}
-            return f"DECIMAL({given.get('precision', 38)}, {given.get('scale', 0)})"
-        case name:
-            return str(name)
+    return [(field["name"], type_text(field["schema"])) for field in described["fields"]]
 
 
 def _spaced(statement: str) -> str:
