@@ -70,14 +70,25 @@ def measure(url: str, host: str, port: int, pid: int, options: argparse.Namespac
         *(json.dumps({"ID": n, "V": f"value {n}"}) for n in range(options.rows)),
     ]
     rest.post("/inserts-stream", content="\n".join(lines)).raise_for_status()
+    copy = {
+        "ksql": "CREATE TABLE q AS SELECT * FROM t;",
+        "streamsProperties": {"auto.offset.reset": "earliest"},
+    }
+    rest.post("/ksql", json=copy).raise_for_status()
     connection = psycopg.connect(host=host, port=port, user="bench", dbname="ksql", autocommit=True)
+    last = "SELECT * FROM q WHERE id = %s"
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while connection.execute(last, (options.rows - 1,)).fetchone() is None:
+        if time.monotonic() > deadline:
+            raise TimeoutError("the table is not filled")
+        time.sleep(0.1)
 
     def by_rest(key: int) -> None:
-        body = {"sql": f"SELECT * FROM t WHERE id = {key};"}
+        body = {"sql": f"SELECT * FROM q WHERE id = {key};"}
         rest.post("/query-stream", json=body).raise_for_status()
 
     def by_postgres(key: int) -> None:
-        connection.execute("SELECT * FROM t WHERE id = %s", (key,), prepare=True).fetchone()
+        connection.execute("SELECT * FROM q WHERE id = %s", (key,), prepare=True).fetchone()
 
     for query in (by_rest, by_postgres):
         rate(query, options.rows, 2)

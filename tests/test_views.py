@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import Literal
+from ksql_spark.expressions import Cast, Literal
 from ksql_spark.logical.nodes import KeyLookup
 from ksql_spark.metastore.sources import TABLE, DataSource, FormatSpec, Windowing
 from ksql_spark.runtime.reading.pull import encoded_keys
@@ -21,7 +21,7 @@ from ksql_spark.runtime.reading.row_decoding import Reader
 from ksql_spark.runtime.reading.view import PAGE_ROWS, KeyRange, View
 from ksql_spark.runtime.reading.views import Views
 from ksql_spark.schema import Column, Role, Schema
-from ksql_spark.types import INTEGER, STRING
+from ksql_spark.types import BIGINT, INTEGER, STRING
 from tests.kafka.mock_cluster import MockAdmin, MockCluster
 
 SOON_S = 20.0
@@ -311,6 +311,8 @@ def test_a_view_of_envelopes_has_rows(make: Make, cluster: MockCluster) -> None:
     assert sorted(decoded()) == [[1, "c"], [2, "b"]]
     key = encoded_keys(source, [KeyLookup((Literal(2, INTEGER),))], lambda: pytest.fail("Spark"))
     assert key is not None and [row.key for row in view.get(key)] == key
+    widened = KeyLookup((Cast(Literal(2, INTEGER), BIGINT),))
+    assert encoded_keys(source, [widened], lambda: pytest.fail("Spark")) == key
     cluster.write("changed", (two, change("d", None)), (two, None))
     views.current(source, SOON_S)
     assert decoded() == [[1, "c"]]

@@ -24,6 +24,7 @@ from ksql_spark.entities.sources import SourceDescription, SourceDescriptionEnti
 from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
 from ksql_spark.security.authorization import Rights
+from ksql_spark.server.callbacks import until_current
 from ksql_spark.server.errors import RequestError
 from ksql_spark.server.host import Host
 from ksql_spark.server.postgres import statements, values
@@ -388,11 +389,13 @@ class Connection:
         wanted = statements.parameter_count(text)
         types += [0] * (wanted - len(types))
         if 0 in types:
-            columns = statements.parameter_columns(text)
+            columns, casts = statements.parameter_columns(text), statements.parameter_casts(text)
             known = await self._types_of(text) if columns else {}
             known[statements.LIMIT] = values.INT8.oid
             types = [
-                given or known.get(columns.get(number), values.TEXT.oid)
+                given
+                or values.oid_of(casts.get(number, ""))
+                or known.get(columns.get(number), values.TEXT.oid)
                 for number, given in enumerate(types, 1)
             ]
         self._prepared[message.statement] = Prepared(
@@ -476,8 +479,10 @@ class Connection:
     async def _execute(self, portal: Portal, max_rows: int) -> None:
         if not portal.is_open:
             await self._open(portal)
-            told = portal.prepared.columns
-            if portal.prepared.statement.kind == Kind.QUERY and told not in (None, portal.columns):
+            told, kind = portal.prepared.columns, portal.prepared.statement.kind
+            if kind == Kind.CATALOG and told is not None and _is_text_of(told, portal.columns or ()):
+                portal.columns = told
+            if kind in (Kind.QUERY, Kind.CATALOG) and told not in (None, portal.columns):
                 await _close(portal)
                 raise _changed()
         await self._send_rows(portal, max_rows)
@@ -532,6 +537,17 @@ class Connection:
         )
 
     async def _open_query(self, portal: Portal, request: Request) -> None:
+        engine = self._host.engine
+        assert engine is not None, "clients are only welcomed while RUNNING"
+        look_up = engine.look_up(
+            request.text, request.properties, request.parameters, None, self._principal.rights
+        )
+        if look_up is not None:  # which blocks nothing: a thread would take longer
+            if look_up.when_current is not None:
+                await self._unless_cancelled(asyncio.ensure_future(until_current(look_up.when_current)))
+            portal.columns = tuple(_column(column.name, column.schema) for column in look_up.columns)
+            portal.batches = _once(look_up.rows())
+            return
         start = asyncio.ensure_future(self._host.query(request))
         try:
             stream = await self._unless_cancelled(start)
@@ -788,6 +804,13 @@ def _is_read_early(statement: PgStatement) -> bool:
     return statement.kind in (Kind.QUERY, Kind.CATALOG, Kind.SHOW, Kind.FETCH)
 
 
+def _is_text_of(told: Sequence[Column], found: Sequence[Column]) -> bool:
+    """Whether values of ``found`` can be sent as ``told``: a column without values is text."""
+    return len(told) == len(found) and all(
+        old.type in (values.TEXT, new.type) for old, new in zip(told, found, strict=True)
+    )
+
+
 def _inner(portal: Portal, text: str) -> Portal:
     """A portal for a query inside the portal's statement, with the same values."""
     inner = statements.statement_of(text)
@@ -898,6 +921,7 @@ def _stand_in(oid: int) -> Any:
         values.DATE.oid: "2000-01-01",
         values.TIMESTAMP.oid: "2000-01-01T00:00:00",
         values.TIME.oid: "00:00:00",
+        values.OIDS: "{" + ",".join(str(one.oid) for one in values.TYPES) + "}",
     }.get(oid, "")
 
 

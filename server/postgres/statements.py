@@ -454,9 +454,17 @@ def _tag(text: str) -> str:
 # ---- parameters ------------------------------------------------------------------------------------------
 
 
+_CAST = re.compile(r"\$(\d+)\s*::\s*(?:pg_catalog\.)?(\w+)(\s*\[\])?")
+
+
 def parameter_count(text: str) -> int:
     """The highest number of a parameter in a text."""
     return max((int(number) for number in _LEXEME.findall(text) if number), default=0)
+
+
+def parameter_casts(text: str) -> dict[int, str]:
+    """The types to which parameters are cast by ``::``, by number."""
+    return {int(found[1]): found[2] + (found[3] or "") for found in _CAST.finditer(text)}
 
 
 def _named(text: str) -> str:

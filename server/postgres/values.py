@@ -180,6 +180,9 @@ def array_of(element: PgType) -> PgType:
     return _ARRAYS[element]
 
 
+#: oids, which only parameters are: drivers look types up by them
+OIDS = 1028
+
 #: every type that results have
 TYPES = (*_PRIMITIVES.values(), JSON, *_ARRAYS.values())
 
@@ -190,6 +193,15 @@ def type_of(schema: SchemaInfo) -> PgType:
         element = schema.member_schema
         return _ARRAYS.get(type_of(element), JSON) if element is not None else JSON
     return _PRIMITIVES.get(schema.type, JSON)
+
+
+def oid_of(name: str) -> int | None:
+    """The oid of a type, by its name in pg_type or in SQL; None: there is no such type here."""
+    name = name.lower()
+    if name in ("oid[]", "_oid"):
+        return OIDS
+    name = {"int": "int4", "float": "float8", "timestamptz": "timestamp", "varchar": "text"}.get(name, name)
+    return next((one.oid for one in TYPES if name in (one.name, one.shown)), None)
 
 
 # ---- parameters ------------------------------------------------------------------------------------------
@@ -220,6 +232,12 @@ def _bool_of(text: str) -> bool:
     raise ValueError(f"{text!r} is not a boolean")
 
 
+def _oids_of(raw: bytes) -> str:
+    """An array of oids as text. Before each element is its length, 4; the head has five numbers."""
+    numbers = struct.unpack(f"!{len(raw) // 4}I", raw)
+    return "{" + ",".join(map(str, numbers[6::2])) + "}"
+
+
 _BINARY: dict[int, Callable[[bytes], Any]] = {
     16: lambda raw: raw != b"\x00",
     20: lambda raw: struct.unpack("!q", raw)[0],
@@ -238,6 +256,7 @@ _BINARY: dict[int, Callable[[bytes], Any]] = {
     1184: _time_of,
     1700: _numeric_of,
     17: lambda raw: base64.b64encode(raw).decode(),
+    OIDS: _oids_of,
 }
 _NUMBERS = {20: int, 21: int, 23: int, 26: int, 700: float, 701: float, 1700: Decimal}
 

@@ -15,9 +15,11 @@ import threading
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import asyncpg
+import fake_engine
 import psycopg
 import psycopg.types.numeric
 import pytest
@@ -26,6 +28,7 @@ from fake_engine import FakeEngine, FakeStream
 
 from ksql_spark.config import Config
 from ksql_spark.engine import Request, ResultColumn, Row
+from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.security.authorization import ALL_RIGHTS, Rights
 from ksql_spark.server.host import Host
 from ksql_spark.server.postgres import catalog, statements, values
@@ -168,6 +171,51 @@ def test_asyncpg_reads_in_binary(port: Port) -> None:
             await connection.close()
 
     assert asyncio.run(read()) == ["rides", "zones"]
+
+
+@pytest.mark.parametrize("is_current", [True, False])
+def test_a_lookup_needs_no_query(port: Port, monkeypatch: pytest.MonkeyPatch, is_current: bool) -> None:
+    answer = SimpleNamespace(
+        columns=COLUMNS,
+        rows=lambda: [VALUES],
+        when_current=None if is_current else lambda reached: reached(None),
+    )
+    asked: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(port.engine, "look_up", lambda *request: asked.append(request) or answer)
+    with port.connect() as connection:
+        assert connection.execute("SELECT * FROM rides WHERE i = %s", (7,)).fetchall() == [EXPECTED]
+    assert asked == [("SELECT * FROM rides WHERE i = :p1;", {}, {"p1": 7}, None, ALL_RIGHTS)]
+    assert port.engine.requests == []
+
+
+def test_asyncpg_reads_arrays(port: Port, monkeypatch: pytest.MonkeyPatch) -> None:
+    types = [BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING, DATE, TIME, TIMESTAMP, DecimalType(12, 4), BYTES]
+    columns = [ResultColumn.of(f"C{at}", Array(type_)) for at, type_ in enumerate(types)]
+    fields = tuple(FieldInfo(column.name, column.schema) for column in columns)
+    monkeypatch.setattr(fake_engine, "FIELDS", fields)
+    row = Row([[value, None] for value in VALUES[: len(types)]])
+    port.engine.stream = lambda: FakeStream("PULL", columns, [row])
+
+    async def read() -> list[Any]:
+        connection = await asyncpg.connect(host="127.0.0.1", port=port.port, user="ada", database="ksql")
+        try:
+            return list(await connection.fetchrow("SELECT * FROM rides"))
+        finally:
+            await connection.close()
+
+    assert asyncio.run(read()) == [[value, None] for value in EXPECTED[:10]]
+
+
+def test_parameters_have_the_types_of_their_casts(port: Port) -> None:
+    async def read() -> list[Any]:
+        connection = await asyncpg.connect(host="127.0.0.1", port=port.port, user="ada", database="ksql")
+        try:
+            prepared = await connection.prepare("SELECT typname FROM pg_type WHERE oid = ANY($1::oid[])")
+            return sorted(row[0] for row in await prepared.fetch([16, 1007]))
+        finally:
+            await connection.close()
+
+    assert asyncio.run(read()) == ["_int4", "bool"]
 
 
 def test_parameters_have_the_types_of_their_columns(port: Port) -> None:

@@ -156,8 +156,9 @@ def encoded_keys(
         return None
     keys: dict[bytes, None] = {}
     for lookup in lookups:
-        values = [v.value for v in lookup.values if isinstance(v, Literal)]
-        if len(values) < len(lookup.values):
+        if all(map(is_plain, lookup.values)):
+            values = [function_of(value, {})((), ()) for value in lookup.values]
+        else:
             values = evaluate(session(), lookup.values)
         key = None if None in values else serde.encode(values)
         if key is not None:
