@@ -54,6 +54,7 @@ PROPERTIES: dict[str, Rule] = {
     "SWAP": Rule("string", frozenset({CREATE_AS}), choices=("auto", "manual")),
     "TIMESTAMP": Rule("string"),
     "TIMESTAMP_FORMAT": Rule("string"),
+    "TTL": Rule("string", frozenset({CREATE_AS})),
     "TYPE": Rule("string", frozenset({SINK}), choices=("delta", "parquet")),
     "VALUE_AVRO_SCHEMA_FULL_NAME": Rule("string"),
     "VALUE_DELIMITER": Rule("string", choices=DELIMITERS),

@@ -31,11 +31,25 @@ from ksql_spark.grammar import nodes
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.grammar.with_properties import CREATE_AS, INSERT
-from ksql_spark.logical.nodes import Node, PersistentQuery, Source, UnionAll
+from ksql_spark.logical.nodes import (
+    Aggregate,
+    Expire,
+    Filter,
+    Node,
+    PersistentQuery,
+    Project,
+    Source,
+    UnionAll,
+)
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import Schema
 from ksql_spark.schema_registry import SchemaRegistry
+
+_TTL_HINTS = {
+    STREAM: "The rows of a stream stay for RETENTION_MS.",
+    TABLE: "RETENTION in WINDOW says how long windows are kept.",
+}
 
 #: prefixes that a QUERY_ID must not have (reference §2.1)
 RESERVED_QUERY_IDS = ("CSAS_", "CTAS_", "CST_", "INSERTQUERY_", "TRANSIENT_")
@@ -109,14 +123,36 @@ def _bind_create(
                 statement.query,
             ) from None
         raise
-    root = planned.root
-    _check_kind(root.kind, statement)
+    _check_kind(planned.root.kind, statement)
     _check_windowed_tables(planned, statement)
+    root = _expiring(planned.root, given)
     given.evolve()
     sink = with_schema_ids(_sink(statement, given, planned, config), given, registry)
     if existing is not None:
         check_replacement(existing, sink, statement)
     return PersistentQuery(root, sink, True, by_event_time=given.by_event_time(), start=given.start())
+
+
+def _expiring(root: Node, given: Properties) -> Node:
+    """``root`` with the rows' TTL: a part of its aggregation, where it has one over a stream."""
+    ttl_ms = given.ttl_ms()
+    if ttl_ms is None:
+        return root
+    if root.kind != TABLE or root.window is not None:
+        raise invalid("TTL is for tables without a window.", given.node("TTL"), hint=_TTL_HINTS[root.kind])
+    if isinstance(root, Project) and (below := _expiring_groups(root.child, ttl_ms)) is not None:
+        return replace(root, child=below)
+    return Expire(root, ttl_ms)
+
+
+def _expiring_groups(node: Node, ttl_ms: int) -> Node | None:
+    match node:
+        case Aggregate() if node.child.kind == STREAM:
+            return replace(node, ttl_ms=ttl_ms)
+        case Filter(Aggregate() as child):  # HAVING
+            below = _expiring_groups(child, ttl_ms)
+            return None if below is None else replace(node, child=below)
+    return None
 
 
 def _check_kind(kind: str, statement: CreateAsSelect) -> None:

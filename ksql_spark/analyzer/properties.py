@@ -388,6 +388,11 @@ class Properties:
             raise invalid("LATENESS is for streams only: windows are over streams.", self.node("LATENESS"))
         return self.duration("LATENESS", text)
 
+    def ttl_ms(self) -> int | None:
+        """TTL: how long after its last change a row is deleted (beyond ksqlDB). Raises KsqlError."""
+        text = self.get("TTL")
+        return None if text is None else self.duration("TTL", text)
+
     def duration(self, name: str, text: str) -> int:
         """The milliseconds of a property such as '10 SECONDS'. Raises KsqlError."""
 

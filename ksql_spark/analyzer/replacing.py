@@ -8,6 +8,7 @@ from ksql_spark.analyzer.failures import Placed, invalid
 from ksql_spark.logical.nodes import (
     Aggregate,
     Deduplicate,
+    Expire,
     Filter,
     FlatMap,
     Join,
@@ -51,6 +52,10 @@ def check_query_replacement(old: PersistentQuery, new: PersistentQuery, node: Pl
         return invalid(f"Cannot upgrade the query that writes `{new.sink.name}`: {reason}", node, hint=hint)
 
     before, after = old.root, new.root
+    if isinstance(before, Expire) and isinstance(after, Expire) and before.ttl_ms == after.ttl_ms:
+        before, after = before.child, after.child
+    if isinstance(before, Expire) or isinstance(after, Expire):
+        raise refuse("TTL cannot change.")
     if not isinstance(before, Project) or not isinstance(after, Project):
         raise refuse("queries with UNION ALL cannot be replaced.", ANEW)
     for part in _parts(before.child):
@@ -89,7 +94,11 @@ def _fixed_clauses(node: Node) -> list[tuple[str, object]]:
             what = "HAVING" if isinstance(child, Aggregate) else "the WHERE over a sub-query"
             own: list[tuple[str, object]] = [(what, predicate)]
         case Aggregate(child):
-            own = [("the aggregate functions", node.aggregates), ("GROUP BY", node.group_by)]
+            own = [
+                ("the aggregate functions", node.aggregates),
+                ("GROUP BY", node.group_by),
+                ("TTL", node.ttl_ms),
+            ]
         case Deduplicate(child, keys, within_ms):
             own = [("DISTINCT ON or QUALIFY", (keys, within_ms)), _kept_where(child)]
         case Over(child, keys, calls):

@@ -16,6 +16,7 @@ from ksql_spark.expressions import ColumnRef, Expression, columns_in, transform
 from ksql_spark.logical.nodes import (
     Aggregate,
     Deduplicate,
+    Expire,
     Filter,
     FlatMap,
     Join,
@@ -39,6 +40,7 @@ PLACES = (ROWTIME, ROWPARTITION, ROWOFFSET)
 _UNSUPPORTED: Mapping[type, str] = {
     Aggregate: "aggregations of aggregations",
     Deduplicate: "de-duplication",
+    Expire: "TTL",
     Join: "joins",
     Over: "OVER",
     TopN: "Top-N",

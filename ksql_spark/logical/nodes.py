@@ -453,6 +453,7 @@ class Aggregate:
         aggregates: the aggregates, each once.
         window: WINDOW clause.
         emit_final: EMIT FINAL.
+        ttl_ms: how long after its last record a group ends (TTL); only without a window.
     """
 
     child: Node
@@ -460,6 +461,7 @@ class Aggregate:
     aggregates: tuple[AggregateCall, ...]
     window_spec: WindowSpec | None = None
     emit_final: bool = False
+    ttl_ms: int | None = None
 
     @property
     def schema(self) -> Schema:
@@ -476,6 +478,13 @@ class Aggregate:
     def window(self) -> Windowing | None:
         """The window of the WINDOW clause, or None."""
         return self.window_spec.windowing if self.window_spec else None
+
+
+@dataclass(frozen=True)
+class Expire(_OneChild):
+    """A table whose rows are deleted ``ttl_ms`` after their last change, by stream time (TTL)."""
+
+    ttl_ms: int
 
 
 @dataclass(frozen=True)
@@ -604,6 +613,7 @@ Node: TypeAlias = (
     | Join
     | FlatMap
     | Aggregate
+    | Expire
     | Project
     | UnionAll
     | BatchJoin

@@ -109,8 +109,7 @@ def distribution(
     operator = _operator(stage)
     if operator is None:
         return None
-    by_order = steps.StreamWindowedAggregate | steps.StreamDeduplicate | steps.StreamOver | steps.StreamTopN
-    is_ordered = len(operator.inputs) > 1 or isinstance(operator, by_order)
+    is_ordered = len(operator.inputs) > 1 or _depends_on_time(operator)
     reason = _Rules(plan, partitions, scattered).why_not(stage)
     return Distribution(reason is None, is_ordered, reason or "")
 
@@ -198,6 +197,14 @@ def _operator(stage: PhysicalPlan) -> Step | None:
     return next(steps.stateful_steps(stage.root), None)
 
 
+def _depends_on_time(operator: Step) -> bool:
+    """Whether results of a key depend on the times of other keys' rows, or on the order of its own."""
+    by_order = steps.StreamWindowedAggregate | steps.StreamDeduplicate | steps.StreamOver | steps.StreamTopN
+    if isinstance(operator, steps.StreamAggregate):
+        return operator.ttl_ms is not None
+    return isinstance(operator, by_order | steps.TableExpire)
+
+
 def _sources(stage: PhysicalPlan) -> list[DataSource]:
     return [s.source for s in steps.walk(stage.root) if isinstance(s, steps.SourceStep)]
 
@@ -276,7 +283,12 @@ class _Rules:
                     helps = f"WHERE {found.keys[0]} IS NOT NULL"
                     return f"records without a key are in any partition ({helps} leaves them out)"
                 return None
-            case steps.TableFilter(child) | steps.TableChanges(child) | steps.ForeignKeySubscribe(child):
+            case (
+                steps.TableFilter(child)
+                | steps.TableExpire(child)
+                | steps.TableChanges(child)
+                | steps.ForeignKeySubscribe(child)
+            ):
                 found = self._partitioning(child)
                 key = tuple(ColumnRef(c.name, c.type) for c in child.schema.key)
                 return None if found is not None and found.keys == key else "its topic has another key"
@@ -332,7 +344,7 @@ class _Rules:
                 return _Partitioning(packed.key, encoding)
             case steps.StreamFilter(child=child) | steps.TableFilter(child=child):
                 return self._partitioning(child)
-            case steps.StreamFlatMap(child=child):
+            case steps.StreamFlatMap(child=child) | steps.TableExpire(child=child):
                 return self._partitioning(child)
             case steps.StreamDeduplicate(child=child) | steps.StreamOver(child=child):
                 return self._partitioning(child) if self._operator_why_not(step) is None else None

@@ -94,7 +94,10 @@ def _logical_details(node: Node) -> Details:
                 ("", aggregates_text(node.aggregates)),
                 ("Window", window_text(node.window_spec)),
                 ("Emit", "FINAL" if node.emit_final else None),
+                ("TTL", None if node.ttl_ms is None else span_text(node.ttl_ms)),
             ]
+        case nodes.Expire(_, ttl_ms):
+            return [("TTL", span_text(ttl_ms))]
         case nodes.Project(_, keys, values):
             texts = _internal(node.child)
             return [("Key", items_text(keys, texts)), ("Values", items_text(values, texts))]

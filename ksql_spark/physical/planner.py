@@ -213,6 +213,8 @@ class _Lowering:
                 return steps.TableFilter(self._stateless(child), predicate, node.schema, node.window)
             case nodes.Filter(child, predicate):
                 return steps.StreamFilter(self.lower(child), predicate, node.schema, node.window)
+            case nodes.Expire(child, ttl_ms):
+                return steps.TableExpire(self._stateless(child), ttl_ms, node.schema, node.window)
             case nodes.Deduplicate(child, keys, within_ms):
                 below = self._stateless(child, keys)
                 return steps.StreamDeduplicate(below, keys, within_ms, node.schema, node.window)
@@ -340,7 +342,8 @@ class _Lowering:
             return steps.TableAggregate(changes, node.group_by, node.aggregates, having, SIGN, node.schema)
         child = self._stateless(node.child, key)
         if window is None:
-            return steps.StreamAggregate(child, node.group_by, node.aggregates, having, node.schema)
+            groups = (node.group_by, node.aggregates, having, node.schema)
+            return steps.StreamAggregate(child, *groups, ttl_ms=node.ttl_ms)
         return steps.StreamWindowedAggregate(
             child,
             node.group_by,

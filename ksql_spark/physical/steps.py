@@ -284,6 +284,28 @@ class TableFilter(OneInputStep, StatefulStep):
 
 
 @dataclass(frozen=True)
+class TableExpire(OneInputStep, StatefulStep):
+    """Rows become deletions ``ttl_ms`` after their last change, by stream time (§6.16)."""
+
+    child: Step
+    ttl_ms: int
+    schema: Schema
+    window: Windowing | None = None
+
+    @property
+    def details(self) -> Details:
+        return [("TTL", span_text(self.ttl_ms))]
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return ()
+
+    @property
+    def kept_state(self) -> str:
+        return "the time of each key's last change"
+
+
+@dataclass(frozen=True)
 class StreamDeduplicate(OneInputStep, StatefulStep):
     """The first row of each key (§6.13); after ``within_ms`` of stream time it is forgotten (None: never)."""
 
@@ -504,6 +526,16 @@ class StreamAggregate(AggregateStep):
     having: Expression | None
     schema: Schema
     window: Windowing | None = None
+    ttl_ms: int | None = None
+
+    @property
+    def details(self) -> Details:
+        return [*super().details, ("TTL", None if self.ttl_ms is None else span_text(self.ttl_ms))]
+
+    @property
+    def kept_state(self) -> str:
+        how_long = "" if self.ttl_ms is None else f", for {span_text(self.ttl_ms)} after its last record"
+        return f"{super().kept_state}{how_long}"
 
 
 @dataclass(frozen=True)

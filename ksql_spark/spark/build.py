@@ -182,6 +182,7 @@ BUILDERS: dict[type[Step], Callable[[Any, Sequence[DataFrame], Context], DataFra
     steps.StreamWindowedAggregate: keyed.aggregate,
     steps.TableAggregate: keyed.aggregate,
     steps.TableChanges: keyed.table_changes,
+    steps.TableExpire: keyed.expire,
     steps.TableFilter: keyed.table_filter,
     steps.TableSelect: _select,
     steps.TableSource: _source,

@@ -166,12 +166,32 @@ def deleting(step: steps.TableFilter, frame: DataFrame, context: Context) -> Dat
 
 def table_filter(step: steps.TableFilter, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """WHERE on a table: a deletion only for a row that was passed on before (reference §6.2)."""
-    side = _Side.of(deleting(step, inputs[0], context), step.schema)
+    frame = deleting(step, inputs[0], context)
+    return _passed_on(step, frame, context, "tombstoneFilter", context.is_resumed, state={})
+
+
+def expire(step: steps.TableExpire, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    """TTL of a table's rows (reference §6.16)."""
+    state = {"TTL": f"{step.ttl_ms} ms"}
+    return _passed_on(step, inputs[0], context, "expire", step.ttl_ms, state=state)
+
+
+def _passed_on(
+    step: steps.TableFilter | steps.TableExpire,
+    frame: DataFrame,
+    context: Context,
+    operator: str,
+    argument: bool | int,
+    *,
+    state: Mapping[str, str],
+) -> DataFrame:
+    """A table's rows and deletions, by its key, through an operator that leaves rows as they are."""
+    side = _Side.of(frame, step.schema)
     bounds = [] if step.window is None else [WINDOWSTART, WINDOWEND]
     keys = [*(quoted(c.name) for c in step.schema.key), *bounds]
     key_ddl = _key_ddl([*(c.type for c in step.schema.key), *(BIGINT for _ in bounds)])
     records = side.records(0, keys, context)
-    done = _operator(context, "tombstoneFilter", [records], context.is_resumed, state={"key": key_ddl})
+    done = _operator(context, operator, [records], argument, state={"key": key_ddl, **state})
     done.select(
         named(_unpacked("k", key_ddl), "__k"),
         named(_unpacked("l", side.ddl), "__l"),
@@ -538,6 +558,10 @@ def aggregate(
     side = _Side(_grouped(step.group_by, "GROUP BY", rows, context).frame(), types)
     window = step.window_spec if isinstance(step, steps.StreamWindowedAggregate) else None
     idle_ms = step.idle_ms if isinstance(step, steps.StreamWindowedAggregate) else 0
+    size_ms = window.size_ms if window else 0
+    if isinstance(step, steps.StreamAggregate) and step.ttl_ms is not None:
+        size_ms = step.ttl_ms
+        state["TTL"] = f"{size_ms} ms"
     template = jvm.empty_frame(context.session, side.ddl).selectExpr(*output)
     aggregator, buffers = jvm.aggregator(template, step.having is not None)
     for part, buffer in zip([*map(str, step.aggregates), "HAVING"], buffers, strict=False):
@@ -551,7 +575,7 @@ def aggregate(
         aggregator,
         step.having is not None,
         window.kind if window else "NONE",
-        window.size_ms if window else 0,
+        size_ms,
         (window.advance_ms or window.size_ms) if window else 0,
         window.grace_ms if window else 0,
         isinstance(step, steps.StreamWindowedAggregate) and step.emit_final,

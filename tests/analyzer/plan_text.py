@@ -12,6 +12,7 @@ from ksql_spark.logical.nodes import (
     BatchQuery,
     Deduplicate,
     Distinct,
+    Expire,
     Filter,
     FlatMap,
     Join,
@@ -133,7 +134,10 @@ def _line(node: Node) -> str:
         case Aggregate():
             window = f" {node.window_spec}" if node.window_spec else ""
             final = " FINAL" if node.emit_final else ""
-            return f"Aggregate by [{_list(node.group_by)}] {_list(node.aggregates)}{window}{final}"
+            ttl = f" ttl {node.ttl_ms} ms" if node.ttl_ms is not None else ""
+            return f"Aggregate by [{_list(node.group_by)}] {_list(node.aggregates)}{window}{final}{ttl}"
+        case Expire(_, ttl_ms):
+            return f"Expire ttl {ttl_ms} ms"
         case Project(_, keys, values):
             return f"Project key [{_list(keys)}] value [{_list(values)}]"
         case UnionAll() | Distinct():

@@ -66,3 +66,7 @@ CREATE TABLE of_late_inside AS
 CREATE TABLE of_later AS
   SELECT a.k AS k, COUNT(*) AS n FROM late a JOIN later b WITHIN 1 HOUR ON a.k = b.k
   WINDOW HOPPING (SIZE 1 MINUTE, ADVANCE BY 30 SECONDS) GROUP BY a.k EMIT CHANGES;
+
+-- tables whose rows expire: groups, those that HAVING passes, and rows of other tables
+CREATE TABLE expiring WITH (TTL = '7 days') AS SELECT k, COUNT(*) AS n FROM a GROUP BY k HAVING COUNT(*) > 1 EMIT CHANGES;
+CREATE TABLE of_expiring WITH (TTL = '1 hour') AS SELECT k, n FROM expiring WHERE n > 2 EMIT CHANGES;

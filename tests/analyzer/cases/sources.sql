@@ -457,3 +457,30 @@ CREATE STREAM s WITH (LATENESS='2 DAYS') AS SELECT * FROM there;
       lateness_ms 172800000
     Project key [ID AS ID] value [V AS V]
       Source THERE
+
+CREATE TABLE t WITH (TTL='soon') AS SELECT id, COUNT(*) AS n FROM there GROUP BY id;
+    PROPERTY_IN_WITH: Configuration TTL is invalid: Invalid duration: 'soon'. Expected a number and a time unit, for instance '10 SECONDS'.
+    line 1:22
+      CREATE TABLE t WITH (TTL='soon') AS SELECT id, COUNT(*) AS n FROM there GROUP BY id
+                           ^^^^^^^^^^
+
+CREATE STREAM s WITH (TTL='2 DAYS') AS SELECT * FROM there;
+    INVALID_STATEMENT: TTL is for tables without a window. The rows of a stream stay for RETENTION_MS.
+    line 1:23
+      CREATE STREAM s WITH (TTL='2 DAYS') AS SELECT * FROM there
+                            ^^^^^^^^^^^^
+
+CREATE TABLE t WITH (TTL='2 DAYS') AS SELECT id, COUNT(*) AS n FROM there WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY id;
+    INVALID_STATEMENT: TTL is for tables without a window. RETENTION in WINDOW says how long windows are kept.
+    line 1:22
+      CREATE TABLE t WITH (TTL='2 DAYS') AS SELECT id, COUNT(*) AS n FROM there WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY id
+                           ^^^^^^^^^^^^
+
+CREATE TABLE t WITH (TTL='2 DAYS') AS SELECT id, COUNT(*) AS n FROM there GROUP BY id HAVING COUNT(*) > 1;
+    TABLE T SINK
+      columns `ID` INTEGER KEY, `N` BIGINT
+      topic T, key KAFKA, value JSON
+    Project key [ID AS ID] value [KSQL_AGG_VARIABLE_0 AS N]
+      Filter (KSQL_AGG_VARIABLE_0 > CAST(1 AS BIGINT))
+        Aggregate by [ID AS ID] COUNT(*) AS KSQL_AGG_VARIABLE_0 ttl 172800000 ms
+          Source THERE

@@ -67,6 +67,15 @@ public final class KeyedOperators {
                 input, new TopN(types, isDescending, hasNullsFirst, limited, most, isTable));
     }
 
+    /**
+     * A table whose rows are deleted when they have not changed for some time.
+     *
+     * @param ttl that time, ms
+     */
+    public static Dataset<Row> expire(Dataset<Row> input, long ttl) {
+        return KeyedOperator.apply(input, new Expire(ttl));
+    }
+
     /** Stream records (side 0) with the current row of a table (side 1). */
     public static Dataset<Row> streamTableJoin(Dataset<Row> input, boolean isOuter) {
         return KeyedOperator.apply(input, new TableJoins.StreamTable(isOuter));
@@ -140,7 +149,7 @@ public final class KeyedOperators {
      *
      * @param hasFilter whether the aggregator has HAVING's predicate
      * @param kind NONE, TUMBLING, HOPPING or SESSION
-     * @param size window size or inactivity gap, ms
+     * @param size window size, inactivity gap, or without windows the TTL of groups (0: none), ms
      * @param advance advance of hopping windows, ms
      * @param grace how late a record may be, ms
      * @param isFinal emit once, when the window closes

@@ -14,8 +14,11 @@ import java.util.TreeMap;
  * <p>State per window and key: (greatest timestamp, was passed on?, the aggregates' buffer). A
  * numbered list of each window's keys is used to remove the window, or to emit it with EMIT FINAL,
  * when stream time closes it.
+ *
+ * <p>Without windows, {@code size} may be a TTL: a group without records for so long is deleted,
+ * and a record after that begins a new one.
  */
-final class WindowAggregate extends KeyedOperator {
+final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
     /** Bytes before the aggregates' buffer: the timestamp and the flag. */
     private static final int HEAD = 9;
 
@@ -36,6 +39,9 @@ final class WindowAggregate extends KeyedOperator {
     private transient TreeMap<Long, Long> open;
 
     private transient Map<Integer, TreeMap<Long, Long>> openByTask;
+
+    /** Null without a TTL. */
+    private transient Expiry expiry;
 
     WindowAggregate(
             Aggregator aggregator,
@@ -64,6 +70,8 @@ final class WindowAggregate extends KeyedOperator {
             openByTask = new HashMap<>();
             members = bytes("members");
             windows = longs("windows");
+        } else if (size > 0) {
+            expiry = new Expiry(this, size);
         }
     }
 
@@ -71,6 +79,8 @@ final class WindowAggregate extends KeyedOperator {
     protected void taskChanged(int number) {
         if (!isUnwindowed) {
             open = openByTask.computeIfAbsent(number, task -> stored());
+        } else if (expiry != null) {
+            expiry.taskChanged(number);
         }
     }
 
@@ -86,6 +96,10 @@ final class WindowAggregate extends KeyedOperator {
 
     @Override
     protected void process(byte[] key, int side, long ts, byte[] value) {
+        if (expiry != null) {
+            updateUnlessExpired(key, ts, value);
+            return;
+        }
         if (isUnwindowed) {
             update(key, key, ts, value, 0, side != REPLACED);
             return;
@@ -107,6 +121,29 @@ final class WindowAggregate extends KeyedOperator {
         closeExpired(ts / advance * advance);
     }
 
+    private void updateUnlessExpired(byte[] key, long ts, byte[] value) {
+        if (expiry.hasExpired(ts, streamTime)) {
+            late();
+        } else if (update(key, key, ts, value, 0, true)) {
+            expiry.list(key, ts);
+        }
+        expiry.check(streamTime, this);
+    }
+
+    @Override
+    public long last(byte[] key) {
+        return ByteBuffer.wrap(groups.getValue(key)).getLong();
+    }
+
+    @Override
+    public void expire(byte[] key, long time) {
+        boolean wasPassed = groups.getValue(key)[HEAD - 1] == 1;
+        groups.removeKey(key);
+        if (wasPassed) {
+            emitWaiting(key, time, null, null);
+        }
+    }
+
     /** Adds a record and emits the result if asked to; returns true if the group is new. */
     private boolean update(
             byte[] place, byte[] key, long ts, byte[] value, long start, boolean emits) {
@@ -117,9 +154,14 @@ final class WindowAggregate extends KeyedOperator {
             aggregator.reset();
         } else {
             ByteBuffer head = ByteBuffer.wrap(saved);
-            time = Math.max(ts, head.getLong());
+            long last = head.getLong();
             wasPassed = head.get() == 1;
-            aggregator.load(saved, HEAD);
+            if (expiry != null && expiry.hasExpired(last, streamTime)) {
+                aggregator.reset();
+            } else {
+                time = Math.max(ts, last);
+                aggregator.load(saved, HEAD);
+            }
         }
         aggregator.add(value);
         boolean isPassed = emits ? !isFinal && (!hasFilter || aggregator.passes()) : wasPassed;
