@@ -101,7 +101,8 @@ def with_parameters(text: str, values: Sequence[Any] | Mapping[str, Any]) -> str
 
     Args:
         text: a statement.
-        values: None, bool, int, float, Decimal or str; a list for ``?``, by name for ``:name``.
+        values: None, bool, int, float, Decimal, str, or lists of these; in a list for
+            ``?``, by name for ``:name``.
 
     Raises:
         ParameterMismatch: a value is missing, left over, or of another type.
@@ -177,8 +178,12 @@ def literal(value: Any) -> str:
             return _number(f"{value:f}")
         case str():
             return "'" + value.replace("'", "''") + "'"
+        case list() if value:
+            return f"ARRAY[{', '.join(map(literal, value))}]"
     shown = reprlib.repr(value)  # only the beginning of a long list
-    raise ParameterMismatch(f"A parameter cannot be {shown}: it must be null, a boolean, a number or text.")
+    raise ParameterMismatch(
+        f"A parameter cannot be {shown}: it must be null, a boolean, a number, text or a list."
+    )
 
 
 def _number(text: str) -> str:

@@ -6,7 +6,6 @@ import argparse
 import html
 import io
 import re
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
@@ -20,7 +19,7 @@ from IPython.core.completer import (
 )
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
-from IPython.core.magic import Magics, line_cell_magic, magics_class
+from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
 import ksql_spark
@@ -46,7 +45,11 @@ _PUSH = re.compile(r"\bEMIT\s+(CHANGES|FINAL)\b", re.IGNORECASE)
 _LEADING = re.compile(r"(?:\s*--(?:connect|limit|timeout|chart)(?:[ =]+[^\s;]+)?(?=\s|$))*")
 #: what IPython calls our completion
 _MATCHER = "ksql"
-_MAGIC = re.compile(r"\s*%{1,2}ksql\b(?P<statement>.*)", re.DOTALL)
+_CELL = re.compile(r"\s*%%ksql\b(?P<statement>.*)", re.DOTALL)
+_LINE = re.compile(r"(?:.*\n)?(?:[\w\s,]+=)?\s*%ksql\b(?P<statement>[^\n]*)", re.DOTALL)
+#: an option that is being written, behind others
+_OPTION = re.compile(rf"{_LEADING.pattern}\s*(?P<option>--\w*)")
+_OPTIONS = ("--connect", "--limit", "--timeout", "--chart")
 
 
 class Shown:
@@ -62,6 +65,14 @@ class Shown:
         return f"<pre>{html.escape(self.text)}</pre>"
 
 
+class StatementFailed(Exception):
+    """A statement failed, and so did its cell. The server's message has the place with a caret."""
+
+    def _render_traceback_(self) -> list[str]:
+        # a stack trace would hide the message
+        return [str(self)]
+
+
 @magics_class
 class KsqlMagics(Magics):
     """The magics, and their connection."""
@@ -71,6 +82,7 @@ class KsqlMagics(Magics):
         self.database: Database | None = None
         self._metadata: MetadataCache | None = None
 
+    @no_var_expand
     @line_cell_magic
     def ksql(self, line: str, cell: str | None = None) -> Any:
         """Run statements of KSQL; the last one's result is that of the cell.
@@ -82,7 +94,7 @@ class KsqlMagics(Magics):
         %ksql --connect [URL]       use this server; without a URL, the one that runs here, or an own engine
 
         A pull query gives a pandas.DataFrame if pandas is installed. A push query gives a table that updates
-        in place until the cell is interrupted.
+        in place until the cell is interrupted. A cell fails with the first statement that fails.
         """
         options, text = _options(line, cell)
         result: Any = None
@@ -96,9 +108,7 @@ class KsqlMagics(Magics):
         except client.Error as error:
             if result is not None:
                 display(result)  # type: ignore[no-untyped-call]
-            # the server's message has the place with a caret; a stack trace would hide it
-            print(error, file=sys.stderr)
-            return None
+            raise StatementFailed(str(error)) from None
         return result
 
     def connect(self, url: str | None) -> Database:
@@ -130,12 +140,16 @@ class KsqlMagics(Magics):
         answer = database.connection.run(text)
         if self._metadata is not None:
             self._metadata.refresh()
-        return _Answer(answer)
+        return _Answer(answer) if answer else None
 
     def complete(self, text: str) -> Iterator[str]:
         """What may stand at the end of ``text`` in place of its last word."""
-        found = _MAGIC.fullmatch(text)
-        if found is not None and self._metadata is not None:
+        found = _CELL.fullmatch(text) or _LINE.fullmatch(text)
+        if found is None:
+            return
+        if (option := _OPTION.fullmatch(found["statement"])) is not None:
+            yield from (one for one in _OPTIONS if one.startswith(option["option"]))
+        elif self._metadata is not None:
             for candidate in complete(found["statement"], self._metadata.current):
                 yield candidate.text
 

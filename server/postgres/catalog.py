@@ -13,11 +13,12 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot import ErrorLevel, exp
 
+from ksql_spark.entities.schemas import FieldInfo, SchemaInfo
 from ksql_spark.entities.sources import SourceDescription
 from ksql_spark.server.postgres import values
 from ksql_spark.server.postgres.statements import DATABASE, SCHEMA, shown_name
@@ -130,7 +131,7 @@ class Catalog:
         for function, call in self._functions().items():
             self._db.create_function(function, -1, call)
         aggregate: Any = _ArrayAgg
-        self._db.create_aggregate("_array_agg", 1, aggregate)
+        self._db.create_aggregate("_array_agg", -1, aggregate)
 
     def ask(self, query: exp.Expr, session: Session) -> Answer:
         """The answer to a query, which sqlglot has read as PostgreSQL's. What it cannot answer is empty."""
@@ -204,6 +205,8 @@ class Catalog:
 
     def _add_source(self, oid: int, source: SourceDescription) -> None:
         name, is_table = shown_name(source.name), source.type == "TABLE"
+        if source.window_type is not None:
+            source = replace(source, fields=_with_bounds(source.fields))
         self._oids[name] = oid
         self._statements[oid] = source.statement
         keys = [at for at, field in enumerate(source.fields, 1) if field.type == "KEY"] if is_table else []
@@ -430,6 +433,13 @@ class Catalog:
         return values.TEXT
 
 
+def _with_bounds(fields: Sequence[FieldInfo]) -> tuple[FieldInfo, ...]:
+    """The columns of a windowed source as SELECT * has them: a window's bounds are part of the key."""
+    keys = [field for field in fields if field.type == "KEY"]
+    bounds = [FieldInfo(name, SchemaInfo("BIGINT"), "KEY") for name in ("WINDOWSTART", "WINDOWEND")]
+    return (*keys, *bounds, *(field for field in fields if field.type != "KEY"))
+
+
 def _unmarked(value: Any) -> Any:
     if not isinstance(value, str) or not value.startswith(_ARRAY):
         return value
@@ -440,15 +450,16 @@ class _ArrayAgg:
     """ARRAY_AGG for SQLite: the elements as JSON behind a mark."""
 
     def __init__(self) -> None:
-        self._items: list[Any] = []
+        self._items: list[tuple[Any, ...]] = []
 
-    def step(self, *items: Any) -> None:
-        """Take an element."""
-        self._items += items
+    def step(self, *item: Any) -> None:
+        """Take an element, and what orders it."""
+        self._items.append(item)
 
     def finalize(self) -> str | int:
         """The array."""
-        return _ARRAY + json.dumps(self._items)
+        ordered = sorted(self._items, key=lambda item: [(one is None, one) for one in item[1:]])
+        return _ARRAY + json.dumps([item[0] for item in ordered])
 
 
 def _json_array(text: Any) -> str:
@@ -578,8 +589,10 @@ def _one(node: exp.Expr) -> exp.Expr:
             nothing = exp.alias_(exp.Null(), node.alias or "unnest")
             return exp.select(nothing).where(exp.false()).subquery(node.alias or "unnest")
         case exp.ArrayAgg():
-            inner = node.this.this if isinstance(node.this, exp.Order) else node.this
-            return exp.Anonymous(this="_ARRAY_AGG", expressions=[inner])
+            if not isinstance(node.this, exp.Order):
+                return exp.Anonymous(this="_ARRAY_AGG", expressions=[node.this])
+            by = [ordered.this for ordered in node.this.expressions]
+            return exp.Anonymous(this="_ARRAY_AGG", expressions=[node.this.this, *by])
         case exp.Select() if any(_is_of_elements(one) for one in node.expressions):
             return _with_elements(node)
         case exp.Array(expressions=[exp.Select() as inner]):

@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from ksql_spark.config import canonical
 from ksql_spark.entities import Entity
+from ksql_spark.entities.catalog import PropertiesList
 from ksql_spark.entities.commands import RowsChanged
 from ksql_spark.entities.queries import QueryDescriptionEntity
 from ksql_spark.entities.sources import SourceDescription, SourceDescriptionEntity
@@ -29,7 +30,7 @@ from ksql_spark.server.errors import RequestError
 from ksql_spark.server.host import Host
 from ksql_spark.server.postgres import statements, values
 from ksql_spark.server.postgres.catalog import VERSION, Catalog, Session
-from ksql_spark.server.postgres.statements import Kind, PgStatement
+from ksql_spark.server.postgres.statements import CopyOptions, Kind, PgStatement
 from ksql_spark.server.postgres.values import PgType
 from ksql_spark.server.security.access import Logins, note_query, note_statements
 from ksql_spark.server.security.authentication import ANYBODY, Refused
@@ -128,6 +129,8 @@ class Portal:
     count: int = 0
     #: what it is called once it is done, if its statement's tag does not say all
     tag: str | None = None
+    #: how COPY writes the rows; None: it is no COPY
+    copying: CopyOptions | None = None
     is_open: bool = False
     is_done: bool = False
     #: of the next batch; a FETCH with a timeout leaves it to the next FETCH
@@ -393,9 +396,7 @@ class Connection:
             known = await self._types_of(text) if columns else {}
             known[statements.LIMIT] = values.INT8.oid
             types = [
-                given
-                or values.oid_of(casts.get(number, ""))
-                or known.get(columns.get(number), values.TEXT.oid)
+                given or values.oid_of(casts.get(number, "")) or _parameter_type(columns.get(number), known)
                 for number, given in enumerate(types, 1)
             ]
         self._prepared[message.statement] = Prepared(
@@ -505,7 +506,10 @@ class Connection:
             case Kind.SHOW:
                 name = statement.details["name"]
                 portal.columns = (Column(name, values.TEXT),)
-                portal.batches = _once([(self._settings.get(name, ""),)])
+                value = (
+                    self._settings.get(name, "") if canonical(name) is None else await self._property(name)
+                )
+                portal.batches = _once([(value,)])
             case Kind.LOCAL:
                 await self._local(statement)
             case Kind.DECLARE:
@@ -673,6 +677,18 @@ class Connection:
                     self._prepared.clear()
                 self._prepared.pop(name.strip('"'), None)
 
+    async def _property(self, name: str) -> str:
+        """The value of a property of ours: the connection's own, or the server's."""
+        wanted = canonical(name)
+        for own, value in self._properties.items():
+            if canonical(own) == wanted:
+                return value
+        request = replace(self._request(statements.statement_of("SHOW PROPERTIES"), ()), properties={})
+        (entity,) = await self._host.call(lambda engine: engine.execute(request))
+        assert isinstance(entity, PropertiesList), "of SHOW PROPERTIES"
+        found = (one.value for one in entity.properties if canonical(one.name) == wanted)
+        return str(next(found, None) or "")
+
     def _set(self, name: str, value: str) -> None:
         if canonical(name) is not None:  # a property of ours
             self._properties[name] = value
@@ -685,7 +701,15 @@ class Connection:
         count = details["count"] or "1"
         most = None if count.upper() == "ALL" else int(count)
         timeout = details["timeout"]
-        rows = await _fetched(cursor, most, None if timeout is None else float(timeout))
+        timeout_s = None if timeout is None else float(timeout) / (1000 if details["unit"] else 1)
+        try:
+            rows = await _fetched(cursor, most, timeout_s)
+        except (
+            BaseException
+        ):  # with it go rows that have been read: the client must not go on as if they came
+            self._cursors.pop(portal.prepared.statement.details["name"], None)
+            await _close(cursor)
+            raise
         portal.columns = cursor.columns
         portal.batches = _once(rows)
 
@@ -697,7 +721,15 @@ class Connection:
 
     async def _open_copy(self, portal: Portal) -> None:
         details = portal.prepared.statement.details
-        query = details["query"] or f"SELECT * FROM {details['table']}"
+        if details["direction"].upper() == "FROM":
+            raise Failure("0A000", "COPY … FROM is not supported. Rows come by INSERT.")
+        if details["place"].upper() != "STDOUT":
+            raise Failure("0A000", "COPY writes to STDOUT only.")
+        try:
+            portal.copying = statements.copy_options(details["options"])
+        except ValueError as error:
+            raise Failure("42601", str(error)) from error
+        query = details["query"] or f"SELECT {details['columns'] or '*'} FROM {details['table']}"
         inner = _inner(portal, query)
         await self._open(inner)
         if inner.columns is None:
@@ -716,13 +748,12 @@ class Connection:
         if portal.columns is None or portal.batches is None:
             self._send(messages.CommandComplete(tag=portal.tag or statement.tag))
             return
-        is_copy = statement.kind == Kind.COPY
-        is_csv = is_copy and "CSV" in (statement.details["options"] or "").upper()
-        if is_copy:
+        copying = portal.copying
+        if copying is not None:
             self._send(messages.CopyOutResponse(overall_format=0, col_formats=[0] * len(portal.columns)))
-            if is_csv and "HEADER" in statement.details["options"].upper():
+            if copying.has_header:
                 names = [column.name.encode() for column in portal.columns]
-                self._writer.write(_copied(names, is_csv).to_wire())
+                self._writer.write(_copied(names, copying).to_wire())
         encoders = [
             column.type.binary if portal.format(at) else column.type.text
             for at, column in enumerate(portal.columns)
@@ -735,7 +766,7 @@ class Connection:
                 None if value is None else encode(value) for value, encode in zip(row, encoders, strict=False)
             ]
             cells += [None] * (len(encoders) - len(cells))
-            wire = (_copied(cells, is_csv) if is_copy else messages.DataRow(columns=cells)).to_wire()
+            wire = (_copied(cells, copying) if copying else messages.DataRow(columns=cells)).to_wire()
             pieces.append(wire)
             size += len(wire)
             sent += 1
@@ -750,7 +781,7 @@ class Connection:
         if max_rows and sent == max_rows and not portal.is_done:
             self._send(messages.PortalSuspended())
             return
-        if is_copy:
+        if copying is not None:
             self._send(messages.CopyDone())
         tag = statement.tag if statement.tag in ("SHOW", "EXPLAIN") else f"SELECT {portal.count}"
         if statement.kind in (Kind.FETCH, Kind.COPY):
@@ -802,6 +833,13 @@ def _is_read_early(statement: PgStatement) -> bool:
     if statement.kind == Kind.STATEMENT:
         return statement.tag in _READING
     return statement.kind in (Kind.QUERY, Kind.CATALOG, Kind.SHOW, Kind.FETCH)
+
+
+def _parameter_type(place: str | int | statements.Elements | None, known: Mapping[Any, int]) -> int:
+    """The oid of a parameter's type, by what it is compared with or inserted into; else that of TEXT."""
+    if isinstance(place, statements.Elements):
+        return values.array_oid(known.get(place.column, values.TEXT.oid))
+    return known.get(place, values.TEXT.oid)
 
 
 def _is_text_of(told: Sequence[Column], found: Sequence[Column]) -> bool:
@@ -884,25 +922,23 @@ def _row_description(portal: Portal) -> messages.RowDescription:
     )
 
 
-def _copied(cells: Sequence[bytes | None], is_csv: bool) -> messages.CopyData:
-    """A row of COPY: CSV, or columns between tabs with backslashes for what is special."""
-    if is_csv:
-        line = b",".join(b"" if cell is None else _csv(cell) for cell in cells)
-    else:
-        line = b"\t".join(b"\\N" if cell is None else _escaped(cell) for cell in cells)
+def _copied(cells: Sequence[bytes | None], how: CopyOptions) -> messages.CopyData:
+    """A row of COPY: CSV, or columns with backslashes for what is special."""
+    written = _csv if how.is_csv else _escaped
+    line = how.delimiter.join(how.null if cell is None else written(cell, how) for cell in cells)
     return messages.CopyData(data=line + b"\n")
 
 
-def _csv(cell: bytes) -> bytes:
-    if cell == b"" or any(mark in cell for mark in (b",", b'"', b"\n", b"\r")):
+def _csv(cell: bytes, how: CopyOptions) -> bytes:
+    if cell == how.null or any(mark in cell for mark in (how.delimiter, b'"', b"\n", b"\r")):
         return b'"' + cell.replace(b'"', b'""') + b'"'
     return cell
 
 
-def _escaped(cell: bytes) -> bytes:
+def _escaped(cell: bytes, how: CopyOptions) -> bytes:
     for mark, written in ((b"\\", b"\\\\"), (b"\t", b"\\t"), (b"\n", b"\\n"), (b"\r", b"\\r")):
         cell = cell.replace(mark, written)
-    return cell
+    return cell if how.delimiter == b"\t" else cell.replace(how.delimiter, b"\\" + how.delimiter)
 
 
 def _column(name: str, schema: Any) -> Column:

@@ -42,12 +42,13 @@ _DECLARE = re.compile(
 )
 _FETCH = re.compile(
     r"^(?:FETCH|MOVE)\s+(?:FORWARD\s+|NEXT\s*)?(?P<count>\d+|ALL)?\s*(?:FROM\s+|IN\s+)?(?P<name>\"[^\"]+\"|\w+)"
-    r"(?:\s+WITH\s*\(\s*timeout\s*=?\s*'(?P<timeout>[\d.]+)\s*s(?:econds?)?'\s*\))?$",
+    r"(?:\s+WITH\s*\(\s*timeout\s*=?\s*'(?P<timeout>[\d.]+)\s*(?P<unit>m?)s(?:econds?)?'\s*\))?$",
     re.IGNORECASE,
 )
 _CLOSE = re.compile(r"^CLOSE\s+(?P<name>\"[^\"]+\"|\w+)$", re.IGNORECASE)
 _COPY = re.compile(
-    r"^COPY\s+(?:\((?P<query>.*)\)|(?P<table>[\w.\"]+))\s+TO\s+STDOUT(?P<options>.*)$",
+    r"^COPY\s+(?:\((?P<query>.*)\)|(?P<table>[\w.\"]+)\s*(?:\((?P<columns>[^)]*)\))?)\s+(?P<direction>FROM|TO)\s+"
+    r"(?P<place>STDIN|STDOUT|(?:PROGRAM\s+)?'[^']*')(?P<options>.*)$",
     re.IGNORECASE | re.DOTALL,
 )
 #: a parameter that is a number of rows
@@ -258,6 +259,10 @@ def _respelt(text: str, found: list[Token], at: int, token: Token) -> tuple[int,
         value = between(first, at - 1)
         # a parameter's value has a type
         return first, last, value if _NAMED.fullmatch(value) else f"CAST({value} AS {type_})"
+    words = [_word(one) for one in found[at : at + 3]]
+    if words == ["=", "ANY", "("] and at > 0 and _word(found[min(at + 3, last)]) != "SELECT":
+        first, end = _operand_start(found, at - 1), _end(found, at + 2)
+        return first, end, f"ARRAY_CONTAINS({between(at + 3, end - 1)}, {between(first, at - 1)})"
     if token.token_type == TokenType.ILIKE and 0 < at < last:
         is_negated = _word(found[at - 1]) == "NOT"
         first = end = at - (2 if is_negated else 1)
@@ -451,6 +456,59 @@ def _tag(text: str) -> str:
     return words[0]
 
 
+# ---- COPY -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CopyOptions:
+    """How COPY writes rows; each of the texts is one that no value has without quotes or a backslash."""
+
+    is_csv: bool = False
+    has_header: bool = False
+    delimiter: bytes = b"\t"
+    null: bytes = b"\\N"
+
+
+_OPTION = re.compile(
+    r"(?P<name>[a-z_]+)(?:\s+(?:AS\s+)?(?P<value>'(?:[^']|'')*'|true|false|on|off|csv|text|xml|binary))?", re.I
+)
+
+
+def copy_options(text: str) -> CopyOptions:
+    """What stands behind TO STDOUT: ``(FORMAT csv, HEADER)``, or ``WITH CSV HEADER``.
+
+    Raises:
+        ValueError: an option that is not supported.
+
+    >>> copy_options("(FORMAT csv, DELIMITER ';')")
+    CopyOptions(is_csv=True, has_header=False, delimiter=b';', null=b'')
+    """
+    rest = re.sub(r"^\s*WITH\b", "", text, flags=re.IGNORECASE).strip()
+    if rest.startswith("(") and rest.endswith(")"):
+        rest = rest[1:-1]
+    given: dict[str, str] = {}
+    for found in _OPTION.finditer(rest):
+        value = found["value"] or "true"
+        given[found["name"].lower()] = value[1:-1].replace("''", "'") if value[0] == "'" else value.lower()
+    form = "csv" if given.pop("csv", None) else given.pop("format", "text")
+    header, delimiter, null = (given.pop(name, None) for name in ("header", "delimiter", "null"))
+    left = re.sub(r"[\s,]", "", _OPTION.sub("", rest))
+    if given or left:
+        name = (next(iter(given), None) or left).upper()
+        raise ValueError(f"COPY has no option {name} here: FORMAT, HEADER, DELIMITER and NULL are supported.")
+    if form not in ("csv", "text"):
+        raise ValueError("COPY writes FORMAT csv or text.")
+    is_csv = form == "csv"
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"\\'):
+        raise ValueError("DELIMITER is one character.")
+    return CopyOptions(
+        is_csv,
+        header not in (None, "false", "off"),
+        (delimiter or ("," if is_csv else "\t")).encode(),
+        ("" if is_csv else "\\N").encode() if null is None else null.encode(),
+    )
+
+
 # ---- parameters ------------------------------------------------------------------------------------------
 
 
@@ -484,12 +542,19 @@ def parameter_number(node: exp.Expr) -> int | None:
     return None
 
 
-def parameter_columns(text: str) -> dict[int, str | int]:
+@dataclass(frozen=True)
+class Elements:
+    """What is compared with elements of a parameter: a column's name, or nothing."""
+
+    column: str
+
+
+def parameter_columns(text: str) -> dict[int, str | int | Elements]:
     """What parameters are compared with or inserted into: number -> the column, by name or by place from 0;
-    or LIMIT.
+    Elements for ``= ANY ($1)``; or LIMIT.
     """
     tree = _query(text)
-    found: dict[int, str | int] = {}
+    found: dict[int, str | int | Elements] = {}
     for parameter in tree.find_all(exp.Placeholder) if tree is not None else ():
         number = parameter_number(parameter)
         inner: exp.Expr = parameter
@@ -504,6 +569,9 @@ def parameter_columns(text: str) -> dict[int, str | int]:
             place = parent.expressions.index(inner)
             listed = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
             found[number] = _ours(listed[place]) if place < len(listed) else place
+        elif isinstance(parent, exp.Any) and isinstance(parent.parent, exp.EQ):
+            column = parent.parent.this
+            found[number] = Elements(_ours(column.this)) if isinstance(column, exp.Column) else Elements("")
         elif isinstance(parent, (exp.Binary, exp.Between, exp.In)):
             sides = [parent.this, *parent.args.values()]
             column = next((side for side in sides if isinstance(side, exp.Column)), None)

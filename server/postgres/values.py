@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import datetime
 import json
+import re
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -123,6 +124,10 @@ _PRIMITIVES = {
 }  # fmt: skip
 
 
+#: an element of an array that needs no quotes
+_UNQUOTED = re.compile(rb'[^\s",{}\\]+')
+
+
 def _array_text(element: PgType) -> Callable[[Any], bytes]:
     def text(values: Sequence[Any]) -> bytes:
         return b"{" + b",".join(one(value) for value in values) + b"}"
@@ -130,8 +135,10 @@ def _array_text(element: PgType) -> Callable[[Any], bytes]:
     def one(value: Any) -> bytes:
         if value is None:
             return b"NULL"
-        shown = element.text(value).replace(b"\\", b"\\\\").replace(b'"', b'\\"')
-        return b'"' + shown + b'"'
+        shown = element.text(value)
+        if _UNQUOTED.fullmatch(shown) and shown.upper() != b"NULL":
+            return shown
+        return b'"' + shown.replace(b"\\", b"\\\\").replace(b'"', b'\\"') + b'"'
 
     return text
 
@@ -197,11 +204,14 @@ def type_of(schema: SchemaInfo) -> PgType:
 
 def oid_of(name: str) -> int | None:
     """The oid of a type, by its name in pg_type or in SQL; None: there is no such type here."""
-    name = name.lower()
-    if name in ("oid[]", "_oid"):
-        return OIDS
-    name = {"int": "int4", "float": "float8", "timestamptz": "timestamp", "varchar": "text"}.get(name, name)
-    return next((one.oid for one in TYPES if name in (one.name, one.shown)), None)
+    word, is_array, _ = name.lower().partition("[")
+    word = {"int": "int4", "float": "float8", "timestamptz": "timestamp", "varchar": "text"}.get(word, word)
+    if word == "oid":
+        return OIDS if is_array else 26
+    found = next((one for one in TYPES if word in (one.name, one.shown)), None)
+    if found is None:
+        return None
+    return array_of(found).oid if is_array and found in _ARRAYS else found.oid
 
 
 # ---- parameters ------------------------------------------------------------------------------------------
@@ -232,12 +242,6 @@ def _bool_of(text: str) -> bool:
     raise ValueError(f"{text!r} is not a boolean")
 
 
-def _oids_of(raw: bytes) -> str:
-    """An array of oids as text. Before each element is its length, 4; the head has five numbers."""
-    numbers = struct.unpack(f"!{len(raw) // 4}I", raw)
-    return "{" + ",".join(map(str, numbers[6::2])) + "}"
-
-
 _BINARY: dict[int, Callable[[bytes], Any]] = {
     16: lambda raw: raw != b"\x00",
     20: lambda raw: struct.unpack("!q", raw)[0],
@@ -256,19 +260,73 @@ _BINARY: dict[int, Callable[[bytes], Any]] = {
     1184: _time_of,
     1700: _numeric_of,
     17: lambda raw: base64.b64encode(raw).decode(),
-    OIDS: _oids_of,
 }
 _NUMBERS = {20: int, 21: int, 23: int, 26: int, 700: float, 701: float, 1700: Decimal}
 
 
+def array_oid(element: int) -> int:
+    """The oid of arrays of a type; of text if it has none."""
+    return next((array.oid for of, array in _ARRAYS.items() if of.oid == element), _ARRAYS[TEXT].oid)
+
+
+#: arrays that parameters are -> their elements
+_ELEMENTS = {array.oid: element.oid for element, array in _ARRAYS.items()} | {
+    OIDS: 26, 1005: 21, 1015: TEXT.oid, 1021: 700
+}  # fmt: skip
+#: an element of an array's text: quoted, or up to the next comma
+_ELEMENT = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^",{}]*?))\s*(?:,|$)', re.DOTALL)
+
+
+def _array_of_text(text: str) -> list[str | None]:
+    """The elements of ``{a,"b c",NULL}``. Raises ValueError."""
+    inner = text.strip()
+    if not (inner.startswith("{") and inner.endswith("}")):
+        raise ValueError(f"{text!r} is not an array")
+    inner, at = inner[1:-1], 0
+    found: list[str | None] = []
+    while at < len(inner):
+        element = _ELEMENT.match(inner, at)
+        if element is None:
+            raise ValueError(f"{text!r} is not an array of one dimension")
+        plain = element[2]
+        if element[1] is not None:
+            found.append(re.sub(r"\\(.)", r"\1", element[1], flags=re.DOTALL))
+        else:
+            found.append(None if plain.upper() == "NULL" else plain)
+        at = element.end()
+    return found
+
+
+def _array_of_binary(raw: bytes) -> list[bytes | None]:
+    """The elements. The head: dimensions, whether there are NULLs, the type, the length, the first index."""
+    dimensions = struct.unpack_from("!i", raw)[0]
+    if dimensions > 1:
+        raise ValueError("an array has one dimension")
+    found: list[bytes | None] = []
+    at = 20
+    while dimensions and at < len(raw):
+        size = struct.unpack_from("!i", raw, at)[0]
+        found.append(None if size < 0 else raw[at + 4 : at + 4 + size])
+        at += 4 + max(size, 0)
+    return found
+
+
 def parameter(raw: bytes | None, oid: int, is_binary: bool) -> Any:
-    """The value of a parameter: None, a bool, a number or a text.
+    """The value of a parameter: None, a bool, a number, a text, or a list of these.
 
     Raises:
         ValueError: it is not of the type.
     """
     if raw is None:
         return None
+    if (element := _ELEMENTS.get(oid)) is not None:
+        try:
+            parts = _array_of_binary(raw) if is_binary else _array_of_text(raw.decode())
+        except struct.error as error:
+            raise ValueError(f"{raw!r} is no binary array: {error}") from error
+        return [
+            parameter(part.encode() if isinstance(part, str) else part, element, is_binary) for part in parts
+        ]
     if is_binary:
         try:
             return _BINARY.get(oid, bytes.decode)(raw)

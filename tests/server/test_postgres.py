@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import datetime
 import os
+import re
 import shutil
 import socket
 import ssl
@@ -13,6 +14,7 @@ import struct
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
@@ -206,6 +208,38 @@ def test_asyncpg_reads_arrays(port: Port, monkeypatch: pytest.MonkeyPatch) -> No
     assert asyncio.run(read()) == [[value, None] for value in EXPECTED[:10]]
 
 
+@pytest.mark.parametrize("is_binary", [False, True])
+def test_arrays_are_parameters(port: Port, is_binary: bool) -> None:
+    place = "%b" if is_binary else "%t"
+    texts = ["a", 'b "c"\\', "NULL", "", None, "d,{}"]
+    with port.connect() as connection:
+        connection.execute(f"SELECT * FROM rides WHERE zone = ANY({place})", (texts,))
+        assert port.engine.requests[-1].parameters == {"p1": texts}
+        connection.execute("INSERT INTO rides (a) VALUES (%s::text[])", (texts,))
+        assert port.engine.requests[-1].parameters == {"p1": texts}
+        for numbers in ([1, -2], [2**40], [0.5, 1e300], [True, None]):
+            connection.execute(f"SELECT * FROM rides WHERE r.x = ANY({place}) AND y", (numbers,))
+            request = port.engine.requests[-1]
+            assert request.text == "SELECT * FROM rides WHERE ARRAY_CONTAINS(:p1, r.x) AND y;"
+            assert request.parameters == {"p1": numbers}
+
+
+def test_properties_are_shown(port: Port) -> None:
+    with port.connect() as connection:
+        connection.execute("SET 'auto.offset.reset' = 'earliest'")
+        assert connection.execute("SHOW auto.offset.reset").fetchone() == ("earliest",)
+
+
+def test_windowed_tables_have_the_bounds_of_windows(port: Port, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = fake_engine.described
+    monkeypatch.setattr(fake_engine, "described", lambda *of: replace(made(*of), window_type="TUMBLING"))
+    url = f"postgresql+psycopg://ada@127.0.0.1:{port.port}/ksql"
+    inspector = sqlalchemy.inspect(sqlalchemy.create_engine(url))
+    key = inspector.get_pk_constraint("zones")["constrained_columns"]
+    assert key == ["vendorid", "windowstart", "windowend"]
+    assert [column["name"] for column in inspector.get_columns("zones")] == [*key, "fare_amount", "zone"]
+
+
 def test_parameters_have_the_types_of_their_casts(port: Port) -> None:
     async def read() -> list[Any]:
         connection = await asyncpg.connect(host="127.0.0.1", port=port.port, user="ada", database="ksql")
@@ -342,6 +376,21 @@ def test_a_cursor_goes_on_after_the_timeout_of_a_fetch(port: Port) -> None:
     assert port.engine.streams[-1].closed.wait(SOON_S)
 
 
+def test_a_cursor_ends_with_a_fetch_that_is_cancelled(port: Port) -> None:
+    stream = FakeStream("PUSH", [ResultColumn.of("A", BIGINT)], [Row([1])], ends=False)
+    port.engine.stream = lambda: stream
+    with port.connect() as connection, connection.transaction():
+        connection.execute("DECLARE c CURSOR FOR SELECT a FROM rides EMIT CHANGES")
+        cancelling = threading.Timer(0.3, connection.cancel_safe)
+        cancelling.start()
+        with pytest.raises(psycopg.errors.QueryCanceled):
+            connection.execute("FETCH 2 FROM c")
+        cancelling.join()
+        with pytest.raises(psycopg.errors.InvalidCursorName):
+            connection.execute("FETCH 1 FROM c WITH (timeout = '100ms')")
+    assert stream.closed.wait(SOON_S)
+
+
 def test_to_describe_a_fetch_takes_no_rows(port: Port) -> None:
     port.engine.stream = lambda: FakeStream(
         "PUSH", [ResultColumn.of("A", BIGINT)], [Row([n]) for n in range(3)], ends=False
@@ -437,6 +486,26 @@ def test_copy(port: Port) -> None:
             assert b"".join(map(bytes, copied)) == b'x\\ty\t1\n\\N\t2\n"\t\\N\n'
         with cursor.copy("COPY rides TO STDOUT (FORMAT CSV, HEADER)") as copied:
             assert b"".join(map(bytes, copied)) == b'a,b\nx\ty,1\n,2\n"""",\n'
+        with cursor.copy("COPY rides (a, b) TO STDOUT WITH CSV DELIMITER '1' NULL AS 'x'") as copied:
+            assert b"".join(map(bytes, copied)) == b'x\ty1"1"\nx12\n""""1x\n'
+        assert port.engine.requests[-1].text == "SELECT a, b FROM rides;"
+        with cursor.copy("COPY rides TO STDOUT (DELIMITER 'x', HEADER false)") as copied:
+            assert b"".join(map(bytes, copied)) == b'\\x\\tyx1\n\\Nx2\n"x\\N\n'
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("COPY rides TO STDOUT (FORMAT binary)", "COPY writes FORMAT csv or text."),
+        ("COPY rides TO STDOUT (FORMAT csv, FORCE_QUOTE *)", "COPY has no option FORCE_QUOTE here"),
+        ("COPY rides TO STDOUT (DELIMITER '--')", "DELIMITER is one character."),
+        ("COPY rides FROM STDIN", "COPY … FROM is not supported. Rows come by INSERT."),
+        ("COPY rides TO '/tmp/x'", "COPY writes to STDOUT only."),
+    ],
+)
+def test_what_copy_refuses(port: Port, statement: str, message: str) -> None:
+    with port.connect() as connection, pytest.raises(psycopg.Error, match=re.escape(message)):
+        connection.execute(statement)
 
 
 def test_reflection(port: Port) -> None:

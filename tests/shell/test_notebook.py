@@ -78,8 +78,10 @@ def test_errors_have_a_caret_and_no_stack_trace(
 
     with monkeypatch.context() as patched:
         patched.setattr(client.Connection, "run", fail)
-        result, shown, errors = run(ipython, "%ksql SELEC 1;")
-    assert result is None and "  SELEC 1\n  ^^^^^" in errors and "Traceback" not in shown + errors
+        with capture_output() as captured:
+            failed = ipython.run_cell("%ksql SELEC 1;")
+    shown, errors = captured.stdout, captured.stderr
+    assert not failed.success and "  SELEC 1\n  ^^^^^" in shown + errors and "Traceback" not in shown + errors
     _, shown, errors = run(ipython, "%ksql --connect http://127.0.0.1:1")
     assert "No server answers" in shown + errors and "Traceback" not in shown + errors
 
@@ -108,6 +110,7 @@ def test_wrong_options() -> None:
     ("cell", "found"),
     [
         ("%ksql SEL", ["SELECT"]),
+        ("a = 1\nframe = %ksql SELECT * FROM ri", ["RIDES"]),
         ("%ksql SELECT * FROM ri", ["RIDES"]),
         ("%%ksql --limit 3\nSHOW TABLES;\nSELECT zon| FROM rides", ["ZONE"]),
         ("%%ksql\nSELECT *\n  FROM zo", ["ZONES"]),
@@ -121,6 +124,29 @@ def test_completion(ipython: InteractiveShell, cell: str, found: list[str]) -> N
     with provisionalcompleter():
         completed = ipython.Completer.completions(cell.replace("|", ""), at)
         assert [one.text for one in completed if one.text.isupper()] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("%ksql --", ["--connect", "--limit", "--timeout", "--chart"]),
+        ("%%ksql --limit 3 --c", ["--connect", "--chart"]),
+        ("%ksql SELECT 1 --", []),
+    ],
+)
+def test_completion_of_options(ipython: InteractiveShell, text: str, found: list[str]) -> None:
+    magics = ipython.magics_manager.registry["KsqlMagics"]
+    assert [one for one in magics.complete(text) if one.startswith("--")] == found
+
+
+def test_braces_are_a_statements_own(ipython: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+    connection = ipython.magics_manager.registry["KsqlMagics"].database.connection
+    monkeypatch.setattr(connection, "run", lambda text: ran.append(text) or [])
+    insert = "INSERT INTO s VALUES ('{\"id\":1}', '${x}', '{x}');"
+    for cell in (f"%ksql {insert}", f"%%ksql\n{insert}"):
+        assert run(ipython, cell) == (None, "", "")
+    assert [text.replace("\n", "") for text in ran] == [insert, insert]
 
 
 def test_in_a_kernel(server: LiveServer) -> None:
