@@ -105,6 +105,12 @@ class _Side:
         return rows.select(task_column, "k", "side", "ts", "v", "h").frame()
 
 
+def _rows_of_table(side: _Side, schema: Schema) -> _Side:
+    """The rows of a table that have a key; some of its columns may be NULL, as in grouping sets."""
+    has_key = " OR ".join(f"{quoted(c.name)} IS NOT NULL" for c in schema.key)
+    return replace(side, frame=Transformations(side.frame).filter(has_key).frame())
+
+
 def _types(schema: Schema) -> dict[str, SqlType]:
     return {c.name: c.type for c in schema.columns}
 
@@ -190,7 +196,7 @@ def _passed_on(
     bounds = [] if step.window is None else [WINDOWSTART, WINDOWEND]
     keys = [*(quoted(c.name) for c in step.schema.key), *bounds]
     key_ddl = _key_ddl([*(c.type for c in step.schema.key), *(BIGINT for _ in bounds)])
-    records = side.records(0, keys, context)
+    records = _rows_of_table(side, step.schema).records(0, keys, context, packs_nulls=True)
     done = _operator(context, operator, [records], argument, state={"key": key_ddl, **state})
     done.select(
         named(_unpacked("k", key_ddl), "__k"),
@@ -684,7 +690,8 @@ def table_changes(step: steps.TableChanges, inputs: Sequence[DataFrame], context
     keys = [*(quoted(c.name) for c in step.child.schema.key), *bounds]
     key_ddl = _key_ddl([*(c.type for c in step.child.schema.key), *(BIGINT for _ in bounds)])
     state = {"key": key_ddl, "row": side.ddl}
-    rows = _operator(context, "tableChanges", [side.records(0, keys, context)], state=state)
+    records = _rows_of_table(side, step.child.schema).records(0, keys, context, packs_nulls=True)
+    rows = _operator(context, "tableChanges", [records], state=state)
     shown = [name for name in bounds if step.schema.find(name)]
     hidden = [*shown, *_PASSED_THROUGH, NULL_VALUE]
     key = _unpacked("k", key_ddl)
