@@ -92,10 +92,13 @@ def refuse_within_alone(select: nodes.Select) -> None:
     Raises:
         KsqlError: INVALID_STATEMENT.
     """
-    if select.within is not None and select.qualify is None and not select.distinct_on:
+    has_over = any(
+        isinstance(item, exp.Expr) and item.find(nodes.WindowFunction) is not None for item in select.items
+    )
+    if select.within is not None and select.qualify is None and not select.distinct_on and not has_over:
         is_join = isinstance(select.relation, nodes.Join)
         raise invalid(
-            "WITHIN after FROM is for DISTINCT ON and QUALIFY.", select.within,
+            "WITHIN after FROM is for DISTINCT ON, QUALIFY and OVER.", select.within,
             hint="WITHIN of a join comes before its ON." if is_join else None,
         )  # fmt: skip
 

@@ -162,7 +162,7 @@ class BoundSelect:
             ranking, keys = self.ranking
             node = TopN(node, keys, ranking.order, ranking.count, ranking.rank, ranking.limit, ranking.ranks)
         if self.over.calls:
-            node = Over(node, self.over.keys, tuple(self.over.calls))
+            node = Over(node, self.over.keys, tuple(self.over.calls), self.over.within_ms)
         if self.partition_by is not None:
             node = SelectKey(node, self.partition_by)
         if self.functions:
@@ -207,7 +207,8 @@ class _Binder:
         self.names = Names(c.name for relation in source.relations for c in relation.schema.columns)
         self.aggregates = Aggregates()
         self.functions: list[NamedExpression] = []
-        self.over = WindowFunctions(source)
+        within_ms = select.within.milliseconds if select.within is not None else None
+        self.over = WindowFunctions(source, within_ms)
         self.join_key: str | None = None
         self.ranking: Ranking | None = None
         self.sets: GroupingSets | None = None

@@ -1,7 +1,8 @@
 """Calls with OVER: aggregates of the last rows of a row's group become columns of an Over node (§6.14).
 
-LAG, FIRST_VALUE, LAST_VALUE and NTH_VALUE are written as aggregates too: LAG(x, n) is the first value of the
-frame that has only the n-th row before the current one. Beyond ksqlDB.
+LAG, LEAD, FIRST_VALUE, LAST_VALUE and NTH_VALUE are written as aggregates too: LAG(x, n) is the first value
+of the frame that has only the n-th row before the current one, LEAD(x, n) of that with the n-th after it.
+Beyond ksqlDB.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ VARIABLE = "KSQL_WINDOW_"
 AGGREGATES = ("AVG", "COUNT", "MAX", "MIN", "SUM")
 #: the aggregates that give a frame's first and last value
 _VALUES = {"FIRST_VALUE": "EARLIEST_BY_OFFSET", "LAST_VALUE": "LATEST_BY_OFFSET"}
-FUNCTIONS = ", ".join(sorted(("LAG", "NTH_VALUE", *_VALUES, *AGGREGATES)))
+FUNCTIONS = ", ".join(sorted(("LAG", "LEAD", "NTH_VALUE", *_VALUES, *AGGREGATES)))
 #: the longest frame, in rows: the state of a key has all of them, and each row reads them
 MAX_ROWS = 1000
 _HINT = "Write OVER (PARTITION BY expression, … ORDER BY ROWTIME)."
@@ -37,10 +38,12 @@ _HINT = "Write OVER (PARTITION BY expression, … ORDER BY ROWTIME)."
 class WindowFunctions:
     """The calls with OVER of one SELECT, without duplicates.
 
-    ``keys``: the expressions of PARTITION BY, which all of them share.
+    ``within_ms``: for how long after its latest row a group is kept; None: forever. ``keys``: the expressions
+    of PARTITION BY, which all of them share.
     """
 
     source: From
+    within_ms: int | None = None
     calls: list[FramedCall] = field(default_factory=list)
     keys: tuple[Expression, ...] = ()
     place: nodes.WindowFunction | None = None
@@ -64,9 +67,9 @@ class WindowFunctions:
                 hint=_HINT,
             )  # fmt: skip
         name = node.this.name
-        if name == "LAG":
+        if name in ("LAG", "LEAD"):
             self._refuse_filter(node.this)
-            return self._lag(node, inside)
+            return self._of_another_row(node, inside)
         frame = node.frame or nodes.Frame(None)
         if name == "NTH_VALUE":
             self._refuse_filter(node.this)
@@ -96,17 +99,22 @@ class WindowFunctions:
         if function.condition is not None:
             raise invalid(f"{function.name} has no FILTER.", function.condition, hint="Aggregates have.")
 
-    def _lag(self, node: nodes.WindowFunction, scope: Scope) -> Expression:
-        written = node.this.arguments
+    def _of_another_row(self, node: nodes.WindowFunction, scope: Scope) -> Expression:
+        """LAG or LEAD."""
+        name, written = node.this.name, node.this.arguments
+        where = "back" if name == "LAG" else "ahead"
         if not 1 <= len(written) <= 3 or node.this.distinct or isinstance(written[0], exp.Star):
-            raise invalid("LAG takes a value, how many rows back, and a default: LAG(x, 1, 0).", node.this)
+            raise invalid(
+                f"{name} takes a value, how many rows {where}, and a default: {name}(x, 1, 0).", node.this
+            )
         if node.frame is not None:
-            raise invalid("LAG has no ROWS and no RANGE.", node.frame)
+            raise invalid(f"{name} has no ROWS and no RANGE.", node.frame)
         back = 1
         if len(written) > 1:
             if not isinstance(written[1], nodes.IntegerLiteral):
-                raise invalid("LAG needs a number of rows as its second argument.", written[1])
+                raise invalid(f"{name} needs a number of rows as its second argument.", written[1])
             back = written[1].value
+        back = -back if name == "LEAD" else back
         frame = nodes.Frame(back, back)
         value = self._framed(_value("EARLIEST_BY_OFFSET", written[0]), frame, scope, node)
         if len(written) < 3:
@@ -136,8 +144,9 @@ class WindowFunctions:
             raise invalid("A frame from UNBOUNDED PRECEDING ends with CURRENT ROW.", frame)
         if frame.first is not None and frame.first < frame.last:
             raise invalid("The frame ends before it begins.", frame)
-        if frame.first is not None and frame.first > MAX_ROWS:
-            raise invalid(f"At most {MAX_ROWS} rows before the current one can be kept.", node)
+        if frame.first is not None and abs(frame.first) > MAX_ROWS:
+            where = "before" if frame.first > 0 else "after"
+            raise invalid(f"At most {MAX_ROWS} rows {where} the current one can be kept.", node)
         own = Aggregates()
         own.bind(function, scope)
         made = FramedCall(

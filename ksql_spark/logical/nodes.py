@@ -76,12 +76,13 @@ class AggregateCall:
 
 @dataclass(frozen=True)
 class FramedCall:
-    """An aggregate over the last rows of a row's group, the row itself included.
+    """An aggregate over the last rows of a row's group, the row itself included, or over one after it.
 
     Args:
         call: the aggregate.
-        first: how many rows before the current one the frame begins; None: with the group's first row.
-        last: how many rows before the current one it ends.
+        first: how many rows before the current one the frame begins; None: with the group's first row;
+            negative: so many after it.
+        last: how many rows before the current one it ends; negative: so many after it, as ``first`` then is.
         range_ms: RANGE: how much older the rows may be; the other two do not matter then.
     """
 
@@ -93,9 +94,13 @@ class FramedCall:
     def __str__(self) -> str:
         if self.range_ms is not None:
             return f"{self.call.call} RANGE {self.range_ms} MILLISECONDS PRECEDING AS {self.call.name}"
-        begin = "UNBOUNDED" if self.first is None else str(self.first)
-        end = f"{self.last} PRECEDING" if self.last else "CURRENT ROW"
-        return f"{self.call.call} ROWS BETWEEN {begin} PRECEDING AND {end} AS {self.call.name}"
+        begin = "UNBOUNDED PRECEDING" if self.first is None else _bound(self.first, "0 PRECEDING")
+        end = _bound(self.last, "CURRENT ROW")
+        return f"{self.call.call} ROWS BETWEEN {begin} AND {end} AS {self.call.name}"
+
+
+def _bound(rows: int, current: str) -> str:
+    return current if rows == 0 else f"{rows} PRECEDING" if rows > 0 else f"{-rows} FOLLOWING"
 
 
 @dataclass(frozen=True)
@@ -250,16 +255,18 @@ class Deduplicate(_OneChild):
 
 @dataclass(frozen=True)
 class Over:
-    """Calls with OVER (reference §6.14; beyond ksqlDB): each row with aggregates of rows before it.
+    """Calls with OVER (reference §6.14; beyond ksqlDB): each row with aggregates of rows before or after it.
 
     Args:
         keys: expressions over the child, PARTITION BY of OVER; NULL is a value like others.
         calls: their results are added as value columns.
+        within_ms: a group is forgotten once stream time is more than this past its latest row; None: never.
     """
 
     child: Node
     keys: tuple[Expression, ...]
     calls: tuple[FramedCall, ...]
+    within_ms: int | None = None
 
     @property
     def schema(self) -> Schema:

@@ -69,8 +69,12 @@ def _logical_details(node: Node) -> Details:
         case nodes.Deduplicate(_, keys, within_ms):
             within = None if within_ms is None else span_text(within_ms)
             return [("", ", ".join(map(str, keys))), ("Within", within)]
-        case nodes.Over(_, keys, calls):
-            return [("", ", ".join(map(str, calls))), ("Partition by", ", ".join(map(str, keys)))]
+        case nodes.Over(_, keys, calls, within_ms):
+            return [
+                ("", ", ".join(map(str, calls))),
+                ("Partition by", ", ".join(map(str, keys))),
+                ("Within", None if within_ms is None else span_text(within_ms)),
+            ]
         case nodes.TopN(_, by, order, count, _, limit):
             return [
                 ("", best_text(count, limit)),

@@ -218,9 +218,9 @@ class _Lowering:
             case nodes.Deduplicate(child, keys, within_ms):
                 below = self._stateless(child, keys)
                 return steps.StreamDeduplicate(below, keys, within_ms, node.schema, node.window)
-            case nodes.Over(child, keys, calls):
+            case nodes.Over(child, keys, calls, within_ms):
                 below = self._stateless(child, keys)
-                return steps.StreamOver(below, keys, calls, node.schema, node.window)
+                return steps.StreamOver(below, keys, calls, node.schema, node.window, within_ms)
             case nodes.TopN():
                 return self._top_n(node)
             case nodes.SelectKey(child, keys):

@@ -345,17 +345,25 @@ class StreamDeduplicate(OneInputStep, StatefulStep):
 
 @dataclass(frozen=True)
 class StreamOver(OneInputStep, StatefulStep):
-    """Each row with aggregates of the last rows of its group, in the order of arrival (§6.14)."""
+    """Each row with aggregates of rows of its group, in the order of arrival (§6.14).
+
+    A group is forgotten once stream time is more than ``within_ms`` past its latest row (None: never).
+    """
 
     child: Step
     keys: tuple[Expression, ...]
     calls: tuple[FramedCall, ...]
     schema: Schema
     window: Windowing | None = None
+    within_ms: int | None = None
 
     @property
     def details(self) -> Details:
-        return [("", ", ".join(map(str, self.calls))), ("Partition by", ", ".join(map(str, self.keys)))]
+        return [
+            ("", ", ".join(map(str, self.calls))),
+            ("Partition by", ", ".join(map(str, self.keys))),
+            ("Within", None if self.within_ms is None else span_text(self.within_ms)),
+        ]
 
     @property
     def row_expressions(self) -> tuple[Expression, ...]:
@@ -370,7 +378,12 @@ class StreamOver(OneInputStep, StatefulStep):
             parts.append(f"the arguments of each key's rows of {span_text(longest)}, as many as there are")
         if any(c.first is None and c.range_ms is None for c in self.calls):
             parts.append("the aggregates of each key")
-        return ", ".join(parts) or "none"
+        ahead = -min((c.last for c in self.calls), default=0)
+        if ahead > 0:
+            rows = "row, which waits for the next one" if ahead == 1 else f"{ahead} rows, which wait for more"
+            parts.append(f"each key's last {rows}")
+        how_long = "" if self.within_ms is None else f", for {span_text(self.within_ms)} after the latest row"
+        return ", ".join(parts) + how_long if parts else "none"
 
 
 class TopNStep(OneInputStep, StatefulStep):

@@ -225,7 +225,10 @@ def deduplicate(step: steps.StreamDeduplicate, inputs: Sequence[DataFrame], cont
 
 
 def over(step: steps.StreamOver, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
-    """Calls with OVER (reference §6.14); rows keep hidden columns. The operator takes -1 for UNBOUNDED."""
+    """Calls with OVER (reference §6.14); rows keep hidden columns.
+
+    The operator takes -1 for UNBOUNDED, and for no WITHIN.
+    """
     carried = _Carried.of(inputs[0], step.child.schema, context)
     row = _names(step.child.schema)
     state = {"key": _key_ddl([key.type for key in step.keys])}
@@ -268,7 +271,12 @@ def over(step: steps.StreamOver, inputs: Sequence[DataFrame], context: Context) 
     records = side.records(0, keys, context, packs_nulls=True)
     lasts = [last for _, last, _ in frames]
     ranges = [-1 if range_ms is None else range_ms for *_, range_ms in frames]
-    done = _operator(context, "over", [records], aggregators, firsts, lasts, ranges, state=state)
+    if min(lasts) < 0:
+        state["waiting rows"] = f"time, headers, {_ddl(carried.types)}, results, arguments"
+    within_ms = -1 if step.within_ms is None else step.within_ms
+    if within_ms >= 0:
+        state["within"] = f"{within_ms} ms"
+    done = _operator(context, "over", [records], aggregators, firsts, lasts, ranges, within_ms, state=state)
     results = ", ".join(f"f{i} binary" for i in range(len(frames)))
     done.select(
         named(_unpacked("l", _ddl(carried.types)), "__l"),

@@ -117,8 +117,9 @@ def _line(node: Node) -> str:
             return f"Filter {predicate}"
         case Deduplicate(_, keys, within_ms):
             return f"Deduplicate {_list(keys)}{'' if within_ms is None else f' within {within_ms} ms'}"
-        case Over(_, keys, calls):
-            return f"Over {_list(keys)}: {_list(calls)}"
+        case Over(_, keys, calls, within_ms):
+            within = "" if within_ms is None else f" within {within_ms} ms"
+            return f"Over {_list(keys)}: {_list(calls)}{within}"
         case TopN(_, by, order, count, rank, limit):
             limit = "" if limit == "ROW_NUMBER" else f" {limit}"
             return f"TopN {count}{limit} by {_list(by)} order {_list(order)}{' rank ' * bool(rank)}{rank}"

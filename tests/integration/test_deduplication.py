@@ -1,4 +1,4 @@
-"""DISTINCT ON, QUALIFY and OVER give what SQLite's window functions give, for generated inputs.
+"""DISTINCT ON, QUALIFY and OVER give what window functions of SQLite and DuckDB give, for generated inputs.
 
 The inputs are in one topic, told apart by the column ``seed``, which is part of the key. They have NULLs in
 every place. The records of 4 partitions have different times, so their order is determined there too.
@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from typing import Any
 
+import duckdb
 import pytest
 
 from ksql_spark.engine import Engine, Request
@@ -249,3 +250,57 @@ def test_frames_of_time_are_those_of_sqlite(engine: Engine, partitions: int) -> 
     ]
     found = of_records(engine, name, partitions, records, STREAM, ours, STREAM)
     same_rows(found, Counter(expected))
+
+
+@pytest.mark.parametrize("partitions", [1, 4, 12])
+def test_rows_with_those_after_them_are_those_of_duckdb(engine: Engine, partitions: int) -> None:
+    """Those that have as many rows after them as LEAD asks for: the others wait."""
+    name, rows = f"leads_{partitions}", generated(partitions)
+    over = "OVER (PARTITION BY seed, b ORDER BY {order}"
+    calls = f"""n, LEAD(a) {over}), LEAD(n, 2, -1) {over}), LEAD(b, 3) {over}), LEAD(a, 0) {over}),
+        LAG(n) {over}), COUNT(*) {over}), COALESCE(SUM(n) {over} ROWS 2 PRECEDING), 0)"""
+    left = f"COUNT(*) {over} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)"
+    base = duckdb.connect()
+    base.execute("CREATE TABLE s (seed INT, a INT, b VARCHAR, n INT)")
+    base.executemany("INSERT INTO s VALUES (?, ?, ?, ?)", rows)
+    select = f"SELECT {calls} FROM s QUALIFY {left} >= 3".format(order="n")
+    expected = base.execute(select).fetchall()
+    ours = f"SELECT k, {calls} FROM {name}".format(order="ROWTIME")
+    same_rows(of_the_query(engine, name, partitions, rows, ours), Counter(expected))
+
+
+def test_groups_end_where_no_row_came_for_so_long(engine: Engine) -> None:
+    """With equal times and late rows; the last row ends all groups."""
+    name, rng, within_ms, time_ms = "ending_groups", random.Random(1), 50, BEGAN_MS
+    timed = []
+    for row in generated(1):
+        time_ms += rng.randrange(8)
+        timed.append((*row, time_ms - rng.choice((0, 0, 0, 30, 70))))
+    timed.append((-1, None, None, len(timed), time_ms + 1000))
+    found: list[tuple[Any, ...]] = []
+    groups: dict[Any, list[tuple[Any, ...]]] = {}
+    stream_time = 0
+
+    def end(group: list[tuple[Any, ...]]) -> None:
+        for i, row in enumerate(group):
+            ahead = [
+                group[i + j][1] if i + j < len(group) else default for j, default in ((1, None), (3, -1))
+            ]
+            found.append((row[3], *ahead, group[i - 1][3] if i else None, i + 1))
+
+    for row in timed:
+        stream_time = max(stream_time, row[4])
+        for key in [k for k, group in groups.items() if max(r[4] for r in group) < stream_time - within_ms]:
+            end(groups.pop(key))
+        groups.setdefault((row[0] // 4, row[2]), []).append(row)
+    waits = [row[3] for row in timed if row[0] == -1]
+    over = "OVER (PARTITION BY g, b ORDER BY ROWTIME)"
+    ours = f"""SELECT k, n, LEAD(a) {over}, LEAD(a, 3, -1) {over}, LAG(n) {over}, COUNT(*) {over}
+        FROM (SELECT k, seed / 4 AS g, a, b, n FROM {name}) s WITHIN 50 MILLISECONDS"""
+    records = [
+        (str(rng.randrange(100)), {"seed": seed, "a": a, "b": b, "n": n}, t) for seed, a, b, n, t in timed
+    ]
+    for key in list(groups):
+        end(groups.pop(key))
+    expected = Counter(row for row in found if row[0] not in waits)
+    same_rows(of_records(engine, name, 1, records, STREAM, ours, STREAM), expected)

@@ -191,13 +191,13 @@ SELECT id, SUM(amount) OVER (PARTITION BY name) FROM s EMIT CHANGES;
                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 SELECT id FROM s WITHIN 1 HOUR EMIT CHANGES;
-    INVALID_STATEMENT: WITHIN after FROM is for DISTINCT ON and QUALIFY.
+    INVALID_STATEMENT: WITHIN after FROM is for DISTINCT ON, QUALIFY and OVER.
     line 1:25
       SELECT id FROM s WITHIN 1 HOUR EMIT CHANGES
                               ^^^^^^
 
 SELECT s.id FROM s JOIN r ON s.id = r.id WITHIN 1 HOUR EMIT CHANGES;
-    INVALID_STATEMENT: WITHIN after FROM is for DISTINCT ON and QUALIFY. WITHIN of a join comes before its ON.
+    INVALID_STATEMENT: WITHIN after FROM is for DISTINCT ON, QUALIFY and OVER. WITHIN of a join comes before its ON.
     line 1:49
       SELECT s.id FROM s JOIN r ON s.id = r.id WITHIN 1 HOUR EMIT CHANGES
                                                       ^^^^^^
@@ -215,7 +215,7 @@ SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME) 
                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 SELECT id FROM st WITHIN 1 HOUR;
-    INVALID_STATEMENT: WITHIN after FROM is for DISTINCT ON and QUALIFY.
+    INVALID_STATEMENT: WITHIN after FROM is for DISTINCT ON, QUALIFY and OVER.
     line 1:26
       SELECT id FROM st WITHIN 1 HOUR
                                ^^^^^^

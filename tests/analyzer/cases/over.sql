@@ -121,13 +121,13 @@ SELECT FIRST_VALUE() OVER (PARTITION BY id ORDER BY ROWTIME) FROM s EMIT CHANGES
              ^^^^^^^^^^^^^
 
 SELECT TOPK(n, 3) OVER (PARTITION BY id ORDER BY ROWTIME) FROM s EMIT CHANGES;
-    INVALID_STATEMENT: TOPK cannot have OVER: AVG, COUNT, FIRST_VALUE, LAG, LAST_VALUE, MAX, MIN, NTH_VALUE, SUM can.
+    INVALID_STATEMENT: TOPK cannot have OVER: AVG, COUNT, FIRST_VALUE, LAG, LAST_VALUE, LEAD, MAX, MIN, NTH_VALUE, SUM can.
     line 1:8
       SELECT TOPK(n, 3) OVER (PARTITION BY id ORDER BY ROWTIME) FROM s EMIT CHANGES
              ^^^^^^^^^^
 
 SELECT COUNT(DISTINCT n) OVER (PARTITION BY id ORDER BY ROWTIME) FROM s EMIT CHANGES;
-    INVALID_STATEMENT: COUNT(DISTINCT …) cannot have OVER: AVG, COUNT, FIRST_VALUE, LAG, LAST_VALUE, MAX, MIN, NTH_VALUE, SUM can.
+    INVALID_STATEMENT: COUNT(DISTINCT …) cannot have OVER: AVG, COUNT, FIRST_VALUE, LAG, LAST_VALUE, LEAD, MAX, MIN, NTH_VALUE, SUM can.
     line 1:8
       SELECT COUNT(DISTINCT n) OVER (PARTITION BY id ORDER BY ROWTIME) FROM s EMIT CHANGES
              ^^^^^^^^^^^^^^^^^
@@ -234,3 +234,47 @@ CREATE STREAM o AS SELECT id, LAG(n) OVER (PARTITION BY id ORDER BY ROWTIME RANG
     line 1:77
       CREATE STREAM o AS SELECT id, LAG(n) OVER (PARTITION BY id ORDER BY ROWTIME RANGE INTERVAL 10 MINUTES PRECEDING) AS l FROM s
                                                                                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT id, LEAD(amount, 2, 0) OVER (PARTITION BY name ORDER BY ROWTIME) AS n FROM s WITHIN 1 HOUR;
+    STREAM O SINK
+      columns `ID` INTEGER KEY, `N` DOUBLE
+      topic O, key KAFKA, value JSON
+    Project key [ID AS ID] value [(CASE WHEN (KSQL_WINDOW_1 = 0) THEN CAST(0 AS DOUBLE) ELSE KSQL_WINDOW_0 END) AS N]
+      Over NAME: EARLIEST_BY_OFFSET(AMOUNT, FALSE) ROWS BETWEEN 2 FOLLOWING AND 2 FOLLOWING AS KSQL_WINDOW_0, COUNT(*) ROWS BETWEEN 2 FOLLOWING AND 2 FOLLOWING AS KSQL_WINDOW_1 within 3600000 ms
+        Source S
+
+SELECT id, LEAD() OVER (PARTITION BY name ORDER BY ROWTIME) FROM s EMIT CHANGES;
+    INVALID_STATEMENT: LEAD takes a value, how many rows ahead, and a default: LEAD(x, 1, 0).
+    line 1:12
+      SELECT id, LEAD() OVER (PARTITION BY name ORDER BY ROWTIME) FROM s EMIT CHANGES
+                 ^^^^^^
+
+SELECT id, LEAD(amount, id) OVER (PARTITION BY name ORDER BY ROWTIME) FROM s EMIT CHANGES;
+    INVALID_STATEMENT: LEAD needs a number of rows as its second argument.
+    line 1:25
+      SELECT id, LEAD(amount, id) OVER (PARTITION BY name ORDER BY ROWTIME) FROM s EMIT CHANGES
+                              ^^
+
+SELECT id, LEAD(amount, 1001) OVER (PARTITION BY name ORDER BY ROWTIME) FROM s EMIT CHANGES;
+    INVALID_STATEMENT: At most 1000 rows after the current one can be kept.
+    line 1:12
+      SELECT id, LEAD(amount, 1001) OVER (PARTITION BY name ORDER BY ROWTIME) FROM s EMIT CHANGES
+                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT id, LEAD(amount) OVER (PARTITION BY name ORDER BY ROWTIME ROWS 1 PRECEDING) FROM s EMIT CHANGES;
+    INVALID_STATEMENT: LEAD has no ROWS and no RANGE.
+    line 1:66
+      SELECT id, LEAD(amount) OVER (PARTITION BY name ORDER BY ROWTIME ROWS 1 PRECEDING) FROM s EMIT CHANGES
+                                                                       ^^^^^^^^^^^^^^^^
+
+SELECT id, LEAD(amount) FILTER (WHERE amount > 1) OVER (PARTITION BY name ORDER BY ROWTIME) FROM s EMIT CHANGES;
+    INVALID_STATEMENT: LEAD has no FILTER. Aggregates have.
+    line 1:39
+      SELECT id, LEAD(amount) FILTER (WHERE amount > 1) OVER (PARTITION BY name ORDER BY ROWTIME) FROM s EMIT CHANGES
+                                            ^^^^^^^^^^
+
+SELECT id, LEAD(amount) OVER (PARTITION BY name ORDER BY ROWTIME) FROM s WITHIN 1 HOUR;
+    INVALID_STATEMENT: LEAD() OVER (…) is not allowed here. It is for the SELECT of persistent and push queries.
+    line 1:12
+      SELECT id, LEAD(amount) OVER (PARTITION BY name ORDER BY ROWTIME) FROM s WITHIN 1 HOUR
+                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -130,3 +130,60 @@ INSERT INTO readings (ROWTIME, k, id, v) VALUES (30000, 'a', 1, 32);
 -- 11001   | a | 64   | NULL   | 1 | 64    | 64    | 64   | 1
 -- 500     | a | 16   | NULL   | 1 | 16    | 16    | 16   | 6
 -- 30000   | a | 32   | 16     | 1 | 32    | 32    | 32   | 7
+
+--@test: LEAD waits for the next rows of the group; rows keep their time, and those without a successor wait on
+CREATE STREAM following AS
+  SELECT k, v, LEAD(v) OVER (PARTITION BY id ORDER BY ROWTIME) AS next,
+    LEAD(v, 2, -1) OVER (PARTITION BY id ORDER BY ROWTIME) AS second,
+    LAG(v) OVER (PARTITION BY id ORDER BY ROWTIME) AS before,
+    COUNT(*) OVER (PARTITION BY id ORDER BY ROWTIME) AS n,
+    SUM(v) OVER (PARTITION BY id ORDER BY ROWTIME RANGE INTERVAL 1 SECOND PRECEDING) AS total
+  FROM readings EMIT CHANGES;
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (1000, 'a', 1, 1);
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (2000, 'b', 2, 20);
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (2000, 'c', 1, 2);
+INSERT INTO readings (ROWTIME, k, v) VALUES (2500, 'd', 300);
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (1500, 'e', 1, NULL);
+INSERT INTO readings (ROWTIME, k, id) VALUES (3000, 'f', 1);
+INSERT INTO readings (ROWTIME, k) VALUES (3500, 'g');
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (90000, 'h', 1, 5);
+INSERT INTO readings (ROWTIME, k, v) VALUES (90000, 'i', 500);
+--@output FOLLOWING ordered
+-- k | v    | next | second | before | n | total
+-- a | 1    | 2    | NULL   | NULL   | 1 | 1
+-- c | 2    | NULL | NULL   | 1      | 2 | 3
+-- e | NULL | NULL | 5      | 2      | 3 | 1
+-- d | 300  | NULL | 500    | NULL   | 1 | 300
+
+--@test: WITHIN ends a group for which no row has come for so long
+CREATE STREAM visits AS
+  SELECT k, v, LEAD(v, 1, -1) OVER (PARTITION BY id ORDER BY ROWTIME) AS next,
+    LAG(v) OVER (PARTITION BY id ORDER BY ROWTIME) AS before,
+    COUNT(*) OVER (PARTITION BY id ORDER BY ROWTIME) AS n,
+    COUNT(*) OVER (PARTITION BY id ORDER BY ROWTIME RANGE INTERVAL 1 HOUR PRECEDING) AS lately
+  FROM readings WITHIN 10 SECONDS EMIT CHANGES;
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (1000, 'a', 1, 1);
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (2000, 'b', 2, 20);
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (11000, 'c', 1, 2);
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (5000, 'd', 1, 3);
+INSERT INTO readings (ROWTIME, k, v) VALUES (12001, 'e', 300);
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (12001, 'f', 2, 21);
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (1500, 'g', 3, 30);
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (1600, 'h', 3, 31);
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (22000, 'i', 1, 4);
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (60000, 'j', 9, 90);
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (60000, 'k', 1, 5);
+INSERT INTO readings (ROWTIME, k, id, v) VALUES (99000, 'l', 9, 91);
+--@output VISITS ordered
+-- k | v   | next | before | n | lately
+-- a | 1   | 2    | NULL   | 1 | 1
+-- c | 2   | 3    | 1      | 2 | 2
+-- b | 20  | -1   | NULL   | 1 | 1
+-- g | 30  | -1   | NULL   | 1 | 1
+-- h | 31  | -1   | NULL   | 1 | 1
+-- d | 3   | -1   | 2      | 3 | 2
+-- e | 300 | -1   | NULL   | 1 | 1
+-- f | 21  | -1   | NULL   | 1 | 1
+-- i | 4   | -1   | NULL   | 1 | 1
+-- j | 90  | -1   | NULL   | 1 | 1
+-- k | 5   | -1   | NULL   | 1 | 1

@@ -1,8 +1,5 @@
 package org.ksqlspark.state;
 
-import java.nio.ByteBuffer;
-import java.util.Arrays;
-
 /**
  * Passes the first row of each key on (DISTINCT ON, reference §6.13).
  *
@@ -14,20 +11,14 @@ final class Deduplicate extends KeyedOperator {
     /** So many keys are removed for one record at most, so that none waits long. */
     private static final int MOST = 1000;
 
-    private static final byte[] HEAD = {0};
-    private static final byte[] TAIL = {1};
-
     /** How long a key is remembered, ms; negative: forever. */
     private final long within;
 
     /** The event time of each key's first row. */
     private transient StateCache.Cached<Long> firsts;
 
-    /** Event time and key by number. */
-    private transient StateCache.Cached<byte[]> queue;
-
-    /** The number of the first one in the queue, and that of the next one. */
-    private transient StateCache.Cached<Long> ends;
+    /** With the times of their first rows. */
+    private transient KeyQueue queue;
 
     Deduplicate(long within) {
         this.within = within;
@@ -37,8 +28,7 @@ final class Deduplicate extends KeyedOperator {
     protected void open() {
         firsts = longs("firsts");
         if (within >= 0) {
-            queue = bytes("queue");
-            ends = longs("ends");
+            queue = new KeyQueue(this);
         }
     }
 
@@ -52,7 +42,7 @@ final class Deduplicate extends KeyedOperator {
         if (!isForgotten(ts)) {
             firsts.updateValue(key, ts);
             if (within >= 0) {
-                append(key, ts);
+                queue.append(key, ts);
             }
         }
         if (within >= 0) {
@@ -64,43 +54,16 @@ final class Deduplicate extends KeyedOperator {
         return within >= 0 && first < streamTime - within;
     }
 
-    private void append(byte[] key, long ts) {
-        long tail = place(TAIL);
-        queue.insert(
-                number(tail), ByteBuffer.allocate(8 + key.length).putLong(ts).put(key).array());
-        ends.updateValue(TAIL, tail + 1);
-    }
-
     private void removeForgotten() {
-        long head = place(HEAD);
-        long last = Math.min(place(TAIL), head + MOST);
-        long next = head;
-        while (next < last) {
-            byte[] number = number(next);
-            byte[] entry = queue.getValue(number);
-            long ts = ByteBuffer.wrap(entry).getLong();
-            if (!isForgotten(ts)) {
-                break;
+        for (int n = 0; n < MOST; n++) {
+            KeyQueue.Entry entry = queue.poll(this::isForgotten);
+            if (entry == null) {
+                return;
             }
-            byte[] key = Arrays.copyOfRange(entry, 8, entry.length);
-            Long first = firsts.getValue(key);
-            if (first != null && first == ts) {
-                firsts.removeKey(key);
+            Long first = firsts.getValue(entry.key());
+            if (first != null && first == entry.time()) {
+                firsts.removeKey(entry.key());
             }
-            queue.removeKey(number);
-            next++;
         }
-        if (next > head) {
-            ends.updateValue(HEAD, next);
-        }
-    }
-
-    private long place(byte[] which) {
-        Long found = ends.getValue(which);
-        return found == null ? 0 : found;
-    }
-
-    private static byte[] number(long number) {
-        return ByteBuffer.allocate(8).putLong(number).array();
     }
 }

@@ -181,7 +181,17 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
 
     /** Emits a result that has waited for time to pass. */
     protected final void emitWaiting(byte[] key, long ts, byte[] left, byte[] right) {
-        out.add(RowFactory.create(key, ts, left, right, null, null, null, task, streamTime));
+        emitWaiting(key, ts, left, right, null);
+    }
+
+    /** Emits a result that has waited, with the headers of its own record. */
+    protected final void emitWaiting(byte[] key, long ts, byte[] left, byte[] right, byte[] own) {
+        out.add(RowFactory.create(key, ts, left, right, null, null, own, task, streamTime));
+    }
+
+    /** Those of the current record. */
+    protected final byte[] headers() {
+        return headers;
     }
 
     /** Emits a result that has waited for time to pass. */

@@ -33,15 +33,20 @@ public final class KeyedOperators {
      * @param aggregators one for each frame
      * @param firsts how many records before the current one each frame begins; negative: with the
      *     key's first record
-     * @param lasts how many records before the current one each frame ends
+     * @param lasts how many records before the current one each frame ends; negative: so many after
+     *     it, and the frame begins after it too
+     * @param ranges how much older than the current one each frame begins, ms; negative: a frame of
+     *     records
+     * @param within how long a key is remembered after its last record, ms; negative: forever
      */
     public static Dataset<Row> over(
             Dataset<Row> input,
             List<Aggregator> aggregators,
             List<Integer> firsts,
             List<Integer> lasts,
-            List<? extends Number> ranges) {
-        return KeyedOperator.apply(input, new Over(aggregators, firsts, lasts, ranges));
+            List<? extends Number> ranges,
+            long within) {
+        return KeyedOperator.apply(input, new Over(aggregators, firsts, lasts, ranges, within));
     }
 
     /**

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Test;
 import scala.Option;
 import scala.collection.immutable.Seq;
 
+import java.util.Arrays;
 import java.util.List;
 
 /** Frames of rows and of time: which rows they have, and which rows the state keeps. */
@@ -67,11 +68,20 @@ class OverTest {
         List<Aggregator> aggregators = List.of(greatest(), greatest(), greatest());
         List<Integer> firsts = List.of(-1, 1, -1);
         operator =
-                states.start(new Over(aggregators, firsts, List.of(0, 0, 0), List.of(10L, -1, -1)));
+                states.start(
+                        new Over(aggregators, firsts, List.of(0, 0, 0), List.of(10L, -1, -1), -1));
     }
 
     /** The results of the frames for a record. */
     private List<Integer> over(long time, int value) {
+        List<Row> results = process((byte) 1, time, value);
+        assertEquals(1, results.size());
+        assertEquals(time, results.get(0).getLong(1));
+        UnsafeRow frames = PackedRow.view((byte[]) results.get(0).get(3), 3);
+        return List.of(result(frames, 0), result(frames, 1), result(frames, 2));
+    }
+
+    private List<Row> process(byte key, long time, int value) {
         UnsafeRowWriter arguments = new UnsafeRowWriter(1);
         arguments.resetRowWriter();
         arguments.zeroOutNullBytes();
@@ -82,15 +92,36 @@ class OverTest {
         record.write(0, new byte[] {7});
         record.write(1, arguments.getRow().getBytes());
         byte[] bytes = record.getRow().getBytes();
-        List<Row> results = TaskStates.process(operator, new byte[] {1}, 0, time, bytes);
-        assertEquals(1, results.size());
-        assertEquals(time, results.get(0).getLong(1));
-        UnsafeRow frames = PackedRow.view((byte[]) results.get(0).get(3), 3);
-        return List.of(result(frames, 0), result(frames, 1), result(frames, 2));
+        return TaskStates.process(operator, new byte[] {key}, 0, time, bytes);
     }
 
-    private static int result(UnsafeRow frames, int number) {
-        return PackedRow.view(frames.getBinary(number), 1).getInt(0);
+    private static Integer result(UnsafeRow frames, int number) {
+        UnsafeRow result = PackedRow.view(frames.getBinary(number), 1);
+        return result.isNullAt(0) ? null : result.getInt(0);
+    }
+
+    /** Time, second value after it, and greatest value so far, of each record that leaves. */
+    private List<List<Object>> leaving(int key, long time, int value) {
+        return process((byte) key, time, value).stream()
+                .map(
+                        row -> {
+                            UnsafeRow frames = PackedRow.view((byte[]) row.get(3), 2);
+                            return Arrays.<Object>asList(
+                                    row.getLong(1), result(frames, 0), result(frames, 1));
+                        })
+                .toList();
+    }
+
+    private void startWaiting(long within) {
+        List<Aggregator> aggregators = List.of(greatest(), greatest());
+        operator =
+                states.start(
+                        new Over(
+                                aggregators,
+                                List.of(-2, -1),
+                                List.of(-2, 0),
+                                List.of(-1L, -1L),
+                                within));
     }
 
     @Test
@@ -117,5 +148,38 @@ class OverTest {
         assertEquals(List.of(99, 99, 99), over(100, 1));
         over(1000, 1);
         assertEquals(ROW, states.bytes("recent"));
+    }
+
+    @Test
+    void aRecordWaitsForThoseAfterIt() {
+        startWaiting(-1);
+        assertEquals(List.of(), leaving(1, 100, 5));
+        assertEquals(List.of(), leaving(2, 100, 6));
+        assertEquals(List.of(), leaving(1, 90, 9));
+        startWaiting(-1);
+        assertEquals(List.of(List.of(100L, 1, 5)), leaving(1, 500, 1));
+        assertEquals(List.of(List.of(90L, 2, 9)), leaving(1, 500, 2));
+    }
+
+    @Test
+    void aKeyIsForgottenAfterItsLatestRecord() {
+        startWaiting(10);
+        assertEquals(List.of(), leaving(1, 100, 5));
+        assertEquals(List.of(), leaving(1, 110, 9));
+        assertEquals(List.of(List.of(100L, 4, 5)), leaving(1, 101, 4));
+        assertEquals(List.of(), leaving(2, 120, 6));
+        startWaiting(10);
+        // what waits leaves, and the key begins anew
+        assertEquals(
+                List.of(Arrays.asList(110L, null, 9), Arrays.asList(101L, null, 9)),
+                leaving(1, 121, 3));
+        // too late to be remembered
+        assertEquals(List.of(Arrays.asList(90L, null, 8)), leaving(3, 90, 8));
+        assertEquals(
+                List.of(Arrays.asList(120L, null, 6), Arrays.asList(121L, null, 3)),
+                leaving(4, 1000, 1));
+        assertEquals(List.of(Arrays.asList(1000L, null, 1)), leaving(4, 2000, 1));
+        assertEquals(1, states.size("latest"));
+        assertEquals(1, states.size("queue"));
     }
 }
