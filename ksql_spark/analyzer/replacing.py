@@ -101,10 +101,13 @@ def _fixed_clauses(node: Node) -> list[tuple[str, object]]:
             ]
         case Deduplicate(child, keys, within_ms):
             own = [("DISTINCT ON or QUALIFY", (keys, within_ms)), _kept_where(child)]
-        case Over(child, keys, calls):
-            own = [("OVER", (keys, calls)), _kept_where(child)]
+        case Over(child, keys, calls, within_ms):
+            own = [("OVER", (keys, calls, within_ms)), _kept_where(child)]
+            if any(call.last < 0 for call in calls):
+                own.append(_kept_columns("LEAD", child))
         case TopN(child, by, order, count, _, limit, ranks):
             own = [("QUALIFY", (by, order, count, limit, ranks)), _kept_where(child)]
+            own.append(_kept_columns("QUALIFY", child))
         case FlatMap(child, functions):
             own = [("the table functions", functions)]
         case SelectKey(child, keys):
@@ -119,6 +122,11 @@ def _fixed_clauses(node: Node) -> list[tuple[str, object]]:
 def _kept_where(node: Node) -> tuple[str, object]:
     """The WHERE below DISTINCT ON and OVER, which decides in which task a row is (is NULL excluded?)."""
     return ("the WHERE", node.predicate if isinstance(node, Filter) else None)
+
+
+def _kept_columns(clause: str, node: Node) -> tuple[str, object]:
+    """The columns of whole rows in the state, which may have been added to the source."""
+    return (f"the columns of the rows that {clause} keeps", node.schema)
 
 
 def is_evolvable(sink: DataSource) -> bool:
