@@ -131,3 +131,29 @@ def test_columns_of_the_sink_must_stay(new: str) -> None:
     run("CREATE STREAM o AS SELECT id, v FROM s;", store)
     with pytest.raises(KsqlError, match="Cannot upgrade data source"):
         bind(f"CREATE OR REPLACE STREAM o AS SELECT {new};", store)
+
+
+@pytest.mark.parametrize(
+    ("kind", "query", "refusal"),
+    [
+        ("STREAM", "id, LAG(v) OVER (PARTITION BY v ORDER BY ROWTIME) AS l{} FROM s", None),
+        ("STREAM", "id, LEAD(v) OVER (PARTITION BY v ORDER BY ROWTIME) AS l{} FROM s", "that LEAD keeps"),
+        (
+            "TABLE",
+            "id, v{} FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY v) = 1",
+            "that QUALIFY keeps",
+        ),
+    ],
+)
+def test_rows_in_the_state_have_no_new_columns(kind: str, query: str, refusal: str | None) -> None:
+    store = MetaStore()
+    run(SCENE, store)
+    before = bind(f"CREATE {kind} o AS SELECT {query.format('')};", store)
+    store.add(before.sink)
+    run("ALTER STREAM s ADD COLUMN x INT;", store)
+    after = bind(f"CREATE OR REPLACE {kind} o AS SELECT {query.format(', x')};", store)
+    if refusal is None:
+        check_query_replacement(before, after)
+        return
+    with pytest.raises(KsqlError, match=refusal):
+        check_query_replacement(before, after)
