@@ -68,13 +68,13 @@ INSERT INTO wide (ROWTIME, k, v) VALUES (60000, 'a', 1);
 CREATE STREAM others (k STRING KEY, w INT)
   WITH (KAFKA_TOPIC = '${case}_others', VALUE_FORMAT = 'JSON', PARTITIONS = 1, LATENESS = '1 SECOND');
 CREATE TABLE nested AS
-  SELECT k, COUNT(*) AS n FROM (SELECT DISTINCT ON (v) k, v FROM readings WITHIN 1 HOUR) r
+  SELECT k, MAX(v) AS v FROM (SELECT DISTINCT ON (v) k, v FROM readings WITHIN 1 HOUR) r
   WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY k EMIT FINAL;
 CREATE TABLE joined AS
-  SELECT r.k AS k, COUNT(*) AS n FROM readings r JOIN others o WITHIN 1 MINUTE ON r.k = o.k
+  SELECT r.k AS k, MAX(r.v) AS v FROM readings r JOIN others o WITHIN 1 MINUTE ON r.k = o.k
   WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY r.k EMIT FINAL;
 CREATE STREAM copy AS SELECT * FROM readings EMIT CHANGES;
-CREATE TABLE copied AS SELECT k, COUNT(*) AS n FROM copy WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY k EMIT FINAL;
+CREATE TABLE copied AS SELECT k, MAX(v) AS v FROM copy WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY k EMIT FINAL;
 INSERT INTO others (ROWTIME, k, w) VALUES (0, 'a', 1);
 INSERT INTO readings (ROWTIME, k, v) VALUES (1000, 'a', 1);
 INSERT INTO readings (ROWTIME, k, v) VALUES (14000, 'a', 2);
@@ -83,14 +83,14 @@ INSERT INTO readings (ROWTIME, k, v) VALUES (15000, 'a', 4);
 INSERT INTO readings (ROWTIME, k, v) VALUES (3000, 'a', 5);
 INSERT INTO readings (ROWTIME, k, v) VALUES (40000, 'a', 6);
 --@output NESTED ordered
--- k | windowstart | windowend | n
--- a | 0           | 10000     | 2
--- a | 10000       | 20000     | 2
+-- k | windowstart | windowend | v
+-- a | 0           | 10000     | 3
+-- a | 10000       | 20000     | 4
 --@output JOINED ordered
--- k | windowstart | windowend | n
--- a | 0           | 10000     | 2
--- a | 10000       | 20000     | 2
+-- k | windowstart | windowend | v
+-- a | 0           | 10000     | 3
+-- a | 10000       | 20000     | 4
 --@output COPIED ordered
--- k | windowstart | windowend | n
+-- k | windowstart | windowend | v
 -- a | 0           | 10000     | 1
--- a | 10000       | 20000     | 2
+-- a | 10000       | 20000     | 4
