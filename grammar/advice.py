@@ -134,13 +134,10 @@ def _run(tokens: Sequence[Token], start: int) -> Iterator[str]:
 
 def _word(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple[str, int] | None:
     token, before = tokens[index], tokens[index - 1] if index else tokens[index]
-    opens = index + 1 < len(tokens) and tokens[index + 1].token_type == TokenType.L_PAREN
     if "AND" in expected and _is_word(token, *_WORDS):
         return f"Unexpected '{token.text}'. {_WORDS[token.text]}", index
     if _is_word(before, "IS") and "DISTINCT" in expected:
         return "IS compares with NULL or DISTINCT FROM; use = for other values", index
-    if _is_word(token, "EXISTS") and opens and "an expression" in expected:
-        return "A sub-query is only allowed in FROM", index
     if _is_word(token, "INSERT", "CREATE") and "SELECT" in expected and _is_word(tokens[0], "WITH"):
         return f"WITH comes before its SELECT: {token.text} … WITH name AS (…) SELECT …", index
     if _is_word(before, *_NAME_ALONE) and _is_word(token, *_KINDS) and index + 1 < len(tokens):

@@ -270,7 +270,9 @@ class ExpressionParser(Cursor):
                 return self.build(kind, start, this=left, expression=self._value(1))
         else:
             negated = self.word("NOT")
-            if self.word("IN"):
+            if self.word("IN") and self._opens_query():
+                node = self.build(nodes.InQuery, start, this=left, query=self.bracketed(self.query))
+            elif self._prev.text == "IN":
                 members = self.bracketed(lambda: self.listed(self.any_expression))
                 node = self.build(exp.In, start, this=left, expressions=members)
             elif self.word("BETWEEN"):
@@ -284,6 +286,22 @@ class ExpressionParser(Cursor):
             else:
                 self.fail()
         return self.build(exp.Not, start, this=node) if negated else node
+
+    def query(self) -> nodes.QueryNode:
+        """A query, for EXISTS and IN; the parser of queries has the rule."""
+        raise NotImplementedError
+
+    def _opens_query(self) -> bool:
+        """Whether a query in parentheses begins here."""
+        ahead = 0
+        while self.is_symbol(TokenType.L_PAREN, ahead):
+            ahead += 1
+        return ahead > 0 and self.is_word("SELECT", "WITH", ahead=ahead)
+
+    def _exists(self) -> exp.Expr | None:
+        start = self._index
+        self._advance()
+        return self.build(nodes.Exists, start, query=self.bracketed(self.query))
 
     def value(self) -> exp.Expr:
         """An expression without comparisons, AND, OR and NOT at its top level."""
@@ -342,7 +360,7 @@ class ExpressionParser(Cursor):
                 if node is not None:
                     return node
             elif self._curr.text == "SELECT":
-                self.fail("A sub-query is only allowed in FROM")
+                self.fail("A sub-query is only allowed in FROM, after EXISTS and after IN")
             elif self._curr.text in ("LEFT", "RIGHT") and self._next.token_type == TokenType.L_PAREN:
                 start = self._index
                 self._advance()
@@ -590,6 +608,7 @@ _PRIMARIES: dict[str, Callable[[ExpressionParser], exp.Expr | None]] = {
     "CASE": ExpressionParser._case,
     "CAST": ExpressionParser._cast,
     "DECIMAL": ExpressionParser._decimal,
+    "EXISTS": ExpressionParser._exists,
     "FALSE": ExpressionParser._constant,
     "MAP": ExpressionParser._map,
     "NULL": ExpressionParser._constant,

@@ -44,7 +44,7 @@ _TIGHTNESS: dict[type[exp.Expr], int] = {
     exp.And: 2,
     exp.Not: 3,
     **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ), 4),
-    **dict.fromkeys((exp.Is, exp.In, exp.Between, nodes.Like), 4),
+    **dict.fromkeys((exp.Is, exp.In, exp.Between, nodes.InQuery, nodes.Like), 4),
     exp.DPipe: 5,
     **dict.fromkeys((exp.Add, exp.Sub), 6),
     **dict.fromkeys((exp.Mul, exp.Div, exp.Mod), 7),
@@ -205,6 +205,10 @@ def _in(self: KsqlGenerator, node: exp.Expr, negation: str = "") -> str:
     return f"{self.tight(node.this, _VALUE)} {negation}IN ({self.joined(node.expressions)})"
 
 
+def _in_query(self: KsqlGenerator, node: exp.Expr, negation: str = "") -> str:
+    return f"{self.tight(node.this, _VALUE)} {negation}IN ({self.sql(node, 'query')})"
+
+
 def _between(self: KsqlGenerator, node: exp.Expr, negation: str = "") -> str:
     low, high = self.tight(node.args["low"], _VALUE), self.tight(node.args["high"], _VALUE)
     return f"{self.tight(node.this, _VALUE)} {negation}BETWEEN {low} AND {high}"
@@ -219,6 +223,7 @@ _NEGATABLE: dict[type[exp.Expr], Callable[[KsqlGenerator, exp.Expr, str], str]] 
     exp.Is: _is,
     exp.In: _in,
     exp.Between: _between,
+    nodes.InQuery: _in_query,
     nodes.Like: _like,
 }
 
@@ -278,10 +283,23 @@ def _all_columns(self: KsqlGenerator, node: nodes.AllColumns) -> str:
     return f"{self.sql(node.source)}.*" if node.source is not None else "*"
 
 
+def _unnest(self: KsqlGenerator, node: nodes.Unnest) -> str:
+    ordinality = " WITH ORDINALITY" if node.ordinality else ""
+    alias = f"{self.sql(node.alias_identifier)} ({self.joined(node.columns)})"
+    return f"{self.sql(node.left)} CROSS JOIN UNNEST({self.sql(node.array)}){ordinality} AS {alias}"
+
+
+def _grace(node: nodes.SystemTime) -> str:
+    return f" GRACE PERIOD {time_text(node.grace)}" if node.grace else ""
+
+
 def _join(self: KsqlGenerator, node: nodes.Join) -> str:
     within = f" {within_text(node.within)}" if node.within else ""
     kind = "" if node.kind == "INNER" else f"{node.kind} OUTER "
     left, right = self.sql(node.left), self.sql(node.right)
+    if node.system_time is not None and isinstance(node.right, nodes.AliasedSource):
+        period = f"{self.sql(node.right.this)} FOR SYSTEM_TIME AS OF {self.sql(node.system_time.this)}"
+        right = _aliased(self, period, node.right.alias_identifier) + _grace(node.system_time)
     return f"{left} {kind}JOIN {right}{within} ON {self.sql(node.on)}"
 
 
@@ -386,10 +404,12 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     nodes.Assignment: lambda self, node: f"{self.sql(node.this)} = {self.sql(node.value)}",
     nodes.DecimalLiteral: _literal,
     nodes.Dereference: lambda self, node: f"{self.tight(node.this, _PRIMARY)}->{self.sql(node.field)}",
+    nodes.Exists: lambda self, node: f"EXISTS ({self.sql(node.query)})",
     nodes.FloatLiteral: _literal,
     nodes.FunctionCall: _call,
     nodes.GroupingSet: _grouping_set,
     nodes.GroupingSets: lambda self, node: f"{node.kind} ({self.joined(node.sets)})",
+    nodes.InQuery: _in_query,
     nodes.IntegerLiteral: _literal,
     nodes.Lambda: _lambda,
     nodes.Like: _like,
@@ -419,5 +439,7 @@ QUERIES: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     nodes.Select: _select,
     nodes.SelectItem: lambda self, node: _aliased(self, self.sql(node.this), node.alias_identifier),
     nodes.SubQuery: lambda self, node: _aliased(self, f"({self.sql(node.query)})", node.alias_identifier),
+    nodes.SystemTime: lambda self, node: f"FOR SYSTEM_TIME AS OF {self.sql(node.this)}{_grace(node)}",
     nodes.Union: _union,
+    nodes.Unnest: _unnest,
 }

@@ -258,6 +258,19 @@ class WindowFunction(Node, exp.Condition):
     frame = Arg[Frame | None]()
 
 
+class Exists(Node, exp.Condition):
+    """``EXISTS (query)`` (beyond ksqlDB); NOT is an exp.Not around it."""
+
+    query = Arg["QueryNode"](required=True)
+
+
+class InQuery(Node, exp.Condition):
+    """``this IN (query)`` (beyond ksqlDB); NOT is an exp.Not around it."""
+
+    this = Arg[exp.Expr](required=True)
+    query = Arg["QueryNode"](required=True)
+
+
 class Dereference(Node, exp.Condition):
     """``this->field``."""
 
@@ -386,10 +399,17 @@ class ErrorsOf(Relation):
         return "ERRORS" if self.alias_identifier is None else str(self.alias_identifier.this)
 
 
+class SystemTime(Node):
+    """``FOR SYSTEM_TIME AS OF column [GRACE PERIOD time]`` of a joined table (beyond ksqlDB)."""
+
+    this = Arg[exp.Column](required=True)
+    grace = Arg[TimeSpan | None]()
+
+
 class Join(Relation):
     """``left kind JOIN right [WITHIN …] ON condition``; n-way joins nest on the left.
 
-    ``kind`` is INNER, LEFT, RIGHT or FULL.
+    ``kind`` is INNER, LEFT, RIGHT or FULL. With ``system_time``, ``right`` is an AliasedSource.
     """
 
     left = Arg[Relation](required=True)
@@ -397,6 +417,25 @@ class Join(Relation):
     kind = Arg[str](required=True)
     within = Arg[Within | None]()
     on = Arg[exp.Expr](required=True)
+    system_time = Arg[SystemTime | None]()
+
+
+class Unnest(Relation):
+    """``left CROSS JOIN UNNEST(array) [WITH ORDINALITY] AS alias (column, …)`` (beyond ksqlDB).
+
+    ``columns``: the name of the elements, then with ``ordinality`` that of their numbers.
+    """
+
+    left = Arg[Relation](required=True)
+    array = Arg[exp.Expr](required=True)
+    ordinality = Arg[bool](default=False)
+    alias_identifier = Arg[exp.Identifier](required=True)
+    columns = Arg[list[exp.Identifier]](required=True)
+
+    @property
+    def alias_name(self) -> str:
+        """The alias."""
+        return str(self.alias_identifier.this)
 
 
 # ----------------------------------------------------------------------------------- queries

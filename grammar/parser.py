@@ -198,6 +198,13 @@ class KsqlParser(ExpressionParser):
         left = self._aliased()
         joins = 0
         while True:
+            if self._at_unnest():
+                left = self._unnest(left, start)
+                joins += 1
+                if joins > MAX_DEPTH:
+                    self.fail("Too many joins in one query")
+                continue
+            place = self._index
             kind = self.one_of("INNER", "LEFT", "RIGHT", "FULL")
             if kind in ("LEFT", "RIGHT", "FULL"):
                 self.word("OUTER")
@@ -206,14 +213,18 @@ class KsqlParser(ExpressionParser):
                     return left
             else:
                 self.expect_word("JOIN")
+            if isinstance(left, nodes.Unnest):
+                self.fail("CROSS JOIN UNNEST comes after all other joins, or in a sub-query", place)
             joins += 1
             if joins > MAX_DEPTH:
                 self.fail("Too many joins in one query")
             right = self._aliased()
+            system_time = self._system_time(right) if self._at_system_time() else None
             within = self._within() if self.word("WITHIN") else None
             self.expect_word("ON")
             on = self.any_expression()
             args = {"left": left, "right": right, "kind": kind or "INNER", "within": within, "on": on}
+            args["system_time"] = system_time
             left = self.build(nodes.Join, start, **args)
 
     def _aliased(self) -> nodes.Relation:
@@ -273,7 +284,49 @@ class KsqlParser(ExpressionParser):
             or (self.is_word("UNION") and self.is_symbol(TokenType.L_PAREN, 1))
             or (self.is_word("OFFSET") and self.is_symbol(TokenType.NUMBER, 1))
             or (self.is_word("QUALIFY") and self._starts_condition())
+            or (self.is_word("GRACE") and self.is_word("PERIOD", ahead=1))
+            or self._at_system_time()
+            or self._at_unnest()
         )
+
+    def _at_unnest(self) -> bool:
+        words = self.is_word("CROSS") and self.is_word("JOIN", ahead=1) and self.is_word("UNNEST", ahead=2)
+        return words and self.is_symbol(TokenType.L_PAREN, 3)
+
+    def _unnest(self, left: nodes.Relation, start: int) -> nodes.Unnest:
+        """``CROSS JOIN UNNEST(array) [WITH ORDINALITY] [AS] alias (column, …)``."""
+        self.skip(3)
+        array = self.bracketed(self.any_expression)
+        ordinality = self.word("WITH")
+        if ordinality:
+            self.expect_word("ORDINALITY")
+        self.word("AS")
+        alias = self.source_name()
+        place = self._index
+        columns = self.bracketed(lambda: self.listed(self.name))
+        if len(columns) != 1 + ordinality:
+            wanted = "two columns: u (element, number)" if ordinality else "one column: u (element)"
+            self.fail(f"UNNEST of one array{' WITH ORDINALITY' * ordinality} has {wanted}", place)
+        args = {"ordinality": ordinality, "alias_identifier": alias, "columns": columns}
+        return self.build(nodes.Unnest, start, left=left, array=array, **args)
+
+    def _at_system_time(self) -> bool:
+        return self.is_word("FOR") and self.is_word("SYSTEM_TIME", ahead=1)
+
+    def _system_time(self, table: nodes.Relation) -> nodes.SystemTime:
+        """``FOR SYSTEM_TIME AS OF column [[AS] alias] [GRACE PERIOD time]``; the alias goes to ``table``."""
+        start = self._index
+        if type(table) is not nodes.AliasedSource:
+            self.fail("FOR SYSTEM_TIME AS OF follows the name of a table")
+        self.skip(2)
+        self.expect_word("AS", "OF")
+        column = self._call_or_column()
+        if not isinstance(column, exp.Column):
+            self.fail("FOR SYSTEM_TIME AS OF takes a column, as in s.ROWTIME", start)
+        if table.alias_identifier is None:
+            table.set("alias_identifier", self._alias())
+        grace = self.time_span() if self.word("GRACE", "PERIOD") else None
+        return self.build(nodes.SystemTime, start, this=column, grace=grace)
 
     def _starts_condition(self) -> bool:
         """Whether a condition follows QUALIFY: a call, a compared name, a parenthesis or a number."""

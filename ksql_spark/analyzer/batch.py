@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 from sqlglot import exp
 
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.aggregates import Aggregates, not_grouped, over_groups
-from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
+from ksql_spark.analyzer.expressions import bind_expression, bind_predicate, call
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.joins import show
 from ksql_spark.analyzer.lookups import SCAN_HINT, conjuncts, narrow
@@ -24,12 +25,14 @@ from ksql_spark.analyzer.pull_rules import check_limit, check_queryable, check_s
 from ksql_spark.analyzer.queries import aligned
 from ksql_spark.analyzer.relations import (
     Context,
+    bind_unnest,
     check_aliases,
     check_internal_names,
     flat,
     hidden_order,
     named_query,
     source_relation,
+    without_unnests,
 )
 from ksql_spark.analyzer.scope import BoundRelation, Scope
 from ksql_spark.analyzer.select_items import (
@@ -42,11 +45,14 @@ from ksql_spark.analyzer.select_items import (
     star_items,
     with_aggregates,
 )
+from ksql_spark.analyzer.semi_joins import Condition, bind_sub_query, bind_where, split, sub_select
 from ksql_spark.analyzer.serialization import check_results
 from ksql_spark.expressions import Call, ColumnRef, Expression, columns_in, transform
 from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import (
+    ANTI,
     GROUP,
+    SEMI,
     SORT,
     Aggregate,
     BatchJoin,
@@ -103,6 +109,8 @@ def _is_key(node: Node, name: str) -> bool:
         case Project(child, _, values):
             found = next(v.expression for v in values if v.name == name)
             return isinstance(found, ColumnRef) and _is_key(child, found.name)
+        case BatchJoin(left, _, join) if join in (SEMI, ANTI):
+            return _is_key(left, name)
         case Limit(child) | Sort(child) | Distinct(child) | Filter(child):
             return _is_key(child, name)
     return False
@@ -202,17 +210,15 @@ def _bind_join(node: nodes.Join, found: Mapping[int, BoundRelation], scope: Scop
             node.within,
             hint="Compare the ROWTIMEs in ON instead.",
         )
+    if node.system_time is not None:
+        raise invalid(
+            "FOR SYSTEM_TIME AS OF is for joins in streaming queries; a pull query joins all current rows.",
+            node.system_time, hint="t AS OF TIMESTAMP '…' reads what one table was.",
+        )  # fmt: skip
     sides = [_relations(left), _relations(right)]
     on = replace(without_disk_columns(scope, "JOIN ON"), relations=(*sides[0], *sides[1]))
     condition = bind_predicate(node.on, on)
-    names = [
-        {
-            relation.internal(n)
-            for relation in side
-            for n in (*(c.name for c in relation.schema.columns), *relation.hidden)
-        }
-        for side in sides
-    ]
+    names = [{relation.internal(n) for relation in side for n in _names(relation)} for side in sides]
     if not any(_meet(part, names) for part in conjuncts(condition)):
         raise failure(
             "JOIN_INVALID", node.on,
@@ -220,6 +226,11 @@ def _bind_join(node: nodes.Join, found: Mapping[int, BoundRelation], scope: Scop
             f"Got {show(condition, scope)}.",
         )  # fmt: skip
     return _Joined(left, right, node.kind, condition)
+
+
+def _names(relation: BoundRelation) -> tuple[str, ...]:
+    """The names of its columns, hidden ones too."""
+    return (*(c.name for c in relation.schema.columns), *relation.hidden)
 
 
 def _meet(condition: Expression, names: list[set[str]]) -> bool:
@@ -257,6 +268,27 @@ def _reference(name: str, relation: BoundRelation) -> ColumnRef:
     return ColumnRef(name, type_)
 
 
+@dataclass(frozen=True)
+class _SemiJoin:
+    """EXISTS or IN (SELECT …) of WHERE; ``looked_up``: the left side of IN, which NOT IN needs."""
+
+    right: Node
+    condition: Expression
+    is_anti: bool
+    looked_up: Expression | None
+
+    def build(self, child: Node) -> Node:
+        """The plan over ``child``."""
+        join = BatchJoin(child, self.right, ANTI if self.is_anti else SEMI, self.condition)
+        if not self.is_anti or self.looked_up is None:
+            return join
+        return Filter(join, call("IS NOT NULL", (self.looked_up,), None))
+
+
+def _and(left: Expression, right: Expression) -> Expression:
+    return call("AND", (left, right), None)
+
+
 # ---- SELECT -------------------------------------------------------------------------------------------
 
 
@@ -266,19 +298,26 @@ class _Select:
     def __init__(self, select: nodes.Select, context: Context) -> None:
         check_select(select, context.config)
         self.select = select
-        from_items = flat(select.relation)
+        self.context = context
+        from_item, unnests = without_unnests(select.relation)
+        from_items = flat(from_item)
         self.is_join = len(from_items) > 1
         found = {id(r): _bind_relation(r, context, self.is_join) for r in from_items}
         self.relations = tuple(found.values())
         check_aliases(self.relations)
         check_internal_names(self.relations)
         self.scope = Scope(self.relations, types=context.metastore.types())
-        from_item = select.relation
         self.tree = (
             _bind_join(from_item, found, self.scope)
             if isinstance(from_item, nodes.Join)
             else self.relations[0]
         )
+        self.unnests: list[tuple[NamedExpression, ...]] = []
+        for unnest in unnests:
+            unnested, functions = bind_unnest(unnest, without_disk_columns(self.scope, "UNNEST"))
+            self.relations = (*self.relations, unnested)
+            self.scope = replace(self.scope, relations=self.relations)
+            self.unnests.append(functions)
         columns = [c.name for relation in self.relations for c in relation.schema.columns]
         self.names = Names(columns)
         self.ambiguous = frozenset(n for n in columns if columns.count(n) > 1)
@@ -288,9 +327,7 @@ class _Select:
     def bind(self) -> Node:
         """The plan, ORDER BY and LIMIT on top."""
         select = self.select
-        where = None
-        if select.where is not None:
-            where = bind_predicate(select.where, without_disk_columns(self.scope, "WHERE"))
+        where, semi_joins = self._where()
         groups = self._groups()
         items = self._items()
         having = None
@@ -310,8 +347,12 @@ class _Select:
             keys = [(node, self._over(groups, bound, "ORDER BY", node)) for node, bound in keys]
         by_arrival = self._arrival() if is_grouped else ()
         plan = _build(self.tree, self.scope.named)
+        for functions in self.unnests:
+            plan = FlatMap(plan, functions)
         if where is not None:
             plan = Filter(plan, where)
+        for semi_join in semi_joins:
+            plan = semi_join.build(plan)
         if self.functions:
             plan = FlatMap(plan, tuple(self.functions))
         if is_grouped:
@@ -321,6 +362,33 @@ class _Select:
             if having is not None:
                 plan = Filter(plan, having)
         return self._projected(plan, items, keys)
+
+    # ---- WHERE ----------------------------------------------------------------------------------------
+
+    def _where(self) -> tuple[Expression | None, list[_SemiJoin]]:
+        scope = without_disk_columns(self.scope, "WHERE")
+        plain, sub_queries = split(self.select.where)
+        if not sub_queries:
+            return None if self.select.where is None else bind_predicate(self.select.where, scope), []
+        return bind_where(plain, scope), [self._semi_join(c, i, scope) for i, c in enumerate(sub_queries)]
+
+    def _semi_join(self, condition: Condition, number: int, scope: Scope) -> _SemiJoin:
+        select = sub_select(condition)
+        if isinstance(select.relation, nodes.Join):
+            raise invalid("The sub-query of EXISTS or IN has one relation in FROM.", select.relation)
+        relation = _bind_relation(select.relation, self.context, prefixed=False)
+        inner, parts = bind_sub_query(condition, select, relation, number, scope)
+        own = [(inner.internal(c.name), ColumnRef(c.name, c.type)) for c in relation.schema.columns]
+        others = {relation.internal(n) for relation in self.relations for n in _names(relation)}
+        if not any(_meet(part, [others, {name for name, _ in own}]) for part in parts):
+            raise invalid(
+                "EXISTS and IN need a comparison with = between columns of the sub-query and of the query "
+                "around it.", condition.place,
+            )  # fmt: skip
+        is_in = isinstance(condition.node, nodes.InQuery)
+        looked_up = bind_expression(condition.node.this, scope) if is_in else None
+        right = Project(_build(relation, ()), (), tuple(NamedExpression(*column) for column in own))
+        return _SemiJoin(right, reduce(_and, parts), condition.is_negated, looked_up)
 
     def _projected(
         self, plan: Node, items: list[Item], keys: list[tuple[nodes.OrderItem, Expression]]

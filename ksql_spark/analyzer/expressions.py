@@ -257,6 +257,15 @@ def _in(node: exp.In, scope: Scope) -> Expression:
     return bound_call if members_ is None else Call("IN", (bound_call.arguments[0], members_), BOOLEAN)
 
 
+def _sub_query(node: nodes.Exists | nodes.InQuery, scope: Scope) -> Expression:
+    what = "EXISTS" if isinstance(node, nodes.Exists) else "IN (SELECT …)"
+    raise invalid(
+        f"{what} is a condition of WHERE, which AND joins with others; it cannot be part of an expression.",
+        node,
+        hint="Put OR into two queries, with UNION ALL.",
+    )
+
+
 def _like(node: nodes.Like, scope: Scope) -> Expression:
     parts = [node.this, node.expression, *([node.escape] if node.escape is not None else [])]
     bound = [bind_expression(p, scope) for p in parts]
@@ -548,6 +557,8 @@ _RULES: dict[type[exp.Expr], Rule] = {
     exp.NullSafeEQ: _comparison("IS NOT DISTINCT FROM"),
     exp.Is: _is_null,
     exp.In: _in,
+    nodes.Exists: _sub_query,
+    nodes.InQuery: _sub_query,
     exp.Between: _between,
     nodes.Like: _like,
     exp.Not: _not,

@@ -23,15 +23,20 @@ from ksql_spark.logical.nodes import (
     WithinSpec,
 )
 from ksql_spark.metastore.sources import STREAM, TABLE
+from ksql_spark.schema import ROWTIME
 
 
 @dataclass(frozen=True)
 class JoinRule:
-    """The rule for one kind of join: the logical join's type or an error; whether it needs WITHIN."""
+    """The rule for one kind of join: the logical join's type or an error.
+
+    ``within``: it needs WITHIN. ``is_mirrored``: it is a LEFT join with its sides exchanged.
+    """
 
     type: str | None
     within: bool = False
     error: str | None = None
+    is_mirrored: bool = False
 
 
 _STREAMS = JoinRule(STREAM_STREAM, within=True)
@@ -60,7 +65,7 @@ RULES: dict[tuple[str, str, str], JoinRule] = {
     (TABLE, TABLE, "FULL"): _TABLES,
     (TABLE, STREAM, "INNER"): _ORDER,
     (TABLE, STREAM, "LEFT"): _ORDER,
-    (TABLE, STREAM, "RIGHT"): _ORDER,
+    (TABLE, STREAM, "RIGHT"): JoinRule(STREAM_TABLE, is_mirrored=True),
     (TABLE, STREAM, "FULL"): _ORDER,
 }
 #: kinds of foreign-key joins
@@ -93,6 +98,7 @@ class Joined:
     synthetic: str | None
     keys: tuple[str, ...] = ()
     within: WithinSpec | None = None
+    grace_ms: int | None = None
 
     @property
     def kind(self) -> str:
@@ -139,10 +145,18 @@ def bind_join(
     Raises:
         KsqlError: JOIN_INVALID and others, with their position.
     """
-    left_alias = relations_of(left)[0].alias if isinstance(left, Joined) else left.alias
-    rule = RULES[left.kind, right.kind, node.kind]
-    got = f"Got {left_alias} {_SPELLED[node.kind]} {right.alias}."
+    kind = node.kind
+    rule = RULES[left.kind, right.kind, kind]
+    got = f"Got {relations_of(left)[0].alias} {_SPELLED[kind]} {right.alias}."
     left_key, right_key, shown = _condition(node, left, right, scope)
+    grace_ms = _grace_ms(node, left, right)
+    if isinstance(left, BoundRelation) and (
+        rule.is_mirrored or _is_foreign_key_of_right(kind, left, right, left_key, right_key)
+    ):
+        kind, left, right, left_key, right_key = "LEFT", right, left, right_key, left_key
+        rule = RULES[left.kind, right.kind, kind]
+    elif rule.is_mirrored:
+        rule = _ORDER
     if rule.type is None:
         order = "order" if rule is _ORDER else "type"
         raise invalid(f"Invalid join {order}: {rule.error} {got}", node)
@@ -154,11 +168,11 @@ def bind_join(
             reason=f"stream-table joins require to join on the table's primary key. Got {shown}.",
         )  # fmt: skip
     if join_type == TABLE_TABLE:
-        join_type = _table_join(node, left, right, left_key, right_key, shown, got)
+        join_type = _table_join(node, kind, left, right, left_key, right_key, shown, got)
     if join_type == STREAM_TABLE and right.source is not None and right.source.is_replicated:
         join_type = REPLICATED
     if join_type not in (FOREIGN_KEY, REPLICATED):
-        _check_partitions(node, left, right)
+        check_partitions(node, relations_of(left)[0], right)
     within = _within(node, rule, left.kind, right.kind)
     _check_windows(node, left, right, left_key, right_key)
     candidates = [e.name for e in (left_key, right_key) if isinstance(e, ColumnRef)]
@@ -175,18 +189,20 @@ def bind_join(
     keys: tuple[str, ...] = ()
     if join_type == REPLICATED and isinstance(left, Joined):
         return Joined(
-            left, right, join_type, node.kind, left_key, right_key, left.candidates, left.synthetic, left.keys
+            left, right, join_type, kind, left_key, right_key, left.candidates, left.synthetic, left.keys,
+            None, grace_ms,
         )  # fmt: skip
     if join_type in (FOREIGN_KEY, REPLICATED):
         keys, candidates = (
             tuple(relations_of(left)[0].internal(c.name) for c in relations_of(left)[0].schema.key),
             [],
         )
-    elif node.kind == "FULL":
+    elif kind == "FULL":
         candidates = []
     synthetic = rowkey if not candidates and not keys and join_type != REPLICATED else None
     return Joined(
-        left, right, join_type, node.kind, left_key, right_key, tuple(candidates), synthetic, keys, within
+        left, right, join_type, kind, left_key, right_key, tuple(candidates), synthetic, keys, within,
+        grace_ms,
     )  # fmt: skip
 
 
@@ -285,8 +301,16 @@ def _check_types(node: nodes.Join, left: Expression, right: Expression, scope: S
         )  # fmt: skip
 
 
+def _is_foreign_key_of_right(
+    kind: str, left: BoundRelation, right: BoundRelation, left_key: Expression, right_key: Expression
+) -> bool:
+    """Whether the right one of two tables has the foreign key, and keeps its rows."""
+    are_tables = left.kind == right.kind == TABLE
+    return kind == "RIGHT" and are_tables and _is_key(left_key, left) and not _is_key(right_key, right)
+
+
 def _table_join(
-    node: nodes.Join, left: Joined | BoundRelation, right: BoundRelation,
+    node: nodes.Join, kind: str, left: Joined | BoundRelation, right: BoundRelation,
     left_key: Expression, right_key: Expression,
     shown: str, got: str,
 ) -> str:  # fmt: skip
@@ -304,15 +328,48 @@ def _table_join(
             "JOIN_INVALID", node.on,
             reason=f"foreign-key table-table joins are not supported as part of n-way joins. Got {shown}.",
         )  # fmt: skip
-    if node.kind not in FOREIGN_KEY_KINDS:
+    if kind not in FOREIGN_KEY_KINDS:
         raise invalid(
-            f"Invalid join type: {node.kind.lower()}-outer join not supported for foreign-key table-table "
+            f"Invalid join type: {kind.lower()}-outer join not supported for foreign-key table-table "
             f"join. {got}",
             node,
         )
     if left.window or right.window:
         raise invalid("Foreign-key table-table joins are not supported on windowed tables.", node)
     return FOREIGN_KEY
+
+
+def _grace_ms(node: nodes.Join, left: Joined | BoundRelation, right: BoundRelation) -> int | None:
+    """The grace period of FOR SYSTEM_TIME AS OF, ms; None without the clause."""
+    given = node.system_time
+    if given is None:
+        return None
+    if (left.kind, right.kind) != (STREAM, TABLE):
+        raise invalid("FOR SYSTEM_TIME AS OF is for joins of a stream with a table on the right.", given)
+    alias = _row_time_of(left)
+    if alias is None:
+        raise invalid(
+            "FOR SYSTEM_TIME AS OF cannot follow a stream-stream join: its rows have the later time of both.",
+            given, hint="Put that join into a sub-query x, and use x.ROWTIME.",
+        )  # fmt: skip
+    if given.this.name != ROWTIME or given.this.table not in ("", alias):
+        raise invalid(
+            f"FOR SYSTEM_TIME AS OF takes the time of the stream's rows: {alias}.{ROWTIME}.", given.this,
+            hint="TIMESTAMP of the stream's WITH makes a column its ROWTIME.",
+        )  # fmt: skip
+    if given.grace is None:
+        raise invalid(
+            "FOR SYSTEM_TIME AS OF needs a GRACE PERIOD: how long rows wait for the row of their time.",
+            given, hint="For instance: GRACE PERIOD 10 SECONDS.",
+        )  # fmt: skip
+    return given.grace.milliseconds
+
+
+def _row_time_of(side: Joined | BoundRelation) -> str | None:
+    """The alias of the stream whose time a row of ``side`` has; None if it is the later one of two."""
+    if isinstance(side, BoundRelation):
+        return side.alias
+    return _row_time_of(side.left) if side.type in (STREAM_TABLE, REPLICATED) else None
 
 
 def _within(node: nodes.Join, rule: JoinRule, left: str, right: str) -> WithinSpec | None:
@@ -335,9 +392,13 @@ def _within(node: nodes.Join, rule: JoinRule, left: str, right: str) -> WithinSp
     return WithinSpec(given.before.milliseconds, given.after.milliseconds, grace)
 
 
-def _check_partitions(node: nodes.Join, left: Joined | BoundRelation, right: BoundRelation) -> None:
-    """Check that both topics have the same number of partitions, if both are known (reference §6.4)."""
-    first = relations_of(left)[0].source
+def check_partitions(node: exp.Expr, left: BoundRelation, right: BoundRelation) -> None:
+    """Check that both topics have the same number of partitions, if both are known (reference §6.4).
+
+    Raises:
+        KsqlError: INVALID_STATEMENT at ``node``.
+    """
+    first = left.source
     second = right.source
     if first is None or second is None or None in (first.partitions, second.partitions):
         return

@@ -133,9 +133,11 @@ def _equal_columns(node: Node) -> list[tuple[str, str]]:
     if not isinstance(node, BatchJoin):
         return []
     found = [*_equal_columns(node.left), *_equal_columns(node.right)]
+    of_left = {column.name for column in node.left.schema.columns}
     for part in conjuncts(node.condition):
         match part:
-            case Call("=", (ColumnRef(left), ColumnRef(right))):
+            # two columns of one side are equal only in rows with a partner, which an outer join does not need
+            case Call("=", (ColumnRef(left), ColumnRef(right))) if (left in of_left) != (right in of_left):
                 found.append((left, right))
     return found
 

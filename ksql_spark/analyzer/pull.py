@@ -54,6 +54,8 @@ def _is_plain(query: nodes.Select) -> bool:
         query.ctes, query.distinct, query.group_by, query.having, query.order_by,
         not isinstance(query.relation, nodes.AliasedSource),
     )  # fmt: skip
+    if query.find(nodes.Exists, nodes.InQuery) is not None:
+        return False
     return not any(clauses) and not any(
         registry.aggregate(call.name) or registry.table_function(call.name)
         for item in query.items

@@ -9,15 +9,26 @@ from typing import Any
 from sqlglot import exp
 
 from ksql_spark.analyzer.errors_of import errors_of
+from ksql_spark.analyzer.expressions import bind_expression, call
 from ksql_spark.analyzer.failures import invalid, place
 from ksql_spark.analyzer.joins import Joined, bind_join, relations_of
 from ksql_spark.analyzer.naming import first_free
 from ksql_spark.analyzer.scope import BoundRelation, Scope, hidden_columns
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.grammar import nodes
-from ksql_spark.logical.nodes import FOREIGN_KEY, REPLICATED, Join, NamedExpression, Node, Project, Source
+from ksql_spark.logical.nodes import (
+    FOREIGN_KEY,
+    REPLICATED,
+    FlatMap,
+    Join,
+    NamedExpression,
+    Node,
+    Project,
+    Source,
+)
+from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS
+from ksql_spark.schema import PSEUDO_COLUMNS, RESERVED_COLUMNS, ROWTIME, WINDOW_BOUNDS, Column, Schema
 
 
 @dataclass(frozen=True)
@@ -45,10 +56,17 @@ class Context:
 
 @dataclass(frozen=True)
 class From:
-    """A bound FROM clause."""
+    """A bound FROM clause.
+
+    Args:
+        tree: its joins.
+        scope: its names.
+        unnests: for each CROSS JOIN UNNEST the table functions that make its columns.
+    """
 
     tree: Joined | BoundRelation
     scope: Scope
+    unnests: tuple[tuple[NamedExpression, ...], ...] = ()
 
     @property
     def relations(self) -> tuple[BoundRelation, ...]:
@@ -67,6 +85,50 @@ def bind_from(from_item: nodes.Relation, context: Context) -> From:
     Raises:
         KsqlError: an unknown source, a self-join, an invalid join.
     """
+    from_item, unnests = without_unnests(from_item)
+    source = _bind_joins(from_item, context)
+    for unnest in unnests:
+        if source.tree.kind == TABLE:
+            raise invalid("Table source is not supported with table functions: UNNEST.", unnest)
+        relation, functions = bind_unnest(unnest, source.scope)
+        scope = replace(source.scope, relations=(*source.relations, relation))
+        source = replace(source, scope=scope, unnests=(*source.unnests, functions))
+    return source
+
+
+def without_unnests(from_item: nodes.Relation) -> tuple[nodes.Relation, list[nodes.Unnest]]:
+    """A FROM clause without its CROSS JOIN UNNESTs, and these, left to right."""
+    found: list[nodes.Unnest] = []
+    while isinstance(from_item, nodes.Unnest):
+        found.append(from_item)
+        from_item = from_item.left
+    return from_item, found[::-1]
+
+
+def bind_unnest(node: nodes.Unnest, scope: Scope) -> tuple[BoundRelation, tuple[NamedExpression, ...]]:
+    """The relation of a CROSS JOIN UNNEST, and the table functions that make its columns.
+
+    Args:
+        node: the join.
+        scope: the names of the relations before it.
+
+    Raises:
+        KsqlError: as bind_expression; an alias or column that exists.
+    """
+    array = bind_expression(node.array, scope.at("UNNEST"))
+    names = ("EXPLODE", "EXPLODE_POSITIONS")[: 1 + node.ordinality]
+    calls = [call(name, (array,), node.array) for name in names]
+    columns = tuple(Column(str(c.this), e.type) for c, e in zip(node.columns, calls, strict=True))
+    relation = BoundRelation(node.alias_name, Schema(columns), STREAM, place=node)
+    check_aliases((*scope.relations, relation))
+    taken = {r.internal(n) for r in scope.relations for n in (*(c.name for c in r.schema.columns), *r.hidden)}
+    for i, column in enumerate(columns):
+        if column.name in taken | RESERVED_COLUMNS | {c.name for c in columns[:i]}:
+            raise invalid(f"UNNEST: there is a column {column.name} already.", node.columns[i])
+    return relation, tuple(NamedExpression(c.name, e) for c, e in zip(columns, calls, strict=True))
+
+
+def _bind_joins(from_item: nodes.Relation, context: Context) -> From:
     is_join = isinstance(from_item, nodes.Join)
     relations = [_bind_relation(r, context, is_join) for r in flat(from_item)]
     _check_self_joins(relations)
@@ -226,7 +288,10 @@ def build_from(source: From, key_name: str | None = None) -> Node:
         source: the clause; in joins, pseudo columns in ``scope.named`` become columns.
         key_name: the name of the outermost join's key; None for its default.
     """
-    return _build(source.tree, source.scope, key_name)
+    node = _build(source.tree, source.scope, key_name)
+    for functions in source.unnests:
+        node = FlatMap(node, functions)
+    return node
 
 
 def _build(side: Joined | BoundRelation, scope: Scope, key_name: str | None = None) -> Node:
@@ -236,12 +301,14 @@ def _build(side: Joined | BoundRelation, scope: Scope, key_name: str | None = No
     inner = None
     if side.type == REPLICATED:
         left, right = _build(side.left, scope, key_name), _build_relation(side.right, scope)
-        return Join(left, right, side.type, side.join, side.left_key, side.right_key, "")
+        return Join(left, right, side.type, side.join, side.left_key, side.right_key, "", None, side.grace_ms)
     if isinstance(side.left, Joined) and isinstance(side.left_key, ColumnRef):
         inner = side.left_key.name if side.left_key.name in side.left.candidates else None
     left, right = _build(side.left, scope, inner), _build_relation(side.right, scope)
     name = key_name or side.default_key
-    return Join(left, right, side.type, side.join, side.left_key, side.right_key, name, side.within)
+    return Join(
+        left, right, side.type, side.join, side.left_key, side.right_key, name, side.within, side.grace_ms
+    )
 
 
 def _build_relation(relation: BoundRelation, scope: Scope) -> Node:

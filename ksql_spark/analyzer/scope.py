@@ -83,6 +83,7 @@ class Scope:
         grouping: binds calls of GROUPING; None if there are no grouping sets.
         forbidden: names that are not allowed here -> error message.
         show: the text of a bound expression for messages.
+        outer: the scope around a sub-query, for the names that its own relations lack.
     """
 
     relations: tuple[BoundRelation, ...] = ()
@@ -97,6 +98,7 @@ class Scope:
     grouping: CallRule | None = None
     forbidden: Mapping[str, str] = field(default_factory=dict)
     show: Callable[[Expression], str] = str
+    outer: Scope | None = None
 
     @classmethod
     def of(cls, schema: Schema, alias: str = "", kind: str = "STREAM") -> Scope:
@@ -150,6 +152,8 @@ class Scope:
             if alias:
                 self.relation(alias, node)
             return ColumnRef(name, self.extra[name])
+        if self.outer is not None and not self._has(alias, name) and self.outer._has(alias, name):
+            return self.outer.resolve(alias, name, node)
         if alias and alias not in (x.alias for x in self.relations):
             self._check_struct(alias, name, node)
         candidates = (self.relation(alias, node),) if alias else self.relations
@@ -163,6 +167,10 @@ class Scope:
         if relation.schema.find(name) is None:
             self.named.add((relation.alias, name))
         return ColumnRef(relation.internal(name), type_)
+
+    def _has(self, alias: str, name: str) -> bool:
+        """Whether a relation here is called ``alias``; without one, whether a relation has the column."""
+        return any(x.alias == alias for x in self.relations) if alias else self.is_column(name)
 
     def _check_struct(self, alias: str, name: str, node: exp.Expr | None) -> None:
         """Refuse ``column.member`` with what to write instead, if ``alias`` is a STRUCT column."""

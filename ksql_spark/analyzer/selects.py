@@ -39,6 +39,7 @@ from ksql_spark.analyzer.select_items import (
     star_items,
     with_aggregates,
 )
+from ksql_spark.analyzer.semi_joins import SemiJoin, bind_semi_join, bind_where, split, without_places
 from ksql_spark.analyzer.top_n import PLACE, Ranking, bind_ranking
 from ksql_spark.analyzer.window_functions import WindowFunctions
 from ksql_spark.analyzer.windows import bind_window
@@ -115,6 +116,7 @@ class BoundSelect:
     Args:
         source: the FROM clause.
         where: the condition, over the columns of FROM.
+        semi_joins: EXISTS and IN (SELECT …) of WHERE.
         deduplication: DISTINCT ON or QUALIFY, over the columns of FROM.
         ranking: QUALIFY for several rows or in another order than that of arrival, and its named keys.
         over: the calls with OVER, and their PARTITION BY.
@@ -128,6 +130,7 @@ class BoundSelect:
 
     source: From
     where: Expression | None
+    semi_joins: tuple[SemiJoin, ...]
     deduplication: Deduplication | None
     ranking: tuple[Ranking, tuple[NamedExpression, ...]] | None
     over: WindowFunctions
@@ -156,6 +159,8 @@ class BoundSelect:
         node = build_from(self.source, self.join_key or join_key)
         if self.where is not None:
             node = Filter(node, self.where)
+        for semi_join in self.semi_joins:
+            node = semi_join.build(node)
         if self.deduplication is not None:
             node = Deduplicate(node, self.deduplication.keys, self.deduplication.within_ms)
         if self.ranking is not None:
@@ -192,16 +197,21 @@ def bind_select(select: nodes.Select, context: Context, target: Target, emit: st
     refuse_within_alone(select)
     if emit == "FINAL" and not settings.flag(context.config, "ksql.suppress.enabled"):
         raise invalid("EMIT FINAL is disabled: ksql.suppress.enabled is false.", select)
-    source = bind_from(select.relation, context.with_common_tables(select))
-    return _Binder(select, source, target, emit).bind()
+    context = context.with_common_tables(select)
+    source = bind_from(select.relation, context)
+    return _Binder(select, source, target, emit, context).bind()
 
 
 class _Binder:
     """Binds one SELECT; the order of its methods is the order of ``bind``."""
 
-    def __init__(self, select: nodes.Select, source: From, target: Target, emit: str | None) -> None:
+    def __init__(
+        self, select: nodes.Select, source: From, target: Target, emit: str | None, context: Context
+    ) -> None:
         self.select = select
-        self.source = source
+        self.conditions, self.sub_queries = split(select.where)
+        self.source = source if not self.sub_queries else without_places(source)
+        self.context = context
         self.target = target
         self.is_final = emit == "FINAL"
         self.names = Names(c.name for relation in source.relations for c in relation.schema.columns)
@@ -226,7 +236,7 @@ class _Binder:
         window = None
         if select.window is not None:
             window = bind_window(select.window, self.is_final, self._lateness_ms())
-        where = bind_predicate(select.where, scope.at("WHERE")) if select.where is not None else None
+        where, semi_joins = self._where(scope.at("WHERE"))
         self.ranking = bind_ranking(select, self.source)
         deduplication = bind_deduplication(select, self.source) if self.ranking is None else None
         guarded = replace(scope.at("GROUP BY"), forbidden=FORBIDDEN_BOUNDS if window else {})
@@ -266,9 +276,17 @@ class _Binder:
         if self._is_current_key(partition_by):
             partition_by = None
         return BoundSelect(
-            self.source, where, deduplication, ranking, self.over, partition_by, tuple(self.functions),
-            grouping, tuple(items), slots, self.join_key,
+            self.source, where, semi_joins, deduplication, ranking, self.over, partition_by,
+            tuple(self.functions), grouping, tuple(items), slots, self.join_key,
         )  # fmt: skip
+
+    def _where(self, scope: Scope) -> tuple[Expression | None, tuple[SemiJoin, ...]]:
+        if self.select.where is None:
+            return None, ()
+        if not self.sub_queries:
+            return bind_predicate(self.select.where, scope), ()
+        found = (bind_semi_join(c, i, self.source, self.context) for i, c in enumerate(self.sub_queries))
+        return bind_where(self.conditions, scope), tuple(found)
 
     # ---- SELECT list ----------------------------------------------------------------------------------
 

@@ -44,6 +44,19 @@ SPECS: tuple[Spec, ...] = (
         limits=BY_ARGUMENTS,
     ),
     table_function(
+        "EXPLODE_POSITIONS",
+        "One row for each element of an array, with its position, from 1.",
+        (signature("array ARRAY<T> -> INTEGER"),),
+        lambda args, _: (
+            f"transform({args[0]}, ({variable(args[0])}, {variable(args[0], 'i')}) -> "
+            f"{variable(args[0], 'i')} + 1)"
+        ),
+        Example((["a", None],), [1, 2]),
+        Example((Typed(None, Array(INTEGER)),), None),
+        parameters={"array": "any array"},
+        is_ours=True,
+    ),
+    table_function(
         "CUBE_EXPLODE",
         "One row for each subset of an array's elements, with NULL for the omitted ones.",
         (signature("array ARRAY<T> -> ARRAY<T>"),),

@@ -391,6 +391,8 @@ class Join:
         key_name: the result's key column: the name of a column that carries the join value, or ROWKEY
             (ROWKEY_1 …) where neither side's column always does. FOREIGN_KEY, REPLICATED: left keys stay, "".
         within: STREAM_STREAM only.
+        grace_ms: FOR SYSTEM_TIME AS OF: how long a row of a stream waits for the table's row of its time;
+            None: it meets the row that the table has when it comes. STREAM_TABLE and REPLICATED only.
     """
 
     left: Node
@@ -401,6 +403,7 @@ class Join:
     right_key: Expression
     key_name: str
     within: WithinSpec | None = None
+    grace_ms: int | None = None
 
     @property
     def schema(self) -> Schema:
@@ -544,6 +547,10 @@ class UnionAll:
         return self.children[0].window
 
 
+#: BatchJoin.join: the left rows with a partner, and those without
+SEMI, ANTI = "SEMI", "ANTI"
+
+
 @dataclass(frozen=True)
 class BatchJoin:
     """A join in a batch query (beyond ksqlDB): any condition with an equality between the sides.
@@ -551,7 +558,7 @@ class BatchJoin:
     Args:
         left: the left relation.
         right: the right relation, without column names of the left one.
-        join: INNER, LEFT, RIGHT or FULL.
+        join: INNER, LEFT, RIGHT, FULL, SEMI or ANTI.
         condition: ON, over both sides' columns.
     """
 
@@ -562,14 +569,15 @@ class BatchJoin:
 
     @property
     def schema(self) -> Schema:
-        """All columns of left and right."""
-        return Schema(
-            tuple(Column(c.name, c.type) for c in (*self.left.schema.columns, *self.right.schema.columns))
-        )
+        """All columns of left and right; of SEMI and ANTI those of left."""
+        right = () if self.join in (SEMI, ANTI) else self.right.schema.columns
+        return Schema(tuple(Column(c.name, c.type) for c in (*self.left.schema.columns, *right)))
 
     @property
     def kind(self) -> str:
-        """TABLE where both sides are tables."""
+        """TABLE where both sides are tables; of SEMI and ANTI the left side's."""
+        if self.join in (SEMI, ANTI):
+            return self.left.kind
         return TABLE if self.left.kind == self.right.kind == TABLE else STREAM
 
     @property

@@ -91,6 +91,7 @@ def _logical_details(node: Node) -> Details:
                 ("", f"{node.join} {kind}"),
                 ("On", f"{node.left_key} = {node.right_key}"),
                 ("Within", within_text(node.within)),
+                ("Grace period", None if node.grace_ms is None else span_text(node.grace_ms)),
             ]
         case nodes.Aggregate():
             return [

@@ -281,6 +281,11 @@ class _Lowering:
         left = self._stateless(node.left, None if is_replicated else (node.left_key,))
         right = self._stateless(node.right, (node.right_key,))
         on = (node.left_key, node.right_key, node.key_name)
+        if node.grace_ms is not None:
+            return steps.StreamVersionedTableJoin(
+                left, right, node.join, *on, node.schema, node.window, is_replicated, node.grace_ms,
+                self._idle_ms if node.grace_ms else 0,
+            )  # fmt: skip
         if is_replicated:
             return steps.StreamTableJoin(left, right, node.join, *on, node.schema, node.window, True)
         if node.type == nodes.STREAM_TABLE:

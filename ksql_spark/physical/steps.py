@@ -610,6 +610,28 @@ class StreamTableJoin(JoinStep, TableKeepingStep):
 
 
 @dataclass(frozen=True)
+class StreamVersionedTableJoin(StreamTableJoin, WaitingStep):
+    """Each stream row with the row that the table had at its time (FOR SYSTEM_TIME AS OF, §6.6).
+
+    A row waits until stream time is ``grace_ms`` past its time, or ``idle_ms`` without rows (0: forever).
+    """
+
+    grace_ms: int = 0
+    idle_ms: int = 0
+
+    @property
+    def details(self) -> Details:
+        grace = ("Grace period", span_text(self.grace_ms))
+        return [*super().details, grace, ("Idle timeout", _idle(self.idle_ms))]
+
+    @property
+    def kept_state(self) -> str:
+        span = span_text(self.grace_ms)
+        where = ", in every task" if self.is_replicated else ""
+        return f"the table's latest row of each key, its rows of {span}{where}, and the stream's of {span}"
+
+
+@dataclass(frozen=True)
 class StreamStreamJoin(JoinStep, WaitingStep):
     """Pairs of rows with equal keys and with times within bounds (§6.5).
 

@@ -34,7 +34,14 @@ from ksql_spark.types import contains_map
 _MANY_ROWS = 100_000
 #: the largest LIMIT and OFFSET that Spark accepts
 _MAX_LIMIT = 2**31 - 1
-_JOINS = {"INNER": "inner", "LEFT": "left", "RIGHT": "right", "FULL": "full"}
+_JOINS = {
+    "INNER": "inner",
+    "LEFT": "left",
+    "RIGHT": "right",
+    "FULL": "full",
+    "SEMI": "left_semi",
+    "ANTI": "left_anti",
+}
 
 
 def session_for(session: SparkSession, root: Node, row_count: int) -> SparkSession:

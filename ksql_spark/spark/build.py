@@ -179,6 +179,7 @@ BUILDERS: dict[type[Step], Callable[[Any, Sequence[DataFrame], Context], DataFra
     steps.StreamTableJoin: keyed.stream_table_join,
     steps.StreamTopN: keyed.top_n,
     steps.StreamUnion: _union,
+    steps.StreamVersionedTableJoin: keyed.stream_table_join,
     steps.StreamWindowedAggregate: keyed.aggregate,
     steps.TableAggregate: keyed.aggregate,
     steps.TableChanges: keyed.table_changes,

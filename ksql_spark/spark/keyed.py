@@ -469,7 +469,7 @@ def _names(schema: Schema) -> list[str]:
 def stream_table_join(
     step: steps.StreamTableJoin, inputs: Sequence[DataFrame], context: Context
 ) -> DataFrame:
-    """A stream with a table (reference §6.6)."""
+    """A stream with a table (reference §6.6), or with its versions."""
     is_outer = step.join == "LEFT"
     join = _JoinInputs.of(step, inputs)
     task = None
@@ -483,7 +483,15 @@ def stream_table_join(
         everywhere = f"explode(array({', '.join(map(str, context.numbers))}))"
         right = right.selectExpr(named(everywhere, "task"), "k", "side", "ts", "v", "h")
     state = {"key": join.key_ddl, "right": join.right.ddl}
-    return join.result(_operator(context, "streamTableJoin", [left, right], is_outer, state=state), context)
+    if not isinstance(step, steps.StreamVersionedTableJoin):
+        return join.result(
+            _operator(context, "streamTableJoin", [left, right], is_outer, state=state), context
+        )
+    state |= {"left": join.left.ddl, "rows": "versions by key, waiting rows by time"}
+    # a record without a value joins with nothing, but advances stream time
+    inputs = [left, right, *_heartbeats(step.idle_ms, context)]
+    arguments = (is_outer, step.grace_ms, step.idle_ms)
+    return join.result(_operator(context, "versionedTableJoin", inputs, *arguments, state=state), context)
 
 
 def table_table_join(step: steps.TableTableJoin, inputs: Sequence[DataFrame], context: Context) -> DataFrame:

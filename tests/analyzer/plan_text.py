@@ -129,7 +129,8 @@ def _line(node: Node) -> str:
             within = f" {node.within}" if node.within else ""
             on = f"{node.left_key} = {node.right_key}"
             key = f" as {node.key_name}" if node.key_name else ""
-            return f"Join {node.join} {node.type} on {on}{key}{within}"
+            grace = "" if node.grace_ms is None else f" grace {node.grace_ms} ms"
+            return f"Join {node.join} {node.type} on {on}{key}{within}{grace}"
         case FlatMap(_, functions):
             return f"FlatMap {_list(functions)}"
         case Aggregate():

@@ -144,8 +144,8 @@ CREATE STREAM `a b` (a INT);
 SELECT * FROM `a.b`;
 -- 1:20 'é' cannot name a stream or table: use letters, digits, _ and -.
 SELECT * FROM s AS `é`;
--- 1:29 A sub-query is only allowed in FROM.
-SELECT * FROM s WHERE a IN (SELECT b FROM t);
+-- 1:32 A sub-query is only allowed in FROM, after EXISTS and after IN.
+SELECT * FROM s WHERE a IN (1, SELECT b FROM t);
 -- 1:9 A name with characters other than letters, digits and _ needs quotes, as in 'my-topic'.
 PRINT my-topic;
 -- 1:25 Unexpected 'AT'.
@@ -216,8 +216,8 @@ SELECT SUM(a) OVER (PARTITION BY a ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FRO
 SELECT SUM(a) OVER (ROWS BETWEEN 1 PRECEDING AND UNBOUNDED PRECEDING) FROM s;
 -- 1:38 QUALIFY is not allowed here: each clause comes once
 SELECT a FROM s HAVING a QUALIFY (a) QUALIFY (b);
--- 1:23 A sub-query is only allowed in FROM.
-SELECT a FROM s WHERE EXISTS (SELECT b FROM t);
+-- 1:31 Unexpected 'a'. Expected WITH or SELECT.
+SELECT a FROM s WHERE EXISTS (a);
 -- 1:25 PRIMARY KEY follows each key column, as in id INT PRIMARY KEY.
 CREATE TABLE s (id INT, PRIMARY KEY (id)) WITH (kafka_topic='s');
 -- 1:31 WITH comes before its SELECT: INSERT … WITH name AS (…) SELECT ….
@@ -234,3 +234,11 @@ TERMINATE QUERY csas_x_1;
 CREATE IF NOT EXISTS STREAM s (id INT) WITH (kafka_topic='s');
 -- 1:6 IF EXISTS comes before the name: DROP STREAM IF EXISTS name.
 DROP IF EXISTS STREAM s;
+-- 1:40 FOR SYSTEM_TIME AS OF follows the name of a table
+SELECT * FROM s JOIN (SELECT a FROM t) FOR SYSTEM_TIME AS OF s.ROWTIME ON a = b;
+-- 1:24 FOR SYSTEM_TIME AS OF takes a column, as in s.ROWTIME
+SELECT * FROM s JOIN t FOR SYSTEM_TIME AS OF F(a) ON a = b;
+-- 1:59 UNNEST of one array WITH ORDINALITY has two columns: u (element, number)
+SELECT * FROM s CROSS JOIN UNNEST(a) WITH ORDINALITY AS u (x);
+-- 1:48 CROSS JOIN UNNEST comes after all other joins, or in a sub-query
+SELECT * FROM s CROSS JOIN UNNEST(a) AS u (x)  JOIN t ON x = y;

@@ -51,3 +51,19 @@ CREATE STREAM replicated AS SELECT r.id, r.zone AS zone, f.fee FROM rides r LEFT
 CREATE STREAM replicated_after_join AS
   SELECT r.id, p.amount, f.fee
   FROM rides r JOIN payments p WITHIN 1 HOUR ON r.id = p.ride JOIN fees f ON r.zone = f.zone EMIT CHANGES;
+
+-- RIGHT joins as LEFT joins with the sides exchanged; EXISTS and IN
+CREATE STREAM st_right AS SELECT r.id, d.rating FROM drivers d RIGHT JOIN rides r ON d.id = r.id EMIT CHANGES;
+CREATE TABLE fk_right AS SELECT c.id, rating FROM drivers d RIGHT JOIN cars c ON d.id = c.driver EMIT CHANGES;
+CREATE STREAM semi AS SELECT * FROM rides WHERE zone > 1 AND zone IN (SELECT zone FROM zones WHERE name <> '') EMIT CHANGES;
+CREATE STREAM semi_by_key AS SELECT * FROM rides r WHERE EXISTS (SELECT 1 FROM drivers d WHERE d.id = r.id) EMIT CHANGES;
+CREATE STREAM anti AS SELECT * FROM rides WHERE zone NOT IN (SELECT zone FROM fees) EMIT CHANGES;
+CREATE TABLE semi_table AS SELECT * FROM cars WHERE id IN (SELECT id FROM drivers) EMIT CHANGES;
+CREATE TABLE anti_table AS
+  SELECT * FROM cars c WHERE NOT EXISTS (SELECT 1 FROM drivers d WHERE d.id = c.driver AND rating > 2) EMIT CHANGES;
+
+-- a stream with the versions of a table
+CREATE STREAM as_of AS
+  SELECT r.id, d.rating FROM rides r LEFT JOIN drivers d FOR SYSTEM_TIME AS OF r.ROWTIME GRACE PERIOD 1 MINUTE ON r.id = d.id EMIT CHANGES;
+CREATE STREAM as_of_replicated AS
+  SELECT r.id, r.zone, f.fee FROM rides r JOIN fees FOR SYSTEM_TIME AS OF r.ROWTIME AS f GRACE PERIOD 1 HOUR ON r.zone = f.zone EMIT CHANGES;

@@ -339,3 +339,275 @@ CREATE STREAM o AS SELECT l.id AS id, l.a, r.c, l3.k FROM l JOIN r WITHIN 1 DAY 
           Source L prefixed
           Source R prefixed
         Source L3 prefixed
+
+CREATE STREAM o AS SELECT l.*, d FROM t RIGHT JOIN l ON t.id = l.a;
+    STREAM O SINK
+      columns `L_A` INTEGER KEY, `L_ID` INTEGER, `L_B` STRING, `D` STRING
+      topic O, key KAFKA, value JSON
+    Project key [L_A AS L_A] value [L_ID AS L_ID, L_B AS L_B, T_D AS D]
+      Join LEFT STREAM_TABLE on L_A = T_ID as L_A
+        Source L prefixed
+        Source T prefixed
+
+CREATE STREAM o AS SELECT l.id, l.a, p FROM rep RIGHT JOIN l ON rep.id = l.a;
+    STREAM O SINK
+      columns `L_ID` INTEGER KEY, `A` INTEGER, `P` STRING
+      topic O, key KAFKA, value JSON
+    Project key [L_ID AS L_ID] value [L_A AS A, REP_P AS P]
+      Join LEFT REPLICATED on L_A = REP_ID
+        Source L prefixed
+        Source REP prefixed
+
+CREATE TABLE o AS SELECT u.id, d, e FROM t RIGHT JOIN u ON t.id = u.ref;
+    TABLE O SINK
+      columns `U_ID` INTEGER KEY, `D` STRING, `E` STRING
+      topic O, key KAFKA, value JSON
+    Project key [U_ID AS U_ID] value [T_D AS D, U_E AS E]
+      Join LEFT FOREIGN_KEY on U_REF = T_ID as U_ID
+        Source U prefixed
+        Source T prefixed
+
+CREATE STREAM o AS SELECT * FROM t JOIN v ON t.id = v.id RIGHT JOIN l ON t.id = l.id;
+    INVALID_STATEMENT: Invalid join order: table-stream joins are not supported; only stream-table joins. Got T RIGHT [OUTER] JOIN L.
+    line 1:34
+      CREATE STREAM o AS SELECT * FROM t JOIN v ON t.id = v.id RIGHT JOIN l ON t.id = l.id
+                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT u.id, d, e FROM t FULL JOIN u ON t.id = u.ref;
+    JOIN_INVALID: Invalid join condition: table-table joins require to join on the primary key of the right input table. Got T.ID = U.REF.
+    line 1:59
+      CREATE TABLE o AS SELECT u.id, d, e FROM t FULL JOIN u ON t.id = u.ref
+                                                                ^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT 1 FROM t WHERE t.id = l.a);
+    STREAM O SINK
+      columns `ID` INTEGER KEY, `A` INTEGER, `B` STRING
+      topic O, key KAFKA, value JSON
+    Project key [ID AS ID] value [A AS A, B AS B]
+      SelectKey ID AS ID
+        Join INNER STREAM_TABLE on A = KSQL_0_ID as KSQL_0_ID
+          Source L
+          Project key [ID AS KSQL_0_ID] value []
+            Source T
+
+CREATE STREAM o AS SELECT * FROM l WHERE a > 3 AND NOT EXISTS (SELECT * FROM t x WHERE x.id = l.id AND d = b AND x.d <> 'x');
+    STREAM O SINK
+      columns `ID` INTEGER KEY, `A` INTEGER, `B` STRING
+      topic O, key KAFKA, value JSON
+    Project key [ID AS ID] value [A AS A, B AS B]
+      Filter ((KSQL_0__FOUND IS NULL) OR (NOT COALESCE(((KSQL_0_D = B) AND (KSQL_0_D <> 'x')), FALSE)))
+        Join LEFT STREAM_TABLE on ID = KSQL_0_ID as ID
+          Filter (A > 3)
+            Source L
+          Project key [ID AS KSQL_0_ID] value [D AS KSQL_0_D, TRUE AS KSQL_0__FOUND]
+            Source T X
+
+CREATE STREAM o AS SELECT id, b FROM l WHERE a IN (SELECT id FROM t WHERE d = 'x') AND id NOT IN (SELECT id FROM v);
+    STREAM O SINK
+      columns `ID` INTEGER KEY, `B` STRING
+      topic O, key KAFKA, value JSON
+    Project key [ID AS ID] value [B AS B]
+      Filter ((ID IS NOT NULL) AND (KSQL_1__FOUND IS NULL))
+        Join LEFT STREAM_TABLE on ID = KSQL_1_ID as ID
+          SelectKey ID AS ID
+            Filter (KSQL_0_D = 'x')
+              Join INNER STREAM_TABLE on A = KSQL_0_ID as KSQL_0_ID
+                Source L
+                Project key [ID AS KSQL_0_ID] value [D AS KSQL_0_D]
+                  Source T
+          Project key [ID AS KSQL_1_ID] value [TRUE AS KSQL_1__FOUND]
+            Source V
+
+CREATE STREAM o AS SELECT * FROM l WHERE NOT a IN (SELECT id FROM rep);
+    STREAM O SINK
+      columns `ID` INTEGER KEY, `A` INTEGER, `B` STRING
+      topic O, key KAFKA, value JSON
+    Project key [ID AS ID] value [A AS A, B AS B]
+      Filter ((A IS NOT NULL) AND (KSQL_0__FOUND IS NULL))
+        Join LEFT REPLICATED on A = KSQL_0_ID
+          Source L
+          Project key [ID AS KSQL_0_ID] value [TRUE AS KSQL_0__FOUND]
+            Source REP
+
+CREATE TABLE o AS SELECT * FROM u WHERE id IN (SELECT id FROM t);
+    TABLE O SINK
+      columns `ID` INTEGER KEY, `REF` INTEGER, `E` STRING
+      topic O, key KAFKA, value JSON
+    Project key [ID AS ID] value [REF AS REF, E AS E]
+      Join INNER TABLE_TABLE on ID = KSQL_0_ID as ID
+        Source U
+        Project key [ID AS KSQL_0_ID] value []
+          Source T
+
+CREATE TABLE o AS SELECT * FROM u WHERE ref NOT IN (SELECT id FROM t) AND e = 'x';
+    TABLE O SINK
+      columns `ID` INTEGER KEY, `REF` INTEGER, `E` STRING
+      topic O, key KAFKA, value JSON
+    Project key [ID AS ID] value [REF AS REF, E AS E]
+      Filter ((REF IS NOT NULL) AND (KSQL_0__FOUND IS NULL))
+        Join LEFT FOREIGN_KEY on REF = KSQL_0_ID
+          Filter (E = 'x')
+            Source U
+          Project key [ID AS KSQL_0_ID] value [TRUE AS KSQL_0__FOUND]
+            Source T
+
+CREATE TABLE o AS SELECT a, COUNT(*) AS n FROM l WHERE a IN (SELECT id FROM t) GROUP BY a;
+    TABLE O SINK
+      columns `A` INTEGER KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+    Project key [A AS A] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [A AS A] COUNT(*) AS KSQL_AGG_VARIABLE_0
+        SelectKey ID AS ID
+          Join INNER STREAM_TABLE on A = KSQL_0_ID as KSQL_0_ID
+            Source L
+            Project key [ID AS KSQL_0_ID] value []
+              Source T
+
+CREATE STREAM o AS SELECT l.id, r.c FROM l JOIN r WITHIN 1 HOUR ON l.id = r.id WHERE EXISTS (SELECT 1 FROM t WHERE r.c = t.id);
+    STREAM O SINK
+      columns `L_ID` INTEGER KEY, `C` INTEGER
+      topic O, key KAFKA, value JSON
+    Project key [L_ID AS L_ID] value [R_C AS C]
+      SelectKey L_ID AS L_ID
+        Join INNER STREAM_TABLE on R_C = KSQL_0_ID as KSQL_0_ID
+          Join INNER STREAM_STREAM on L_ID = R_ID as L_ID WithinSpec(before_ms=3600000, after_ms=3600000, grace_ms=None)
+            Source L prefixed
+            Source R prefixed
+          Project key [ID AS KSQL_0_ID] value []
+            Source T
+
+SELECT *, ROWTIME FROM l WHERE id IN (SELECT id FROM t) EMIT CHANGES;
+    OUTPUT `ID` INTEGER, `A` INTEGER, `B` STRING, `ROWTIME` BIGINT
+    Project key [ID AS ID] value [A AS A, B AS B]
+      Join INNER STREAM_TABLE on ID = KSQL_0_ID as ID
+        Source L
+        Project key [ID AS KSQL_0_ID] value []
+          Source T
+
+CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT 1 FROM r WHERE r.id = l.id);
+    INVALID_STATEMENT: EXISTS and IN of a streaming query look rows up in a table: R is a stream. JOIN it WITHIN a time, or make a table of it: CREATE TABLE … AS SELECT … GROUP BY.
+    line 1:64
+      CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT 1 FROM r WHERE r.id = l.id)
+                                                                     ^
+
+CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT 1 FROM t WHERE d = b);
+    INVALID_STATEMENT: EXISTS and IN of a streaming query need a comparison of the table's primary key (ID) with = and an expression of the same type over the rows of FROM. Got (T.D = L.B).
+    line 1:42
+      CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT 1 FROM t WHERE d = b)
+                                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l WHERE a IN (SELECT d FROM t);
+    COMPARISON_TYPES: Error in WHERE expression: Cannot compare L.A (INTEGER) to T.D (STRING) with EQUAL.
+    line 1:42
+      CREATE STREAM o AS SELECT * FROM l WHERE a IN (SELECT d FROM t)
+                                               ^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l WHERE a = 1 OR EXISTS (SELECT 1 FROM t WHERE t.id = l.id);
+    INVALID_STATEMENT: EXISTS is a condition of WHERE, which AND joins with others; it cannot be part of an expression. Put OR into two queries, with UNION ALL.
+    line 1:51
+      CREATE STREAM o AS SELECT * FROM l WHERE a = 1 OR EXISTS (SELECT 1 FROM t WHERE t.id = l.id)
+                                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT id, COUNT(*) FROM t GROUP BY id);
+    INVALID_STATEMENT: EXISTS and IN take SELECT … FROM one table WHERE …, without GROUP BY.
+    line 1:50
+      CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT id, COUNT(*) FROM t GROUP BY id)
+                                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT 1 FROM (SELECT * FROM t) x WHERE x.id = l.id);
+    INVALID_STATEMENT: EXISTS and IN take SELECT … FROM one table WHERE … in a streaming query. CREATE TABLE … AS SELECT the sub-query first.
+    line 1:64
+      CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT 1 FROM (SELECT * FROM t) x WHERE x.id = l.id)
+                                                                     ^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT *, ROWOFFSET AS x FROM l WHERE id IN (SELECT id FROM t);
+    COLUMN_UNKNOWN: SELECT column 'ROWOFFSET' cannot be resolved. There are: ID, A, B.
+    line 1:30
+      CREATE STREAM o AS SELECT *, ROWOFFSET AS x FROM l WHERE id IN (SELECT id FROM t)
+                                   ^^^^^^^^^
+
+CREATE STREAM o AS SELECT id, a IN (SELECT id FROM t) AS x FROM l;
+    INVALID_STATEMENT: IN (SELECT …) is a condition of WHERE, which AND joins with others; it cannot be part of an expression. Put OR into two queries, with UNION ALL.
+    line 1:31
+      CREATE STREAM o AS SELECT id, a IN (SELECT id FROM t) AS x FROM l
+                                    ^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT * FROM t WHERE id IN (SELECT id FROM t x);
+    INVALID_STATEMENT: EXISTS and IN cannot look T up in itself.
+    line 1:63
+      CREATE TABLE o AS SELECT * FROM t WHERE id IN (SELECT id FROM t x)
+                                                                    ^^^
+
+CREATE STREAM o AS SELECT * FROM w WHERE id IN (SELECT id FROM t);
+    INVALID_STATEMENT: EXISTS and IN are not supported for windowed sources.
+    line 1:42
+      CREATE STREAM o AS SELECT * FROM w WHERE id IN (SELECT id FROM t)
+                                               ^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l WHERE id IN (SELECT id, d FROM t);
+    INVALID_STATEMENT: The sub-query of IN has one column.
+    line 1:49
+      CREATE STREAM o AS SELECT * FROM l WHERE id IN (SELECT id, d FROM t)
+                                                      ^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l WHERE id IN (SELECT nope FROM t);
+    COLUMN_UNKNOWN: WHERE column 'NOPE' cannot be resolved. There are: ID, D.
+    line 1:56
+      CREATE STREAM o AS SELECT * FROM l WHERE id IN (SELECT nope FROM t)
+                                                             ^^^^
+
+CREATE STREAM o AS SELECT l.id, l.a, x.d FROM l JOIN t FOR SYSTEM_TIME AS OF l.ROWTIME AS x GRACE PERIOD 5 SECONDS ON l.a = x.id;
+    STREAM O SINK
+      columns `A` INTEGER KEY, `L_ID` INTEGER, `D` STRING
+      topic O, key KAFKA, value JSON
+    Project key [L_A AS A] value [L_ID AS L_ID, X_D AS D]
+      Join INNER STREAM_TABLE on L_A = X_ID as L_A grace 5000 ms
+        Source L prefixed
+        Source T X prefixed
+
+CREATE STREAM o AS SELECT l.id, l.a, d, p FROM l LEFT JOIN rep FOR SYSTEM_TIME AS OF ROWTIME GRACE PERIOD 1 MINUTE ON l.a = rep.id JOIN t FOR SYSTEM_TIME AS OF l.ROWTIME GRACE PERIOD 0 SECONDS ON l.id = t.id;
+    STREAM O SINK
+      columns `L_ID` INTEGER KEY, `A` INTEGER, `D` STRING, `P` STRING
+      topic O, key KAFKA, value JSON
+    Project key [L_ID AS L_ID] value [L_A AS A, T_D AS D, REP_P AS P]
+      Join INNER STREAM_TABLE on L_ID = T_ID as L_ID grace 0 ms
+        Join LEFT REPLICATED on L_A = REP_ID grace 60000 ms
+          Source L prefixed
+          Source REP prefixed
+        Source T prefixed
+
+CREATE STREAM o AS SELECT l.id, l.a, d FROM l JOIN t FOR SYSTEM_TIME AS OF l.ROWTIME ON l.id = t.id;
+    INVALID_STATEMENT: FOR SYSTEM_TIME AS OF needs a GRACE PERIOD: how long rows wait for the row of their time. For instance: GRACE PERIOD 10 SECONDS.
+    line 1:54
+      CREATE STREAM o AS SELECT l.id, l.a, d FROM l JOIN t FOR SYSTEM_TIME AS OF l.ROWTIME ON l.id = t.id
+                                                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT l.id, l.a, d FROM l JOIN t FOR SYSTEM_TIME AS OF l.a GRACE PERIOD 1 SECOND ON l.id = t.id;
+    INVALID_STATEMENT: FOR SYSTEM_TIME AS OF takes the time of the stream's rows: L.ROWTIME. TIMESTAMP of the stream's WITH makes a column its ROWTIME.
+    line 1:76
+      CREATE STREAM o AS SELECT l.id, l.a, d FROM l JOIN t FOR SYSTEM_TIME AS OF l.a GRACE PERIOD 1 SECOND ON l.id = t.id
+                                                                                 ^^^
+
+CREATE STREAM o AS SELECT l.id, l.a, d FROM l JOIN t FOR SYSTEM_TIME AS OF t.ROWTIME GRACE PERIOD 1 SECOND ON l.id = t.id;
+    INVALID_STATEMENT: FOR SYSTEM_TIME AS OF takes the time of the stream's rows: L.ROWTIME. TIMESTAMP of the stream's WITH makes a column its ROWTIME.
+    line 1:76
+      CREATE STREAM o AS SELECT l.id, l.a, d FROM l JOIN t FOR SYSTEM_TIME AS OF t.ROWTIME GRACE PERIOD 1 SECOND ON l.id = t.id
+                                                                                 ^^^^^^^^^
+
+CREATE TABLE o AS SELECT u.id, d FROM u JOIN t FOR SYSTEM_TIME AS OF u.ROWTIME GRACE PERIOD 1 SECOND ON u.id = t.id;
+    INVALID_STATEMENT: FOR SYSTEM_TIME AS OF is for joins of a stream with a table on the right.
+    line 1:48
+      CREATE TABLE o AS SELECT u.id, d FROM u JOIN t FOR SYSTEM_TIME AS OF u.ROWTIME GRACE PERIOD 1 SECOND ON u.id = t.id
+                                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT l.id, d FROM t RIGHT JOIN l FOR SYSTEM_TIME AS OF l.ROWTIME GRACE PERIOD 1 SECOND ON l.id = t.id;
+    INVALID_STATEMENT: FOR SYSTEM_TIME AS OF is for joins of a stream with a table on the right.
+    line 1:55
+      CREATE STREAM o AS SELECT l.id, d FROM t RIGHT JOIN l FOR SYSTEM_TIME AS OF l.ROWTIME GRACE PERIOD 1 SECOND ON l.id = t.id
+                                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT l.id, r.c, d FROM l JOIN r WITHIN 1 HOUR ON l.id = r.id JOIN t FOR SYSTEM_TIME AS OF l.ROWTIME GRACE PERIOD 1 SECOND ON l.id = t.id;
+    INVALID_STATEMENT: FOR SYSTEM_TIME AS OF cannot follow a stream-stream join: its rows have the later time of both. Put that join into a sub-query x, and use x.ROWTIME.
+    line 1:90
+      CREATE STREAM o AS SELECT l.id, r.c, d FROM l JOIN r WITHIN 1 HOUR ON l.id = r.id JOIN t FOR SYSTEM_TIME AS OF l.ROWTIME GRACE PERIOD 1 SECOND ON l.id = t.id
+                                                                                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

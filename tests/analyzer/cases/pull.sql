@@ -308,3 +308,41 @@ SELECT * FROM ERRORS OF CSAS_COPY_3;
     line 1:15
       SELECT * FROM ERRORS OF CSAS_COPY_3
                     ^^^^^^^^^^^^^^^^^^^^^
+
+SELECT * FROM counts WHERE EXISTS (SELECT 1 FROM s WHERE s.name = counts.name AND amount > 3);
+    BATCH `NAME` STRING, `N` BIGINT KEYS NAME
+    Project key [] value [NAME AS NAME, N AS N]
+      BatchJoin SEMI on ((KSQL_0_NAME = NAME) AND (CAST(KSQL_0_AMOUNT AS DECIMAL(12, 2)) > CAST(3 AS DECIMAL(12, 2))))
+        Source COUNTS
+        Project key [] value [ID AS KSQL_0_ID, NAME AS KSQL_0_NAME, AMOUNT AS KSQL_0_AMOUNT]
+          Source S
+
+SELECT name FROM s WHERE id > 1 AND name NOT IN (SELECT name FROM counts) ORDER BY id;
+    BATCH `NAME` STRING
+    Project key [] value [NAME AS NAME]
+      Sort KSQL_SORT_0
+        Project key [] value [NAME AS NAME, ID AS KSQL_SORT_0]
+          Filter (NAME IS NOT NULL)
+            BatchJoin ANTI on (NAME = KSQL_0_NAME)
+              Filter (ID > 1)
+                Source S
+              Project key [] value [NAME AS KSQL_0_NAME, N AS KSQL_0_N]
+                Source COUNTS
+
+SELECT name FROM counts WHERE name = 'a' AND NOT EXISTS (SELECT * FROM (SELECT name AS x FROM s WHERE id = 2) q WHERE q.x = name);
+    BATCH `NAME` STRING KEYS NAME
+      lookup COUNTS 'a'
+    Project key [] value [NAME AS NAME]
+      BatchJoin ANTI on (KSQL_0_X = NAME)
+        Filter (NAME = 'a')
+          Source COUNTS
+        Project key [] value [X AS KSQL_0_X]
+          Project key [] value [NAME AS X]
+            Filter (ID = 2)
+              Source S
+
+SELECT name FROM s WHERE EXISTS (SELECT 1 FROM counts);
+    INVALID_STATEMENT: EXISTS and IN need a comparison with = between columns of the sub-query and of the query around it.
+    line 1:26
+      SELECT name FROM s WHERE EXISTS (SELECT 1 FROM counts)
+                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -34,7 +34,7 @@ import java.util.Map;
  * Out: (k BINARY, ts BIGINT, l BINARY, r BINARY, ws BIGINT, we BIGINT, h BINARY, task INT, st
  * BIGINT); st is the stream time. Rows and headers are PackedRow bytes, so operators know no
  * columns. A result has the headers of the record that caused it; a result that waited for time to
- * pass has none.
+ * pass has none, unless it is made of one record.
  *
  * <p>State and clocks are kept in a StateCache. They are written when it is full and before the
  * batch's state is committed. A processor is made anew for each attempt at a batch, so what was not
@@ -91,8 +91,8 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
      */
     private transient long lastArrival;
 
-    private String log;
-    private String query;
+    private String log = "";
+    private String query = "";
     private transient ArrayDeque<Row> out;
     private transient StateCache cache;
 
@@ -194,12 +194,25 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         return headers;
     }
 
+    /** Emits a result that has waited for time to pass, with the headers of its record. */
+    protected final void emitWaiting(
+            byte[] key, long ts, byte[] left, byte[] right, byte[] recordHeaders) {
+        out.add(
+                RowFactory.create(
+                        key, ts, left, right, null, null, recordHeaders, task, streamTime));
+    }
+
     /** Emits a result that has waited for time to pass. */
     protected final void emitWaiting(
             byte[] key, long ts, byte[] row, long windowStart, long windowEnd) {
         out.add(
                 RowFactory.create(
                         key, ts, row, null, windowStart, windowEnd, null, task, streamTime));
+    }
+
+    /** The headers of the record that is being processed, packed; null: it has none. */
+    protected final byte[] headers() {
+        return headers;
     }
 
     /** Counts a record that came too late to be used. */

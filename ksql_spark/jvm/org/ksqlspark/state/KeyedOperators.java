@@ -86,6 +86,17 @@ public final class KeyedOperators {
         return KeyedOperator.apply(input, new TableJoins.StreamTable(isOuter));
     }
 
+    /**
+     * Stream records (side 0) with the row that a table (side 1) had at their time.
+     *
+     * @param grace how long a record waits for rows of the table, in ms of stream time
+     * @param idle see KeyedOperator.apply
+     */
+    public static Dataset<Row> versionedTableJoin(
+            Dataset<Row> input, boolean isOuter, long grace, long idle) {
+        return KeyedOperator.apply(input, new VersionedTableJoin(isOuter, grace), idle);
+    }
+
     /** Rows of two tables with equal keys; an outer side keeps rows without a match. */
     public static Dataset<Row> tableTableJoin(
             Dataset<Row> input, boolean leftOuter, boolean rightOuter) {
