@@ -63,6 +63,9 @@ class KsqlParser(ExpressionParser):
                 self.fail("Too many UNIONs in one query")
             right = self._branch()
             node, bare = self.build(nodes.Union, start, left=node, right=right), True
+        if self._at_set_operation():
+            word, is_except = self._curr.text, self._curr.text == "EXCEPT"
+            self.fail(f"{word} is not supported: use WHERE {'NOT ' * is_except}EXISTS (SELECT …)")
         if bare:  # a single query in parentheses cannot be followed by clauses
             self._tail(node)
             if self.is_word("UNION"):
@@ -287,6 +290,13 @@ class KsqlParser(ExpressionParser):
             or (self.is_word("GRACE") and self.is_word("PERIOD", ahead=1))
             or self._at_system_time()
             or self._at_unnest()
+            or self._at_set_operation()
+        )
+
+    def _at_set_operation(self) -> bool:
+        """Whether EXCEPT or INTERSECT, which are not supported, joins two queries here."""
+        return self.is_word("EXCEPT", "INTERSECT") and (
+            self.is_word("SELECT", "ALL", "DISTINCT", ahead=1) or self.is_symbol(TokenType.L_PAREN, 1)
         )
 
     def _at_unnest(self) -> bool:

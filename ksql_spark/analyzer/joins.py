@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 from sqlglot import exp
 
-from ksql_spark.analyzer.expressions import bind_expression
+from ksql_spark.analyzer.expressions import bind_expression, bind_predicate, call
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.scope import BoundRelation, Scope
+from ksql_spark.analyzer.time_bounds import within_of
 from ksql_spark.expressions import ColumnRef, Expression, columns_in, transform
 from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import (
@@ -86,6 +88,9 @@ class Joined:
         candidates: unique names of columns that have the join value, the preferred one first.
         synthetic: the name of the key if no column has the value (ROWKEY …), else None.
         keys: unique names of the key columns, if the left side's keys stay (foreign keys, replicated tables).
+        within: WITHIN of a stream-stream join.
+        grace_ms: the grace period of FOR SYSTEM_TIME AS OF.
+        residual: the conditions of ON besides the equality.
     """
 
     left: Joined | BoundRelation
@@ -99,6 +104,7 @@ class Joined:
     keys: tuple[str, ...] = ()
     within: WithinSpec | None = None
     grace_ms: int | None = None
+    residual: Expression | None = None
 
     @property
     def kind(self) -> str:
@@ -148,7 +154,9 @@ def bind_join(
     kind = node.kind
     rule = RULES[left.kind, right.kind, kind]
     got = f"Got {relations_of(left)[0].alias} {_SPELLED[kind]} {right.alias}."
-    left_key, right_key, shown = _condition(node, left, right, scope)
+    equality, rest = _equality(node, left, right, scope)
+    left_key, right_key, shown = _condition(node, equality, left, right, scope)
+    residual = _residual(node, rest, left, right, scope)
     grace_ms = _grace_ms(node, left, right)
     if isinstance(left, BoundRelation) and (
         rule.is_mirrored or _is_foreign_key_of_right(kind, left, right, left_key, right_key)
@@ -173,7 +181,10 @@ def bind_join(
         join_type = REPLICATED
     if join_type not in (FOREIGN_KEY, REPLICATED):
         check_partitions(node, relations_of(left)[0], right)
-    within = _within(node, rule, left.kind, right.kind)
+    within = None
+    if rule.within and node.within is None and isinstance(left, BoundRelation):
+        within, residual = within_of(residual, left.internal(ROWTIME), right.internal(ROWTIME))
+    within = within or _within(node, rule, left.kind, right.kind)
     _check_windows(node, left, right, left_key, right_key)
     candidates = [e.name for e in (left_key, right_key) if isinstance(e, ColumnRef)]
     if isinstance(left, Joined):
@@ -190,7 +201,7 @@ def bind_join(
     if join_type == REPLICATED and isinstance(left, Joined):
         return Joined(
             left, right, join_type, kind, left_key, right_key, left.candidates, left.synthetic, left.keys,
-            None, grace_ms,
+            None, grace_ms, residual,
         )  # fmt: skip
     if join_type in (FOREIGN_KEY, REPLICATED):
         keys, candidates = (
@@ -202,22 +213,88 @@ def bind_join(
     synthetic = rowkey if not candidates and not keys and join_type != REPLICATED else None
     return Joined(
         left, right, join_type, kind, left_key, right_key, tuple(candidates), synthetic, keys, within,
-        grace_ms,
+        grace_ms, residual,
     )  # fmt: skip
 
 
-def _condition(
+def _equality(
     node: nodes.Join, left: Joined | BoundRelation, right: BoundRelation, scope: Scope
-) -> tuple[Expression, Expression, str]:
-    """The operands of ON, the left side's first, and the condition for messages."""
-    condition = node.on
-    while isinstance(condition, exp.Paren):
-        condition = condition.this
+) -> tuple[exp.Expr, list[exp.Expr]]:
+    """The comparison of ON by which rows meet, and the other conditions that AND joins with it.
+
+    Raises:
+        KsqlError: JOIN_INVALID: several conditions of which not just one equates both sides.
+    """
+    parts = conjuncts(node.on)
+    if len(parts) == 1:
+        return parts[0], []
     on = scope.at("JOIN ON")
-    if isinstance(condition, exp.And):
-        shown = show(bind_expression(condition, on), scope)
+    aliases = {relation.alias for relation in relations_of(left)}
+    found: list[tuple[exp.Expr, Expression]] = []
+    for part in parts:
+        if not isinstance(part, exp.EQ):
+            continue
+        sides = [bind_expression(side, on) for side in (part.this, part.expression)]
+        for one, other in (sides, sides[::-1]):
+            of_left = _sources(one, scope)
+            if of_left and of_left <= aliases and _sources(other, scope) == {right.alias}:
+                found.append((part, other))
+    if right.kind == TABLE and len(found) > 1:
+        found = [pair for pair in found if _is_key(pair[1], right)]
+    if len(found) != 1:
+        shown = show(bind_expression(node.on, on), scope)
         reason = f"joins on multiple conditions are not yet supported. Got {shown}."
-        raise failure("JOIN_INVALID", node.on, reason=reason)
+        raise failure(
+            "JOIN_INVALID", node.on, reason=reason,
+            hint="ON takes one = between the sides; AND may add other conditions to it.",
+        )  # fmt: skip
+    return found[0][0], [part for part in parts if part is not found[0][0]]
+
+
+def _residual(
+    node: nodes.Join, parts: list[exp.Expr], left: Joined | BoundRelation, right: BoundRelation, scope: Scope
+) -> Expression | None:
+    """The conditions of ON besides the equality, as one.
+
+    Raises:
+        KsqlError: JOIN_INVALID: an outer join of tables, or a column of another relation; those of
+            bind_predicate.
+    """
+    if not parts:
+        return None
+    if right.kind == TABLE and left.kind == TABLE and node.kind != "INNER":
+        raise failure(
+            "JOIN_INVALID", parts[0], reason="a second condition of a table-table join is for INNER joins.",
+            hint="A condition on one side only can be the WHERE of a sub-query.",
+        )  # fmt: skip
+    bound = [bind_predicate(part, scope.at("JOIN ON")) for part in parts]
+    allowed = {relation.alias for relation in (*relations_of(left), right)}
+    for part, expression in zip(parts, bound, strict=True):
+        if not _sources(expression, scope) <= allowed:
+            raise failure("JOIN_INVALID", part, reason="ON may name the sources that are joined up to there.")
+    return reduce(lambda a, b: call("AND", (a, b), None), bound)
+
+
+def conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
+    """The operands of AND in a condition, left to right; a loop, because a chain may be long."""
+    parts: list[exp.Expr] = []
+    left = [condition] if condition is not None else []
+    while left:
+        part = left.pop()
+        while isinstance(part, exp.Paren) and isinstance(part.this, exp.And | exp.EQ | exp.Paren):
+            part = part.this
+        if isinstance(part, exp.And):
+            left += (part.this, part.expression)
+        else:
+            parts.append(part)
+    return parts[::-1]
+
+
+def _condition(
+    node: nodes.Join, condition: exp.Expr, left: Joined | BoundRelation, right: BoundRelation, scope: Scope
+) -> tuple[Expression, Expression, str]:
+    """The operands of the equality of ON, the left side's first, and it as text for messages."""
+    on = scope.at("JOIN ON")
     if not isinstance(condition, exp.EQ):
         raise failure("JOIN_INVALID", node.on, reason="ON must be one comparison with =.")
     bound = [bind_expression(part, on) for part in (condition.this, condition.expression)]

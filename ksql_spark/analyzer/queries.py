@@ -90,7 +90,10 @@ def _union(query: nodes.Union, context: Context, sink: str | None, emit: str | N
     children: list[Node] = []
     for part, node in ((left, query.left), (right, query.right)):
         if part.root.kind != STREAM:
-            raise invalid("UNION ALL is for streams; this side is a table.", node)
+            raise invalid(
+                "UNION ALL is for streams; this side is a table.", node,
+                hint="FULL JOIN two tables by their keys, and COALESCE their columns.",
+            )  # fmt: skip
         children += part.root.children if isinstance(part.root, UnionAll) else (part.root,)
     return Planned(UnionAll(tuple(aligned(children, query))), left.select)
 

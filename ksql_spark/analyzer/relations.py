@@ -19,6 +19,7 @@ from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import (
     FOREIGN_KEY,
     REPLICATED,
+    Filter,
     FlatMap,
     Join,
     NamedExpression,
@@ -301,14 +302,28 @@ def _build(side: Joined | BoundRelation, scope: Scope, key_name: str | None = No
     inner = None
     if side.type == REPLICATED:
         left, right = _build(side.left, scope, key_name), _build_relation(side.right, scope)
-        return Join(left, right, side.type, side.join, side.left_key, side.right_key, "", None, side.grace_ms)
+        return Join(
+            left,
+            right,
+            side.type,
+            side.join,
+            side.left_key,
+            side.right_key,
+            "",
+            None,
+            side.grace_ms,
+            side.residual,
+        )
     if isinstance(side.left, Joined) and isinstance(side.left_key, ColumnRef):
         inner = side.left_key.name if side.left_key.name in side.left.candidates else None
     left, right = _build(side.left, scope, inner), _build_relation(side.right, scope)
     name = key_name or side.default_key
-    return Join(
-        left, right, side.type, side.join, side.left_key, side.right_key, name, side.within, side.grace_ms
-    )
+    is_filtered = side.kind == TABLE and side.residual is not None
+    join = Join(
+        left, right, side.type, side.join, side.left_key, side.right_key, name, side.within, side.grace_ms,
+        None if is_filtered else side.residual,
+    )  # fmt: skip
+    return Filter(join, side.residual) if is_filtered and side.residual is not None else join
 
 
 def _build_relation(relation: BoundRelation, scope: Scope) -> Node:

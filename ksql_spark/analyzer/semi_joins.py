@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate, call, compare
 from ksql_spark.analyzer.failures import invalid
-from ksql_spark.analyzer.joins import Joined, check_partitions, show
+from ksql_spark.analyzer.joins import Joined, check_partitions, conjuncts, show
 from ksql_spark.analyzer.relations import Context, From, source_relation
 from ksql_spark.analyzer.scope import BoundRelation, Scope
 from ksql_spark.expressions import Call, ColumnRef, Expression, Literal, columns_in
@@ -105,7 +105,7 @@ def split(where: exp.Expr | None) -> tuple[list[exp.Expr], list[Condition]]:
     """The conditions that AND joins in ``where``: the plain ones, and those with sub-queries."""
     plain: list[exp.Expr] = []
     found: list[Condition] = []
-    for part in _conjuncts(where):
+    for part in conjuncts(where):
         inner, is_negated = part, False
         while isinstance(inner, exp.Paren | exp.Not):
             is_negated ^= isinstance(inner, exp.Not)
@@ -115,21 +115,6 @@ def split(where: exp.Expr | None) -> tuple[list[exp.Expr], list[Condition]]:
         else:
             plain.append(part)
     return plain, found
-
-
-def _conjuncts(where: exp.Expr | None) -> list[exp.Expr]:
-    """The operands of AND, left to right; a loop, because a chain may be long."""
-    parts: list[exp.Expr] = []
-    left = [where] if where is not None else []
-    while left:
-        part = left.pop()
-        if isinstance(part, exp.And):
-            left += (part.this, part.expression)
-        elif isinstance(part, exp.Paren) and isinstance(part.this, exp.And):
-            left.append(part.this)
-        else:
-            parts.append(part)
-    return parts[::-1]
 
 
 def bind_where(parts: Sequence[exp.Expr], scope: Scope) -> Expression | None:

@@ -393,6 +393,8 @@ class Join:
         within: STREAM_STREAM only.
         grace_ms: FOR SYSTEM_TIME AS OF: how long a row of a stream waits for the table's row of its time;
             None: it meets the row that the table has when it comes. STREAM_TABLE and REPLICATED only.
+        residual: what two rows must satisfy besides the equality of their keys, over the columns of both;
+            joins with a stream only.
     """
 
     left: Node
@@ -404,6 +406,7 @@ class Join:
     key_name: str
     within: WithinSpec | None = None
     grace_ms: int | None = None
+    residual: Expression | None = None
 
     @property
     def schema(self) -> Schema:

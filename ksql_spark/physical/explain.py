@@ -27,6 +27,7 @@ from ksql_spark.physical.text import (
     best_text,
     groups_text,
     items_text,
+    on_text,
     span_text,
     window_text,
     windowing_text,
@@ -89,7 +90,7 @@ def _logical_details(node: Node) -> Details:
             kind = node.type.lower().replace("_", "-")
             return [
                 ("", f"{node.join} {kind}"),
-                ("On", f"{node.left_key} = {node.right_key}"),
+                ("On", on_text(node.left_key, node.right_key, node.residual)),
                 ("Within", within_text(node.within)),
                 ("Grace period", None if node.grace_ms is None else span_text(node.grace_ms)),
             ]

@@ -283,20 +283,24 @@ class _Lowering:
         on = (node.left_key, node.right_key, node.key_name)
         if node.grace_ms is not None:
             return steps.StreamVersionedTableJoin(
-                left, right, node.join, *on, node.schema, node.window, is_replicated, node.grace_ms,
-                self._idle_ms if node.grace_ms else 0,
+                left, right, node.join, *on, node.schema, node.window, is_replicated, node.residual,
+                node.grace_ms, self._idle_ms if node.grace_ms else 0,
             )  # fmt: skip
         if is_replicated:
-            return steps.StreamTableJoin(left, right, node.join, *on, node.schema, node.window, True)
+            return steps.StreamTableJoin(
+                left, right, node.join, *on, node.schema, node.window, True, node.residual
+            )
         if node.type == nodes.STREAM_TABLE:
-            return steps.StreamTableJoin(left, right, node.join, *on, node.schema, node.window)
+            return steps.StreamTableJoin(
+                left, right, node.join, *on, node.schema, node.window, False, node.residual
+            )
         if node.type == nodes.TABLE_TABLE:
             return steps.TableTableJoin(left, right, node.join, *on, node.schema, node.window)
         assert node.within is not None  # the analyzer has required WITHIN
         waits = node.join != "INNER" and node.within.grace_ms is not None
         idle_ms = self._idle_ms if waits else 0
         return steps.StreamStreamJoin(
-            left, right, node.join, *on, node.within, node.schema, node.window, idle_ms
+            left, right, node.join, *on, node.within, node.schema, node.window, idle_ms, node.residual
         )
 
     def _foreign_key_join(self, node: nodes.Join) -> Step:

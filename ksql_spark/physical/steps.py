@@ -32,6 +32,7 @@ from ksql_spark.physical.text import (
     best_text,
     groups_text,
     items_text,
+    on_text,
     span_text,
     window_text,
     windowing_text,
@@ -194,7 +195,10 @@ class AggregateStep(OneInputStep, StatefulStep):
 
 
 class JoinStep(StatefulStep):
-    """A step that joins rows of two relations with equal keys; ``key_name``: the key's column."""
+    """A step that joins rows of two relations with equal keys.
+
+    ``key_name``: the key's column. ``residual``: what two rows must satisfy besides; None: nothing.
+    """
 
     left: Step
     right: Step
@@ -202,6 +206,7 @@ class JoinStep(StatefulStep):
     left_key: Expression
     right_key: Expression
     key_name: str
+    residual: Expression | None = None
 
     @property
     def inputs(self) -> tuple[Step, ...]:
@@ -209,7 +214,7 @@ class JoinStep(StatefulStep):
 
     @property
     def details(self) -> Details:
-        return [("", self.join), ("On", f"{self.left_key} = {self.right_key}")]
+        return [("", self.join), ("On", on_text(self.left_key, self.right_key, self.residual))]
 
     @property
     def row_expressions(self) -> tuple[Expression, ...]:
@@ -599,6 +604,7 @@ class StreamTableJoin(JoinStep, TableKeepingStep):
     schema: Schema
     window: Windowing | None = None
     is_replicated: bool = False
+    residual: Expression | None = None
 
     @property
     def details(self) -> Details:
@@ -648,6 +654,7 @@ class StreamStreamJoin(JoinStep, WaitingStep):
     schema: Schema
     window: Windowing | None = None
     idle_ms: int = 0
+    residual: Expression | None = None
 
     @property
     def details(self) -> Details:

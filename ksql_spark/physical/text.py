@@ -33,6 +33,12 @@ def items_text(items: Iterable[NamedExpression], texts: Mapping[str, str] | None
     return ", ".join(_aliased(written_out(item.expression, texts or {}), item.name) for item in items)
 
 
+def on_text(left: Expression, right: Expression, residual: Expression | None) -> str:
+    """ON of a join."""
+    both = f"{left} = {right}"
+    return both if residual is None else f"{both} AND {written_out(residual, {})}"
+
+
 def best_text(count: int, limit: str) -> str:
     """How many rows of each group a Top-N has."""
     return f"the first {count}" if limit == ROW_NUMBER else f"{limit} <= {count}"

@@ -250,6 +250,17 @@ def aggregator(template: DataFrame, has_condition: bool) -> tuple[Any, list[str]
     return made, [layout[i] for i in range(len(layout))]
 
 
+def pair_condition(template: DataFrame, left: int) -> Any:
+    """A condition on two rows, an argument of ``keyed_operator``.
+
+    Args:
+        template: an empty frame of the columns of both rows, filtered by the condition.
+        left: how many of them are the left row's.
+    """
+    operators = _class(template.sparkSession, "org.ksqlspark.state.KeyedOperators")
+    return operators.pairCondition(template._jdf, left)
+
+
 def with_aggregate_filters(grouped: DataFrame) -> DataFrame:
     """An aggregation whose aggregates take the rows of their FILTER columns only (AggregateFilters.java)."""
     filters = _class(grouped.sparkSession, "org.ksqlspark.state.AggregateFilters")

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.functions import registry
-from ksql_spark.functions.lowering import lower
+from ksql_spark.functions.lowering import lower, lower_condition
 from ksql_spark.functions.spark_text import has_own_order, spark_type
 from ksql_spark.logical.nodes import RANKS, AggregateCall, NamedExpression
 from ksql_spark.physical import steps
@@ -443,6 +443,13 @@ class _JoinInputs:
     def key_ddl(self) -> str:
         return _key_ddl([self.step.left_key.type, *(BIGINT for _ in self.bounds)])
 
+    def condition(self, context: Context) -> Any:
+        """What two rows must satisfy besides equal keys, as the operator's argument; None: nothing."""
+        if self.step.residual is None:
+            return None
+        both = jvm.empty_frame(context.session, f"{self.left.ddl}, {self.right.ddl}")
+        return jvm.pair_condition(both.filter(lower_condition(self.step.residual)), len(self.left.types))
+
     def result(self, done: Transformations, context: Context) -> DataFrame:
         """An operator's output as the step's columns; the key column has the value that was joined on."""
         done.select(
@@ -483,14 +490,15 @@ def stream_table_join(
         everywhere = f"explode(array({', '.join(map(str, context.numbers))}))"
         right = right.selectExpr(named(everywhere, "task"), "k", "side", "ts", "v", "h")
     state = {"key": join.key_ddl, "right": join.right.ddl}
+    condition = join.condition(context)
     if not isinstance(step, steps.StreamVersionedTableJoin):
         return join.result(
-            _operator(context, "streamTableJoin", [left, right], is_outer, state=state), context
+            _operator(context, "streamTableJoin", [left, right], is_outer, condition, state=state), context
         )
     state |= {"left": join.left.ddl, "rows": "versions by key, waiting rows by time"}
     # a record without a value joins with nothing, but advances stream time
     inputs = [left, right, *_heartbeats(step.idle_ms, context)]
-    arguments = (is_outer, step.grace_ms, step.idle_ms)
+    arguments = (is_outer, condition, step.grace_ms, step.idle_ms)
     return join.result(_operator(context, "versionedTableJoin", inputs, *arguments, state=state), context)
 
 
@@ -516,7 +524,7 @@ def stream_stream_join(
     grace = -1 if step.within.grace_ms is None else step.within.grace_ms
     # a record with a NULL value joins with nothing, but advances stream time
     inputs = [*records, *_heartbeats(step.idle_ms, context)]
-    arguments = (*outer, before, after, grace, step.idle_ms)
+    arguments = (*outer, join.condition(context), before, after, grace, step.idle_ms)
     state = {**join.state, "rows": "groups by side, bucket and key"}
     return join.result(_operator(context, "streamStreamJoin", inputs, *arguments, state=state), context)
 

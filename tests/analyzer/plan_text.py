@@ -130,7 +130,8 @@ def _line(node: Node) -> str:
             on = f"{node.left_key} = {node.right_key}"
             key = f" as {node.key_name}" if node.key_name else ""
             grace = "" if node.grace_ms is None else f" grace {node.grace_ms} ms"
-            return f"Join {node.join} {node.type} on {on}{key}{within}{grace}"
+            rest = "" if node.residual is None else f" and {node.residual}"
+            return f"Join {node.join} {node.type} on {on}{rest}{key}{within}{grace}"
         case FlatMap(_, functions):
             return f"FlatMap {_list(functions)}"
         case Aggregate():

@@ -242,3 +242,7 @@ SELECT * FROM s JOIN t FOR SYSTEM_TIME AS OF F(a) ON a = b;
 SELECT * FROM s CROSS JOIN UNNEST(a) WITH ORDINALITY AS u (x);
 -- 1:48 CROSS JOIN UNNEST comes after all other joins, or in a sub-query
 SELECT * FROM s CROSS JOIN UNNEST(a) AS u (x)  JOIN t ON x = y;
+-- 1:17 EXCEPT is not supported: use WHERE NOT EXISTS (SELECT …)
+SELECT a FROM s EXCEPT SELECT a FROM t;
+-- 1:31 INTERSECT is not supported: use WHERE EXISTS (SELECT …)
+SELECT a FROM s x WHERE a = 1 INTERSECT (SELECT a FROM t);

@@ -67,3 +67,10 @@ CREATE STREAM as_of AS
   SELECT r.id, d.rating FROM rides r LEFT JOIN drivers d FOR SYSTEM_TIME AS OF r.ROWTIME GRACE PERIOD 1 MINUTE ON r.id = d.id EMIT CHANGES;
 CREATE STREAM as_of_replicated AS
   SELECT r.id, r.zone, f.fee FROM rides r JOIN fees FOR SYSTEM_TIME AS OF r.ROWTIME AS f GRACE PERIOD 1 HOUR ON r.zone = f.zone EMIT CHANGES;
+
+-- conditions besides the equality
+CREATE STREAM ss_residual AS
+  SELECT r.id, amount FROM rides r LEFT JOIN payments p WITHIN 1 HOUR ON r.id = p.ride AND p.amount > r.zone EMIT CHANGES;
+CREATE STREAM st_residual AS
+  SELECT r.id, d.rating FROM rides r LEFT JOIN drivers d ON r.id = d.id AND d.zone = r.zone EMIT CHANGES;
+CREATE TABLE tt_residual AS SELECT d.id, seats FROM drivers d JOIN cars c ON d.id = c.id AND seats > rating EMIT CHANGES;

@@ -197,7 +197,7 @@ CREATE STREAM o AS SELECT l.*, r.* FROM l JOIN r WITHIN 1 DAY ON ABS(l.id) = ABS
                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE STREAM o AS SELECT * FROM l JOIN r WITHIN 1 DAY ON l.id = r.id AND l.a = r.c;
-    JOIN_INVALID: Invalid join condition: joins on multiple conditions are not yet supported. Got ((L.ID = R.ID) AND (L.A = R.C)).
+    JOIN_INVALID: Invalid join condition: joins on multiple conditions are not yet supported. Got ((L.ID = R.ID) AND (L.A = R.C)). ON takes one = between the sides; AND may add other conditions to it.
     line 1:59
       CREATE STREAM o AS SELECT * FROM l JOIN r WITHIN 1 DAY ON l.id = r.id AND l.a = r.c
                                                                 ^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -611,3 +611,96 @@ CREATE STREAM o AS SELECT l.id, r.c, d FROM l JOIN r WITHIN 1 HOUR ON l.id = r.i
     line 1:90
       CREATE STREAM o AS SELECT l.id, r.c, d FROM l JOIN r WITHIN 1 HOUR ON l.id = r.id JOIN t FOR SYSTEM_TIME AS OF l.ROWTIME GRACE PERIOD 1 SECOND ON l.id = t.id
                                                                                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT l.id, a, c FROM l JOIN r WITHIN 1 HOUR ON l.id = r.id AND l.a > r.c AND r.b LIKE 'x%';
+    STREAM O SINK
+      columns `L_ID` INTEGER KEY, `A` INTEGER, `C` INTEGER
+      topic O, key KAFKA, value JSON
+    Project key [L_ID AS L_ID] value [L_A AS A, R_C AS C]
+      Join INNER STREAM_STREAM on L_ID = R_ID and ((L_A > R_C) AND (R_B LIKE 'x%')) as L_ID WithinSpec(before_ms=3600000, after_ms=3600000, grace_ms=None)
+        Source L prefixed
+        Source R prefixed
+
+CREATE STREAM o AS SELECT l.id, a, c FROM l LEFT JOIN r WITHIN 1 HOUR ON (r.id = l.id AND (l.ROWTIME < r.ROWTIME OR l.a = r.c));
+    STREAM O SINK
+      columns `L_ID` INTEGER KEY, `A` INTEGER, `C` INTEGER
+      topic O, key KAFKA, value JSON
+    Project key [L_ID AS L_ID] value [L_A AS A, R_C AS C]
+      Join LEFT STREAM_STREAM on L_ID = R_ID and ((L_ROWTIME < R_ROWTIME) OR (L_A = R_C)) as L_ID WithinSpec(before_ms=3600000, after_ms=3600000, grace_ms=None)
+        Source L prefixed with ROWTIME
+        Source R prefixed with ROWTIME
+
+CREATE STREAM o AS SELECT l.id, a, d, p FROM l LEFT JOIN t ON l.id = t.id AND t.d = l.b || 'x' JOIN rep FOR SYSTEM_TIME AS OF l.ROWTIME GRACE PERIOD 1 SECOND ON rep.id = l.a AND p <> d;
+    STREAM O SINK
+      columns `L_ID` INTEGER KEY, `A` INTEGER, `D` STRING, `P` STRING
+      topic O, key KAFKA, value JSON
+    Project key [L_ID AS L_ID] value [L_A AS A, T_D AS D, REP_P AS P]
+      Join INNER REPLICATED on L_A = REP_ID and (REP_P <> T_D) grace 1000 ms
+        Join LEFT STREAM_TABLE on L_ID = T_ID and (T_D = (L_B || 'x')) as L_ID
+          Source L prefixed
+          Source T prefixed
+        Source REP prefixed
+
+CREATE TABLE o AS SELECT u.id, d, e FROM u JOIN t ON u.id = t.id AND u.e < t.d;
+    TABLE O SINK
+      columns `U_ID` INTEGER KEY, `D` STRING, `E` STRING
+      topic O, key KAFKA, value JSON
+    Project key [U_ID AS U_ID] value [T_D AS D, U_E AS E]
+      Filter (U_E < T_D)
+        Join INNER TABLE_TABLE on U_ID = T_ID as U_ID
+          Source U prefixed
+          Source T prefixed
+
+CREATE TABLE o AS SELECT u.id, d, e FROM u LEFT JOIN t ON u.ref = t.id AND u.e < t.d;
+    JOIN_INVALID: Invalid join condition: a second condition of a table-table join is for INNER joins. A condition on one side only can be the WHERE of a sub-query.
+    line 1:76
+      CREATE TABLE o AS SELECT u.id, d, e FROM u LEFT JOIN t ON u.ref = t.id AND u.e < t.d
+                                                                                 ^^^^^^^^^
+
+CREATE STREAM o AS SELECT l.id, a, c FROM l JOIN r WITHIN 1 HOUR ON l.id = r.id AND l.a = r.c AND l.b = 'x';
+    JOIN_INVALID: Invalid join condition: joins on multiple conditions are not yet supported. Got (((L.ID = R.ID) AND (L.A = R.C)) AND (L.B = 'x')). ON takes one = between the sides; AND may add other conditions to it.
+    line 1:69
+      CREATE STREAM o AS SELECT l.id, a, c FROM l JOIN r WITHIN 1 HOUR ON l.id = r.id AND l.a = r.c AND l.b = 'x'
+                                                                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT l.id, a, c FROM l JOIN r WITHIN 1 HOUR ON l.id > r.id AND l.a < 3;
+    JOIN_INVALID: Invalid join condition: joins on multiple conditions are not yet supported. Got ((L.ID > R.ID) AND (L.A < 3)). ON takes one = between the sides; AND may add other conditions to it.
+    line 1:69
+      CREATE STREAM o AS SELECT l.id, a, c FROM l JOIN r WITHIN 1 HOUR ON l.id > r.id AND l.a < 3
+                                                                          ^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT l.id, a, c FROM l JOIN r WITHIN 1 HOUR ON l.id = r.id AND t.d = 'x' JOIN t ON l.id = t.id;
+    JOIN_INVALID: Invalid join condition: ON may name the sources that are joined up to there.
+    line 1:85
+      CREATE STREAM o AS SELECT l.id, a, c FROM l JOIN r WITHIN 1 HOUR ON l.id = r.id AND t.d = 'x' JOIN t ON l.id = t.id
+                                                                                          ^^^^^^^^^
+
+CREATE STREAM o AS SELECT l.id, a, c FROM l JOIN r WITHIN 1 HOUR ON l.id = r.id AND l.a + r.c;
+    PREDICATE_TYPE: Type error in JOIN ON expression: Should evaluate to boolean but is (L_A + R_C) (INTEGER) instead.
+    line 1:85
+      CREATE STREAM o AS SELECT l.id, a, c FROM l JOIN r WITHIN 1 HOUR ON l.id = r.id AND l.a + r.c
+                                                                                          ^^^^^^^^^
+
+CREATE STREAM o AS SELECT l.id, a, c FROM l JOIN r ON l.id = r.id AND r.ROWTIME BETWEEN l.ROWTIME - 1000 AND l.ROWTIME + 60000;
+    STREAM O SINK
+      columns `L_ID` INTEGER KEY, `A` INTEGER, `C` INTEGER
+      topic O, key KAFKA, value JSON
+    Project key [L_ID AS L_ID] value [L_A AS A, R_C AS C]
+      Join INNER STREAM_STREAM on L_ID = R_ID as L_ID WithinSpec(before_ms=1000, after_ms=60000, grace_ms=None)
+        Source L prefixed with ROWTIME
+        Source R prefixed with ROWTIME
+
+CREATE STREAM o AS SELECT l.id, a, c FROM l LEFT JOIN r ON l.id = r.id AND l.ROWTIME < r.ROWTIME AND 5 + l.ROWTIME >= r.ROWTIME - 10 AND a > c;
+    STREAM O SINK
+      columns `L_ID` INTEGER KEY, `A` INTEGER, `C` INTEGER
+      topic O, key KAFKA, value JSON
+    Project key [L_ID AS L_ID] value [L_A AS A, R_C AS C]
+      Join LEFT STREAM_STREAM on L_ID = R_ID and (((L_ROWTIME < R_ROWTIME) AND ((CAST(5 AS BIGINT) + L_ROWTIME) >= (R_ROWTIME - CAST(10 AS BIGINT)))) AND (L_A > R_C)) as L_ID WithinSpec(before_ms=0, after_ms=15, grace_ms=None)
+        Source L prefixed with ROWTIME
+        Source R prefixed with ROWTIME
+
+CREATE STREAM o AS SELECT l.id, a, c FROM l JOIN r ON l.id = r.id AND l.ROWTIME <= r.ROWTIME;
+    INVALID_STATEMENT: Stream-Stream joins must have a WITHIN clause specified. None was provided. For instance: WITHIN 1 HOUR.
+    line 1:43
+      CREATE STREAM o AS SELECT l.id, a, c FROM l JOIN r ON l.id = r.id AND l.ROWTIME <= r.ROWTIME
+                                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -4,6 +4,7 @@ CREATE TABLE plain (id INT PRIMARY KEY, v STRING) WITH (KAFKA_TOPIC='plain', VAL
 CREATE TABLE counts AS SELECT name, COUNT(*) AS n FROM s GROUP BY name;
 CREATE TABLE pairs WITH (KEY_FORMAT='JSON') AS SELECT id, name, COUNT(*) AS n FROM s GROUP BY id, name;
 CREATE TABLE per_minute AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY name;
+CREATE TABLE aliases AS SELECT name, LATEST_BY_OFFSET(name) AS other FROM s GROUP BY name;
 ----
 SELECT c.name, p.id FROM counts c LEFT JOIN pairs p ON c.name = p.name AND p.id > 3 WHERE c.name IN ('a','b') ORDER BY p.n, c.n + 1 DESC NULLS FIRST LIMIT 2;
     BATCH `C_NAME` STRING, `ID` INTEGER
@@ -346,3 +347,11 @@ SELECT name FROM s WHERE EXISTS (SELECT 1 FROM counts);
     line 1:26
       SELECT name FROM s WHERE EXISTS (SELECT 1 FROM counts)
                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT a.other FROM aliases a LEFT JOIN counts c ON a.name = c.name AND a.other = a.name WHERE a.other = 'x';
+    BATCH `OTHER` STRING
+    Project key [] value [A_OTHER AS OTHER]
+      Filter (A_OTHER = 'x')
+        BatchJoin LEFT on ((A_NAME = C_NAME) AND (A_OTHER = A_NAME))
+          Source ALIASES A prefixed
+          Source COUNTS C prefixed

@@ -364,3 +364,20 @@ SELECT id FROM s WHERE CAST(name AS TIME) = '25:00' EMIT CHANGES;
     line 1:24
       SELECT id FROM s WHERE CAST(name AS TIME) = '25:00' EMIT CHANGES
                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT id, v FROM plain UNION ALL SELECT id, v FROM plain;
+    INVALID_STATEMENT: UNION ALL is for streams; this side is a table. FULL JOIN two tables by their keys, and COALESCE their columns.
+    line 1:19
+      CREATE TABLE o AS SELECT id, v FROM plain UNION ALL SELECT id, v FROM plain
+                        ^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT id, title AS t FROM s2 UNION ALL SELECT id, name FROM s WHERE id IN (SELECT id FROM plain) EMIT CHANGES;
+    OUTPUT `ID` INTEGER, `T` STRING
+    UnionAll
+      Project key [ID AS ID] value [TITLE AS T]
+        Source S2
+      Project key [ID AS ID] value [NAME AS T]
+        Join INNER STREAM_TABLE on ID = KSQL_0_ID as ID
+          Source S
+          Project key [ID AS KSQL_0_ID] value []
+            Source PLAIN

@@ -170,6 +170,11 @@ public final class Aggregator implements Serializable {
         return call.resultAttribute();
     }
 
+    /** An expression in which what {@link With} names is written out. */
+    static Expression withoutNames(Expression expression) {
+        return withResults(expression, List.of(), new ArrayList<>(), 0);
+    }
+
     private static Expression inlined(
             Expression expression, Map<CommonExpressionId, Expression> definitions) {
         if (expression instanceof CommonExpressionRef reference

@@ -81,20 +81,36 @@ public final class KeyedOperators {
         return KeyedOperator.apply(input, new Expire(ttl));
     }
 
-    /** Stream records (side 0) with the current row of a table (side 1). */
-    public static Dataset<Row> streamTableJoin(Dataset<Row> input, boolean isOuter) {
-        return KeyedOperator.apply(input, new TableJoins.StreamTable(isOuter));
+    /**
+     * Stream records (side 0) with the current row of a table (side 1).
+     *
+     * @param condition what both must satisfy besides equal keys; null: nothing
+     */
+    public static Dataset<Row> streamTableJoin(
+            Dataset<Row> input, boolean isOuter, PairCondition condition) {
+        return KeyedOperator.apply(input, new TableJoins.StreamTable(isOuter, condition));
+    }
+
+    /**
+     * A condition for joins.
+     *
+     * @param template a frame of both rows' columns, filtered by the condition
+     * @param left how many columns are the left row's
+     */
+    public static PairCondition pairCondition(Dataset<Row> template, int left) {
+        return PairCondition.of(template.queryExecution().analyzed(), left);
     }
 
     /**
      * Stream records (side 0) with the row that a table (side 1) had at their time.
      *
+     * @param condition what both must satisfy besides equal keys; null: nothing
      * @param grace how long a record waits for rows of the table, in ms of stream time
      * @param idle see KeyedOperator.apply
      */
     public static Dataset<Row> versionedTableJoin(
-            Dataset<Row> input, boolean isOuter, long grace, long idle) {
-        return KeyedOperator.apply(input, new VersionedTableJoin(isOuter, grace), idle);
+            Dataset<Row> input, boolean isOuter, PairCondition condition, long grace, long idle) {
+        return KeyedOperator.apply(input, new VersionedTableJoin(isOuter, condition, grace), idle);
     }
 
     /** Rows of two tables with equal keys; an outer side keeps rows without a match. */
@@ -133,6 +149,7 @@ public final class KeyedOperators {
      * Pairs of records of two streams with the right time in [left - before, left + after]; all
      * times in ms.
      *
+     * @param condition what both must satisfy besides equal keys; null: nothing
      * @param grace how late a record may be; negative: none given, so unmatched rows of an outer
      *     side are emitted at once, and late records are accepted for 24 hours
      * @param idle see KeyedOperator.apply
@@ -141,12 +158,15 @@ public final class KeyedOperators {
             Dataset<Row> input,
             boolean leftOuter,
             boolean rightOuter,
+            PairCondition condition,
             long before,
             long after,
             long grace,
             long idle) {
         return KeyedOperator.apply(
-                input, new StreamStreamJoin(leftOuter, rightOuter, before, after, grace), idle);
+                input,
+                new StreamStreamJoin(leftOuter, rightOuter, condition, before, after, grace),
+                idle);
     }
 
     /**

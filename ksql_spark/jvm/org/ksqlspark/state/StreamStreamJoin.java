@@ -28,6 +28,9 @@ final class StreamStreamJoin extends KeyedOperator {
 
     private final boolean[] outer;
 
+    /** What a pair must satisfy besides equal keys; null: nothing. */
+    private final PairCondition condition;
+
     /** How far the other side's time may be before and after this side's. */
     private final long[] before;
 
@@ -93,7 +96,14 @@ final class StreamStreamJoin extends KeyedOperator {
     private transient List<TreeMap<Long, Bucket>> known;
     private transient TreeMap<Long, List<byte[]>> deadlines;
 
-    StreamStreamJoin(boolean leftOuter, boolean rightOuter, long before, long after, long grace) {
+    StreamStreamJoin(
+            boolean leftOuter,
+            boolean rightOuter,
+            PairCondition condition,
+            long before,
+            long after,
+            long grace) {
+        this.condition = condition;
         this.outer = new boolean[] {leftOuter, rightOuter};
         this.before = new long[] {before, after};
         this.after = new long[] {after, before};
@@ -156,7 +166,7 @@ final class StreamStreamJoin extends KeyedOperator {
         if (ts == streamTime) {
             release();
         }
-        List<Stored> matches = matches(key, side, ts);
+        List<Stored> matches = matches(key, side, ts, value);
         for (Stored match : matches) {
             byte[] row = match.row();
             emit(key, Math.max(ts, match.ts), side == 0 ? value : row, side == 0 ? row : value);
@@ -240,7 +250,7 @@ final class StreamStreamJoin extends KeyedOperator {
     }
 
     /** Rows of the other side within the window that still exist, by time. */
-    private List<Stored> matches(byte[] key, int side, long ts) {
+    private List<Stored> matches(byte[] key, int side, long ts, byte[] value) {
         List<Stored> found = new ArrayList<>();
         int other = 1 - side;
         long gone = gone(other);
@@ -268,7 +278,8 @@ final class StreamStreamJoin extends KeyedOperator {
                 }
                 while (at < part.length) {
                     Stored row = new Stored(name, part, at);
-                    if (row.ts >= first && row.ts <= last && row.ts > gone) {
+                    boolean isInTime = row.ts >= first && row.ts <= last && row.ts > gone;
+                    if (isInTime && isPair(side, value, row)) {
                         found.add(row);
                     }
                     at += ROW_HEAD + ByteBuffer.wrap(part).getInt(at + WAITS + 1);
@@ -279,6 +290,14 @@ final class StreamStreamJoin extends KeyedOperator {
             found.sort(Comparator.comparingLong(row -> row.ts));
         }
         return found;
+    }
+
+    private boolean isPair(int side, byte[] value, Stored other) {
+        if (condition == null) {
+            return true;
+        }
+        byte[] row = other.row();
+        return side == 0 ? condition.test(value, row) : condition.test(row, value);
     }
 
     /** The first part of a group; the store is asked only for buckets that it may know. */

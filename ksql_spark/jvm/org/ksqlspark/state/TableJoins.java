@@ -15,10 +15,12 @@ final class TableJoins {
      */
     static final class StreamTable extends KeyedOperator {
         private final boolean isOuter;
+        private final PairCondition condition;
         private transient MapState<byte[], byte[]> table;
 
-        StreamTable(boolean isOuter) {
+        StreamTable(boolean isOuter, PairCondition condition) {
             this.isOuter = isOuter;
+            this.condition = condition;
         }
 
         @Override
@@ -41,6 +43,9 @@ final class TableJoins {
                 return;
             }
             byte[] row = hasKey ? table.getValue(key) : null;
+            if (row != null && condition != null && !condition.test(value, row)) {
+                row = null;
+            }
             if (row != null || isOuter) {
                 emit(key, ts, value, row);
             }

@@ -23,6 +23,7 @@ final class VersionedTableJoin extends KeyedOperator {
     private static final byte[] NOTHING = new byte[0];
 
     private final boolean isOuter;
+    private final PairCondition condition;
     private final long grace;
 
     /** By key: (time, length, row), oldest first; the length of a deletion is -1. */
@@ -49,8 +50,9 @@ final class VersionedTableJoin extends KeyedOperator {
 
     private record Version(long time, byte[] row) {}
 
-    VersionedTableJoin(boolean isOuter, long grace) {
+    VersionedTableJoin(boolean isOuter, PairCondition condition, long grace) {
         this.isOuter = isOuter;
+        this.condition = condition;
         this.grace = grace;
     }
 
@@ -95,7 +97,7 @@ final class VersionedTableJoin extends KeyedOperator {
             waiting.updateValue(place(ts, number), packed(key, value, headers()));
             return;
         }
-        byte[] row = hasKey ? at(key, ts) : null;
+        byte[] row = partner(key, ts, value);
         if (row == null && ts < streamTime - grace) {
             late();
         }
@@ -113,6 +115,12 @@ final class VersionedTableJoin extends KeyedOperator {
     protected void timePassed() {
         release();
         forget();
+    }
+
+    /** The table's row that a record meets; null: none. */
+    private byte[] partner(byte[] key, long time, byte[] value) {
+        byte[] row = key.length > 0 ? at(key, time) : null;
+        return row == null || condition == null || condition.test(value, row) ? row : null;
     }
 
     /** The row that the table had at a time; null: none that is known. */
@@ -173,7 +181,7 @@ final class VersionedTableJoin extends KeyedOperator {
                 byte[] key = part(record);
                 byte[] value = part(record);
                 byte[] headers = part(record);
-                byte[] row = key.length > 0 ? at(key, due.getKey()) : null;
+                byte[] row = partner(key, due.getKey(), value);
                 if (row != null || isOuter) {
                     emitWaiting(key, due.getKey(), value, row, headers);
                 }

@@ -21,7 +21,7 @@ class VersionedTableJoinTest {
     private KeyedOperator operator;
 
     private void start(boolean isOuter, long grace) {
-        operator = states.start(new VersionedTableJoin(isOuter, grace));
+        operator = states.start(new VersionedTableJoin(isOuter, null, grace));
     }
 
     private static byte[] bytes(int value) {
