@@ -260,7 +260,7 @@ def _in(node: exp.In, scope: Scope) -> Expression:
 def _sub_query(node: nodes.Exists | nodes.InQuery, scope: Scope) -> Expression:
     what = "EXISTS" if isinstance(node, nodes.Exists) else "IN (SELECT …)"
     raise invalid(
-        f"{what} is a condition of WHERE, which AND joins with others; it cannot be part of an expression.",
+        f"{what} is a condition of a query's WHERE, alone or joined by AND; not part of an expression.",
         node,
         hint="Put OR into two queries, with UNION ALL.",
     )

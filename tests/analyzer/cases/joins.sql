@@ -9,6 +9,7 @@ CREATE STREAM w2 (id INT KEY, h INT) WITH (KAFKA_TOPIC='w2', VALUE_FORMAT='JSON'
 CREATE STREAM raw (id INT KEY, k INT) WITH (KAFKA_TOPIC='raw', VALUE_FORMAT='KAFKA');
 CREATE STREAM l3 (id INT KEY, k INT) WITH (KAFKA_TOPIC='l3', VALUE_FORMAT='JSON', PARTITIONS=2);
 CREATE TABLE rep (id INT PRIMARY KEY, p STRING) WITH (KAFKA_TOPIC='rep', VALUE_FORMAT='JSON', PARTITIONS=7, REPLICATED=true);
+CREATE STREAM two (i INT KEY, j INT KEY, a INT) WITH (KAFKA_TOPIC='two', FORMAT='JSON');
 ----
 CREATE STREAM o AS SELECT * FROM l JOIN r WITHIN 10 SECONDS ON l.id = r.id;
     STREAM O SINK
@@ -503,7 +504,7 @@ CREATE STREAM o AS SELECT * FROM l WHERE a IN (SELECT d FROM t);
                                                ^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE STREAM o AS SELECT * FROM l WHERE a = 1 OR EXISTS (SELECT 1 FROM t WHERE t.id = l.id);
-    INVALID_STATEMENT: EXISTS is a condition of WHERE, which AND joins with others; it cannot be part of an expression. Put OR into two queries, with UNION ALL.
+    INVALID_STATEMENT: EXISTS is a condition of a query's WHERE, alone or joined by AND; not part of an expression. Put OR into two queries, with UNION ALL.
     line 1:51
       CREATE STREAM o AS SELECT * FROM l WHERE a = 1 OR EXISTS (SELECT 1 FROM t WHERE t.id = l.id)
                                                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -527,7 +528,7 @@ CREATE STREAM o AS SELECT *, ROWOFFSET AS x FROM l WHERE id IN (SELECT id FROM t
                                    ^^^^^^^^^
 
 CREATE STREAM o AS SELECT id, a IN (SELECT id FROM t) AS x FROM l;
-    INVALID_STATEMENT: IN (SELECT …) is a condition of WHERE, which AND joins with others; it cannot be part of an expression. Put OR into two queries, with UNION ALL.
+    INVALID_STATEMENT: IN (SELECT …) is a condition of a query's WHERE, alone or joined by AND; not part of an expression. Put OR into two queries, with UNION ALL.
     line 1:31
       CREATE STREAM o AS SELECT id, a IN (SELECT id FROM t) AS x FROM l
                                     ^^^^^^^^^^^^^^^^^^^^^^^
@@ -704,3 +705,58 @@ CREATE STREAM o AS SELECT l.id, a, c FROM l JOIN r ON l.id = r.id AND l.ROWTIME 
     line 1:43
       CREATE STREAM o AS SELECT l.id, a, c FROM l JOIN r ON l.id = r.id AND l.ROWTIME <= r.ROWTIME
                                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM two WHERE a IN (SELECT id FROM t);
+    STREAM O SINK
+      columns `I` INTEGER KEY, `J` INTEGER KEY, `A` INTEGER
+      topic O, key JSON, value JSON
+    Project key [I AS I, J AS J] value [A AS A]
+      SelectKey I AS I, J AS J
+        Join INNER STREAM_TABLE on A = KSQL_0_ID as KSQL_0_ID
+          Source TWO
+          Project key [ID AS KSQL_0_ID] value []
+            Source T
+
+SELECT a, COUNT(*) AS n FROM l WHERE id IN (SELECT id FROM t) GROUP BY a HAVING EXISTS (SELECT 1 FROM v) EMIT CHANGES;
+    INVALID_STATEMENT: EXISTS is a condition of a query's WHERE, alone or joined by AND; not part of an expression. Put OR into two queries, with UNION ALL.
+    line 1:81
+      SELECT a, COUNT(*) AS n FROM l WHERE id IN (SELECT id FROM t) GROUP BY a HAVING EXISTS (SELECT 1 FROM v) EMIT CHANGES
+                                                                                      ^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT DISTINCT ON (a) id, a FROM l WITHIN 1 HOUR WHERE id IN (SELECT id FROM t) EMIT CHANGES;
+    OUTPUT `ID` INTEGER, `A` INTEGER
+    Project key [ID AS ID] value [A AS A]
+      Deduplicate A within 3600000 ms
+        Join INNER STREAM_TABLE on ID = KSQL_0_ID as ID
+          Source L
+          Project key [ID AS KSQL_0_ID] value []
+            Source T
+
+CREATE STREAM o AS SELECT id, a FROM l WHERE (id IN (SELECT id FROM t)) AND ((a > 1 AND NOT (EXISTS (SELECT 1 FROM v WHERE v.id = a)))) PARTITION BY a;
+    STREAM O SINK
+      columns `A` INTEGER KEY, `ID` INTEGER
+      topic O, key KAFKA, value JSON
+    Project key [A AS A] value [ID AS ID]
+      SelectKey A AS A
+        SelectKey ID AS ID
+          Filter (KSQL_1__FOUND IS NULL)
+            Join LEFT STREAM_TABLE on A = KSQL_1_ID as KSQL_1_ID
+              Join INNER STREAM_TABLE on ID = KSQL_0_ID as ID
+                Filter (A > 1)
+                  Source L
+                Project key [ID AS KSQL_0_ID] value []
+                  Source T
+              Project key [ID AS KSQL_1_ID] value [TRUE AS KSQL_1__FOUND]
+                Source V
+
+CREATE TABLE o AS SELECT u.id, e FROM u JOIN t ON u.id = t.id WHERE u.id IN (SELECT id FROM v);
+    TABLE O SINK
+      columns `U_ID` INTEGER KEY, `E` STRING
+      topic O, key KAFKA, value JSON
+    Project key [U_ID AS U_ID] value [U_E AS E]
+      Join INNER TABLE_TABLE on U_ID = KSQL_0_ID as U_ID
+        Join INNER TABLE_TABLE on U_ID = T_ID as U_ID
+          Source U prefixed
+          Source T prefixed
+        Project key [ID AS KSQL_0_ID] value []
+          Source V
