@@ -16,8 +16,10 @@ from sqlglot import exp
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate, call, compare
 from ksql_spark.analyzer.failures import invalid
 from ksql_spark.analyzer.joins import Joined, check_partitions, conjuncts, show
+from ksql_spark.analyzer.naming import Names
 from ksql_spark.analyzer.relations import Context, From, source_relation
 from ksql_spark.analyzer.scope import BoundRelation, Scope
+from ksql_spark.analyzer.select_items import bind_items
 from ksql_spark.expressions import Call, ColumnRef, Expression, Literal, columns_in
 from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import (
@@ -266,6 +268,7 @@ def bind_sub_query(
     outer = replace(scope.at("WHERE"), show=lambda expression: show(expression, both))
     inside = replace(outer, relations=(inner,), extra={}, outer=outer)
     parts: list[Expression] = []
+    bind_items(select, inside, Names(()))  # what EXISTS selects does not matter, but must be there
     if isinstance(condition.node, nodes.InQuery):
         item = select.items[0]
         if len(select.items) > 1 or not isinstance(item, nodes.SelectItem):

@@ -760,3 +760,25 @@ CREATE TABLE o AS SELECT u.id, e FROM u JOIN t ON u.id = t.id WHERE u.id IN (SEL
           Source T prefixed
         Project key [ID AS KSQL_0_ID] value []
           Source V
+
+CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT nope FROM t WHERE t.id = l.id);
+    COLUMN_UNKNOWN: WHERE column 'NOPE' cannot be resolved. There are: ID, D.
+    line 1:57
+      CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT nope FROM t WHERE t.id = l.id)
+                                                              ^^^^
+
+CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT COUNT(*), x.* FROM t WHERE t.id = l.id);
+    AGGREGATE_NOT_ALLOWED: COUNT is an aggregate function: it cannot be used in WHERE.
+    line 1:57
+      CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT COUNT(*), x.* FROM t WHERE t.id = l.id)
+                                                              ^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT t.*, l.a + 1 FROM t WHERE t.id = l.id);
+    STREAM O SINK
+      columns `ID` INTEGER KEY, `A` INTEGER, `B` STRING
+      topic O, key KAFKA, value JSON
+    Project key [ID AS ID] value [A AS A, B AS B]
+      Join INNER STREAM_TABLE on ID = KSQL_0_ID as ID
+        Source L
+        Project key [ID AS KSQL_0_ID] value []
+          Source T
