@@ -173,13 +173,16 @@ CONDITIONS: dict[str, Condition] = {
         "Another writer has changed the table {path} meanwhile: {reason} The sink tries again from "
         "the position that it finds there.",
     ),
+    "LAKE_FAILED": Condition(
+        50000, "The table {path} cannot be read or written: {reason}. The next attempt follows by itself."
+    ),
     "LAKE_INCOMPATIBLE": Condition(
         40001,
         "The column {column} of the table {path} is {there} and would have to be {wanted}. Nothing more is "
         "written. Give the sink another path, or the column its type again.",
     ),
     "LAKE_MISSING": Condition(
-        40001, "TYPE = '{type}' needs the Python package {package}: pip install 'ksql-spark[lake]'."
+        40001, "TYPE = '{type}' needs the Python package {package}: pip install 'ksql-spark[{extra}]'."
     ),
     "LIST_TYPES": Condition(
         40001,

@@ -9,14 +9,14 @@ from ksql_spark.analyzer.properties import Properties, identifier
 from ksql_spark.errors import nearest
 from ksql_spark.grammar.statements.sinks import CreateSink
 from ksql_spark.grammar.with_properties import SINK
-from ksql_spark.metastore.sinks import DELTA, ICEBERG, PARQUET, PartitionColumn, Sink
+from ksql_spark.metastore.sinks import DELTA, ICEBERG, JDBC, PARQUET, PartitionColumn, Sink, folded
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import RESERVED_COLUMNS, Column
 from ksql_spark.types import DATE, TIMESTAMP, Decimal, Primitive
 
 #: the values of TYPE
-TYPES = (DELTA, ICEBERG, PARQUET)
+TYPES = (DELTA, ICEBERG, JDBC, PARQUET)
 #: those whose rows cannot be replaced
 _APPENDING = (PARQUET,)
 #: functions in PARTITION_BY -> the types of their columns
@@ -26,6 +26,7 @@ _TRANSFORMS = {
     "day": (DATE, TIMESTAMP),
     "hour": (TIMESTAMP,),
 }
+_URL = re.compile(r"(?:jdbc:)?(?:postgres(?:ql)?(?:\+psycopg)?://|sqlite:)", re.IGNORECASE)
 _PART = re.compile(r"(?:([A-Za-z]+)\s*\(\s*)?([^()]+?)\s*(?(1)\))")
 
 
@@ -37,9 +38,7 @@ def bind_create_sink(statement: CreateSink, metastore: MetaStore) -> Sink:
     """
     source = metastore.require(statement.source_name)
     given = Properties(statement.properties, SINK)
-    for name in ("TYPE", "PATH"):
-        if not given.get(name):
-            raise invalid(f"CREATE SINK needs the property {name} in its WITH clause.", statement)
+    _required(given, "TYPE", "CREATE SINK", statement)
     type_ = given.get("TYPE").lower()
     if type_ not in TYPES:
         near = nearest(type_, TYPES)
@@ -48,6 +47,7 @@ def bind_create_sink(statement: CreateSink, metastore: MetaStore) -> Sink:
             reason=f"'{type_}' is none of {', '.join(TYPES)}",
             hint=f"Did you mean '{near}'?" if near else None,
         )  # fmt: skip
+    path, table = _place(given, type_, source, statement)
     if source.is_table and type_ in _APPENDING:
         raise failure(
             "PROPERTY_IN_WITH", given.node("TYPE"), name="TYPE",
@@ -62,16 +62,64 @@ def bind_create_sink(statement: CreateSink, metastore: MetaStore) -> Sink:
     taken = {column.name for column in source.schema.columns} & RESERVED_COLUMNS
     if taken:
         raise invalid(f"A sink cannot write the column {min(taken)}, whose name is reserved.", statement)
+    if type_ == JDBC:
+        _check_names(source, statement)
     interval = given.get("COMMIT_INTERVAL")
     return Sink(
         statement.name,
         source.name,
         type_,
-        given.get("PATH"),
+        path,
+        table,
         _partition_by(given, source),
         10_000 if interval is None else given.duration("COMMIT_INTERVAL", interval),
         statement.source_text + ";",
     )
+
+
+def _required(given: Properties, name: str, what: str, statement: CreateSink) -> str:
+    value = given.get(name)
+    if not value:
+        raise invalid(f"{what} needs the property {name} in its WITH clause.", statement)
+    return str(value)
+
+
+def _place(
+    given: Properties, type_: str, source: DataSource, statement: CreateSink
+) -> tuple[str, str | None]:
+    """The path, or the URL of a database and the table's name."""
+    if type_ != JDBC:
+        for name in ("URL", "TABLE"):
+            _refuse(given, name, f"only TYPE = '{JDBC}' has it; a lake table has the property PATH")
+        return _required(given, "PATH", "CREATE SINK", statement), None
+    _refuse(given, "PATH", f"TYPE = '{JDBC}' has the property URL")
+    _refuse(given, "PARTITION_BY", f"TYPE = '{JDBC}' writes no files")
+    url = _required(given, "URL", f"TYPE = '{JDBC}'", statement)
+    if not _URL.match(url):
+        raise failure(
+            "PROPERTY_IN_WITH", given.node("URL"), name="URL", reason="it is no URL of PostgreSQL or SQLite",
+            hint="For instance: 'postgresql://user:password@host:5432/database' or 'sqlite:////folder/file.db'.",
+        )  # fmt: skip
+    table = given.get("TABLE")
+    if table is not None and not all(table.split(".", 1)):
+        raise failure("PROPERTY_IN_WITH", given.node("TABLE"), name="TABLE", reason="a name is missing")
+    return url, folded(source.name) if table is None else table
+
+
+def _refuse(given: Properties, name: str, reason: str) -> None:
+    if name in given:
+        raise failure("PROPERTY_IN_WITH", given.node(name), name=name, reason=reason)
+
+
+def _check_names(source: DataSource, statement: CreateSink) -> None:
+    taken: dict[str, str] = {}
+    for column in source.schema.columns:
+        other = taken.setdefault(folded(column.name), column.name)
+        if other != column.name:
+            raise invalid(
+                f"The columns {other} and {column.name} would both be {folded(column.name)} in the database.",
+                statement,
+            )
 
 
 def _partition_by(given: Properties, source: DataSource) -> tuple[PartitionColumn, ...]:

@@ -15,7 +15,8 @@ class SinkInfo(Body):
         name: its name.
         source: the stream or table that it reads.
         type: delta, parquet …
-        path: where it writes; passwords are masked.
+        path: where it writes, a folder or the URL of a database; passwords are masked.
+        table: the database's table.
         state: RUNNING, PAUSED, ERROR; WAITING before its first look at the table.
         reason: why the latest commit failed.
         lag: records of the topic that the table lacks; null while it is unknown.
@@ -25,6 +26,7 @@ class SinkInfo(Body):
     source: str
     type: str
     path: str
+    table: str | None
     state: str
     reason: str | None
     lag: int | None
@@ -60,6 +62,7 @@ class SinkDescription(Entity):
         rows: how many rows they had.
         records_removed: records that retention had removed before the sink read them.
         records_unreadable: records that the source's format could not read.
+        records_refused: rows that the database refused.
         last_commit_ms: when this server committed last, epoch milliseconds.
     """
 
@@ -72,4 +75,5 @@ class SinkDescription(Entity):
     rows: int
     records_removed: int
     records_unreadable: int
+    records_refused: int
     last_commit_ms: int | None

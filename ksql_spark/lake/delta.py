@@ -14,7 +14,7 @@ from deltalake.exceptions import CommitFailedError
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.lake import arrow
-from ksql_spark.lake.tables import DELETED, TableSpec
+from ksql_spark.lake.tables import DELETED, Report, TableSpec, ignore
 
 #: Delta has no TIME: '12:34:56.789'
 _TIME = pa.string()
@@ -59,7 +59,7 @@ class _DeltaTable:
     def _id(self, partition: int) -> str:
         return f"ksql-spark:{self._spec.topic}:{partition}"
 
-    def write(self, rows: pa.Table, ends: Mapping[int, int]) -> None:
+    def write(self, rows: pa.Table, ends: Mapping[int, int], report: Report = ignore) -> None:
         moved = [Transaction(self._id(partition), offset) for partition, offset in ends.items()]
         properties = CommitProperties(app_transactions=moved)
         names = [n for n in rows.column_names if n != DELETED]

@@ -20,7 +20,7 @@ from pyiceberg.transforms import DayTransform, HourTransform, IdentityTransform,
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.lake import arrow
-from ksql_spark.lake.tables import DELETED, TableSpec
+from ksql_spark.lake.tables import DELETED, Report, TableSpec, ignore
 
 _NAME = ("lake", "rows")
 _POSITIONS = "ksql-spark.positions"
@@ -79,7 +79,7 @@ class _IcebergTable:
         found = self._all_positions().get(self._spec.topic, {})
         return {int(partition): offset for partition, offset in found.items()}
 
-    def write(self, rows: pa.Table, ends: Mapping[int, int]) -> None:
+    def write(self, rows: pa.Table, ends: Mapping[int, int], report: Report = ignore) -> None:
         moved = {str(partition): offset for partition, offset in ends.items()}
         positions = json.dumps(self._all_positions() | {self._spec.topic: moved})
         data = rows.select(self._schema.names).cast(arrow.schema_of(self._spec.columns)).cast(self._schema)

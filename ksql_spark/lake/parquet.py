@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.lake import arrow
-from ksql_spark.lake.tables import TableSpec
+from ksql_spark.lake.tables import Report, TableSpec, ignore
 
 #: readers ignore names that begin so
 _OWN = "_ksql"
@@ -62,7 +62,7 @@ class _ParquetTable:
         found = self._positions.get(self._spec.topic, {})
         return {int(partition): offset for partition, offset in found.items()}
 
-    def write(self, rows: pa.Table, ends: Mapping[int, int]) -> None:
+    def write(self, rows: pa.Table, ends: Mapping[int, int], report: Report = ignore) -> None:
         number = self._number + 1
         moved = {str(partition): offset for partition, offset in ends.items()}
         commit = {

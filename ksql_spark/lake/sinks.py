@@ -9,13 +9,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.lake.tables import TableSpec, open_table
+from ksql_spark.lake.tables import Refusal, TableSpec, open_table
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.metastore.sinks import Sink
 from ksql_spark.metastore.sources import DataSource
@@ -55,6 +55,13 @@ class Range:
     def size(self) -> int:
         """How many offsets it has."""
         return sum(end - self.starts[partition] for partition, end in self.ends.items())
+
+
+class Reports(Protocol):
+    """Takes rows that a table refused."""
+
+    def __call__(self, sink: Sink, refused: Sequence[Refusal]) -> None:
+        """Write them into the errors of ``sink``."""
 
 
 class Reader(Protocol):
@@ -108,7 +115,8 @@ def spec_of(sink: Sink, source: DataSource, topic_id: str) -> TableSpec:
     if source.is_table:
         bounds = WINDOW_BOUNDS if source.window is not None else ()
         keys = (*(column.name for column in source.schema.key), *bounds)
-    return TableSpec(sink.path, f"{source.topic}:{topic_id}", columns_of(source), keys, sink.partition_by)
+    topic = f"{source.topic}:{topic_id}"
+    return TableSpec(sink.path, topic, columns_of(source), keys, sink.partition_by, sink.table or "")
 
 
 def next_range(positions: Mapping[int, int], ends: Mapping[int, int], most: int) -> Range:
@@ -135,6 +143,7 @@ class SinkRun:
         admin: of the cluster.
         read: reads records.
         status: of the sink so far.
+        report: takes rows that the table refused.
     """
 
     def __init__(
@@ -144,12 +153,14 @@ class SinkRun:
         admin: KafkaAdmin,
         read: Reader,
         status: SinkStatus,
+        report: Reports = lambda sink, refused: None,
     ) -> None:
         self.sink = sink
         self.status = status
         self._find = find
         self._admin = admin
         self._read = read
+        self._report = report
         self._closing = threading.Event()
         self._failures = 0
         self._thread = threading.Thread(target=self._run, name=f"sink-{sink.name}", daemon=True)
@@ -213,12 +224,18 @@ class SinkRun:
         part = next_range(positions, ends, MOST_RECORDS)
         if part.size:
             rows = self._read(self.sink, source, columns_of(source), part)
-            table.write(rows, part.ends)
+            refused: list[Refusal] = []
+
+            def report(found: Sequence[Refusal]) -> None:
+                refused.extend(found)
+                self._report(self.sink, found)
+
+            table.write(rows, part.ends, report)
             self.status = replace(
                 self.status,
                 positions=part.ends,
                 commits=self.status.commits + 1,
-                rows=self.status.rows + rows.num_rows,
+                rows=self.status.rows + rows.num_rows - len(refused),
                 last_commit_ms=int(time.time() * 1000),
             )
         self.status = replace(self.status, state=RUNNING, reason=None)
@@ -237,6 +254,7 @@ class Sinks:
         admin: of the cluster.
         read: reads records.
         is_here: whether this server runs a sink.
+        report: takes rows that tables refused.
     """
 
     def __init__(
@@ -245,11 +263,13 @@ class Sinks:
         admin: KafkaAdmin,
         read: Reader,
         is_here: Callable[[], bool] = lambda: True,
+        report: Reports = lambda sink, refused: None,
     ) -> None:
         self._catalog = catalog
         self._admin = admin
         self._read = read
         self._is_here = is_here
+        self._report = report
         self._runs: dict[str, SinkRun] = {}
         self._statuses: dict[str, SinkStatus] = {}
         self._lock = threading.Lock()
@@ -295,9 +315,8 @@ class Sinks:
             del self._statuses[name]
         for name, sink in wanted.items():
             if name not in self._runs:
-                run = SinkRun(
-                    sink, self._find, self._admin, self._read, self._statuses.get(name, SinkStatus())
-                )
+                status = self._statuses.get(name, SinkStatus())
+                run = SinkRun(sink, self._find, self._admin, self._read, status, self._report)
                 self._runs[name] = run
                 run.start()
 

@@ -7,12 +7,12 @@ finds the offset of the first record that it lacks.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.metastore.sinks import DELTA, ICEBERG, PARQUET, PartitionColumn
+from ksql_spark.metastore.sinks import DELTA, ICEBERG, JDBC, PARQUET, PartitionColumn
 from ksql_spark.schema import Column
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class TableSpec:
         columns: its columns.
         keys: names of the columns that identify a row; none: rows are appended.
         partition_by: how its files are grouped.
+        table: of a database, the table's name, after that of its schema and a dot if it is not the usual one.
     """
 
     path: str
@@ -40,6 +41,23 @@ class TableSpec:
     columns: tuple[Column, ...]
     keys: tuple[str, ...] = ()
     partition_by: tuple[PartitionColumn, ...] = ()
+    table: str = ""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A row that the table cannot have, and why."""
+
+    row: Mapping[str, Any]
+    reason: str
+
+
+#: takes refused rows of one commit; it is called again if the commit is repeated
+Report = Callable[[Sequence[Refusal]], None]
+
+
+def ignore(refused: Sequence[Refusal]) -> None:
+    """A Report that nobody reads."""
 
 
 class LakeTable(Protocol):
@@ -48,15 +66,17 @@ class LakeTable(Protocol):
     def positions(self) -> dict[int, int]:
         """Kafka partition -> offset of the first record that the table lacks; none where it has none."""
 
-    def write(self, rows: pa.Table, ends: Mapping[int, int]) -> None:
+    def write(self, rows: pa.Table, ends: Mapping[int, int], report: Report = ignore) -> None:
         """Add ``rows`` and move the positions to ``ends``, in one commit.
 
         Args:
             rows: columns as in arrow.plain_schema. With keys: each key once, and the column DELETED.
             ends: Kafka partition -> offset.
+            report: takes the rows that a database refuses, before the others are committed.
 
         Raises:
-            KsqlError: LAKE_CONFLICT: somebody else has moved the positions; nothing was written.
+            KsqlError: LAKE_CONFLICT: somebody else has moved the positions; nothing was written. LAKE_FAILED:
+                a database cannot be reached, or refuses all.
         """
 
 
@@ -67,16 +87,19 @@ class TableType:
     Args:
         module: the one that writes it, with a function ``open_table(spec)``.
         package: what that module needs.
+        extra: of ksql-spark, which has the package.
     """
 
     module: str
     package: str
+    extra: str = "lake"
 
 
 TYPES: Mapping[str, TableType] = {
     DELTA: TableType("ksql_spark.lake.delta", "deltalake"),
     ICEBERG: TableType("ksql_spark.lake.iceberg", "pyiceberg"),
     PARQUET: TableType("ksql_spark.lake.parquet", "pyarrow"),
+    JDBC: TableType("ksql_spark.lake.jdbc", "sqlalchemy", "jdbc"),
 }
 
 
@@ -90,14 +113,24 @@ def require(type_: str) -> Any:
     try:
         return importlib.import_module(known.module)
     except ModuleNotFoundError as error:
-        raise KsqlError("LAKE_MISSING", type=type_, package=error.name or known.package) from None
+        raise _missing(type_, error) from None
+
+
+def _missing(type_: str, error: ModuleNotFoundError) -> KsqlError:
+    known = TYPES[type_]
+    package = error.name or known.package
+    return KsqlError("LAKE_MISSING", type=type_, package=package, extra=known.extra)
 
 
 def open_table(type_: str, spec: TableSpec) -> LakeTable:
     """Open a table, which is created or gets new columns if necessary.
 
     Raises:
-        KsqlError: LAKE_MISSING; LAKE_INCOMPATIBLE: a column has another type there.
+        KsqlError: LAKE_MISSING; LAKE_INCOMPATIBLE: a column has another type there; LAKE_FAILED.
     """
-    table: LakeTable = require(type_).open_table(spec)
+    module = require(type_)
+    try:
+        table: LakeTable = module.open_table(spec)
+    except ModuleNotFoundError as error:  # the driver of a database
+        raise _missing(type_, error) from None
     return table

@@ -7,6 +7,15 @@ from dataclasses import dataclass
 DELTA, ICEBERG, PARQUET, JDBC = "delta", "iceberg", "parquet", "jdbc"
 
 
+def folded(name: str) -> str:
+    """A name as databases have it: one that KSQL has folded to upper case is there in lower case.
+
+    >>> folded("PRICE"), folded("unitPrice")
+    ('price', 'unitPrice')
+    """
+    return name.lower() if name == name.upper() else name
+
+
 @dataclass(frozen=True)
 class PartitionColumn:
     """One part of PARTITION_BY: a column, or ``transform`` (year, month, day, hour) of a column."""
@@ -31,7 +40,8 @@ class Sink:
         name: its name.
         source: the stream or table that it reads.
         type: what it writes: delta, parquet …
-        path: where.
+        path: where: a folder, or the URL of a database, which may have a password.
+        table: the database's table.
         partition_by: how the files are grouped.
         interval_ms: the pause between two commits.
         statement: the statement's text.
@@ -42,6 +52,7 @@ class Sink:
     source: str
     type: str
     path: str
+    table: str | None = None
     partition_by: tuple[PartitionColumn, ...] = ()
     interval_ms: int = 10_000
     statement: str = ""

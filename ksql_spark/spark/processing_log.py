@@ -245,6 +245,11 @@ class ProcessingLog:
         with contextlib.suppress(Exception):  # the JVM may be what failed
             self._log.queryFailed(self._name, query, reason)
 
+    def failed(self, query: str, step: str, message: str, cause: str, row: Mapping[str, Any]) -> None:
+        """Write an entry: a row was left out; it waits for a JVM that is started again."""
+        record = json.dumps(dict(row), default=str, ensure_ascii=False) if self._shows_rows else None
+        self._log.of(self._name).failed(query, step, message, cause, record)
+
     def lost(self, query: str, topic: str, what: str) -> None:
         """Write an entry: records of a topic are lost for a query, how many is not known."""
         with contextlib.suppress(Exception):  # as above

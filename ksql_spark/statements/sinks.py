@@ -97,6 +97,7 @@ def describe_sink(statement: DescribeSink, context: StatementContext) -> Action:
 
     def run() -> Entity:
         status = context.services.sink_status(sink.name)
+        counts = context.services.queries.counts(sink.id)
         return SinkDescription(
             statement_text=statement.source_text,
             sink=_info(sink, context),
@@ -110,7 +111,8 @@ def describe_sink(statement: DescribeSink, context: StatementContext) -> Action:
             commits=status.commits,
             rows=status.rows,
             records_removed=status.removed,
-            records_unreadable=context.services.queries.counts(sink.id).unreadable,
+            records_unreadable=counts.unreadable,
+            records_refused=counts.failed,
             last_commit_ms=status.last_commit_ms,
         )
 
@@ -124,6 +126,7 @@ def _info(sink: Sink, context: StatementContext) -> SinkInfo:
         source=sink.source,
         type=sink.type,
         path=masked(sink.path),
+        table=sink.table,
         state="PAUSED" if sink.is_paused else status.state,
         reason=status.reason,
         lag=status.lag,

@@ -203,11 +203,16 @@ PAGES: Mapping[type[Statement], Page] = {
     ),
     sinks.CreateSink: Page(
         ("CREATE SINK",),
-        "keep a lake table in step with a stream or table",
-        ("CREATE SINK orders_lake FROM orders WITH (TYPE = 'delta', PATH = '/lake/orders');",),
+        "keep a lake table, or one of a database, in step with a stream or table",
+        (
+            "CREATE SINK orders_lake FROM orders WITH (TYPE = 'delta', PATH = '/lake/orders');",
+            "CREATE SINK orders_db FROM orders WITH (TYPE = 'jdbc', URL = 'postgresql://db/shop');",
+        ),
         "CREATE SINK [IF NOT EXISTS] name FROM source WITH (\n"
         "  TYPE = 'delta', PATH = '…' [, PARTITION_BY = 'day(ts), region']\n"
-        "  [, COMMIT_INTERVAL = '10 seconds']);",
+        "  [, COMMIT_INTERVAL = '10 seconds']);\n"
+        "CREATE SINK [IF NOT EXISTS] name FROM source WITH (\n"
+        "  TYPE = 'jdbc', URL = '…' [, TABLE = '…'] [, COMMIT_INTERVAL = '10 seconds']);",
     ),
     sinks.DropSink: Page(("DROP SINK",), "end a sink; its lake table stays", ("DROP SINK orders_lake;",)),
     sinks.DescribeSink: Page(

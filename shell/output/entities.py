@@ -405,8 +405,8 @@ def _sinks(entity: Entity) -> Iterator[Part]:
 def _sink(entity: Entity) -> Iterator[Part]:
     sink = entity.get("sink") or {}
     for name, member in (
-        ("Name", "name"), ("Source", "source"), ("Type", "type"), ("Path", "path"), ("State", "state"),
-        ("Reason", "reason"), ("Records left", "lag"),
+        ("Name", "name"), ("Source", "source"), ("Type", "type"), ("Path", "path"), ("Table", "table"),
+        ("State", "state"), ("Reason", "reason"), ("Records left", "lag"),
     ):  # fmt: skip
         if sink.get(member) is not None:
             yield label(name, sink[member])
@@ -415,7 +415,10 @@ def _sink(entity: Entity) -> Iterator[Part]:
     yield label("Commit interval", f"{int(entity.get('intervalMs') or 0) / 1000:g} s")
     yield label("Kafka topic", entity.get("topic"))
     yield label("Commits", f"{entity.get('commits')} with {entity.get('rows')} rows since the server's start")
-    for name, member in (("Unreadable records", "recordsUnreadable"), ("Removed records", "recordsRemoved")):
+    for name, member in (
+        ("Unreadable records", "recordsUnreadable"), ("Refused rows", "recordsRefused"),
+        ("Removed records", "recordsRemoved"),
+    ):  # fmt: skip
         if entity.get(member):
             yield label(name, entity[member])
     rows = [[p.get("partition"), p.get("offset"), p.get("end")] for p in entity.get("positions") or []]

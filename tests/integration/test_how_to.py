@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import sqlite3
 import time
 import uuid
 from collections.abc import Iterator
@@ -70,6 +72,11 @@ def test_lake(own_engine: Engine, tmp_path: Path) -> None:
             assert time.monotonic() < deadline, own_engine.execute(Request("SHOW SINKS;"))
             time.sleep(0.2)
     assert DeltaTable(path).to_pyarrow_table().to_pylist()[-1]["ITEM"] == "tea"
+    while not (own_engine.services.sink_status("STOCK_DB").rows):
+        assert time.monotonic() < deadline, own_engine.execute(Request("SHOW SINKS;"))
+        time.sleep(0.2)
+    with contextlib.closing(sqlite3.connect(tmp_path / "lake" / "shop.db")) as database:
+        assert database.execute("SELECT item, n FROM stock").fetchall()[0][0] == "tea"
 
 
 def test_tutorial(own_engine: Engine) -> None:

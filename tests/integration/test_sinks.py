@@ -22,6 +22,7 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
 from tests.integration.server_process import ServerProcess
+from tests.postgres import USER, Postgres
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -223,3 +224,116 @@ def test_a_server_that_is_killed_anywhere_writes_each_row_once(tmp_path: Path) -
                 assert time.monotonic() < deadline, server.execute("SHOW SINKS;")
                 time.sleep(0.2)
     assert sorted(DeltaTable(str(path)).to_pyarrow_table()["N"].to_pylist()) == list(range(sent))
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    with Postgres() as database:
+        yield database
+
+
+def test_a_database(
+    server: Server, topic_names: Callable[[str], str], broker: EmbeddedBroker, postgres: Postgres
+) -> None:
+    """A stream and a table in PostgreSQL, which refuses a row and then is away."""
+    topics, producer = [topic_names("sink"), topic_names("sink")], RecordProducer(broker.bootstrap_servers)
+    postgres.sql("CREATE TABLE one (v INTEGER CHECK (v <> 2), s TEXT)")
+    to = f"URL = 'jdbc:postgresql://127.0.0.1:{postgres.port}/postgres?user={USER}&password=secret'"
+    server.run(
+        f"CREATE STREAM s (v INT, s STRING) WITH (KAFKA_TOPIC='{topics[0]}', FORMAT='JSON', PARTITIONS=2);"
+        f"CREATE TABLE t (k STRING PRIMARY KEY, l ARRAY<INT>) WITH (KAFKA_TOPIC='{topics[1]}',"
+        " KEY_FORMAT='KAFKA', VALUE_FORMAT='JSON', PARTITIONS=2);"
+        f"CREATE SINK one FROM s WITH (TYPE='jdbc', {to}, TABLE='one', COMMIT_INTERVAL='100 milliseconds');"
+        f"CREATE SINK two FROM t WITH (TYPE='jdbc', {to}, COMMIT_INTERVAL='100 milliseconds');"
+    )
+    for v in (1, 2, 3):
+        producer.send(topics[0], None, f'{{"V": {v}}}'.encode())
+    for key, value in (
+        (b"a", b'{"L": [1, null]}'),
+        (b"b", b'{"L": []}'),
+        (b"a", b'{"L": [2]}'),
+        (b"b", None),
+    ):
+        producer.send(topics[1], key, value)
+    told = server.caught_up("one", 3)
+    assert (told.rows, told.records_refused, told.sink.table) == (2, 1, "one")
+    assert (
+        told.sink.path
+        == f"jdbc:postgresql://127.0.0.1:{postgres.port}/postgres?user={USER}&password=[hidden]"
+    )
+    server.caught_up("two", 4)
+    assert postgres.sql("SELECT v FROM one ORDER BY v") == "1\n3"
+    assert postgres.sql("SELECT k, l FROM t") == "a|[2]"
+
+    postgres.stop()
+    producer.send(topics[0], None, b'{"V": 4}')
+    deadline = time.monotonic() + TIMEOUT_S
+    while (told := server.described("one")).sink.state != "ERROR":
+        assert time.monotonic() < deadline, told
+        time.sleep(0.1)
+    assert told.sink.reason is not None and "cannot be read or written: " in told.sink.reason
+    assert "secret" not in str(told)
+    postgres.start()
+    while postgres.sql("SELECT v FROM one ORDER BY v") != "1\n3\n4":
+        assert time.monotonic() < deadline, server.described("one")
+        time.sleep(0.2)
+
+
+def test_a_server_that_is_killed_writes_each_row_of_a_database_once(
+    tmp_path: Path, postgres: Postgres
+) -> None:
+    """A stream, and a table with deletions, killed three times while their sinks commit."""
+    sent, choose, expected = 0, random.Random(46), dict[int, int]()
+    to = f"TYPE = 'jdbc', URL = 'postgresql://{USER}@127.0.0.1:{postgres.port}/postgres'"
+
+    def position() -> int:
+        found = postgres.sql("SELECT to_regclass('ksql_sink_positions') IS NOT NULL")
+        if found != "t":
+            return 0
+        return int(
+            postgres.sql("SELECT coalesce(sum(position), 0) FROM ksql_sink_positions WHERE target = 'many'")
+        )
+
+    for life in range(4):
+        with ServerProcess(tmp_path / "data") as server:
+            server.ready()
+            if life == 0:
+                server.execute(
+                    "CREATE STREAM many (n INT) WITH (KAFKA_TOPIC = 'many', FORMAT = 'JSON', PARTITIONS = 2);"
+                    "CREATE TABLE last (k INT PRIMARY KEY, v INT) WITH (KAFKA_TOPIC = 'last',"
+                    " KEY_FORMAT = 'KAFKA', VALUE_FORMAT = 'JSON', PARTITIONS = 2);"
+                    f"CREATE SINK a FROM many WITH ({to}, COMMIT_INTERVAL = '1 milliseconds');"
+                    f"CREATE SINK b FROM last WITH ({to}, COMMIT_INTERVAL = '1 milliseconds');"
+                )
+            producer = RecordProducer(server.bootstrap_servers())
+            deadline = time.monotonic() + TIMEOUT_S
+            stop_at = position() + choose.randrange(2_000, 6_000)
+            while position() < stop_at:
+                assert time.monotonic() < deadline, server.execute("SHOW SINKS;")
+                rows = [(n % 97, n, n % 5 == 0) for n in range(sent, sent + 200)]
+                expected |= {key: n for key, n, _ in rows}
+                for key, n, is_gone in rows:
+                    if is_gone and expected[key] == n:
+                        del expected[key]
+                producer.send_all("many", [(None, f'{{"N": {n}}}'.encode()) for _, n, _ in rows], 1)
+                producer.send_all(
+                    "last",
+                    [
+                        (key.to_bytes(4, "big"), None if is_gone else f'{{"V": {n}}}'.encode())
+                        for key, n, is_gone in rows
+                    ],
+                    1,
+                )
+                sent += 200
+            if life < 3:
+                continue  # it is killed here
+            while position() < sent or "|0" not in "".join(
+                f"|{sink['lag']}" for sink in server.execute("SHOW SINKS;")[0]["sinks"] if sink["name"] == "B"
+            ):
+                assert time.monotonic() < deadline, server.execute("SHOW SINKS;")
+                time.sleep(0.2)
+    assert postgres.sql("SELECT count(*), count(DISTINCT n), max(n) FROM many") == f"{sent}|{sent}|{sent - 1}"
+    assert (
+        dict(tuple(map(int, row.split("|"))) for row in postgres.sql("SELECT k, v FROM last").splitlines())
+        == expected
+    )

@@ -17,6 +17,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.lake import sinks
 from ksql_spark.lake.sinks import Range, SinkRun, Sinks, SinkStatus, next_range
+from ksql_spark.lake.tables import Refusal, Report
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.metastore.sinks import Sink
 from ksql_spark.metastore.sources import STREAM, DataSource, FormatSpec
@@ -132,12 +133,12 @@ def test_each_record_is_there_once_whatever_fails(
         table = opened(type_, spec)
         write = table.write
 
-        def written(rows: pa.Table, ends: Mapping[int, int]) -> None:
+        def written(rows: pa.Table, ends: Mapping[int, int], report: Report) -> None:
             if choose.random() < 0.3:
                 raise Fails
             if choose.random() < 0.2:  # somebody else is faster
-                opened(type_, spec).write(rows, ends)
-            write(rows, ends)
+                opened(type_, spec).write(rows, ends, report)
+            write(rows, ends, report)
             if choose.random() < 0.3:
                 raise Fails
 
@@ -178,6 +179,33 @@ def test_a_run_that_was_overtaken_tries_again(tmp_path: Path, monkeypatch: pytes
     run.close()
     run.join(10)
     assert numbers(tmp_path) == [0, 1, 2]
+
+
+def test_what_a_table_refuses_is_reported_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Table:
+        def positions(self) -> dict[int, int]:
+            return {}
+
+        def write(self, rows: pa.Table, ends: Mapping[int, int], report: Report) -> None:
+            report([Refusal(rows.to_pylist()[1], "Never.")])
+
+    monkeypatch.setattr(sinks, "open_table", lambda type_, spec: Table())
+    reported: list[Any] = []
+    sink = Sink("LAKE", "S", "jdbc", "sqlite:x", "s")
+    topic = Topic(3)
+    run = SinkRun(
+        sink,
+        lambda name: SOURCE,
+        cast(KafkaAdmin, topic),
+        topic.read,
+        SinkStatus(),
+        lambda sink, refused: reported.append((sink.id, refused)),
+    )
+    run.commit()
+    assert reported == [("SINK_LAKE", [Refusal({"N": 1}, "Never.")])]
+    assert (run.status.rows, run.status.lag) == (2, 0)
 
 
 def test_what_retention_has_removed_is_counted(tmp_path: Path) -> None:

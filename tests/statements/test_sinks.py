@@ -14,6 +14,7 @@ SOURCES = """
 CREATE STREAM es (k STRING KEY, ts TIMESTAMP, d DATE, l ARRAY<INT>)
   WITH (KAFKA_TOPIC='es', FORMAT='JSON', PARTITIONS=1);
 CREATE TABLE et (k STRING PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='et', FORMAT='JSON', PARTITIONS=1);
+CREATE STREAM ec (a INT, `a` INT) WITH (KAFKA_TOPIC='ec', FORMAT='JSON', PARTITIONS=1);
 CREATE TABLE ek (k STRUCT<a INT> PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='ek', FORMAT='JSON', PARTITIONS=1);
 """
 
@@ -47,6 +48,16 @@ def test_a_sink_and_its_ways(ready: World) -> None:
     assert sinks(ready) == []
 
 
+def test_a_sink_to_a_database(ready: World) -> None:
+    ready.run(
+        "CREATE SINK db FROM et WITH (TYPE='jdbc', URL='jdbc:postgresql://ann:secret@db/shop');"
+        "CREATE SINK named FROM ek WITH (TYPE='jdbc', URL='SQLite:/x.db', TABLE='shop.Orders');"
+    )
+    db, named = sinks(ready)
+    assert (db.type, db.path, db.table) == ("jdbc", "jdbc:postgresql://ann:secret@db/shop", "et")
+    assert named.table == "shop.Orders"
+
+
 def test_a_source_is_not_dropped_below_a_sink(ready: World) -> None:
     ready.run("CREATE SINK lake FROM es WITH (TYPE='delta', PATH='/x');")
     with pytest.raises(KsqlError, match=r"the sinks \[LAKE\] read it"):
@@ -63,7 +74,7 @@ def test_a_source_is_not_dropped_below_a_sink(ready: World) -> None:
         ("CREATE SINK x FROM es WITH (TYPE='delta', PATH='');", "needs the property PATH"),
         (
             "CREATE SINK x FROM es WITH (TYPE='delte', PATH='x');",
-            "'delte' is none of delta, iceberg, parquet",
+            "'delte' is none of delta, iceberg, jdbc, parquet",
         ),
         ("CREATE SINK x FROM es WITH (TYPE='delta', PATH='x', KAFKA_TOPIC='y');", "only allowed in CREATE"),
         ("CREATE STREAM x WITH (PATH='y') AS SELECT * FROM es;", "only allowed in CREATE SINK"),
@@ -83,6 +94,13 @@ def test_a_source_is_not_dropped_below_a_sink(ready: World) -> None:
         ("CREATE SINK x FROM et WITH (TYPE='delta', PATH='x', PARTITION_BY='k,v');", "none is left"),
         ("CREATE SINK x FROM et WITH (TYPE='parquet', PATH='x');", "files of parquet cannot be changed"),
         ("CREATE SINK x FROM ek WITH (TYPE='iceberg', PATH='x');", "by the key K, which has parts"),
+        ("CREATE SINK x FROM es WITH (TYPE='jdbc', PATH='x');", "TYPE = 'jdbc' has the property URL"),
+        ("CREATE SINK x FROM es WITH (TYPE='jdbc');", "TYPE = 'jdbc' needs the property URL"),
+        ("CREATE SINK x FROM es WITH (TYPE='jdbc', URL='mysql://h/db');", "no URL of PostgreSQL or SQLite"),
+        ("CREATE SINK x FROM es WITH (TYPE='jdbc', URL='sqlite:x', TABLE='a.');", "a name is missing"),
+        ("CREATE SINK x FROM es WITH (TYPE='jdbc', URL='sqlite:x', PARTITION_BY='k');", "writes no files"),
+        ("CREATE SINK x FROM es WITH (TYPE='delta', PATH='x', URL='sqlite:x');", "only TYPE = 'jdbc' has it"),
+        ("CREATE SINK x FROM ec WITH (TYPE='jdbc', URL='sqlite:x');", "A and a would both be a in"),
         ("PAUSE SINK x;", "Sink X does not exist"),
         ("DESCRIBE SINK x;", "Sink X does not exist"),
         ("DROP SINK x;", "Sink X does not exist"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.lease import ServiceLease
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.lake.sinks import Range, Sinks
-from ksql_spark.lake.tables import DELETED
+from ksql_spark.lake.tables import DELETED, Refusal
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.metastore.sinks import Sink
 from ksql_spark.metastore.sources import DataSource
@@ -127,6 +127,10 @@ def create_sinks(
             session, consumer, source, columns, part.starts, part.ends, DELETED, reports, current.__getitem__
         )
 
-    sinks = Sinks(catalog, admin, read, lambda: placement is None or placement.is_first())
+    def report(sink: Sink, refused: Sequence[Refusal]) -> None:
+        for row in refused:
+            processing_log.failed(sink.id, "Sink", "The table refused a row.", row.reason, row.row)
+
+    sinks = Sinks(catalog, admin, read, lambda: placement is None or placement.is_first(), report)
     lifecycle.on_stop(sinks.close)
     return sinks
