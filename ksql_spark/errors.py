@@ -182,8 +182,9 @@ CONDITIONS: dict[str, Condition] = {
         "written. Give the sink another path, or the column its type again.",
     ),
     "LAKE_MISSING": Condition(
-        40001, "TYPE = '{type}' needs the Python package {package}: pip install 'ksql-spark[{extra}]'."
+        40001, "'{type}' needs the Python package {package}: pip install 'ksql-spark[{extra}]'."
     ),
+    "LAKE_UNREADABLE": Condition(40001, "The table {path} cannot be read: {reason}."),
     "LIST_TYPES": Condition(
         40001,
         "{problem}operator does not exist: {wanted} = {given} ({member})\n"

@@ -8,6 +8,7 @@ from ksql_spark.analyzer.evolving import bind_evolution, check_evolution, evolve
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
 from ksql_spark.analyzer.inference import infer_columns
 from ksql_spark.analyzer.inserts import BoundRow, bind_insert_target, bind_insert_values
+from ksql_spark.analyzer.origins import bind_origin, follows_lake
 from ksql_spark.analyzer.past import bind_past, bind_verification
 from ksql_spark.analyzer.persistent import bind_persistent
 from ksql_spark.analyzer.pull import bind_pull
@@ -32,6 +33,7 @@ __all__ = [
     "bind_expression",
     "bind_insert_target",
     "bind_insert_values",
+    "bind_origin",
     "bind_past",
     "bind_persistent",
     "bind_predicate",
@@ -45,6 +47,7 @@ __all__ = [
     "check_evolution",
     "check_query_replacement",
     "evolve_of",
+    "follows_lake",
     "infer_columns",
     "is_stateless",
 ]

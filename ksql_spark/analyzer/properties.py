@@ -101,6 +101,10 @@ class Properties:
             name = node.name.upper()
             self._nodes[name] = node
             self._values[name] = _checked(name, node, statement)
+        #: with LAKE, the format of the table that is read, not that of the topic
+        self.lake_format = self._nodes.pop("FORMAT", None) if "LAKE" in self._values else None
+        if self.lake_format is not None:
+            del self._values["FORMAT"]
 
     def get(self, name: str) -> Any:
         """The value of ``name``, or None if it is not given."""

@@ -9,7 +9,16 @@ from ksql_spark.analyzer.properties import Properties, identifier
 from ksql_spark.errors import nearest
 from ksql_spark.grammar.statements.sinks import CreateSink
 from ksql_spark.grammar.with_properties import SINK
-from ksql_spark.metastore.sinks import DELTA, ICEBERG, JDBC, PARQUET, PartitionColumn, Sink, folded
+from ksql_spark.metastore.sinks import (
+    DATABASE_URL,
+    DELTA,
+    ICEBERG,
+    JDBC,
+    PARQUET,
+    PartitionColumn,
+    Sink,
+    folded,
+)
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import RESERVED_COLUMNS, Column
@@ -26,7 +35,6 @@ _TRANSFORMS = {
     "day": (DATE, TIMESTAMP),
     "hour": (TIMESTAMP,),
 }
-_URL = re.compile(r"(?:jdbc:)?(?:postgres(?:ql)?(?:\+psycopg)?://|sqlite:)", re.IGNORECASE)
 _PART = re.compile(r"(?:([A-Za-z]+)\s*\(\s*)?([^()]+?)\s*(?(1)\))")
 
 
@@ -95,7 +103,7 @@ def _place(
     _refuse(given, "PATH", f"TYPE = '{JDBC}' has the property URL")
     _refuse(given, "PARTITION_BY", f"TYPE = '{JDBC}' writes no files")
     url = _required(given, "URL", f"TYPE = '{JDBC}'", statement)
-    if not _URL.match(url):
+    if not DATABASE_URL.match(url):
         raise failure(
             "PROPERTY_IN_WITH", given.node("URL"), name="URL", reason="it is no URL of PostgreSQL or SQLite",
             hint="For instance: 'postgresql://user:password@host:5432/database' or 'sqlite:////folder/file.db'.",

@@ -56,6 +56,8 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
     _check_replaceable(statement, existing)
     given = Properties(statement.properties, CREATE)
     topic = given.get("KAFKA_TOPIC")
+    if topic is None and "LAKE" in given:
+        topic = f"{settings.text(config, 'ksql.output.topic.name.prefix') or ''}{statement.name}"
     if topic is None:
         raise invalid(
             "Missing required property \"KAFKA_TOPIC\" which has no default value.", statement,
@@ -89,7 +91,7 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
     source = DataSource(
         statement.name, statement.kind, schema, topic, key_format, value_format,
         partitions=given.get("PARTITIONS"), replicas=given.get("REPLICAS"), retention_ms=retention,
-        timestamp=given.timestamp(schema), window=window, read_only=bool(statement.source),
+        timestamp=given.timestamp(schema), window=window, read_only=bool(statement.source) or "LAKE" in given,
         statement=statement.source_text, is_replicated=given.replicated(statement.kind, window),
         constraints=constraints, lateness_ms=given.lateness_ms(statement.kind),
     )  # fmt: skip
@@ -262,6 +264,8 @@ def format_names(given: Properties, statement: CreateSource, config: Mapping[str
     value_name, _ = given.format_name("VALUE")
     if value_name is None:
         default = settings.text(config, "ksql.persistence.default.format.value")
+        if default is None and "LAKE" in given:
+            default = "JSON"
         if default is None:
             raise invalid(
                 "Statement is missing the 'VALUE_FORMAT' property from the WITH clause. Either provide one "

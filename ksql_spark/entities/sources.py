@@ -63,6 +63,37 @@ class QueryOffsetSummary(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
+class OriginInfo(Body):
+    """The table outside Kafka that a table follows (beyond ksqlDB).
+
+    Args:
+        path: a folder, a file, or the URL of a database; passwords are masked.
+        table: the database's table.
+        format: parquet, csv, json, delta, iceberg or jdbc.
+        refresh_ms: the pause between two refreshes.
+        state: RUNNING, ERROR; WAITING before the first refresh, and where another server refreshes.
+        reason: why the latest refresh failed.
+        rows: rows of the origin; null before the first refresh.
+        without_key: rows without a key, which are left out.
+        written: rows that this server has written since it started.
+        removed: rows that it has removed.
+        last_refresh_ms: the latest refresh that succeeded, epoch milliseconds.
+    """
+
+    path: str
+    table: str | None
+    format: str
+    refresh_ms: int
+    state: str
+    reason: str | None
+    rows: int | None
+    without_key: int
+    written: int
+    removed: int
+    last_refresh_ms: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class SourceDescription(Body):
     """A stream or table as DESCRIBE shows it.
 
@@ -77,6 +108,7 @@ class SourceDescription(Body):
         constraints: what rows of the topic must meet, or they are left out.
         lateness_ms: the GRACE PERIOD of windows over it that say nothing of theirs.
         envelope: what is around the rows in the topic, for instance debezium.
+        origin: the table outside Kafka that it follows.
     """
 
     name: str
@@ -103,6 +135,7 @@ class SourceDescription(Body):
     constraints: Omitted[tuple[str, ...]] = None
     lateness_ms: Omitted[int] = None
     envelope: Omitted[str] = None
+    origin: Omitted[OriginInfo] = None
 
 
 @dataclass(frozen=True, kw_only=True)

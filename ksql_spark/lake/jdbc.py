@@ -7,20 +7,16 @@ writes the rows, so of two writers one waits for the other and then finds that i
 from __future__ import annotations
 
 import contextlib
-import functools
-import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.pool import NullPool
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.lake import arrow, jdbc_types
+from ksql_spark.lake.databases import engine_of, failures, in_schema
 from ksql_spark.lake.tables import DELETED, Refusal, Report, TableSpec, ignore
 from ksql_spark.metastore.sinks import folded
 from ksql_spark.schema import Column
@@ -49,38 +45,14 @@ _ONE_BY_ONE = {
 }
 
 
-def url_of(text: str) -> sa.URL:
-    """The URL of a database, written as for SQLAlchemy, libpq or JDBC.
-
-    >>> url_of("jdbc:postgresql://db/shop?user=ann").drivername, url_of("sqlite:/tmp/x.db").database
-    ('postgresql+psycopg', '/tmp/x.db')
-    """
-    plain = re.sub(r"^jdbc:", "", text, flags=re.IGNORECASE)
-    plain = re.sub(r"^sqlite:(?!//)", "sqlite:///", plain, flags=re.IGNORECASE)
-    url = sa.make_url(plain)
-    if url.drivername.lower() in ("postgresql", "postgres"):
-        url = url.set(drivername="postgresql+psycopg")
-        if "connect_timeout" not in url.query:
-            url = url.update_query_dict({"connect_timeout": "10"})
-    return url
-
-
 class _JdbcTable:
     def __init__(self, spec: TableSpec) -> None:
         self._spec = spec
         with self._failures():
-            url = url_of(spec.path)
-            if url.get_backend_name() == jdbc_types.SQLITE and url.database:
-                Path(url.database).parent.mkdir(parents=True, exist_ok=True)
-            self._engine = sa.create_engine(
-                url,
-                poolclass=NullPool,
-                hide_parameters=True,
-                json_serializer=functools.partial(json.dumps, ensure_ascii=False, allow_nan=False),
-            )
+            self._engine = engine_of(spec.path)
         self._dialect = self._engine.dialect.name
-        schema, _, name = spec.table.rpartition(".")
-        meta = sa.MetaData(schema=schema or None)
+        name, schema = in_schema(spec.table)
+        meta = sa.MetaData(schema=schema)
         self._table = sa.Table(name, meta, *self._columns())
         self._moves = sa.Table(
             POSITIONS,
@@ -143,15 +115,8 @@ class _JdbcTable:
         path = f"{self._spec.table} of {self._spec.path}"
         return KsqlError("LAKE_INCOMPATIBLE", path=path, column=column, there=there, wanted=wanted)
 
-    @contextlib.contextmanager
-    def _failures(self) -> Iterator[None]:
-        """Tell what fails in one line, without secrets."""
-        try:
-            yield
-        except (sa.exc.SQLAlchemyError, ValueError, OSError) as error:
-            reason = str(getattr(error, "orig", None) or error)
-            path = f"{self._spec.table} of {self._spec.path}"
-            raise KsqlError("LAKE_FAILED", path=path, reason=" ".join(reason.split()).rstrip(".")) from None
+    def _failures(self) -> contextlib.AbstractContextManager[None]:
+        return failures(self._spec.table, self._spec.path)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:

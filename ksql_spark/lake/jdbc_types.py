@@ -19,10 +19,9 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
 from ksql_spark.lake.arrow import arrow_type
+from ksql_spark.lake.databases import SQLITE
 from ksql_spark.schema import Column
 from ksql_spark.types import Array, Decimal, Map, Primitive, SqlType, Struct
-
-SQLITE = "sqlite"
 
 
 class _ExactInSqlite(sa.types.TypeDecorator[decimal.Decimal]):

@@ -7,7 +7,6 @@ position, or is made again (ADR 57).
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,12 +14,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.lake.following import Follower, Run
 from ksql_spark.lake.tables import Refusal, TableSpec, open_table
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.metastore.sinks import Sink
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.runtime.errors import reason
-from ksql_spark.runtime.queries.periodic import PeriodicTask
+from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import WINDOW_BOUNDS, Column
 
 if TYPE_CHECKING:
@@ -30,15 +29,7 @@ log = logging.getLogger(__name__)
 
 #: the most records of one commit, which pass through the server's memory
 MOST_RECORDS = 500_000
-#: how soon sinks follow the metastore, seconds
-_FOLLOW_S = 0.5
-#: the longest pause after a failure, seconds
-_LONGEST_PAUSE_S = 60.0
-#: how long a stop waits for commits that are being made, seconds
-_STOP_S = 10.0
-
-#: how often in a row another writer may be faster before that is told, as where PAUSE and RESUME follow each
-#: other while a commit is being made; and the pause before the next attempt, seconds
+#: how often in a row another writer may be faster before that is told; seconds until the next attempt
 _OVERTAKEN_TIMES, _OVERTAKEN_PAUSE_S = 5, 0.2
 
 WAITING, RUNNING, ERROR = "WAITING", "RUNNING", "ERROR"
@@ -134,7 +125,7 @@ def next_range(positions: Mapping[int, int], ends: Mapping[int, int], most: int)
     return Range(dict(positions), dict(sorted(until.items())))
 
 
-class SinkRun:
+class SinkRun(Run[Sink, SinkStatus]):
     """One sink, until close().
 
     Args:
@@ -155,48 +146,25 @@ class SinkRun:
         status: SinkStatus,
         report: Reports = lambda sink, refused: None,
     ) -> None:
+        super().__init__(f"sink {sink.name}", sink, status)
         self.sink = sink
-        self.status = status
         self._find = find
         self._admin = admin
         self._read = read
         self._report = report
-        self._closing = threading.Event()
-        self._failures = 0
-        self._thread = threading.Thread(target=self._run, name=f"sink-{sink.name}", daemon=True)
 
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
+    def work(self) -> float:
+        """Make a commit, if there is something to write."""
+        return 0.0 if self.commit() else self.sink.interval_ms / 1000
 
-    def close(self) -> None:
-        """Make no more commits after the one that is being made."""
-        self._closing.set()
+    def failed(self, why: str) -> None:
+        """Tell it."""
+        self.status = replace(self.status, state=ERROR, reason=why)
 
-    def join(self, timeout_s: float) -> None:
-        """Wait for that one."""
-        self._thread.join(timeout_s)
-
-    def _run(self) -> None:
-        pause = 0.0
-        while not self._closing.wait(pause):
-            try:
-                is_behind = self.commit()
-            except Exception as error:
-                if self._closing.is_set():
-                    return
-                self._failures += 1
-                if _is_overtaken(error) and self._failures <= _OVERTAKEN_TIMES:
-                    pause = _OVERTAKEN_PAUSE_S
-                    continue
-                why = reason(error)
-                if why != self.status.reason:
-                    log.warning("sink %s: %s", self.sink.name, why, exc_info=not isinstance(error, KsqlError))
-                self.status = replace(self.status, state=ERROR, reason=why)
-                pause = min(2.0 ** min(self._failures, 10), _LONGEST_PAUSE_S)
-            else:
-                self._failures = 0
-                pause = 0.0 if is_behind else self.sink.interval_ms / 1000
+    def is_passing(self, error: Exception, failures: int) -> float | None:
+        """Another writer may be faster, as where PAUSE and RESUME follow each other during a commit."""
+        is_overtaken = isinstance(error, KsqlError) and error.condition == "LAKE_CONFLICT"
+        return _OVERTAKEN_PAUSE_S if is_overtaken and failures <= _OVERTAKEN_TIMES else None
 
     def commit(self) -> bool:
         """Write the next records, if there are any; returns whether more are waiting.
@@ -242,11 +210,7 @@ class SinkRun:
         return part.ends != ends
 
 
-def _is_overtaken(error: Exception) -> bool:
-    return isinstance(error, KsqlError) and error.condition == "LAKE_CONFLICT"
-
-
-class Sinks:
+class Sinks(Follower[Sink, SinkStatus]):
     """The sinks of a server, which follow the metastore. Thread-safe.
 
     Args:
@@ -265,60 +229,22 @@ class Sinks:
         is_here: Callable[[], bool] = lambda: True,
         report: Reports = lambda sink, refused: None,
     ) -> None:
-        self._catalog = catalog
+        super().__init__("sinks", catalog, is_here)
         self._admin = admin
         self._read = read
-        self._is_here = is_here
         self._report = report
-        self._runs: dict[str, SinkRun] = {}
-        self._statuses: dict[str, SinkStatus] = {}
-        self._lock = threading.Lock()
-        self._is_closed = False
-        self._following = PeriodicTask("sinks", _FOLLOW_S, self.follow)
 
-    def start(self) -> None:
-        """Begin to follow the metastore."""
-        self._following.start()
+    def there(self, store: MetaStore) -> Mapping[str, Sink | None]:
+        """Sinks, and which of them are not paused."""
+        return {sink.name: None if sink.is_paused else sink for sink in store.sinks()}
 
-    def close(self) -> None:
-        """Stop all sinks."""
-        self._following.close()
-        with self._lock:
-            self._is_closed = True
-            runs, self._runs = list(self._runs.values()), {}
-        for run in runs:
-            run.close()
-        until = time.monotonic() + _STOP_S
-        for run in runs:
-            run.join(max(until - time.monotonic(), 0.0))
+    def run_of(self, definition: Sink, status: SinkStatus) -> SinkRun:
+        """A run of a sink."""
+        return SinkRun(definition, self._find, self._admin, self._read, status, self._report)
 
-    def status(self, name: str) -> SinkStatus:
-        """How a sink is doing."""
-        run = self._runs.get(name)
-        return run.status if run is not None else self._statuses.get(name, SinkStatus())
-
-    def follow(self) -> None:
-        """Start and stop sinks as the metastore says."""
-        with self._lock:
-            if not self._is_closed:
-                self._follow()
-
-    def _follow(self) -> None:
-        there = {sink.name: sink for sink in self._catalog.published.sinks()}
-        wanted = {s.name: s for s in there.values() if not s.is_paused} if self._is_here() else {}
-        for name, run in list(self._runs.items()):
-            if wanted.get(name) != run.sink:
-                run.close()
-                self._statuses[name] = run.status
-                del self._runs[name]
-        for name in [n for n in self._statuses if n not in there]:
-            del self._statuses[name]
-        for name, sink in wanted.items():
-            if name not in self._runs:
-                status = self._statuses.get(name, SinkStatus())
-                run = SinkRun(sink, self._find, self._admin, self._read, status, self._report)
-                self._runs[name] = run
-                run.start()
+    def new_status(self) -> SinkStatus:
+        """Nothing is known."""
+        return SinkStatus()
 
     def _find(self, name: str) -> DataSource | None:
         return self._catalog.published.find(name)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.metastore.origins import Origin
 from ksql_spark.metastore.sinks import DELTA, ICEBERG, JDBC, PARQUET, PartitionColumn
 from ksql_spark.schema import Column
 
@@ -113,13 +114,27 @@ def require(type_: str) -> Any:
     try:
         return importlib.import_module(known.module)
     except ModuleNotFoundError as error:
-        raise _missing(type_, error) from None
+        raise missing(type_, error) from None
 
 
-def _missing(type_: str, error: ModuleNotFoundError) -> KsqlError:
-    known = TYPES[type_]
+def missing(type_: str, error: ModuleNotFoundError) -> KsqlError:
+    """LAKE_MISSING: the package that a type of table needs."""
+    known = TYPES.get(type_, TYPES[PARQUET])
     package = error.name or known.package
     return KsqlError("LAKE_MISSING", type=type_, package=package, extra=known.extra)
+
+
+def check_origin(origin: Origin) -> None:
+    """Check that there is what reads a table.
+
+    Raises:
+        KsqlError: LAKE_MISSING.
+    """
+    for package in ("pyarrow", *((TYPES[origin.format].package,) if origin.format in TYPES else ())):
+        try:
+            importlib.import_module(package)
+        except ModuleNotFoundError as error:
+            raise missing(origin.format, error) from None
 
 
 def open_table(type_: str, spec: TableSpec) -> LakeTable:
@@ -132,5 +147,5 @@ def open_table(type_: str, spec: TableSpec) -> LakeTable:
     try:
         table: LakeTable = module.open_table(spec)
     except ModuleNotFoundError as error:  # the driver of a database
-        raise _missing(type_, error) from None
+        raise missing(type_, error) from None
     return table

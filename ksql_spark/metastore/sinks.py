@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 DELTA, ICEBERG, PARQUET, JDBC = "delta", "iceberg", "parquet", "jdbc"
+#: the databases of the type jdbc
+DATABASE_URL = re.compile(r"(?:jdbc:)?(?:postgres(?:ql)?(?:\+psycopg)?://|sqlite:)", re.IGNORECASE)
 
 
 def folded(name: str) -> str:

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from ksql_spark.errors import KsqlError, Position, nearest
 from ksql_spark.functions.spec import Spec
+from ksql_spark.metastore.origins import Origin
 from ksql_spark.metastore.sinks import Sink
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.types import SqlType
@@ -32,6 +33,7 @@ class MetaStore:
         self._made_from: Mapping[str, frozenset[str]] = {}
         self._functions: Mapping[str, Spec] = {}
         self._sinks: Mapping[str, Sink] = {}
+        self._origins: Mapping[str, Origin] = {}
 
     def copy(self, may_name: Callable[[str], bool] | None = None) -> MetaStore:
         """An independent copy, at no cost; ``may_name``: the sources that its errors may suggest."""
@@ -41,6 +43,7 @@ class MetaStore:
         other._made_from = self._made_from
         other._functions = self._functions
         other._sinks = self._sinks
+        other._origins = self._origins
         return other
 
     def sources(self) -> list[DataSource]:
@@ -79,6 +82,7 @@ class MetaStore:
         """Remove a source, without checking dependents()."""
         self._sources = _without(name, self._sources)
         self._made_from = _without(name, self._made_from)
+        self._origins = _without(name, self._origins)
 
     def dependents(self, name: str) -> list[str]:
         """Names of the sinks whose queries read ``name``: it cannot be dropped before them."""
@@ -129,6 +133,14 @@ class MetaStore:
     def drop_sink(self, name: str) -> None:
         """Remove a sink."""
         self._sinks = _without(name, self._sinks)
+
+    def origins(self) -> Mapping[str, Origin]:
+        """What tables follow, by their names."""
+        return self._origins
+
+    def add_origin(self, name: str, origin: Origin) -> None:
+        """Let the table ``name`` follow ``origin``, until it is dropped."""
+        self._origins = {**self._origins, name: origin}
 
 
 def _without(name: str, mapping: Mapping[str, Value]) -> Mapping[str, Value]:

@@ -394,6 +394,11 @@ def _is_about_commands(statement: Statement) -> bool:
     return _COMMANDS.fullmatch(topic) is not None
 
 
+def _reads_elsewhere(statement: Statement) -> bool:
+    """Whether a statement reads files and databases with the server's rights, as LAKE does."""
+    return isinstance(statement, CreateSource) and "LAKE" in property_values(statement.properties)
+
+
 def check_statement(rights: Rights, statement: Statement, catalog: Catalog) -> None:
     """Refuse a statement that a user may not run.
 
@@ -405,7 +410,8 @@ def check_statement(rights: Rights, statement: Statement, catalog: Catalog) -> N
     Raises:
         KsqlError: FORBIDDEN.
     """
-    least = Role.ADMIN if _is_about_commands(statement) else role_for_statement(type(statement))
+    is_for_admins = _is_about_commands(statement) or _reads_elsewhere(statement)
+    least = Role.ADMIN if is_for_admins else role_for_statement(type(statement))
     if rights.role is not None and rights.role >= least:
         return
     needs = None

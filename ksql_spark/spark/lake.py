@@ -1,17 +1,18 @@
-"""Reads a range of a topic as Arrow rows, for sinks."""
+"""Reads a range of a topic as Arrow rows, for sinks; writes what a topic lacks of Arrow rows, for origins."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions
 
+from ksql_spark.formats import RecordSpec
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import NULL_VALUE
-from ksql_spark.schema import ROWOFFSET, Column
-from ksql_spark.spark import sources
+from ksql_spark.schema import ROWOFFSET, ROWTIME, Column
+from ksql_spark.spark import sinks, sources
 from ksql_spark.spark.frames import quoted
 from ksql_spark.spark.processing_log import QueryLog
 
@@ -56,3 +57,84 @@ def rows(
     newest = f"row_number() OVER (PARTITION BY {', '.join(keys)} ORDER BY {ROWOFFSET} DESC)"
     last = frame.selectExpr("*", f"{newest} AS {_NEWEST}").filter(f"{_NEWEST} = 1")
     return last.selectExpr(*names, f"{NULL_VALUE} AS {deleted}").toArrow()
+
+
+class Difference(NamedTuple):
+    """What was written to a topic.
+
+    Args:
+        rows: rows with a key.
+        written: of those, which the topic lacked.
+        removed: keys of the topic that have no row.
+        without_key: rows that have none.
+        twice: if not None, nothing was written: the key, as JSON, that several rows have.
+    """
+
+    rows: int
+    written: int
+    removed: int
+    without_key: int
+    twice: str | None
+
+
+def bring_into_step(
+    session: SparkSession,
+    consumer: Mapping[str, str],
+    producer: Mapping[str, str],
+    table: DataSource,
+    records: RecordSpec,
+    rows: pa.Table,
+    ends: Mapping[int, int],
+    now_ms: int,
+) -> Difference:
+    """Write to a table's topic the rows that it lacks, and tombstones for its keys that have no row.
+
+    Keys and values are compared as they are encoded.
+
+    Args:
+        session: one for this call.
+        consumer: settings of Kafka's consumers.
+        producer: settings of Kafka's producers.
+        table: the table.
+        records: how its records are encoded, with their schemas.
+        rows: its columns, TIME as milliseconds of the day.
+        ends: of every partition of its topic, the offset after the last.
+        now_ms: the timestamp of new records, epoch ms.
+    """
+    keys = ", ".join(quoted(column.name) for column in table.schema.key)
+    frame = session.createDataFrame(rows)
+    frame = frame.selectExpr("*", f"false AS {NULL_VALUE}", f"{now_ms}L AS {ROWTIME}")
+    shown = [f"to_json(struct({keys})) AS shown"]
+    encoded = sinks.encode(frame, table, records=records, also=shown)
+    wanted = encoded.groupBy("key").agg(
+        *_exprs("first(value) AS value", "count(*) AS n", "first(shown) AS shown")
+    )
+    raw = sources.read(session, consumer, table.topic, {}, is_batch=True, ends=ends)
+    there = raw.groupBy("key").agg(*_exprs("max_by(value, offset) AS value"))
+    wanted.createOrReplaceTempView("wanted")
+    there.createOrReplaceTempView("there")
+    compared = session.sql(
+        "SELECT coalesce(w.key, t.key) AS key, w.value AS value, w.n, w.shown,"
+        " w.n IS NOT NULL AND NOT w.value <=> t.value AS is_new,"
+        " w.n IS NULL AND t.value IS NOT NULL AS is_gone"
+        " FROM (SELECT * FROM wanted WHERE key IS NOT NULL) w"
+        " FULL JOIN (SELECT * FROM there WHERE key IS NOT NULL) t ON w.key = t.key"
+    ).persist()
+    try:
+        (found,) = compared.selectExpr(
+            "coalesce(sum(n), 0)", "count_if(is_new)", "count_if(is_gone)", "max_by(shown, n)", "max(n)"
+        ).collect()
+        with_key, written, removed, shown_key, most = found
+        without = rows.num_rows - with_key
+        if (most or 0) > 1:
+            return Difference(with_key, 0, 0, without, shown_key)
+        if written or removed:
+            changes = compared.filter("is_new OR is_gone")
+            sinks.save(changes.selectExpr("key", "value", f"{now_ms}L AS time"), producer, table.topic)
+        return Difference(with_key, written, removed, without, None)
+    finally:
+        compared.unpersist()
+
+
+def _exprs(*texts: str) -> list[Any]:
+    return [functions.expr(text) for text in texts]

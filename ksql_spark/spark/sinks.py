@@ -144,8 +144,22 @@ def write(
     record = session.sql(
         f"SELECT {text(key)} AS key, {text(value)} AS value, cast({time_ms} AS bigint) AS time"
     )
+    save(record, producer, topic)
+
+
+def save(records: DataFrame, producer: Mapping[str, str], topic: str) -> None:
+    """Write records to ``topic`` and wait until the cluster has them.
+
+    Args:
+        records: the columns of the sink, from ``encode``; not a stream.
+        producer: settings of Kafka's producers, with ``bootstrap.servers``.
+        topic: an existing topic.
+
+    Raises:
+        KsqlError: KAFKA_REFUSED.
+    """
     writer = (
-        record.write.format(SINK)
+        records.write.format(SINK)
         .mode("append")
         .options(**client_options(producer))
         .option("topic", topic)

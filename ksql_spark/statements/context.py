@@ -22,6 +22,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.kafka_connect import ConnectCluster, NoConnect
+from ksql_spark.lake.origins import OriginStatus
 from ksql_spark.lake.sinks import SinkStatus
 from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.catalog import Catalog
@@ -92,6 +93,7 @@ class Services:
         row_changes: held while UPDATE or DELETE changes rows, by topic.
         placement: which queries run on which server; None: this is the only server.
         sink_status: how a sink is doing, by name.
+        origin_status: how a table follows its origin, by name.
         freshness: where the delay of a stream or table comes from, as far as a client may see it.
     """
 
@@ -113,6 +115,7 @@ class Services:
     row_changes: Mapping[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
     placement: Placement | None = None
     sink_status: Callable[[str], SinkStatus] = lambda name: SinkStatus()
+    origin_status: Callable[[str], OriginStatus] = lambda name: OriginStatus()
     freshness: Callable[[DataSource, Rights], Freshness] = _not_ready
 
     @property

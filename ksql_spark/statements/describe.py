@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -13,6 +13,7 @@ from ksql_spark.entities.catalog import ArgumentInfo, FunctionDescriptionList, F
 from ksql_spark.entities.queries import QueryDescription, QueryError, status_of
 from ksql_spark.entities.sources import (
     ConsumerPartitionOffsets,
+    OriginInfo,
     QueryOffsetSummary,
     QueryTopicOffsetSummary,
     SourceDescription,
@@ -47,7 +48,8 @@ def describe_source(statement: DescribeSource, context: StatementContext) -> Act
     def run() -> Entity:
         described = source_description(source, context, extended=statement.extended)
         shown = SourceDescriptionEntity(statement_text=statement.source_text, source_description=described)
-        return shown.warned(*time_warnings(queries_of({source.name}, context), context.services))
+        warnings = time_warnings(queries_of({source.name}, context), context.services)
+        return shown.warned(*warnings, *refresh_warnings([source], context.services))
 
     return Immediate(run)
 
@@ -113,14 +115,44 @@ def source_description(source: DataSource, context: StatementContext, *, extende
         topic=source.topic,
         partitions=len(topic.replicas) if topic else 0,
         replication=max(topic.replicas, default=0) if topic else 0,
-        statement=source.statement,
+        statement=masked(source.statement)
+        if source.name in services.metastore.origins()
+        else source.statement,
         query_offset_summaries=summaries,
         source_constraints=tuple(filter(context.rights.may_read, services.metastore.dependents(source.name))),
         is_source=source.read_only,
         constraints=tuple(c.text for c in source.constraints) or None,
         lateness_ms=source.lateness_ms,
         envelope=source.envelope,
+        origin=_origin(source, services),
     )
+
+
+def _origin(source: DataSource, services: Services) -> OriginInfo | None:
+    origin = services.metastore.origins().get(source.name)
+    if origin is None:
+        return None
+    status = services.origin_status(source.name)
+    return OriginInfo(
+        path=masked(origin.path),
+        table=origin.table,
+        format=origin.format,
+        refresh_ms=origin.refresh_ms,
+        state=status.state,
+        reason=status.reason,
+        rows=status.rows,
+        without_key=status.without_key,
+        written=status.written,
+        removed=status.removed,
+        last_refresh_ms=status.last_refresh_ms,
+    )
+
+
+def refresh_warnings(sources: Iterable[DataSource], services: Services) -> tuple[str, ...]:
+    """A sentence for each of ``sources`` that does not follow its origin now."""
+    origins = services.metastore.origins()
+    statuses = ((s.name, services.origin_status(s.name)) for s in sources if s.name in origins)
+    return tuple(f"{name} is not refreshed: {status.reason}" for name, status in statuses if status.reason)
 
 
 def _offset_summaries(

@@ -38,7 +38,13 @@ from ksql_spark.runtime.reading.results import schema_info
 from ksql_spark.security.masking import masked, masked_values
 from ksql_spark.statements.connectors import show_connectors, show_plugins, writers, writers_soon
 from ksql_spark.statements.context import Action, Immediate, StatementContext
-from ksql_spark.statements.describe import query_description, seen_queries, seen_sources, source_description
+from ksql_spark.statements.describe import (
+    query_description,
+    refresh_warnings,
+    seen_queries,
+    seen_sources,
+    source_description,
+)
 from ksql_spark.statements.listing import running_queries, source_info, time_warnings
 from ksql_spark.statements.sinks import show_sinks
 
@@ -51,7 +57,8 @@ def _sources(statement: Show, context: StatementContext, kind: str) -> Entity:
     rows = tuple(source_info(s) for s in sources)
     if kind == STREAM:
         return StreamsList(statement_text=statement.source_text, streams=rows)
-    return TablesList(statement_text=statement.source_text, tables=rows)
+    listed = TablesList(statement_text=statement.source_text, tables=rows)
+    return listed.warned(*refresh_warnings(sources, context.services))
 
 
 def _streams(statement: Show, context: StatementContext) -> Entity:

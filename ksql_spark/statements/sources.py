@@ -17,6 +17,7 @@ from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 from ksql_spark.kafka.admin import Topic
 from ksql_spark.kafka.consumer import TopicReader
+from ksql_spark.lake.tables import check_origin
 from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.runtime.cleanup import CleanupRecord, Orphans
@@ -60,6 +61,11 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
         inferred = [grammar.render(c) for c in written.columns] if is_sampled else []
         statement = written
     source = analyzer.bind_create_source(statement, context.metastore, context.config)
+    origin = analyzer.bind_origin(statement, source, context.metastore)
+    if origin is not None and not context.is_replay:
+        check_origin(origin)
+        if source.partitions is None and context.services.admin.topic(source.topic) is None:
+            source = replace(source, partitions=context.new_topics.get(source.topic, 1))
     if existing is not None and existing.is_sink:
         reason = f"Cannot replace {existing.kind.lower()} '{existing.name}': a query created it."
         hint = f"Use CREATE OR REPLACE {existing.kind} {existing.name} AS SELECT ..."
@@ -69,6 +75,8 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
         source = replace(source, partitions=partitions)
     source = replace(source, statement=statement.source_text + ";")
     context.metastore.add(source)
+    if origin is not None:
+        context.metastore.add_origin(source.name, origin)
     services = context.services
 
     def prepare() -> Prepared:
@@ -80,6 +88,8 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
 
     def apply(_: Starts) -> Outcome:
         services.metastore.add(source)
+        if origin is not None:
+            services.metastore.add_origin(source.name, origin)
         services.views.renew(source)
         shown = f" with the columns {', '.join(inferred)}" if inferred else ""
         return Outcome(f"{statement.kind.capitalize()} created{shown}")
@@ -384,7 +394,7 @@ def _check_deletable(source: DataSource, context: StatementContext) -> None:
     Raises:
         KsqlError: INVALID_STATEMENT.
     """
-    if source.read_only:
+    if source.read_only and source.name not in context.services.metastore.origins():
         raise KsqlError(
             "INVALID_STATEMENT", reason=f"Cannot delete topic for read-only source: {source.name}."
         )

@@ -448,11 +448,33 @@ def _constraints(source: Entity) -> Iterator[Part]:
         yield table(["Constraint"], [[constraint] for constraint in source["constraints"]])
 
 
+def _origin(source: Entity) -> Iterator[Part]:
+    origin = source.get("origin")
+    if not origin:
+        return
+    table = f", table {origin['table']}" if origin.get("table") else ""
+    yield label("Follows", f"{text(origin.get('path'))} ({text(origin.get('format'))}{table})")
+    yield label("State", origin.get("state"))
+    if origin.get("reason"):
+        yield label("Reason", origin["reason"])
+    yield label("Refreshed every", f"{int(origin.get('refreshMs') or 0) / 1000:g} s")
+    if origin.get("lastRefreshMs"):
+        at = datetime.fromtimestamp(origin["lastRefreshMs"] / 1000, UTC)
+        yield label("Last refresh", at.isoformat(timespec="seconds").replace("+00:00", "Z"))
+    if origin.get("rows") is not None:
+        without = f", {origin['withoutKey']} without a key are left out" if origin.get("withoutKey") else ""
+        yield label("Rows", f"{origin['rows']}{without}")
+    yield label(
+        "Changes", f"{origin.get('written')} written, {origin.get('removed')} removed since the start"
+    )
+
+
 def _describe(source: Entity) -> Iterator[Part]:
     yield label("Name", source.get("name"))
     if not source.get("extended"):
         yield _fields(source.get("fields") or [], source.get("type"), source.get("windowType"))
         yield from _constraints(source)
+        yield from _origin(source)
         yield "For runtime statistics and query details run: DESCRIBE <Stream,Table> EXTENDED;"
         return
     yield label("Type", source.get("type"))
@@ -471,6 +493,7 @@ def _describe(source: Entity) -> Iterator[Part]:
     yield ""
     yield _fields(source.get("fields") or [], source.get("type"), source.get("windowType"))
     yield from _constraints(source)
+    yield from _origin(source)
     if source.get("sourceConstraints"):
         yield "\nSources that have a DROP constraint on this source"
         yield "\n".join(map(str, source["sourceConstraints"]))

@@ -75,6 +75,9 @@ def test_lake(own_engine: Engine, tmp_path: Path) -> None:
     while not (own_engine.services.sink_status("STOCK_DB").rows):
         assert time.monotonic() < deadline, own_engine.execute(Request("SHOW SINKS;"))
         time.sleep(0.2)
+    while own_engine.services.origin_status("SHOP_STOCK").rows != 1:
+        assert time.monotonic() < deadline, own_engine.execute(Request("DESCRIBE shop_stock;"))
+        time.sleep(0.2)
     with contextlib.closing(sqlite3.connect(tmp_path / "lake" / "shop.db")) as database:
         assert database.execute("SELECT item, n FROM stock").fetchall()[0][0] == "tea"
 

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.lake import jdbc
-from ksql_spark.lake.jdbc import url_of
+from ksql_spark.lake.databases import url_of
 from ksql_spark.lake.tables import DELETED, Refusal, TableSpec, open_table
 from ksql_spark.schema import Column
 from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING, TIMESTAMP, Decimal

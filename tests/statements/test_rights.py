@@ -307,6 +307,19 @@ def test_every_statement_that_has_no_rule_for_patterns_needs_a_role_for_everythi
             check_statement(Rights.of(["reader:*"]), statement, context)
 
 
+def test_what_reads_files_and_databases_of_the_server_needs_an_admin(scene: World) -> None:
+    context: Any = scene_context(scene)
+    for text in (
+        "CREATE TABLE x (k INT PRIMARY KEY) WITH (LAKE='/etc', FORMAT='csv');",
+        "CREATE SINK x FROM y WITH (TYPE='jdbc', URL='sqlite:x');",
+    ):
+        (statement,) = grammar.parse(text)
+        for rights in (["developer"], ["developer:*"]):
+            with pytest.raises(KsqlError, match="needs the role admin"):
+                check_statement(Rights.of(rights), statement, context)
+        check_statement(Rights.of(["admin"]), statement, context)
+
+
 def scene_context(world: World) -> Any:
     from ksql_spark.engine.request import context_of
 

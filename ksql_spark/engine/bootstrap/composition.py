@@ -18,7 +18,7 @@ from ksql_spark.engine.bootstrap.kafka import (
 )
 from ksql_spark.engine.bootstrap.lifecycle import Lifecycle, Report
 from ksql_spark.engine.bootstrap.processing_log import create_log_stream, create_processing_log
-from ksql_spark.engine.bootstrap.queries import create_queries, create_sinks, create_views
+from ksql_spark.engine.bootstrap.queries import create_origins, create_queries, create_sinks, create_views
 from ksql_spark.engine.bootstrap.registry import RegistryOfSpark
 from ksql_spark.engine.bootstrap.spark import (
     begin_spark,
@@ -273,8 +273,10 @@ class Bootstrap:
             for watcher in watchers:
                 watcher.start()
             sinks.start()
+            origins.start()
 
         registry = views.registry = registry_of_spark.create(lifecycle)
+        origins = create_origins(current, catalog, admin, access, registry, placement, lifecycle)
         services = Services(
             catalog=catalog,
             admin=admin,
@@ -299,6 +301,7 @@ class Bootstrap:
             lock=self._lock,
             placement=placement,
             sink_status=sinks.status,
+            origin_status=origins.status,
         )
         return services, open_spark
 

@@ -1,0 +1,124 @@
+"""Binds LAKE in CREATE TABLE: the table outside Kafka that a table follows (beyond ksqlDB)."""
+
+from __future__ import annotations
+
+from ksql_spark.analyzer.failures import failure, invalid, within_statement
+from ksql_spark.analyzer.properties import Properties
+from ksql_spark.errors import nearest
+from ksql_spark.grammar.statements.sources import CreateSource
+from ksql_spark.grammar.with_properties import CREATE
+from ksql_spark.metastore.origins import CSV, JSON, Origin
+from ksql_spark.metastore.sinks import DATABASE_URL, DELTA, ICEBERG, JDBC, PARQUET, folded
+from ksql_spark.metastore.sources import TABLE, DataSource
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.types import Array, Decimal, Map, Primitive, SqlType, Struct
+
+_FORMATS = (CSV, DELTA, ICEBERG, JDBC, JSON, PARQUET)
+#: properties that say something about records that others write
+_OF_RECORDS = ("ENVELOPE", "INFER", "RETENTION_MS", "TIMESTAMP", "WINDOW_SIZE", "WINDOW_TYPE")
+
+
+def follows_lake(statement: CreateSource) -> bool:
+    """Whether a statement has the property LAKE."""
+    return any(node.name.upper() == "LAKE" for node in statement.properties)
+
+
+def bind_origin(statement: CreateSource, source: DataSource, metastore: MetaStore) -> Origin | None:
+    """What the table that ``statement`` creates follows; None: nothing.
+
+    Args:
+        statement: CREATE TABLE … WITH (…).
+        source: the table, from bind_create_source.
+        metastore: has the other streams and tables.
+
+    Raises:
+        KsqlError: with the position of the property that breaks a rule.
+    """
+    with within_statement(statement):
+        given = Properties(statement.properties, CREATE)
+        if "LAKE" in given:
+            return _bind(statement, given, source, metastore)
+        for name in ("REFRESH", "TABLE"):
+            if name in given:
+                raise failure(
+                    "PROPERTY_IN_WITH", given.node(name), name=name, reason="it needs the property LAKE"
+                )
+        return None
+
+
+def _bind(statement: CreateSource, given: Properties, source: DataSource, metastore: MetaStore) -> Origin:
+    path = given.get("LAKE")
+    if not path.strip():
+        raise invalid("LAKE must not be empty.", given.node("LAKE"))
+    if source.kind != TABLE:
+        raise invalid("LAKE is for tables: CREATE TABLE … (… PRIMARY KEY …).", given.node("LAKE"))
+    for name in _OF_RECORDS:
+        if name in given:
+            raise invalid(f"'{name}' is not for tables with LAKE.", given.node(name))
+    if statement.source or statement.or_replace:
+        word = "SOURCE" if statement.source else "OR REPLACE"
+        raise invalid(f"{word} is not for tables with LAKE.", given.node("LAKE"), hint="DROP TABLE first.")
+    if source.constraints:
+        raise invalid("A table with LAKE cannot have constraints: its rows are those of the lake.", statement)
+    others = [other.name for other in metastore.sources() if other.topic == source.topic]
+    others = [name for name in others if name != source.name]
+    if others:
+        raise invalid(
+            f"The topic {source.topic} is that of {others[0]}. A table with LAKE needs a topic of its own, "
+            "because it removes the rows that the lake does not have.",
+            given.node("KAFKA_TOPIC") or statement,
+            hint="Give it another KAFKA_TOPIC.",
+        )
+    format_ = _format(given, statement)
+    if format_ == JDBC and not DATABASE_URL.match(path):
+        raise failure(
+            "PROPERTY_IN_WITH", given.node("LAKE"), name="LAKE",
+            reason="it is no URL of PostgreSQL or SQLite",
+            hint="For instance: 'postgresql://user:password@host:5432/database'.",
+        )  # fmt: skip
+    table = given.get("TABLE")
+    if table is not None and format_ != JDBC:
+        raise failure("PROPERTY_IN_WITH", given.node("TABLE"), name="TABLE", reason=f"only '{JDBC}' has it")
+    if format_ == JDBC and table is None:
+        table = folded(source.name)
+    for column in source.schema.columns:
+        if not _can_have(format_, column.type):
+            reason = f"{format_} cannot have the column {column.name}, which is {column.type}."
+            raise invalid(reason, statement)
+    refresh = given.get("REFRESH")
+    refresh_ms = 60_000 if refresh is None else given.duration("REFRESH", refresh)
+    if refresh_ms <= 0:
+        raise failure("PROPERTY_IN_WITH", given.node("REFRESH"), name="REFRESH", reason="it must be positive")
+    return Origin(path, format_, table, refresh_ms)
+
+
+def _format(given: Properties, statement: CreateSource) -> str:
+    node = given.lake_format
+    if node is None:
+        raise invalid(
+            "LAKE needs the property FORMAT, which says what is there.", statement,
+            hint=f"FORMAT = '{PARQUET}', for instance; VALUE_FORMAT is that of the topic.",
+        )  # fmt: skip
+    format_ = str(node.value).lower()
+    if format_ not in _FORMATS:
+        near = nearest(format_, _FORMATS)
+        raise failure(
+            "PROPERTY_IN_WITH", node, name="FORMAT", reason=f"'{format_}' is none of {', '.join(_FORMATS)}",
+            hint=f"Did you mean '{near}'?" if near else "VALUE_FORMAT is the format of the topic.",
+        )  # fmt: skip
+    return format_
+
+
+def _can_have(format_: str, type_: SqlType) -> bool:
+    if format_ == CSV:
+        return isinstance(type_, (Primitive, Decimal))
+    if format_ != JSON:
+        return True
+    match type_:
+        case Map():
+            return False
+        case Array(element):
+            return _can_have(format_, element)
+        case Struct(fields):
+            return all(_can_have(format_, field.type) for field in fields)
+    return True

@@ -1,0 +1,306 @@
+"""Reads tables outside Kafka as Arrow rows with the columns that a statement declares.
+
+A column is found by its name, or else by the only name that is equal in another case. Values are converted
+where nothing is lost; what cannot be converted fails the whole read, with words.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.dataset as ds
+import pyarrow.fs
+import pyarrow.json
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.lake.arrow import arrow_type
+from ksql_spark.lake.tables import missing
+from ksql_spark.metastore.origins import CSV, JSON, Origin
+from ksql_spark.metastore.sinks import DELTA, ICEBERG, JDBC, PARQUET, folded
+from ksql_spark.schema import Column
+from ksql_spark.types import BYTES, STRING, Array, Decimal, Map, Primitive, SqlType, Struct
+
+#: as ksql_spark.lake.iceberg writes them
+_CATALOG, _ICEBERG_NAME = "catalog.db", ("lake", "rows")
+#: texts that formats without such types have
+_TEXTS = ("BYTES", "DATE", "TIME", "TIMESTAMP")
+
+
+def read(origin: Origin, columns: Sequence[Column]) -> pa.Table:
+    """All rows of a table.
+
+    Returns:
+        columns as in arrow.schema_of, TIME as milliseconds of the day.
+
+    Raises:
+        KsqlError: LAKE_MISSING; LAKE_FAILED: it is not there or cannot be read; LAKE_UNREADABLE: a column is
+            not there, or has values that its type does not have.
+    """
+    try:
+        found = _READERS[origin.format](origin, columns)
+    except KsqlError:
+        raise
+    except ModuleNotFoundError as error:
+        raise missing(origin.format, error) from None
+    except Exception as error:  # libraries have no common class
+        raise failed(origin, error) from None
+    return pa.table({column.name: _converted(found, column, origin) for column in columns})
+
+
+def state_of(origin: Origin) -> object | None:
+    """Something that changes whenever the table does; None: that is not known.
+
+    Raises:
+        KsqlError: LAKE_MISSING, LAKE_FAILED.
+    """
+    try:
+        return _STATES.get(origin.format, _state_of_files)(origin)
+    except ModuleNotFoundError as error:
+        raise missing(origin.format, error) from None
+    except Exception as error:
+        raise failed(origin, error) from None
+
+
+def failed(origin: Origin, error: Exception) -> KsqlError:
+    """LAKE_FAILED with the reason of ``error`` in one line."""
+    reason = " ".join(str(getattr(error, "orig", None) or error).split()).rstrip(".")
+    return KsqlError("LAKE_FAILED", path=origin.path, reason=reason or type(error).__name__)
+
+
+# ---- files --------------------------------------------------------------------------------------------
+
+
+def _parquet(origin: Origin, columns: Sequence[Column]) -> pa.Table:
+    found = ds.dataset(origin.path, format="parquet", partitioning="hive")
+    schemas = [found.schema, *(fragment.physical_schema for fragment in found.get_fragments())]
+    plain = [pa.schema([(field.name, _without_dictionary(field.type)) for field in each]) for each in schemas]
+    whole = pa.unify_schemas(plain, promote_options="permissive")
+    names = _names(whole.names, columns, origin)
+    found = ds.dataset(origin.path, format="parquet", partitioning="hive", schema=whole)
+    table = found.to_table(columns=list(names.values()))
+    return table.rename_columns(list(names))
+
+
+def _without_dictionary(type_: pa.DataType) -> pa.DataType:
+    return type_.value_type if pa.types.is_dictionary(type_) else type_
+
+
+def _csv(origin: Origin, columns: Sequence[Column]) -> pa.Table:
+    names = _names(ds.dataset(origin.path, format="csv").schema.names, columns, origin)
+    options = pa.csv.ConvertOptions(
+        column_types=dict.fromkeys(names.values(), pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    found = ds.dataset(origin.path, format=ds.CsvFileFormat(convert_options=options))
+    return found.to_table(columns=list(names.values())).rename_columns(list(names))
+
+
+def _json(origin: Origin, columns: Sequence[Column]) -> pa.Table:
+    types = {column.name: _json_type(column.type) for column in columns}
+    _state_of_files(origin)  # an empty folder would have no rows
+    # names are not known before all is read
+    spelled = {name: list(dict.fromkeys((name, folded(name)))) for name in types}
+    wanted = pa.schema([pa.field(one, types[name]) for name, ways in spelled.items() for one in ways])
+    options = pa.json.ParseOptions(explicit_schema=wanted, unexpected_field_behavior="ignore")
+    found = ds.dataset(origin.path, format=ds.JsonFileFormat(parse_options=options), schema=wanted)
+    table = found.to_table()
+    first = {
+        name: next((w for w in ways if table[w].null_count < len(table)), ways[0])
+        for name, ways in spelled.items()
+    }
+    return table.select(list(first.values())).rename_columns(list(first))
+
+
+def _json_type(type_: SqlType) -> pa.DataType:
+    match type_:
+        case Primitive(name) if name in _TEXTS:
+            return pa.string()
+        case Array(element):
+            return pa.list_(_json_type(element))
+        case Struct(fields):
+            return pa.struct([pa.field(field.name, _json_type(field.type)) for field in fields])
+    return arrow_type(type_)
+
+
+def _state_of_files(origin: Origin) -> object:
+    filesystem, path = pa.fs.FileSystem.from_uri(origin.path) if "://" in origin.path else (None, origin.path)
+    filesystem = filesystem or pa.fs.LocalFileSystem()
+    there = filesystem.get_file_info(path)
+    files = [there]
+    if there.type == pa.fs.FileType.Directory:
+        files = filesystem.get_file_info(pa.fs.FileSelector(path, recursive=True))
+    found = sorted((file.path, file.size, file.mtime_ns) for file in files if file.is_file)
+    if not found:  # not a table without rows: nobody wants all of them removed because a disk is away
+        raise FileNotFoundError("there is no file")
+    return found
+
+
+# ---- lakes --------------------------------------------------------------------------------------------
+
+
+def _delta(origin: Origin, columns: Sequence[Column]) -> pa.Table:
+    found = _delta_table(origin)
+    names = _names([field.name for field in found.schema().fields], columns, origin)
+    return (
+        found.to_pyarrow_table(columns=list(names.values()))
+        .select(list(names.values()))
+        .rename_columns(list(names))
+    )
+
+
+def _delta_table(origin: Origin) -> Any:
+    from deltalake import DeltaTable
+
+    return DeltaTable(origin.path)
+
+
+def _iceberg(origin: Origin, columns: Sequence[Column]) -> pa.Table:
+    found = _iceberg_table(origin)
+    names = _names([field.name for field in found.schema().fields], columns, origin)
+    scan = found.scan(selected_fields=tuple(names.values()))
+    return scan.to_arrow().select(list(names.values())).rename_columns(list(names))
+
+
+def _iceberg_table(origin: Origin) -> Any:
+    """A table of the catalog in its folder, as sinks write it, or one whose metadata are there."""
+    from pyiceberg.catalog.sql import SqlCatalog
+    from pyiceberg.table import StaticTable
+
+    catalog = Path(origin.path).absolute() / _CATALOG
+    if not catalog.exists():
+        return StaticTable.from_metadata(origin.path)
+    return SqlCatalog(_ICEBERG_NAME[0], uri=f"sqlite:///{catalog}").load_table(_ICEBERG_NAME)
+
+
+def _jdbc(origin: Origin, columns: Sequence[Column]) -> pa.Table:
+    from ksql_spark.lake import databases
+
+    found = databases.select(origin.path, origin.table or "", lambda names: _names(names, columns, origin))
+    arrays = []
+    for column in columns:
+        values = found[column.name]
+        if column.type == STRING:
+            arrays.append(pa.array([None if value is None else str(value) for value in values], pa.string()))
+        elif isinstance(column.type, (Primitive, Decimal)):
+            arrays.append(pa.array(values))
+        else:
+            inner = _from_json(column.type)
+            arrays.append(pa.array([inner(value) for value in values], _plain_type(column.type)))
+    return pa.table(dict(zip(found, arrays, strict=True)))
+
+
+def _from_json(type_: SqlType) -> Callable[[Any], Any]:
+    """A function from JSON's values to those that Arrow makes arrays of."""
+    convert: Callable[[Any], Any]
+    match type_:
+        case Array(element):
+            inner = _from_json(element)
+            convert = lambda value: [inner(part) for part in value]  # noqa: E731
+        case Map(_, value_type):
+            inner = _from_json(value_type)
+            convert = lambda value: [(k, inner(v)) for k, v in value.items()]  # noqa: E731
+        case Struct(fields):
+            parts = [(field.name, _from_json(field.type)) for field in fields]
+            convert = lambda value: {name: inner(_member(value, name)) for name, inner in parts}  # noqa: E731
+        case Primitive("STRING") | Decimal():
+            convert = str
+        case _:
+            return lambda value: value
+    return lambda value: None if value is None else convert(value)
+
+
+def _member(value: Mapping[str, Any], name: str) -> Any:
+    return value.get(name, value.get(folded(name)))
+
+
+def _plain_type(type_: SqlType) -> pa.DataType:
+    """What JSON has for a type."""
+    match type_:
+        case Array(element):
+            return pa.list_(_plain_type(element))
+        case Map(_, value):
+            return pa.map_(pa.string(), _plain_type(value))
+        case Struct(fields):
+            return pa.struct([pa.field(field.name, _plain_type(field.type)) for field in fields])
+        case Decimal():
+            return pa.string()
+    return _json_type(type_)
+
+
+# ---- columns ------------------------------------------------------------------------------------------
+
+
+def _names(there: Iterable[str], columns: Sequence[Column], origin: Origin) -> dict[str, str]:
+    """A column's name -> its name in the table.
+
+    Raises:
+        KsqlError: LAKE_UNREADABLE.
+    """
+    known = list(there)
+    found = {}
+    for column in columns:
+        same = [name for name in known if name.upper() == column.name.upper()]
+        if column.name in known:
+            same = [column.name]
+        if len(same) != 1:
+            which = "has no column" if not same else f"has the columns {', '.join(same)} for"
+            reason = f"it {which} {column.name}"
+            raise KsqlError("LAKE_UNREADABLE", path=origin.path, reason=reason)
+        found[column.name] = same[0]
+    return found
+
+
+def _converted(found: pa.Table, column: Column, origin: Origin) -> pa.ChunkedArray:
+    wanted = arrow_type(column.type)
+    is_text = origin.format in (CSV, JSON)
+    try:
+        values = found[column.name]
+        if is_text and column.type == BYTES:
+            values = pa.chunked_array(
+                [pa.array([v and base64.b64decode(v, validate=True) for v in values.to_pylist()], wanted)]
+            )
+        return _cast(values, wanted).cast(arrow_type(column.type, pa.int32()))
+    except (pa.ArrowException, ValueError) as error:
+        reason = f"its column {column.name} is no {column.type}: {' '.join(str(error).split()).rstrip('.')}"
+        raise KsqlError("LAKE_UNREADABLE", path=origin.path, reason=reason) from None
+
+
+def _cast(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+    if pa.types.is_time(wanted) and pa.types.is_string(values.type):
+        return _cast(
+            _cast(pc.binary_join_element_wise("1970-01-01T", values, ""), pa.timestamp("us")), wanted
+        )
+    if pa.types.is_timestamp(wanted) and not (pa.types.is_timestamp(values.type) and values.type.tz):
+        if pa.types.is_string(values.type):
+            zoned = pc.match_substring_regex(values, r"(Z|[+-]\d\d:?\d\d)$")
+            if pc.any(zoned).as_py():
+                return values.cast(wanted)
+        values = _cast_plainly(values, pa.timestamp("us"))  # without a zone it is UTC
+    return _cast_plainly(values, wanted)
+
+
+def _cast_plainly(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+    return pc.cast(values, options=pc.CastOptions(wanted, allow_time_truncate=True))
+
+
+_READERS: Mapping[str, Callable[[Origin, Sequence[Column]], pa.Table]] = {
+    PARQUET: _parquet,
+    CSV: _csv,
+    JSON: _json,
+    DELTA: _delta,
+    ICEBERG: _iceberg,
+    JDBC: _jdbc,
+}
+_STATES: Mapping[str, Callable[[Origin], object | None]] = {
+    DELTA: lambda origin: _delta_table(origin).version(),
+    ICEBERG: lambda origin: getattr(_iceberg_table(origin).current_snapshot(), "snapshot_id", None),
+    JDBC: lambda origin: None,
+}

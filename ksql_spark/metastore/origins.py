@@ -1,0 +1,24 @@
+"""Origins as values: what CREATE TABLE … WITH (LAKE = …) says about a table outside Kafka (beyond ksqlDB)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CSV, JSON = "csv", "json"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The table outside Kafka that a table follows.
+
+    Args:
+        path: a folder, a file, or the URL of a database, which may have a password.
+        format: parquet, csv, json, delta, iceberg or jdbc.
+        table: the database's table.
+        refresh_ms: the pause between two looks.
+    """
+
+    path: str
+    format: str
+    table: str | None = None
+    refresh_ms: int = 60_000

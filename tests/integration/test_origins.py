@@ -1,0 +1,225 @@
+"""Tables that follow lakes, on Kafka and Spark: joins and look-ups see what the lake has."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from ksql_spark.engine import Request
+from ksql_spark.entities.sources import OriginInfo
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.services.broker import EmbeddedBroker
+from ksql_spark.spark.session import SparkProcess
+from tests.integration.server_process import ServerProcess
+from tests.integration.test_sinks import FULL, TIMEOUT_S, TYPES, Server
+
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
+
+
+class Zones(Server):
+    """A server, and what its tables follow."""
+
+    def rows(self, sql: str) -> list[Any]:
+        stream = self.engine.query(Request(sql))
+        found: list[Any] = []
+        while (batch := stream.read(1.0)) is not None:
+            found += batch
+        stream.close()
+        return sorted((tuple(row.values) for row in found), key=str)
+
+    def origin(self, name: str) -> OriginInfo:
+        (answer,) = self.run(f"DESCRIBE {name};")
+        found: OriginInfo = answer.source_description.origin
+        return found
+
+    def until(self, name: str, met: Callable[[OriginInfo], bool]) -> OriginInfo:
+        deadline = time.monotonic() + TIMEOUT_S
+        while not met(found := self.origin(name)):
+            assert time.monotonic() < deadline, found
+            time.sleep(0.1)
+        return found
+
+    def has(self, sql: str, *wanted: tuple[Any, ...]) -> None:
+        deadline = time.monotonic() + TIMEOUT_S
+        while (found := self.rows(sql)) != sorted(wanted, key=str):
+            assert time.monotonic() < deadline, found
+            time.sleep(0.1)
+
+
+@pytest.fixture
+def server(
+    broker: EmbeddedBroker, spark_process: SparkProcess, kafka_admin: KafkaAdmin, tmp_path: Path
+) -> Iterator[Zones]:
+    name = f"origins_{uuid.uuid4().hex[:8]}"
+    made = Zones(
+        {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "ksql.spark.data.dir": str(tmp_path / "data"),
+            "ksql.service.id": name,
+            "ksql.output.topic.name.prefix": name,
+        },
+        spark_process,
+    )
+    yield made
+    made.engine.stop()
+    kafka_admin.delete_topics(t for t in kafka_admin.topics() if name in t)
+
+
+def test_reference_data(server: Zones, topic_names: Callable[[str], str], tmp_path: Path) -> None:
+    """Rows that come, change and go; a failure; a restart; a join."""
+    path, rides = tmp_path / "zones.csv", topic_names("rides")
+    path.write_text("id,name\n1,North\n2,South\n,Nowhere\n")
+    server.run(
+        "CREATE TABLE zones (id INT PRIMARY KEY, name STRING)"
+        f" WITH (LAKE='{path}', FORMAT='csv', REFRESH='100 milliseconds', PARTITIONS=2);"
+        f"CREATE STREAM rides (zone INT KEY, n INT) WITH (KAFKA_TOPIC='{rides}', KEY_FORMAT='KAFKA',"
+        " VALUE_FORMAT='JSON', PARTITIONS=2);"
+    )
+    found = server.until("zones", lambda origin: origin.written == 2)
+    assert (found.state, found.rows, found.without_key, found.removed) == ("RUNNING", 2, 1, 0)
+    server.has("SELECT * FROM zones;", (1, "North"), (2, "South"))
+    server.has("SELECT name FROM zones WHERE id = 2;", ("South",))
+    server.run(
+        "CREATE STREAM named AS SELECT r.zone AS zone, r.n AS n, z.name AS name FROM rides r"
+        " LEFT JOIN zones z ON r.zone = z.id EMIT CHANGES; INSERT INTO rides VALUES (1, 10);"
+    )
+    server.has("SELECT zone, n, name FROM named;", (1, 10, "North"))
+
+    path.write_text("id,name\n1,Arctic\n3,East\n")
+    server.until("zones", lambda origin: origin.written == 4 and origin.removed == 1)
+    server.has("SELECT * FROM zones;", (1, "Arctic"), (3, "East"))
+    server.run("INSERT INTO rides VALUES (1, 11); INSERT INTO rides VALUES (2, 12);")
+    server.has("SELECT zone, n, name FROM named;", (1, 10, "North"), (1, 11, "Arctic"), (2, 12, None))
+
+    path.write_text("id,name\n1,a\n1,b\n")
+    found = server.until("zones", lambda origin: origin.state == "ERROR")
+    assert 'several rows have the key {"ID":1}' in str(found.reason)
+    path.unlink()
+    server.until("zones", lambda origin: "there is no file" in str(origin.reason))
+    (tables,) = server.run("SHOW TABLES;")
+    assert tables.warnings[0].message.startswith("ZONES is not refreshed: ")
+    server.has("SELECT * FROM zones;", (1, "Arctic"), (3, "East"))
+
+    server.engine.stop()
+    path.write_text("id,name\n3,East\n4,West\n")
+    server.start()
+    found = server.until("zones", lambda origin: origin.state == "RUNNING")
+    assert (found.written, found.removed) == (1, 1)
+    server.has("SELECT * FROM zones;", (3, "East"), (4, "West"))
+    topic = server.engine.services.metastore.require("ZONES").topic
+    server.run("DROP STREAM named DELETE TOPIC; DROP TABLE zones DELETE TOPIC;")
+    assert server.engine.services.admin.topic(topic) is None
+
+
+@pytest.mark.parametrize("value_format", ["JSON", "AVRO", "PROTOBUF", "JSON_SR"])
+def test_all_types(
+    server: Zones, topic_names: Callable[[str], str], tmp_path: Path, value_format: str
+) -> None:
+    """What a sink writes comes back, and is written once."""
+    columns = TYPES.replace("MAP<STRING, TIME>", "MAP<STRING, INT>").replace("k STRING KEY", "k STRING {}KEY")
+    full = FULL.replace("PARSE_TIME('00:00:01', 'HH:mm:ss')", "1")
+    nulls = ", VALUE_PROTOBUF_NULLABLE_REPRESENTATION='OPTIONAL'" if value_format == "PROTOBUF" else ""
+    path = tmp_path / "lake"
+    server.run(
+        f"CREATE STREAM s ({columns.format('')}) WITH (KAFKA_TOPIC='{topic_names('s')}', FORMAT='JSON',"
+        f" PARTITIONS=1); INSERT INTO s VALUES {full}; INSERT INTO s (k) VALUES ('b');"
+        f"CREATE SINK lake FROM s WITH (TYPE='parquet', PATH='{path}', COMMIT_INTERVAL='100 milliseconds');"
+    )
+    server.caught_up("lake", 2)
+    server.run(
+        f"CREATE TABLE t ({columns.format('PRIMARY ')}) WITH (LAKE='{path}', FORMAT='parquet',"
+        f" REFRESH='100 milliseconds', VALUE_FORMAT='{value_format}'{nulls});"
+    )
+    server.until("t", lambda origin: origin.written == 2)
+    names = ", ".join(
+        part.split()[0] for part in ("k", "i", "b", "d", "ok", "p", "ts", "day", "t", "raw", "l", "m", "s")
+    )
+    server.has(f"SELECT {names} FROM t;", *server.rows(f"SELECT {names} FROM s;"))
+    last = server.origin("t").last_refresh_ms
+    found = server.until("t", lambda origin: (origin.last_refresh_ms or 0) > (last or 0) + 200)
+    assert (found.written, found.removed, found.state) == (2, 0, "RUNNING")
+
+
+def test_delta_and_a_database(server: Zones, tmp_path: Path) -> None:
+    lake, file = str(tmp_path / "lake"), tmp_path / "shop.db"
+    write_deltalake(lake, pa.table({"id": ["a"], "n": [1]}))
+    with sqlite3.connect(file) as database:
+        database.execute("CREATE TABLE items (id TEXT, n INTEGER)")
+        database.execute("INSERT INTO items VALUES ('x', 1)")
+    refresh = "REFRESH='100 milliseconds'"
+    server.run(
+        f"CREATE TABLE d (id STRING PRIMARY KEY, n INT) WITH (LAKE='{lake}', FORMAT='delta', {refresh});"
+        f"CREATE TABLE items (id STRING PRIMARY KEY, n INT) WITH (LAKE='sqlite:///{file}', FORMAT='jdbc',"
+        f" {refresh});"
+    )
+    server.has("SELECT * FROM d;", ("a", 1))
+    server.has("SELECT * FROM items;", ("x", 1))
+    write_deltalake(lake, pa.table({"id": ["b"], "n": [2]}), mode="append")
+    with sqlite3.connect(file) as database:
+        database.execute("UPDATE items SET n = 5")
+    database.close()
+    server.has("SELECT * FROM d;", ("a", 1), ("b", 2))
+    server.has("SELECT * FROM items;", ("x", 5))
+
+
+def test_two_servers_at_once_do_no_harm(server: Zones, tmp_path: Path) -> None:
+    """Both refresh the same topic, as when one was taken for dead."""
+    path = tmp_path / "n.csv"
+    path.write_text("id,v\n" + "".join(f"{n},0\n" for n in range(200)))
+    server.run(
+        f"CREATE TABLE n (id INT PRIMARY KEY, v INT) WITH (LAKE='{path}', FORMAT='csv',"
+        " REFRESH='50 milliseconds', PARTITIONS=2);"
+    )
+    server.until("n", lambda origin: origin.state == "RUNNING")
+    services = server.engine.services
+    (run,) = services.origin_status.__self__._runs.values()
+    other = type(run)(run.definition, services.admin, run._write, type(run.status)())
+    other.start()
+    for step in range(1, 6):
+        text = "id,v\n" + "".join(f"{n},{step}\n" for n in range(step * 10, 200 + step * 10))
+        fresh = path.with_suffix(".new")
+        fresh.write_text(text)
+        fresh.rename(path)
+        time.sleep(0.2)
+    other.close()
+    other.join(60)
+    server.has("SELECT id, v FROM n;", *((n, 5) for n in range(50, 250)))
+
+
+def test_a_server_that_is_killed_brings_the_table_into_step(tmp_path: Path) -> None:
+    path, fresh = tmp_path / "n.csv", tmp_path / "fresh"
+
+    def put(step: int) -> None:
+        fresh.write_text("id,v\n" + "".join(f"{n},{step}\n" for n in range(step * 500, 5_000 + step * 500)))
+        fresh.rename(path)
+
+    put(0)
+    for life in range(3):
+        with ServerProcess(tmp_path / "data") as server:
+            server.ready()
+            if life == 0:
+                server.execute(
+                    f"CREATE TABLE n (id INT PRIMARY KEY, v INT) WITH (LAKE='{path}', FORMAT='csv',"
+                    " REFRESH='10 milliseconds', PARTITIONS=2);"
+                )
+            deadline = time.monotonic() + TIMEOUT_S
+            written = 0
+            while not written:
+                (answer,) = server.execute("DESCRIBE n;")
+                written = answer["sourceDescription"]["origin"]["written"]
+                assert time.monotonic() < deadline, answer["sourceDescription"]["origin"]
+                put(life + 1)
+            if life < 2:
+                continue  # it is killed here
+            wanted = [[n, 3] for n in range(1_500, 6_500)]
+            while sorted(server.rows("SELECT id, v FROM n;")) != wanted:
+                assert time.monotonic() < deadline, server.execute("DESCRIBE n;")
+                time.sleep(0.2)

@@ -1,0 +1,199 @@
+"""Tables outside Kafka as Arrow rows: every format, type and NULL; what cannot be read is told."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Callable
+from decimal import Decimal as D
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import sqlalchemy as sa
+from deltalake import write_deltalake
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.lake import reading
+from ksql_spark.lake.tables import TableSpec, open_table
+from ksql_spark.metastore.origins import Origin
+from ksql_spark.schema import Column, Role
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Map,
+)
+from tests.lake.test_delta import COLUMNS, EMPTY, FULL, rows, spec
+
+UTC = datetime.UTC
+FLAT = (
+    Column("ID", INTEGER, Role.KEY),
+    Column("NAME", STRING),
+    Column("BIG", BIGINT),
+    Column("RATE", DOUBLE),
+    Column("OK", BOOLEAN),
+    Column("PRICE", Decimal(6, 2)),
+    Column("DATA", BYTES),
+    Column("DAY", DATE),
+    Column("AT", TIME),
+    Column("TS", TIMESTAMP),
+)
+ROW = {
+    "ID": 1, "NAME": "Zoë, \"x\"", "BIG": 2**63 - 1, "RATE": -0.5, "OK": True, "PRICE": D("-12.50"),
+    "DATA": b"\x00\xff", "DAY": datetime.date(1969, 12, 31), "AT": 45_296_789,
+    "TS": datetime.datetime(2026, 3, 1, 10, 0, 0, 123000, UTC),
+}  # fmt: skip
+NULLS = dict.fromkeys(ROW) | {"ID": 2}
+
+
+def read(
+    path: Path | str, format_: str, columns: tuple[Column, ...] = FLAT, **more: Any
+) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = reading.read(Origin(str(path), format_, **more), columns).to_pylist()
+    return sorted(found, key=lambda row: str(next(iter(row.values()))))
+
+
+@pytest.mark.parametrize("format_", ["parquet", "delta", "iceberg"])
+def test_what_sinks_write_is_read(tmp_path: Path, format_: str) -> None:
+    """Every type, also nested; TIME is text in Delta."""
+    columns = tuple(c for c in COLUMNS if format_ != "delta" or c.name != "TIMES")
+    open_table(format_, spec(tmp_path, columns=columns)).write(rows(FULL, EMPTY, columns=columns), {0: 2})
+    wanted = [{c.name: row[c.name] for c in columns} for row in (FULL, EMPTY)]
+    assert read(tmp_path, format_, columns) == wanted
+
+
+def test_csv(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(
+        "id,name,BIG,rate,ok,price,data,day,at,Ts,more\n"
+        '1,"Zoë, ""x""",9223372036854775807,-0.5,true,-12.50,AP8=,1969-12-31,12:34:56.789,'
+        "2026-03-01T10:00:00.123Z,x\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "b.csv").write_text(
+        'id,name,BIG,rate,ok,price,data,day,at,Ts,more\n2,,,,,,,,,,\n3,"",,,,,,,,,\n'
+    )
+    assert read(tmp_path, "csv") == [ROW, NULLS, NULLS | {"ID": 3, "NAME": ""}]
+    assert read(tmp_path / "b.csv", "csv", FLAT[:1]) == [{"ID": 2}, {"ID": 3}]
+
+
+def test_times_of_text_have_a_zone_or_are_utc(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("ts\n2026-03-01 10:00:00\n2026-03-01 10:00:01.5\n")
+    (tmp_path / "b.csv").write_text("ts\n2026-03-01T12:00:00+02:00\n")
+    at = datetime.datetime(2026, 3, 1, 10, tzinfo=UTC)
+    columns = (Column("TS", TIMESTAMP),)
+    assert read(tmp_path / "a.csv", "csv", columns)[0] == {"TS": at}
+    assert read(tmp_path / "b.csv", "csv", columns) == [{"TS": at}]
+
+
+def test_json(tmp_path: Path) -> None:
+    full = {
+        "id": 1, "name": ROW["NAME"], "BIG": ROW["BIG"], "rate": -0.5, "ok": True, "price": -12.5,
+        "data": "AP8=", "day": "1969-12-31", "at": "12:34:56.789", "ts": "2026-03-01T10:00:00.123Z",
+        "other": {"x": [1]},
+        "days": ["2026-03-01", None],
+    }  # fmt: skip
+    (tmp_path / "rows.json").write_text(json.dumps(full) + '\n{"id": 2}\n')
+    columns = (*FLAT, Column("DAYS", Array(DATE)))
+    assert read(tmp_path, "json", columns) == [
+        ROW | {"DAYS": [datetime.date(2026, 3, 1), None]},
+        NULLS | {"DAYS": None},
+    ]
+
+
+def test_parquet_of_others(tmp_path: Path) -> None:
+    """Other widths, dictionaries, folders as columns, columns that only newer files have."""
+    for region, table in (
+        ("eu", pa.table({"id": pa.array([1], pa.int64()), "name": pa.array(["a"]).dictionary_encode()})),
+        ("us", pa.table({"id": pa.array([2], pa.int16()), "name": ["b"], "rate": pa.array([1], pa.int8())})),
+    ):
+        (tmp_path / f"region={region}").mkdir()
+        pq.write_table(table, tmp_path / f"region={region}" / "x.parquet")
+    columns = (*FLAT[:2], FLAT[3], Column("REGION", STRING))
+    assert read(tmp_path, "parquet", columns) == [
+        {"ID": 1, "NAME": "a", "RATE": None, "REGION": "eu"},
+        {"ID": 2, "NAME": "b", "RATE": 1.0, "REGION": "us"},
+    ]
+
+
+def test_a_database(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/some.db"
+    columns = (*FLAT, Column("DAYS", Map(STRING, Array(INTEGER))))
+    wanted = ROW | {"DAYS": [("a", [1, None])]}
+    given = pa.Table.from_pylist([wanted, NULLS], _schema(columns))
+    open_table("jdbc", TableSpec(url, "t:1", columns, table="zones")).write(given, {0: 2})
+    assert read(url, "jdbc", columns, table="zones") == [wanted, NULLS | {"DAYS": None}]
+    with sa.create_engine(url).begin() as connection:
+        connection.exec_driver_sql("CREATE VIEW few AS SELECT id, name FROM zones WHERE ok")
+    assert read(url, "jdbc", FLAT[:2], table="few") == [{"ID": 1, "NAME": ROW["NAME"]}]
+    with pytest.raises(KsqlError, match="no column BIG"):
+        read(url, "jdbc", FLAT, table="few")
+    with pytest.raises(KsqlError) as refused:
+        read(url, "jdbc", FLAT, table="nothing")
+    assert refused.value.condition == "LAKE_FAILED" and "nothing" in refused.value.message
+
+
+def _schema(columns: tuple[Column, ...]) -> pa.Schema:
+    from ksql_spark.lake.arrow import schema_of
+
+    return schema_of(columns, pa.int32())
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "says"),
+    [
+        ("id\nx\n", FLAT[:1], "column ID is no INTEGER: .*'x'"),
+        ("id\n3000000000\n", FLAT[:1], "column ID is no INTEGER"),
+        ("ok\nmaybe\n", (Column("OK", BOOLEAN),), "column OK is no BOOLEAN"),
+        ("p\n1.234\n", (Column("P", Decimal(4, 2)),), r"column P is no DECIMAL\(4, 2\)"),
+        ("d\nAP8\n", (Column("D", BYTES),), "column D is no BYTES"),
+        ("other\n1\n", FLAT[:1], "it has no column ID"),
+        ("iD,Id\n1,2\n", FLAT[:1], "it has the columns iD, Id for ID"),
+    ],
+)
+def test_what_cannot_be_converted(tmp_path: Path, text: str, columns: tuple[Column, ...], says: str) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(KsqlError, match=f"cannot be read: .*{says}") as refused:
+        read(tmp_path, "csv", columns)
+    assert refused.value.condition == "LAKE_UNREADABLE"
+
+
+@pytest.mark.parametrize("format_", ["csv", "json", "parquet", "delta", "iceberg"])
+def test_what_is_not_there(tmp_path: Path, format_: str) -> None:
+    for path in (tmp_path, tmp_path / "no"):
+        for call in (reading.state_of, lambda origin: reading.read(origin, FLAT)):
+            with pytest.raises(KsqlError):
+                call(Origin(str(path), format_))
+
+
+def _grow_files(path: Path, n: int) -> None:
+    (path / f"{n}.csv").write_text(f"id\n{n}\n")
+
+
+def _grow_delta(path: Path, n: int) -> None:
+    write_deltalake(str(path), pa.table({"id": [n]}), mode="append")
+
+
+@pytest.mark.parametrize(("format_", "grow"), [("csv", _grow_files), ("delta", _grow_delta)])
+def test_the_state_changes_with_the_table(
+    tmp_path: Path, format_: str, grow: Callable[[Path, int], None]
+) -> None:
+    states = []
+    for n in range(3):
+        grow(tmp_path, n)
+        states += [reading.state_of(Origin(str(tmp_path), format_)) for _ in range(2)]
+    assert states[0] == states[1] != states[2] == states[3] != states[4]
+
+
+def test_a_database_has_no_state(tmp_path: Path) -> None:
+    assert reading.state_of(Origin(f"sqlite:///{tmp_path}/x.db", "jdbc", "t")) is None

@@ -1,0 +1,84 @@
+"""CREATE TABLE … WITH (LAKE = …): what is refused, and what the metastore has afterwards."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.metastore.origins import Origin
+from ksql_spark.metastore.sources import FormatSpec
+from tests.statements.world import World
+
+COLUMNS = "(id INT PRIMARY KEY, name STRING)"
+X = f"CREATE TABLE x {COLUMNS} WITH"
+
+
+def test_a_table_and_its_ways(world: World) -> None:
+    world.run(f"CREATE TABLE zones {COLUMNS} WITH (LAKE='/x/zones', FORMAT='Parquet');")
+    source = world.services.metastore.require("ZONES")
+    assert (source.topic, source.partitions, source.read_only) == ("ZONES", 1, True)
+    assert (source.key_format, source.value_format) == (FormatSpec("KAFKA"), FormatSpec("JSON"))
+    assert world.services.metastore.origins() == {"ZONES": Origin("/x/zones", "parquet")}
+    world.run(
+        f"CREATE TABLE people {COLUMNS} WITH (LAKE='postgresql://u:secret@h/db', FORMAT='jdbc', TABLE='a.b',"
+        " KAFKA_TOPIC='who', KEY_FORMAT='JSON', VALUE_FORMAT='DELIMITED', PARTITIONS=4, REFRESH='2 hours');"
+        f"CREATE TABLE IF NOT EXISTS people {COLUMNS} WITH (LAKE='/y', FORMAT='csv');"
+    )
+    source = world.services.metastore.require("PEOPLE")
+    assert (source.topic, source.partitions, source.value_format.name) == ("who", 4, "DELIMITED")
+    origin = world.services.metastore.origins()["PEOPLE"]
+    assert origin == Origin("postgresql://u:secret@h/db", "jdbc", "a.b", 7_200_000)
+    with pytest.raises(KsqlError, match="read-only"):
+        world.run("INSERT INTO zones VALUES (1, 'x');")
+    world.run("DROP TABLE zones DELETE TOPIC; DROP TABLE people;")
+    assert not world.services.metastore.origins()
+    world.run(
+        f"CREATE TABLE people {COLUMNS} WITH (KAFKA_TOPIC='who', KEY_FORMAT='JSON', VALUE_FORMAT='JSON');"
+    )
+    assert not world.services.metastore.origins()
+
+
+def test_the_name_of_the_table_of_a_database_is_that_of_the_table(world: World) -> None:
+    world.run(f"CREATE TABLE zones {COLUMNS} WITH (LAKE='sqlite:/x.db', FORMAT='jdbc');")
+    assert world.services.metastore.origins()["ZONES"].table == "zones"
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        (f"{X} (LAKE='/x');", "LAKE needs the property FORMAT"),
+        (f"{X} (LAKE='/x', FORMAT='parket');", "Did you mean 'parquet'?"),
+        (f"{X} (LAKE='/x', FORMAT='avro');", "VALUE_FORMAT is the format"),
+        (f"{X} (LAKE=' ', FORMAT='csv');", "LAKE must not be empty"),
+        (f"{X} (LAKE='/x', FORMAT='jdbc');", "no URL of PostgreSQL or SQLite"),
+        (f"{X} (LAKE='/x', FORMAT='csv', TABLE='y');", "only 'jdbc' has it"),
+        (f"{X} (LAKE='/x', FORMAT='csv', REFRESH='soon');", "Invalid duration"),
+        (f"{X} (LAKE='/x', FORMAT='csv', ENVELOPE='debezium');", "'ENVELOPE' is not for"),
+        (f"{X} (KAFKA_TOPIC='x', FORMAT='JSON', REFRESH='1 day');", "needs the property LAKE"),
+        ("CREATE STREAM x (id INT) WITH (LAKE='/x', FORMAT='csv');", "LAKE is for tables"),
+        ("CREATE TABLE x (id INT) WITH (LAKE='/x', FORMAT='csv');", "Tables require a PRIMARY KEY"),
+        (f"CREATE SOURCE TABLE x {COLUMNS} WITH (LAKE='/x', FORMAT='csv');", "SOURCE is not for"),
+        (f"CREATE OR REPLACE TABLE x {COLUMNS} WITH (LAKE='/x', FORMAT='csv');", "OR REPLACE is not for"),
+        ("CREATE TABLE x (i INT PRIMARY KEY, n INT NOT NULL) WITH (LAKE='/x', FORMAT='csv');", "constraints"),
+        ("CREATE TABLE x (i INT PRIMARY KEY, l ARRAY<INT>) WITH (LAKE='x', FORMAT='csv');", "csv cannot"),
+        (
+            "CREATE TABLE x (i INT PRIMARY KEY, s ARRAY<MAP<STRING, INT>>) WITH (LAKE='/x', FORMAT='json');",
+            "json cannot have the column S",
+        ),
+        (f"{X} (LAKE='/x', FORMAT='csv', KAFKA_TOPIC='taken');", "taken is that of TAKEN"),
+        ("CREATE STREAM x WITH (LAKE='/x') AS SELECT * FROM taken;", "only allowed in CREATE"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(world: World, statement: str, says: str) -> None:
+    world.run("CREATE STREAM taken (id INT) WITH (KAFKA_TOPIC='taken', FORMAT='JSON', PARTITIONS=1);")
+    with pytest.raises(KsqlError) as refused:
+        world.run(statement)
+    assert says in refused.value.message
+
+
+def test_a_missing_package_is_named(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "deltalake", None)
+    with pytest.raises(KsqlError, match=r"'delta' needs the Python package deltalake"):
+        world.run(f"{X} (LAKE='/x', FORMAT='delta');")
