@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 
@@ -60,6 +61,12 @@ class Sink:
     interval_ms: int = 10_000
     statement: str = ""
     is_paused: bool = False
+
+    @property
+    def place(self) -> tuple[str, str | None]:
+        """What two sinks that write the same table have in common."""
+        path = self.path if ":" in self.path else os.path.normpath(self.path)
+        return path.rstrip("/"), self.table
 
     @property
     def id(self) -> str:

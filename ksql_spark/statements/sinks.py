@@ -32,7 +32,25 @@ def create_sink(statement: CreateSink, context: StatementContext) -> Action:
     sink = analyzer.bind_create_sink(statement, context.metastore)
     if not context.is_replay:
         tables.require(sink.type)
+        _check_alone(sink, context)
     return _changing(context, lambda store: store.add_sink(sink), f"{sink.name}/create", "Sink created.")
+
+
+def _check_alone(sink: Sink, context: StatementContext) -> None:
+    """Refuse a second source for one table.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    for other in context.metastore.sinks():
+        if other.place == sink.place and other.source != sink.source:
+            seen = context.rights.may_read(other.source)
+            which = f"the sink {other.name} from {other.source}" if seen else "another sink"
+            raise KsqlError(
+                "INVALID_STATEMENT",
+                reason=f"The table of {sink.name} is written by {which}: rows of two sources would be mixed.",
+                hint="Give it a table of its own, or INSERT INTO one stream from both and write that.",
+            )
 
 
 def drop_sink(statement: DropSink, context: StatementContext) -> Action:

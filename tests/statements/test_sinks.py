@@ -58,6 +58,19 @@ def test_a_sink_to_a_database(ready: World) -> None:
     assert named.table == "shop.Orders"
 
 
+def test_a_table_has_one_source(ready: World) -> None:
+    ready.run("CREATE SINK lake FROM es WITH (TYPE='delta', PATH='/x/y');")
+    for path in ("/x/y/", "/x/./y", "/x/z/../y"):
+        with pytest.raises(KsqlError, match="is written by the sink LAKE from ES"):
+            ready.run(f"CREATE SINK other FROM et WITH (TYPE='iceberg', PATH='{path}');")
+    ready.run("CREATE SINK again FROM es WITH (TYPE='delta', PATH='/x/y');")
+    ready.run("CREATE SINK one FROM es WITH (TYPE='jdbc', URL='sqlite:/x.db', TABLE='a');")
+    ready.run("CREATE SINK two FROM et WITH (TYPE='jdbc', URL='sqlite:/x.db', TABLE='b');")
+    with pytest.raises(KsqlError, match="is written by the sink TWO from ET"):
+        ready.run("CREATE SINK three FROM es WITH (TYPE='jdbc', URL='sqlite:/x.db', TABLE='b');")
+    ready.run("DROP SINK lake; DROP SINK again; CREATE SINK other FROM et WITH (TYPE='delta', PATH='/x/y');")
+
+
 def test_a_source_is_not_dropped_below_a_sink(ready: World) -> None:
     ready.run("CREATE SINK lake FROM es WITH (TYPE='delta', PATH='/x');")
     with pytest.raises(KsqlError, match=r"the sinks \[LAKE\] read it"):
