@@ -5,9 +5,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ksql_spark.grammar.generator import KsqlGenerator
-from ksql_spark.grammar.nodes import Arg, NamedStatement, Property
+from ksql_spark.grammar.nodes import Arg, NamedStatement, Property, QueryNode
 from ksql_spark.grammar.parser import KsqlParser
 from ksql_spark.grammar.rules import StatementRule
+from ksql_spark.grammar.statements.sources import CreateAsSelect
 
 
 class CreateSink(NamedStatement):
@@ -21,6 +22,25 @@ class CreateSink(NamedStatement):
     def source_name(self) -> str:
         """The stream or table that it reads."""
         return str(self.source.this)
+
+
+class CreateSinkAs(NamedStatement):
+    """CREATE SINK [IF NOT EXISTS] name WITH (properties) AS query: a stream or table, and a sink of it."""
+
+    if_not_exists = Arg[bool](default=False)
+    properties = Arg[list[Property]](required=True)
+    query = Arg[QueryNode](required=True)
+
+    @property
+    def source_name(self) -> str:
+        """The stream or table that it makes, and reads."""
+        return self.name
+
+    def source(self, kind: str) -> CreateAsSelect:
+        """The statement that makes it; ``kind``: STREAM or TABLE."""
+        made = CreateAsSelect(kind=kind, this=self.this.copy(), query=self.query.copy())
+        made.meta["text"] = made.sql("ksql")
+        return made
 
 
 class DropSink(NamedStatement):
@@ -41,10 +61,14 @@ class ResumeSink(NamedStatement):
     """RESUME SINK name."""
 
 
-def _create(parser: KsqlParser) -> CreateSink:
+def _create(parser: KsqlParser) -> CreateSink | CreateSinkAs:
     start = parser.at
     parser.expect_word("CREATE", "SINK")
     args = {"if_not_exists": parser.if_not_exists(), "this": parser.name()}
+    if parser.is_word("WITH"):
+        properties = parser.properties()
+        parser.expect_word("AS")
+        return parser.build(CreateSinkAs, start, **args, properties=properties, query=parser.query())
     parser.expect_word("FROM")
     source = parser.name()
     properties = parser.properties() or parser.fail()
@@ -55,6 +79,12 @@ def _render_create(self: KsqlGenerator, node: CreateSink) -> str:
     if_not_exists = "IF NOT EXISTS " if node.if_not_exists else ""
     name = f"{if_not_exists}{self.sql(node.this)}"
     return f"CREATE SINK {name} FROM {self.sql(node.source)}{self.with_clause(node.properties)}"
+
+
+def _render_create_as(self: KsqlGenerator, node: CreateSinkAs) -> str:
+    if_not_exists = "IF NOT EXISTS " if node.if_not_exists else ""
+    name = f"{if_not_exists}{self.sql(node.this)}"
+    return f"CREATE SINK {name}{self.with_clause(node.properties)} AS {self.sql(node.query)}"
 
 
 def _drop(parser: KsqlParser) -> DropSink:
@@ -91,6 +121,7 @@ def _rule(word: str, node: type[NamedStatement]) -> StatementRule:
 
 RULES = (
     StatementRule(CreateSink, ("CREATE SINK",), _create, _render_create),
+    StatementRule(CreateSinkAs, (), _create, _render_create_as),
     StatementRule(DropSink, ("DROP SINK",), _drop, _render_drop),
     _rule("DESCRIBE", DescribeSink),
     _rule("PAUSE", PauseSink),

@@ -10,7 +10,7 @@ from ksql_spark.analyzer.inference import infer_columns
 from ksql_spark.analyzer.inserts import BoundRow, bind_insert_target, bind_insert_values
 from ksql_spark.analyzer.origins import bind_origin, follows_lake
 from ksql_spark.analyzer.past import bind_past, bind_verification
-from ksql_spark.analyzer.persistent import bind_persistent
+from ksql_spark.analyzer.persistent import bind_persistent, kind_of_result
 from ksql_spark.analyzer.pull import bind_pull
 from ksql_spark.analyzer.push import bind_push
 from ksql_spark.analyzer.queries import bind_query
@@ -50,4 +50,5 @@ __all__ = [
     "follows_lake",
     "infer_columns",
     "is_stateless",
+    "kind_of_result",
 ]

@@ -29,6 +29,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.functions.signatures import is_assignable
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.statements.inserts import InsertSelect
+from ksql_spark.grammar.statements.sinks import CreateSinkAs
 from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.grammar.with_properties import CREATE_AS, INSERT
 from ksql_spark.logical.nodes import (
@@ -153,6 +154,16 @@ def _expiring_groups(node: Node, ttl_ms: int) -> Node | None:
             below = _expiring_groups(child, ttl_ms)
             return None if below is None else replace(node, child=below)
     return None
+
+
+def kind_of_result(statement: CreateSinkAs, metastore: MetaStore, config: Mapping[str, Any]) -> str:
+    """STREAM or TABLE: what the query of ``statement`` makes.
+
+    Raises:
+        KsqlError: as bind_persistent.
+    """
+    with within_statement(statement):
+        return bind_any(statement.query, make_context(metastore, config), statement.name).root.kind
 
 
 def _check_kind(kind: str, statement: CreateAsSelect) -> None:

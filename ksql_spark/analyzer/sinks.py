@@ -7,7 +7,7 @@ import re
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.properties import Properties, identifier
 from ksql_spark.errors import nearest
-from ksql_spark.grammar.statements.sinks import CreateSink
+from ksql_spark.grammar.statements.sinks import CreateSink, CreateSinkAs
 from ksql_spark.grammar.with_properties import SINK
 from ksql_spark.metastore.sinks import (
     DATABASE_URL,
@@ -38,7 +38,7 @@ _TRANSFORMS = {
 _PART = re.compile(r"(?:([A-Za-z]+)\s*\(\s*)?([^()]+?)\s*(?(1)\))")
 
 
-def bind_create_sink(statement: CreateSink, metastore: MetaStore) -> Sink:
+def bind_create_sink(statement: CreateSink | CreateSinkAs, metastore: MetaStore) -> Sink:
     """The sink that ``statement`` describes.
 
     Raises:
@@ -85,7 +85,7 @@ def bind_create_sink(statement: CreateSink, metastore: MetaStore) -> Sink:
     )
 
 
-def _required(given: Properties, name: str, what: str, statement: CreateSink) -> str:
+def _required(given: Properties, name: str, what: str, statement: CreateSink | CreateSinkAs) -> str:
     value = given.get(name)
     if not value:
         raise invalid(f"{what} needs the property {name} in its WITH clause.", statement)
@@ -93,7 +93,7 @@ def _required(given: Properties, name: str, what: str, statement: CreateSink) ->
 
 
 def _place(
-    given: Properties, type_: str, source: DataSource, statement: CreateSink
+    given: Properties, type_: str, source: DataSource, statement: CreateSink | CreateSinkAs
 ) -> tuple[str, str | None]:
     """The path, or the URL of a database and the table's name."""
     if type_ != JDBC:
@@ -119,7 +119,7 @@ def _refuse(given: Properties, name: str, reason: str) -> None:
         raise failure("PROPERTY_IN_WITH", given.node(name), name=name, reason=reason)
 
 
-def _check_names(source: DataSource, statement: CreateSink) -> None:
+def _check_names(source: DataSource, statement: CreateSink | CreateSinkAs) -> None:
     taken: dict[str, str] = {}
     for column in source.schema.columns:
         other = taken.setdefault(folded(column.name), column.name)

@@ -26,6 +26,7 @@ from ksql_spark.grammar.statements.session import (
     UndefineVariable,
     UnsetProperty,
 )
+from ksql_spark.grammar.statements.sinks import CreateSink, CreateSinkAs
 from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 from ksql_spark.grammar.statements.types import CreateType, DropType
 from ksql_spark.logical.nodes import PersistentQuery
@@ -90,12 +91,13 @@ class Catalog:
         return (
             target in self._unknown
             or any(source.source_name in self._unknown for source in statement.find_all(nodes.AliasedSource))
+            or (isinstance(statement, CreateSink) and statement.source_name in self._unknown)
             or any(call.name in self._unknown_functions for call in statement.find_all(nodes.FunctionCall))
         )
 
     def _forget(self, statement: nodes.Statement) -> None:
         """Take what the statement declares as unknown."""
-        if isinstance(statement, CreateSource | CreateAsSelect):
+        if isinstance(statement, CreateSource | CreateAsSelect | CreateSinkAs):
             self._unknown.add(statement.name)
         elif isinstance(statement, DropSource):
             self._unknown.discard(statement.name)
@@ -136,6 +138,13 @@ class Catalog:
                 analyzer.bind_insert_values(statement, store, config)
             case RowChange():
                 analyzer.bind_row_change(statement, store, config)
+            case CreateSinkAs():
+                kind = analyzer.kind_of_result(statement, store, config)
+                bound = self._add(statement.source(kind))
+                analyzer.bind_create_sink(statement, store)
+                return bound
+            case CreateSink():
+                analyzer.bind_create_sink(statement, store)
             case CreateAsSelect() | InsertSelect():
                 bound = analyzer.bind_persistent(statement, store, config)
                 lower(bound.root, bound.sink, config, "query", by_event_time=bound.by_event_time)

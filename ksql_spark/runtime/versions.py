@@ -31,6 +31,7 @@ class Change:
         is_alter: the statement adds to that of the current version.
         drops: they are dropped.
         deletes_topics: and their topics.
+        statement: that which makes the version, if it is not the command's, without its ``;``.
     """
 
     names: tuple[str, ...]
@@ -39,6 +40,7 @@ class Change:
     is_alter: bool = False
     drops: bool = False
     deletes_topics: bool = False
+    statement: str | None = None
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,8 @@ class Versions:
                 if command.id.endswith(UNDROP) and before is not None:
                     way, known = UNDROPPED, before.versions
                 new = _version(known, way, sequence, command)
+                if change.statement is not None:
+                    new = replace(new, statement=f"{change.statement};")
                 if change.is_alter and known:
                     both = f"{known[-1].statement}\n{new.statement}"
                     new = replace(new, statement=both, properties=known[-1].properties)

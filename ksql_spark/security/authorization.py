@@ -47,7 +47,7 @@ from ksql_spark.grammar.statements.session import (
     UnsetProperty,
 )
 from ksql_spark.grammar.statements.show import Show
-from ksql_spark.grammar.statements.sinks import CreateSink, DescribeSink, DropSink
+from ksql_spark.grammar.statements.sinks import CreateSink, CreateSinkAs, DescribeSink, DropSink
 from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 
 
@@ -212,7 +212,7 @@ _OF_STATEMENTS: dict[type[Statement], Role] = {
     # a connector reads and writes files, and connects to other servers, with its worker's rights
     **dict.fromkeys((AlterSystem, CreateConnector, CreateFunction, DropConnector, DropFunction), Role.ADMIN),
     # a sink writes files with the server's rights
-    **dict.fromkeys((CreateSink, DropSink), Role.ADMIN),
+    **dict.fromkeys((CreateSink, CreateSinkAs, DropSink), Role.ADMIN),
 }  # fmt: skip
 
 

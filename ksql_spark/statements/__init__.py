@@ -40,7 +40,14 @@ from ksql_spark.grammar.statements.session import (
     UnsetProperty,
 )
 from ksql_spark.grammar.statements.show import Show
-from ksql_spark.grammar.statements.sinks import CreateSink, DescribeSink, DropSink, PauseSink, ResumeSink
+from ksql_spark.grammar.statements.sinks import (
+    CreateSink,
+    CreateSinkAs,
+    DescribeSink,
+    DropSink,
+    PauseSink,
+    ResumeSink,
+)
 from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 from ksql_spark.grammar.statements.types import CreateType, DropType
 from ksql_spark.statements import (
@@ -86,6 +93,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     CreateConnector: connectors.create_connector,
     CreateFunction: functions.create_function,
     CreateSink: sinks.create_sink,
+    CreateSinkAs: sinks.create_sink_as,
     CreateSource: sources.create_source,
     CreateType: types.create_type,
     DefineVariable: session.define,

@@ -14,26 +14,67 @@ from ksql_spark.entities.commands import WarningEntity
 from ksql_spark.entities.sinks import SinkDescription, SinkInfo, SinkPosition, SinksList
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.grammar.statements.show import Show
-from ksql_spark.grammar.statements.sinks import CreateSink, DescribeSink, DropSink, PauseSink, ResumeSink
+from ksql_spark.grammar.statements.sinks import (
+    CreateSink,
+    CreateSinkAs,
+    DescribeSink,
+    DropSink,
+    PauseSink,
+    ResumeSink,
+)
 from ksql_spark.lake import tables
 from ksql_spark.metastore.sinks import Sink
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.security.masking import masked
-from ksql_spark.statements.context import Action, Immediate, Logged, Outcome, StatementContext
+from ksql_spark.statements.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
+from ksql_spark.statements.sources import create_as_select
 
 
 def create_sink(statement: CreateSink, context: StatementContext) -> Action:
     """CREATE SINK [IF NOT EXISTS] name FROM source WITH (…)."""
     if context.metastore.find_sink(statement.name) is not None:
-        message = f"Sink {statement.name} exists already."
-        if not statement.if_not_exists:
-            raise KsqlError("INVALID_STATEMENT", reason=message)
-        return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
+        return _exists(statement)
     sink = analyzer.bind_create_sink(statement, context.metastore)
+    _check(sink, context)
+    return _changing(context, lambda store: store.add_sink(sink), f"{sink.name}/create", "Sink created.")
+
+
+def create_sink_as(statement: CreateSinkAs, context: StatementContext) -> Action:
+    """CREATE SINK [IF NOT EXISTS] name WITH (…) AS SELECT …: a stream or table of that name, and its sink."""
+    if context.metastore.find_sink(statement.name) is not None:
+        return _exists(statement)
+    if context.stored is not None:
+        kind = context.stored.logical.sink.kind
+    else:
+        kind = analyzer.kind_of_result(statement, context.metastore, context.config)
+    source = statement.source(kind)
+    made = create_as_select(source, context)
+    assert isinstance(made, Logged) and made.change is not None
+    sink = analyzer.bind_create_sink(statement, context.metastore)
+    _check(sink, context)
+    context.metastore.add_sink(sink)
+    services = context.services
+
+    def apply(starts: Starts) -> Outcome:
+        outcome = made.apply(starts)
+        if not outcome.is_failed:
+            services.metastore.add_sink(sink)
+        return outcome
+
+    return replace(made, apply=apply, change=replace(made.change, statement=source.source_text))
+
+
+def _exists(statement: CreateSink | CreateSinkAs) -> Action:
+    message = f"Sink {statement.name} exists already."
+    if not statement.if_not_exists:
+        raise KsqlError("INVALID_STATEMENT", reason=message)
+    return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
+
+
+def _check(sink: Sink, context: StatementContext) -> None:
     if not context.is_replay:
         tables.require(sink.type)
         _check_alone(sink, context)
-    return _changing(context, lambda store: store.add_sink(sink), f"{sink.name}/create", "Sink created.")
 
 
 def _check_alone(sink: Sink, context: StatementContext) -> None:

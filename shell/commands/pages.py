@@ -214,6 +214,12 @@ PAGES: Mapping[type[Statement], Page] = {
         "CREATE SINK [IF NOT EXISTS] name FROM source WITH (\n"
         "  TYPE = 'jdbc', URL = '…' [, TABLE = '…'] [, COMMIT_INTERVAL = '10 seconds']);",
     ),
+    sinks.CreateSinkAs: Page(
+        ("CREATE SINK",),
+        "make a stream or table of a query, and keep a lake table in step with it",
+        ("CREATE SINK eu WITH (TYPE = 'delta', PATH = '/eu') AS SELECT * FROM orders WHERE n > 1;",),
+        "CREATE SINK [IF NOT EXISTS] name WITH (TYPE = '…', …) AS SELECT …;",
+    ),
     sinks.DropSink: Page(("DROP SINK",), "end a sink; its lake table stays", ("DROP SINK orders_lake;",)),
     sinks.DescribeSink: Page(
         ("DESCRIBE SINK",), "how far a sink is, and what stops it", ("DESCRIBE SINK orders_lake;",)

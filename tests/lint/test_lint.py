@@ -108,12 +108,15 @@ def test_statements_change_what_is_known() -> None:
         "CREATE FUNCTION doubled(x INT) RETURNS INT LANGUAGE PYTHON AS $$return 2 * x$$;\n"
         "CREATE STREAM d AS SELECT user_id, doubled(user_id) AS n FROM clicks;\n"
         "SELECT n FROM d EMIT CHANGES;\n"
+        "CREATE SINK eu WITH (TYPE = 'delta', PATH = '/eu') AS SELECT * FROM d;\n"
+        "SELECT n FROM eu EMIT CHANGES;\nCREATE SINK d_lake FROM d WITH (TYPE = 'delta', PATH = '/d');\n"
         "SET 'auto.offset.reset' = 'earliest';\nDEFINE place = 'x';\n"
         "CREATE STREAM v (k INT KEY) WITH (KAFKA_TOPIC = '${place}', VALUE_FORMAT = '${format}');\n",
         format="JSON",
     ) == []  # fmt: skip
     assert rules("SET 'no.such.property' = '1';") == [ERROR]
     assert rules(f"{CLICKS}{CLICKS}") == [ERROR]
+    assert rules(f"{CLICKS}CREATE SINK x FROM clicks WITH (TYPE = 'delta');") == [ERROR]
 
 
 def test_each_test_of_a_file_begins_anew() -> None:

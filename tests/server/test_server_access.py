@@ -212,8 +212,8 @@ def test_look_ups_and_websockets_get_the_rights(host: Host, engine: FakeEngine, 
 def test_what_statements_need() -> None:
     least = {rule.node.__name__: role_for_statement(rule.node).name for rule in RULES}
     assert {name for name, role in least.items() if role == "ADMIN"} == {
-        "AlterSystem", "CreateConnector", "CreateFunction", "CreateSink", "DropConnector", "DropFunction",
-        "DropSink",
+        "AlterSystem", "CreateConnector", "CreateFunction", "CreateSink", "CreateSinkAs", "DropConnector",
+        "DropFunction", "DropSink",
     }  # fmt: skip
     assert {name for name, role in least.items() if role == "READER"} == {
         "DefineVariable", "DescribeConnector", "DescribeEvolution", "DescribeFunction", "DescribeSink",

@@ -58,6 +58,52 @@ def test_a_sink_to_a_database(ready: World) -> None:
     assert named.table == "shop.Orders"
 
 
+def test_a_sink_of_a_query(ready: World) -> None:
+    ready.run(
+        "CREATE SINK eu WITH (TYPE='delta', PATH='/eu', PARTITION_BY='day(ts)') AS"
+        " SELECT * FROM es WHERE k='EU';"
+        "CREATE SINK counts WITH (TYPE='jdbc', URL='sqlite:/x.db') AS"
+        " SELECT k, COUNT(*) AS n FROM es GROUP BY k EMIT CHANGES;"
+        "CREATE SINK IF NOT EXISTS eu WITH (TYPE='delta', PATH='/y') AS SELECT * FROM es;"
+    )
+    counts, eu = sinks(ready)
+    assert (eu.source, eu.path, eu.partition_by) == ("EU", "/eu", (PartitionColumn("TS", "day"),))
+    assert (counts.source, counts.table) == ("COUNTS", "counts")
+    store = ready.services.metastore
+    assert [(store.require(n).kind, store.require(n).is_sink) for n in ("EU", "COUNTS")] == [
+        ("STREAM", True),
+        ("TABLE", True),
+    ]
+    assert store.require("EU").statement.startswith("CREATE STREAM EU AS SELECT * FROM ES")
+    ready.restart()
+    assert sinks(ready) == [counts, eu]
+    ready.run("DROP SINK eu; DROP STREAM eu;")
+    assert sinks(ready) == [counts]
+    ready.run("UNDROP STREAM eu;")
+    (version,) = ready.one("SHOW VERSIONS OF eu;")["versions"][-1:]
+    assert "CREATE STREAM EU AS SELECT * FROM ES" in version["statement"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("CREATE SINK x WITH (TYPE='delta') AS SELECT * FROM es;", "CREATE SINK needs the property PATH"),
+        ("CREATE SINK x WITH (TYPE='delta', PATH='x') AS SELECT nope FROM es;", "NOPE"),
+        (
+            "CREATE SINK et WITH (TYPE='delta', PATH='x') AS SELECT * FROM es;",
+            "with the same name already exists",
+        ),
+        ("CREATE SINK x AS SELECT * FROM es;", "AS"),
+    ],
+)
+def test_a_sink_of_a_query_that_is_refused(ready: World, statement: str, says: str) -> None:
+    with pytest.raises(KsqlError) as refused:
+        ready.run(statement)
+    assert says in refused.value.message
+    store = ready.services.metastore
+    assert not store.sinks() and store.find("X") is None
+
+
 def test_a_table_has_one_source(ready: World) -> None:
     ready.run("CREATE SINK lake FROM es WITH (TYPE='delta', PATH='/x/y');")
     for path in ("/x/y/", "/x/./y", "/x/z/../y"):
