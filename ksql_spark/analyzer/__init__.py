@@ -8,7 +8,7 @@ from ksql_spark.analyzer.evolving import bind_evolution, check_evolution, evolve
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
 from ksql_spark.analyzer.inference import infer_columns
 from ksql_spark.analyzer.inserts import BoundRow, bind_insert_target, bind_insert_values
-from ksql_spark.analyzer.origins import bind_origin, follows_lake
+from ksql_spark.analyzer.origins import bind_origin
 from ksql_spark.analyzer.past import bind_past, bind_verification
 from ksql_spark.analyzer.persistent import bind_persistent, kind_of_result
 from ksql_spark.analyzer.pull import bind_pull
@@ -47,7 +47,6 @@ __all__ = [
     "check_evolution",
     "check_query_replacement",
     "evolve_of",
-    "follows_lake",
     "infer_columns",
     "is_stateless",
     "kind_of_result",

@@ -18,11 +18,6 @@ _FORMATS = (CSV, DELTA, ICEBERG, JDBC, JSON, PARQUET)
 _OF_RECORDS = ("ENVELOPE", "INFER", "RETENTION_MS", "TIMESTAMP", "WINDOW_SIZE", "WINDOW_TYPE")
 
 
-def follows_lake(statement: CreateSource) -> bool:
-    """Whether a statement has the property LAKE."""
-    return any(node.name.upper() == "LAKE" for node in statement.properties)
-
-
 def bind_origin(statement: CreateSource, source: DataSource, metastore: MetaStore) -> Origin | None:
     """What the table that ``statement`` creates follows; None: nothing.
 

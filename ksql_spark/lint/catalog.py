@@ -171,6 +171,7 @@ class Catalog:
             )
         statement = analyzer.infer_columns(statement, config, None)
         source = analyzer.bind_create_source(statement, self._store, config)
+        analyzer.bind_origin(statement, source, self._store)
         self._store.add(replace(source, statement=statement.source_text))
         self._unknown.discard(source.name)
 

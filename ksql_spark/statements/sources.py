@@ -26,6 +26,7 @@ from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.versions import CREATED, IN_PLACE, Change
 from ksql_spark.statements.context import (
+    SINK_PREFIX,
     Action,
     Fall,
     Immediate,
@@ -101,7 +102,17 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
         return CleanupRecord(unlogged=Orphans((source.topic,) if is_new else ()))
 
     change = Change((source.name,), CREATED if existing is None else IN_PLACE)
-    return Logged(command_id, apply, prepare, cleanup=cleanup, statement=statement.source_text, change=change)
+    # the topic's name depends on the prefix, which may be another one at the next start
+    pinned = {**context.properties, SINK_PREFIX: context.config[SINK_PREFIX]} if origin is not None else None
+    return Logged(
+        command_id,
+        apply,
+        prepare,
+        cleanup=cleanup,
+        statement=statement.source_text,
+        change=change,
+        properties=pinned,
+    )
 
 
 def _sample(context: StatementContext, topic: str) -> list[Sample]:

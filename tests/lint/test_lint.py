@@ -116,6 +116,7 @@ def test_statements_change_what_is_known() -> None:
     ) == []  # fmt: skip
     assert rules("SET 'no.such.property' = '1';") == [ERROR]
     assert rules(f"{CLICKS}{CLICKS}") == [ERROR]
+    assert rules("CREATE TABLE z (k INT PRIMARY KEY) WITH (LAKE = '/z');") == [ERROR]
     assert rules(f"{CLICKS}CREATE SINK x FROM clicks WITH (TYPE = 'delta');") == [ERROR]
 
 

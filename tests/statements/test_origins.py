@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +39,19 @@ def test_a_table_and_its_ways(world: World) -> None:
         f"CREATE TABLE people {COLUMNS} WITH (KAFKA_TOPIC='who', KEY_FORMAT='JSON', VALUE_FORMAT='JSON');"
     )
     assert not world.services.metastore.origins()
+
+
+def test_a_topic_keeps_the_name_that_it_had_at_first(tmp_path: Path) -> None:
+    before = World(tmp_path / "a", **{"ksql.output.topic.name.prefix": "one_"})
+    try:
+        before.run(f"CREATE TABLE zones {COLUMNS} WITH (LAKE='/x', FORMAT='csv');")
+        after = World(tmp_path / "b", before, **{"ksql.output.topic.name.prefix": "two_"})
+        try:
+            assert after.services.metastore.require("ZONES").topic == "one_ZONES"
+        finally:
+            after.close()
+    finally:
+        before.close()
 
 
 def test_the_name_of_the_table_of_a_database_is_that_of_the_table(world: World) -> None:
