@@ -470,7 +470,8 @@ class CopyOptions:
 
 
 _OPTION = re.compile(
-    r"(?P<name>[a-z_]+)(?:\s+(?:AS\s+)?(?P<value>'(?:[^']|'')*'|true|false|on|off|csv|text|xml|binary))?", re.I
+    r"(?P<name>[a-z_]+)(?:\s+(?:AS\s+)?(?P<value>'(?:[^']|'')*'|true|false|on|off|csv|text|xml|binary))?",
+    re.I,
 )
 
 

@@ -189,19 +189,6 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         out.add(RowFactory.create(key, ts, left, right, null, null, own, task, streamTime));
     }
 
-    /** Those of the current record. */
-    protected final byte[] headers() {
-        return headers;
-    }
-
-    /** Emits a result that has waited for time to pass, with the headers of its record. */
-    protected final void emitWaiting(
-            byte[] key, long ts, byte[] left, byte[] right, byte[] recordHeaders) {
-        out.add(
-                RowFactory.create(
-                        key, ts, left, right, null, null, recordHeaders, task, streamTime));
-    }
-
     /** Emits a result that has waited for time to pass. */
     protected final void emitWaiting(
             byte[] key, long ts, byte[] row, long windowStart, long windowEnd) {
