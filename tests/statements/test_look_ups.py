@@ -418,7 +418,7 @@ def test_over_http_both_ways_give_the_same_bytes(service: QueryService) -> None:
                 own = {"request.ksql.query.pull.consistency.token": token}
                 again = await client.post("/query-stream", json={**ask, "requestProperties": own})
                 assert again.status_code == 200 and again.headers["ksql-consistency-token"] == token
-            wrong = await client.post("/query-stream", json={**ask, "parameters": {"id": [1]}})
+            wrong = await client.post("/query-stream", json={**ask, "parameters": {"id": {"a": 1}}})
             assert wrong.status_code == 400 and "must be null" in wrong.text
             refused = await client.post(
                 "/query-stream", json={"sql": "SELECT * FROM ints WHERE id = 1;"}, headers={"accept": "a/b"}
