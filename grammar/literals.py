@@ -175,7 +175,8 @@ def literal(value: Any) -> str:
         case float() if math.isfinite(value):
             return _number(f"{Decimal(repr(value)):E}" if value else "0E0")
         case Decimal() if value.is_finite():
-            return _number(f"{value:f}")
+            is_wide = value == value.to_integral_value() and not -_BIGINT <= value < _BIGINT
+            return _number(f"{value:f}.0" if is_wide and "." not in f"{value:f}" else f"{value:f}")
         case str():
             return "'" + value.replace("'", "''") + "'"
         case list() if value:

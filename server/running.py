@@ -166,7 +166,9 @@ class Running:
             timeout_graceful_shutdown=GRACE_S,
         )
         self._postgres_urls = [f"postgresql://{_address(sock)}/ksql" for sock in postgres]
-        self._web = Web(web, self._host, limits, _postgres(postgres, self._host, authenticator, web, limits))
+        per_second = self._config["ksql.server.max.requests.per.second"]
+        others = _postgres(postgres, self._host, authenticator, web, limits, per_second)
+        self._web = Web(web, self._host, limits, others)
 
     def run(self, exit_with_stdin: bool) -> int:
         """Start, serve and stop; return the exit code."""
@@ -314,8 +316,9 @@ def _postgres(
     authenticator: Authenticator,
     web: uvicorn.Config,
     limits: Limits,
+    per_second: float,
 ) -> list[PostgresListener]:
-    """Ports for clients of PostgreSQL, with the certificate of the REST API."""
+    """Ports for clients of PostgreSQL, with the certificate and the limits of the REST API."""
     if not sockets:
         return []
     # imported only where it is used: it takes a while
@@ -323,4 +326,4 @@ def _postgres(
 
     web.load()  # for its TLS
     logins = Logins(authenticator)
-    return [PostgresListener(host, logins, sock, web.ssl, limits.most) for sock in sockets]
+    return [PostgresListener(host, logins, sock, web.ssl, limits.most, per_second) for sock in sockets]

@@ -103,7 +103,11 @@ def create_statement(
     elif hasattr(data, "notna"):  # pandas
         found = pyarrow.Table.from_pandas(data, preserve_index=False)
     else:
-        found = pyarrow.Table.from_pylist([dict(row) for row in rows_of(data)])
+        listed: list[Mapping[str, Any]] = list(rows_of(data))
+        every = dict.fromkeys(name for row in listed for name in row)
+        if not every:
+            raise InterfaceError("There are no rows, so no columns: give a frame with columns.")
+        found = pyarrow.Table.from_pylist([{name: row.get(name) for name in every} for row in listed])
     is_table = key is not None if table is None else table
     if key is not None and key not in found.column_names:
         raise InterfaceError(f"There is no column {key}: the columns are {', '.join(found.column_names)}.")

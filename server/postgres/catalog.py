@@ -37,6 +37,8 @@ _ARRAY = "\x01array:"
 _MAX_S, _CHECK_EVERY = 5.0, 100_000
 #: how often a query is tried again with what it has missed
 _MAX_TRIES = 60
+#: the length of a series, the steps of a regular expression, and the length of a value, bytes
+_MAX_NUMBERS, _MAX_STEPS, _MAX_BYTES = 10_000, 10_000_000, 10_000_000
 
 _TABLES = """
 pg_namespace: oid nspname nspowner nspacl
@@ -116,6 +118,7 @@ class Catalog:
         self._lock = threading.Lock()
         self._session = Session("", {}, 0)
         self._db = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+        self._db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_BYTES)
         #: (name of a relation, of its column) -> whether it is a boolean
         self._booleans: set[str] = set()
         self._oids: dict[str, int] = {}
@@ -147,6 +150,8 @@ class Catalog:
                     rows = cursor.fetchall()
                     return self._answer(query, [column[0] for column in cursor.description or ()], rows)
                 except (sqlite3.Error, OverflowError) as error:
+                    if str(error) == "interrupted":
+                        raise TimeoutError(f"the catalog's answer takes more than {_MAX_S:g} s") from None
                     if not self._completed(str(error), adapted):
                         LOG.debug("the catalog cannot answer %s: %s", text, error)
                         break
@@ -339,7 +344,7 @@ class Catalog:
             "array_length": lambda items, *_: len(_items(items)) or None,
             "array_lower": lambda items, *_: 1 if _items(items) else None,
             "array_upper": lambda items, *_: len(_items(items)) or None,
-            "_numbers": lambda start, end, *_: json.dumps(list(range(start or 1, (end or 0) + 1))),
+            "_numbers": _numbers,
             "array_to_string": lambda items, mark, *_: str(items or "")[1:-1].replace(",", mark),
             "pg_get_viewdef": lambda oid, *_: self._statements.get(oid),
             "pg_get_constraintdef": lambda oid, *_: self._statements.get(oid),
@@ -351,8 +356,8 @@ class Catalog:
             "_json": _json_array,
             "_at": _element,
             "_any": lambda value, items: int(str(value) in str(items or "{}")[1:-1].split(",")),
-            "regexp": lambda pattern, text: int(re.search(pattern, str(text or "")) is not None),
-            "_regexp_i": lambda pattern, text: int(re.search(pattern, str(text or ""), re.I) is not None),
+            "regexp": _matches,
+            "_regexp_i": lambda pattern, text: _matches(pattern, text, re.IGNORECASE),
         }  # fmt: skip
 
     def _index(self, name: str | None, oid: Any, at: int) -> str:
@@ -427,7 +432,8 @@ class Catalog:
         if (is_boolean or told in self._booleans) and all(value in (0, 1) for value in there):
             return values.BOOL
         if there and all(isinstance(value, int) for value in there):
-            return values.INT8 if isinstance(inner, exp.Count) else values.INT4
+            is_wide = isinstance(inner, exp.Count) or any(not -(2**31) <= value < 2**31 for value in there)
+            return values.INT8 if is_wide else values.INT4
         if there and all(isinstance(value, float) for value in there):
             return values.FLOAT8
         return values.TEXT
@@ -444,6 +450,23 @@ def _unmarked(value: Any) -> Any:
     if not isinstance(value, str) or not value.startswith(_ARRAY):
         return value
     return [None if one is None else str(one) for one in json.loads(value[len(_ARRAY) :])]
+
+
+def _numbers(start: Any, end: Any, *_: Any) -> str:
+    """A series of numbers as JSON."""
+    found = range(start or 1, (end or 0) + 1)
+    if len(found) > _MAX_NUMBERS:
+        raise ValueError("a series has too many numbers")
+    return json.dumps(list(found))
+
+
+def _matches(pattern: Any, text: Any, flags: int = 0) -> int:
+    """Whether a text has a match. A pattern that could take long is refused: nothing can interrupt it."""
+    pattern, text = str(pattern), str(text or "")
+    repeats = len(re.findall(r"(?<!\\)[*+{]", pattern))
+    if re.search(r"\)[*+{]", pattern) or repeats > 3 or len(text) ** max(1, repeats) > _MAX_STEPS:
+        raise ValueError("a pattern could take too long")
+    return int(re.search(pattern, text, flags) is not None)
 
 
 class _ArrayAgg:

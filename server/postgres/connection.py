@@ -6,6 +6,7 @@ import asyncio
 import base64
 import contextlib
 import logging
+import math
 import os
 import re
 import ssl
@@ -32,7 +33,7 @@ from ksql_spark.server.postgres import statements, values
 from ksql_spark.server.postgres.catalog import VERSION, Catalog, Session
 from ksql_spark.server.postgres.statements import CopyOptions, Kind, PgStatement
 from ksql_spark.server.postgres.values import PgType
-from ksql_spark.server.security.access import Logins, note_query, note_statements
+from ksql_spark.server.security.access import Buckets, Logins, note_query, note_statements
 from ksql_spark.server.security.authentication import ANYBODY, Refused
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 #: how long a client may take to log in, seconds
-LOGIN_S = 30.0
+LOGIN_S = 10.0
 #: of the message that asks for encryption
 _SSL_REQUEST_BYTES = 8
 #: how long one read of a query waits, seconds
@@ -151,6 +152,7 @@ class Connection:
         logins: checks who the client is.
         reader, writer: of the connection.
         tls: for clients that ask for encryption; None: there is none.
+        requests: limits each client's statements; None: no limit.
         process_id: names the connection in requests to cancel.
         cancel: cancels what another connection runs: of its id and its secret.
     """
@@ -162,6 +164,7 @@ class Connection:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         tls: ssl.SSLContext | None,
+        requests: Buckets | None,
         process_id: int,
         cancel: Callable[[int, bytes], None],
     ) -> None:
@@ -170,6 +173,8 @@ class Connection:
         self._reader = reader
         self._writer = writer
         self._tls = tls
+        self._requests = requests
+        self.is_in = False
         self._cancel_other = cancel
         self._protocol = BackendConnection()
         self._input: asyncio.Queue[bytes] = asyncio.Queue(_MAX_WAITING)
@@ -199,6 +204,7 @@ class Connection:
             async with asyncio.timeout(LOGIN_S):
                 is_in = await self._log_in()
             if is_in:
+                self.is_in = True
                 await self._work()
         except (ConnectionError, TimeoutError, ProtocolError, StateMachineError, UnicodeDecodeError) as error:
             LOG.debug("a PostgreSQL client's connection ended: %s", error)
@@ -232,6 +238,9 @@ class Connection:
                     case messages.StartupMessage():
                         self._user = message.params.get("user", "")
                         self._take(message.params)
+                        if not self._may_enter():
+                            said = "This server takes only clients with a certificate: use sslmode=require."
+                            return await self._refuse("28000", said)
                         if self._logins.is_on:
                             self._send(messages.AuthenticationCleartextPassword())
                         else:
@@ -240,6 +249,11 @@ class Connection:
                         return await self._check(str(message.password))
             await self._writer.drain()
         return False
+
+    def _may_enter(self) -> bool:
+        """Whether the client has shown a certificate, if one is required."""
+        is_required = self._tls is not None and self._tls.verify_mode == ssl.CERT_REQUIRED
+        return not is_required or self._writer.get_extra_info("ssl_object") is not None
 
     async def _has_more(self) -> bool:
         """Whether something of the client has arrived that was not read."""
@@ -269,9 +283,15 @@ class Connection:
             return await self._refuse("53300", error.message)
         return await self._welcome()
 
+    async def refuse(self) -> None:
+        """Tell the client that there are too many."""
+        with contextlib.suppress(ConnectionError):
+            await self._refuse("53300", "The server has as many connections as it may have. Try again soon.")
+        self._writer.close()
+
     async def _refuse(self, state: str, message: str) -> bool:
         fields = Failure(state, message).fields | {"S": "FATAL", "V": "FATAL"}
-        self._send(messages.ErrorResponse(fields=fields))
+        self._writer.write(messages.ErrorResponse(fields=fields).to_wire())
         await self._writer.drain()
         return False
 
@@ -325,6 +345,8 @@ class Connection:
         statement: PgStatement | None = None
         self._cancelled.clear()
         try:
+            if isinstance(message, (messages.Query, messages.Execute)):
+                self._check_rate()
             match message:
                 case messages.Query():
                     await self._simple(message.query_string)
@@ -360,6 +382,16 @@ class Connection:
                 self._ready()
             else:
                 self._is_skipping = True
+
+    def _check_rate(self) -> None:
+        """Raise if the client has sent too many statements."""
+        if self._requests is None:
+            return
+        address = self._writer.get_extra_info("peername")
+        client = self._principal.name if self._principal is not ANYBODY else str(address and address[0])
+        if (wait_s := self._requests.wait_s(client)) > 0:
+            limit = "ksql.server.max.requests.per.second"
+            raise Failure("53400", f"Too many statements ({limit}). Try again in {math.ceil(wait_s)} s.")
 
     async def _simple(self, text: str) -> None:
         pieces = statements.split(text)
@@ -531,9 +563,12 @@ class Connection:
         # at run time, because it loads Spark
         from ksql_spark.engine import Request
 
+        for one in statement.parameters:
+            if one > len(given):
+                raise Failure("42P02", f"There is no parameter ${one}.")
         named = {statements.parameter_name(one): given[one - 1] for one in statement.parameters}
         return Request(
-            statement.text,
+            statements.without_needless_casts(statement.text, given),
             dict(self._properties),
             parameters=named or None,
             rights=self._principal.rights,
@@ -814,6 +849,8 @@ def _fields(error: Exception, statement: PgStatement | None) -> dict[str, str]:
             return statements.error_fields(error, statement)
         case Failure() | _Placed():
             return error.fields
+        case TimeoutError():
+            return Failure("57014", str(error)).fields
         case RequestError():
             return Failure("53300" if error.code // 100 == 429 else "42000", error.message).fields
     LOG.error("unexpected error of a PostgreSQL client's request", exc_info=error)
@@ -852,6 +889,8 @@ def _is_text_of(told: Sequence[Column], found: Sequence[Column]) -> bool:
 def _inner(portal: Portal, text: str) -> Portal:
     """A portal for a query inside the portal's statement, with the same values."""
     inner = statements.statement_of(text)
+    if inner.kind not in (Kind.QUERY, Kind.CATALOG):
+        raise Failure("42601", f"{portal.prepared.statement.tag} takes a query.")
     return Portal(Prepared(text, inner, portal.prepared.types), portal.values)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from ksql_spark.server.host import Host
 from ksql_spark.server.postgres.connection import Connection
-from ksql_spark.server.security.access import Logins
+from ksql_spark.server.security.access import Buckets, Logins
 
 LOG = logging.getLogger(__name__)
 
@@ -30,17 +30,25 @@ class PostgresListener:
         logins: checks who clients are.
         sock: the bound port.
         tls: for clients that ask for encryption; None: there is none.
-        most: the maximum number of connections; 0: any number.
+        most: the maximum number of connections; 0: any number. Half of them may not have logged in yet.
+        per_second: the maximum number of statements of a client in a second; 0: any number.
     """
 
     def __init__(
-        self, host: Host, logins: Logins, sock: socket.socket, tls: ssl.SSLContext | None, most: int
+        self,
+        host: Host,
+        logins: Logins,
+        sock: socket.socket,
+        tls: ssl.SSLContext | None,
+        most: int,
+        per_second: float = 0.0,
     ) -> None:
         self._host = host
         self._logins = logins
         self._sock = sock
         self._tls = tls
         self._most = most
+        self._requests = Buckets(per_second) if per_second else None
         self._numbers = itertools.count(1)
         self._open: dict[int, Connection] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -60,11 +68,15 @@ class PostgresListener:
             await asyncio.wait(self._tasks, timeout=_END_S)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._most and len(self._open) >= self._most:
-            writer.close()
-            return
         number = next(self._numbers)
-        connection = Connection(self._host, self._logins, reader, writer, self._tls, number, self._cancel)
+        connection = Connection(
+            self._host, self._logins, reader, writer, self._tls, self._requests, number, self._cancel
+        )
+        strangers = sum(not one.is_in for one in self._open.values())
+        # so that those who never log in do not keep others out
+        if self._most and (len(self._open) >= self._most or strangers >= max(1, self._most // 2)):
+            await connection.refuse()
+            return
         self._open[number] = connection
         task = asyncio.current_task()
         assert task is not None

@@ -8,7 +8,7 @@ a quoted name in lower case is ours in upper case; a name in both cases stays as
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, ClassVar
@@ -56,6 +56,16 @@ LIMIT = -1
 #: what is quoted or a comment, and parameters
 _LEXEME = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$(\d{1,5})\b""", re.DOTALL)
 _NAMED = re.compile(r":p(\d{1,5})\b")
+#: what is quoted or a comment, and parameters by name
+_PLACES = re.compile(_LEXEME.pattern.replace(r"\$(", ":p("), re.DOTALL)
+#: how deep casts and ILIKE may stand in each other
+_MAX_NESTED = 50
+#: a parameter that is cast
+_CAST_PARAMETER = re.compile(r"CAST\((:p(\d{1,5})) AS (\w+|ARRAY<\w+>)\)")
+#: the types of values that need no cast
+_OF_TYPE: dict[str, type] = {
+    "INT": int, "INTEGER": int, "BIGINT": int, "DOUBLE": float, "VARCHAR": str, "BOOLEAN": bool,
+}  # fmt: skip
 #: SHOW of KSQL; any other word is one of PostgreSQL's settings
 _LISTS = frozenset(
     (
@@ -204,7 +214,7 @@ def _ours(identifier: exp.Expr) -> str:
 
 def _ksql(kind: Kind, text: str, tag: str) -> PgStatement:
     spelt = _spelt(text)
-    parameters = tuple(sorted({int(number) for number in _NAMED.findall(spelt)}))
+    parameters = tuple(sorted({int(found[1]) for found in _PLACES.finditer(spelt) if found[1]}))
     is_moved = spelt != text or bool(parameters)
     return PgStatement(kind, _renamed(spelt) + ";", tag, parameters, is_moved)
 
@@ -234,16 +244,29 @@ _AROUND_ILIKE = _BEFORE_OPERAND | {
 
 def _spelt(text: str) -> str:
     """A text with PostgreSQL's casts, ILIKE and now() as KSQL spells them; all else is as it was."""
-    while (found := _tokens(text)) is not None:
-        for at, token in enumerate(found):
-            written = _respelt(text, found, at, token)
-            if written is not None:
-                first, last, new = written
-                text = text[: found[first].start] + new + text[found[last].end + 1 :]
-                break
-        else:
+    for _ in range(_MAX_NESTED):
+        found = _tokens(text)
+        written = [] if found is None else _outermost(text, found)
+        if not written:
             break
+        parts, at = [], 0
+        for start, end, new in written:
+            parts += [text[at:start], new]
+            at = end
+        text = "".join([*parts, text[at:]])
     return text
+
+
+def _outermost(text: str, found: list[Token]) -> list[tuple[int, int, str]]:
+    """What is respelt in places that do not overlap: where each begins and ends, and KSQL for it."""
+    written: list[tuple[int, int, str]] = []
+    end = 0
+    for at, token in enumerate(found):
+        one = _respelt(text, found, at, token)
+        if one is not None and found[one[0]].start >= end:
+            end = found[one[1]].end + 1
+            written.append((found[one[0]].start, end, one[2]))
+    return written
 
 
 def _respelt(text: str, found: list[Token], at: int, token: Token) -> tuple[int, int, str] | None:
@@ -256,9 +279,7 @@ def _respelt(text: str, found: list[Token], at: int, token: Token) -> tuple[int,
     if token.token_type == TokenType.DCOLON and 0 < at < last:
         first = _operand_start(found, at - 1)
         last, type_ = _type_at(found, at + 1, between)
-        value = between(first, at - 1)
-        # a parameter's value has a type
-        return first, last, value if _NAMED.fullmatch(value) else f"CAST({value} AS {type_})"
+        return first, last, f"CAST({between(first, at - 1)} AS {type_})"
     words = [_word(one) for one in found[at : at + 3]]
     if words == ["=", "ANY", "("] and at > 0 and _word(found[min(at + 3, last)]) != "SELECT":
         first, end = _operand_start(found, at - 1), _end(found, at + 2)
@@ -529,6 +550,21 @@ def parameter_casts(text: str) -> dict[int, str]:
 def _named(text: str) -> str:
     """A text with ``:p1`` for ``$1``, which sqlglot takes for the beginning of a quoted text."""
     return _LEXEME.sub(lambda found: f":p{found[1]}" if found[1] else found[0], text)
+
+
+def without_needless_casts(text: str, given: Sequence[Any]) -> str:
+    """A text of KSQL without the casts of parameters whose values have that type already.
+
+    A constant that is not computed is found in an index.
+    """
+
+    def replaced(found: re.Match[str]) -> str:
+        number = int(found[2])
+        value = given[number - 1] if number <= len(given) else None
+        wanted = list if found[3].startswith("ARRAY") else _OF_TYPE.get(found[3])
+        return found[1] if type(value) is wanted else found[0]
+
+    return _CAST_PARAMETER.sub(replaced, text)
 
 
 def parameter_name(number: int) -> str:

@@ -221,6 +221,17 @@ def _time_of(raw: bytes) -> str:
     return (_EPOCH_TIME + datetime.timedelta(microseconds=struct.unpack("!q", raw)[0])).isoformat()
 
 
+def _timestamp_of(text: str) -> str:
+    """A timestamp as KSQL reads it, in UTC; what is none is left to KSQL."""
+    try:
+        found = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    if found.tzinfo is not None:
+        found = found.astimezone(datetime.UTC).replace(tzinfo=None)
+    return found.isoformat(timespec="milliseconds")
+
+
 def _numeric_of(raw: bytes) -> Decimal:
     count, weight, sign, scale = struct.unpack_from("!HhHH", raw)
     if sign not in (0, 0x4000):
@@ -340,6 +351,8 @@ def parameter(raw: bytes | None, oid: int, is_binary: bool) -> Any:
             return _NUMBERS[oid](text)
         except ArithmeticError as error:
             raise ValueError(f"{text!r} is not a number") from error
+    if oid in (1114, 1184):
+        return _timestamp_of(text)
     if oid == BYTEA.oid and text.startswith("\\x"):
         return base64.b64encode(bytes.fromhex(text[2:])).decode()
     return text

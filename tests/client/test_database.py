@@ -134,6 +134,16 @@ def test_a_frame_becomes_a_source(url: str, kind: str) -> None:
             db.register(rows, "more", table=True)
 
 
+def test_every_row_may_have_columns() -> None:
+    pytest.importorskip("pyarrow")
+    rows = [{"a": 1}, {"a": 2, "b": "x"}, {"b": "y"}]
+    text, found = tables.create_statement(rows, "t", None, None, None, 1, "JSON")
+    assert "(`A` BIGINT, `B` STRING)" in text
+    assert [list(row.values()) for row in found] == [[1, None], [2, "x"], [None, "y"]]
+    with pytest.raises(InterfaceError, match="no rows"):
+        tables.create_statement([], "t", None, None, None, 1, "JSON")
+
+
 def test_types_of_columns() -> None:
     pa = pytest.importorskip("pyarrow")
     for type_, text in (

@@ -80,6 +80,8 @@ def test_a_text_comes_out_as_it_went_in(value: str) -> None:
         ),
         ("SELECT ? FROM t;", [1.5], "SELECT  1.5E+0  FROM t;"),
         ("SELECT ? FROM t;", [Decimal("1.50")], "SELECT  1.50  FROM t;"),
+        ("SELECT ? FROM t;", [Decimal(2**63)], "SELECT  9223372036854775808.0  FROM t;"),
+        ("SELECT ? FROM t;", [[1, None, ["a'b"]]], "SELECT  ARRAY[1, NULL, ARRAY['a''b']]  FROM t;"),
         ("SELECT ?, ? FROM t;", [True, None], "SELECT  TRUE ,  NULL  FROM t;"),
         ("SELECT :a, :b, :a FROM t;", {"a": 1, "b": 2}, "SELECT  1 ,  2 ,  1  FROM t;"),
         ("SELECT * FROM t;", [], "SELECT * FROM t;"),

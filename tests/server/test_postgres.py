@@ -109,7 +109,12 @@ class Port:
     """A port for PostgreSQL's clients, served in a thread."""
 
     def __init__(
-        self, engine: PgEngine, config: Config | None = None, tls: ssl.SSLContext | None = None
+        self,
+        engine: PgEngine,
+        config: Config | None = None,
+        tls: ssl.SSLContext | None = None,
+        most: int = 50,
+        per_second: float = 0,
     ) -> None:
         self.engine = engine
         self.host = Host()
@@ -118,7 +123,7 @@ class Port:
         self.port = self._sock.getsockname()[1]
         self._loop = asyncio.new_event_loop()
         logins = Logins(Authenticator(config or Config({})))
-        self._listener = PostgresListener(self.host, logins, self._sock, tls, 50)
+        self._listener = PostgresListener(self.host, logins, self._sock, tls, most, per_second)
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
     def __enter__(self) -> Port:
@@ -559,7 +564,8 @@ def test_a_query_of_the_catalog_without_an_end(port: Port, monkeypatch: pytest.M
     monkeypatch.setattr(catalog, "_MAX_S", 0.1)
     with port.connect() as connection:
         endless = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
-        assert connection.execute(endless).fetchall() == []
+        with pytest.raises(psycopg.errors.QueryCanceled, match="takes more than"):
+            connection.execute(endless)
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
@@ -653,7 +659,7 @@ def test_nonsense_ends_the_connection(port: Port, data: bytes) -> None:
         (
             'UPDATE r SET a = $1::int WHERE "Mixed" = $2',
             Kind.STATEMENT,
-            "UPDATE r SET a = :p1 WHERE `Mixed` = :p2;",
+            "UPDATE r SET a = CAST(:p1 AS INT) WHERE `Mixed` = :p2;",
         ),
         ("INSERT INTO r VALUES ($1, '$2')", Kind.STATEMENT, "INSERT INTO r VALUES (:p1, '$2');"),
         ("SET 'auto.offset.reset' = 'earliest'", Kind.STATEMENT, "SET 'auto.offset.reset' = 'earliest';"),
@@ -683,7 +689,7 @@ def test_what_a_text_is(text: str, kind: Kind, ksql: str | None) -> None:
         ("a::int::text, -1::int", "CAST(CAST(a AS INT) AS VARCHAR), -CAST(1 AS INT)"),
         ("x IN (1, 2), (a + b)::int", "x IN (1, 2), CAST((a + b) AS INT)"),
         ("CASE WHEN a THEN b END::int", "CAST(CASE WHEN a THEN b END AS INT)"),
-        ("$1::int + n, ARRAY[$2::text]", ":p1 + n, ARRAY[:p2]"),
+        ("$1::int + n, ARRAY[$2::text]", "CAST(:p1 AS INT) + n, ARRAY[CAST(:p2 AS VARCHAR)]"),
         ("a::decimal(10, 2), b::varchar(3)", "CAST(a AS DECIMAL(10, 2)), CAST(b AS VARCHAR)"),
         ("a::double precision, b::int[]", "CAST(a AS DOUBLE), CAST(b AS ARRAY<INT>)"),
         ("a::timestamp with time zone, 'x::y'", "CAST(a AS TIMESTAMP), 'x::y'"),
@@ -708,3 +714,108 @@ def test_statements_are_split_as_postgresql_does() -> None:
     assert statements.split("SELECT `a;b` FROM r; SELECT 1") == ["SELECT `a;b` FROM r", "SELECT 1"]
     assert statements.split("SELECT ';'; -- no; \n SHOW x;;") == ["SELECT ';'", "SHOW x"]
     assert statements.split(" ; ") == []
+
+
+# ---- what an adversary tried ---------------------------------------------------------------------------
+
+
+def test_casts_take_one_pass() -> None:
+    columns = ", ".join(f"i::int AS c{n}" for n in range(2000))
+    statement = statement_of(f"SELECT {columns} FROM rides WHERE i = 7")
+    assert statement.text.count("CAST(i AS INT)") == 2000
+    nested = statement_of("SELECT " + "(" * 200 + "i" + "::int)" * 200 + " FROM rides")
+    assert "::" in nested.text
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"SELECT 1 AS x WHERE '{'a' * 40}!' ~ '^(a+)+$'",
+        f"SELECT 1 AS x WHERE '{'a' * 400}!' ~ 'a*a*a*a*b'",
+        "SELECT count(*) FROM generate_series(1, 200000000) AS g",
+        "SELECT hex(zeroblob(300000000)) AS x",
+    ],
+)
+def test_nothing_holds_the_catalog_up(port: Port, query: str) -> None:
+    with port.connect() as connection:
+        assert connection.execute(query).fetchall() == []
+        assert connection.execute("SELECT 'per_zone' ~ '^(per_.*)$' AS x").fetchone() == (True,)
+
+
+def test_casts_of_parameters(port: Port) -> None:
+    with port.connect() as connection:
+        connection.execute("SELECT i / %s::float8 FROM rides WHERE s = %s::text AND i = %s::int", (2, "a", 7))
+        request = port.engine.requests[-1]
+        assert request.text == "SELECT i / CAST(:p1 AS DOUBLE) FROM rides WHERE s = :p2 AND i = :p3;"
+        assert request.parameters == {"p1": 2, "p2": "a", "p3": 7}
+
+
+def test_parameters_in_texts_are_texts(port: Port) -> None:
+    with port.connect() as connection:
+        connection.execute("INSERT INTO rides (s, i) VALUES ('it''s :p2', %s)", (1,))
+        request = port.engine.requests[-1]
+        assert request.text == "INSERT INTO rides (s, i) VALUES ('it''s :p2', :p1);"
+        assert request.parameters == {"p1": 1}
+        with pytest.raises(psycopg.errors.UndefinedParameter):
+            connection.execute("SELECT $1 AS x FROM rides", prepare=False)
+
+
+def test_timestamps_as_texts(port: Port) -> None:
+    berlin = datetime.timezone(datetime.timedelta(hours=1))
+    with port.connect() as connection:
+        for value in (
+            datetime.datetime(2000, 1, 1, 9, 5),
+            datetime.datetime(2000, 1, 1, 10, 5, tzinfo=berlin),
+        ):
+            connection.execute("SELECT * FROM rides WHERE ts = %t", (value,))
+            assert port.engine.requests[-1].parameters == {"p1": "2000-01-01T09:05:00.000"}
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_wide_numbers_of_the_catalog(port: Port, binary: bool) -> None:
+    with port.connect() as connection:
+        assert connection.execute("SELECT 3000000000 AS x", binary=binary).fetchone() == (3_000_000_000,)
+
+
+@pytest.mark.parametrize(
+    "text", ["COPY (DROP TABLE zones) TO STDOUT", "DECLARE d CURSOR FOR DROP TABLE zones"]
+)
+def test_what_takes_a_query_runs_nothing_else(port: Port, text: str) -> None:
+    with port.connect() as connection, pytest.raises(psycopg.errors.SyntaxError, match="takes a query"):
+        connection.execute(text)
+    assert not [request for request in port.engine.requests if "DROP" in request.text]
+
+
+def test_statements_of_a_client_are_limited(engine: PgEngine) -> None:
+    limit = pytest.raises(psycopg.errors.ConfigurationLimitExceeded, match=r"max\.requests\.per\.second")
+    with Port(engine, per_second=3) as port, port.connect() as connection, limit:
+        for _ in range(10):
+            connection.execute("SELECT 1")
+
+
+def test_those_who_never_log_in_leave_room(engine: PgEngine) -> None:
+    with Port(engine, most=4) as port:
+        strangers = [socket.create_connection(("127.0.0.1", port.port), timeout=SOON_S) for _ in range(8)]
+        refused = [one for one in strangers if _is_refused(one)]
+        assert len(refused) == 6
+        for one in strangers:
+            one.close()
+
+
+def _is_refused(client: socket.socket) -> bool:
+    client.settimeout(0.5)
+    try:
+        return b"53300" in client.recv(1000)
+    except TimeoutError:
+        return False
+
+
+def test_a_certificate_is_required_of_all(engine: PgEngine, tmp_path: Path) -> None:
+    make(tmp_path, "server")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.pem", tmp_path / "server.key")
+    context.load_verify_locations(tmp_path / "server.pem")
+    context.verify_mode = ssl.CERT_REQUIRED
+    refused = pytest.raises(psycopg.OperationalError, match="only clients with a certificate")
+    with Port(engine, tls=context) as port, refused:
+        port.connect(sslmode="disable")
