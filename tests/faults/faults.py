@@ -32,7 +32,18 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from tests.faults.places import Clock, MemoryGroup, ProxiedBroker, Proxy, SmallDisk
-from tests.faults.scene import BRIEF, FUNCTIONS, FURTHER, KEYS, LINES, SCHEMAS, TIMES, Scene, statements
+from tests.faults.scene import (
+    BRIEF,
+    FUNCTIONS,
+    FURTHER,
+    GROUPS,
+    KEYS,
+    LINES,
+    SCHEMAS,
+    TIMES,
+    Scene,
+    statements,
+)
 from tests.integration.server_process import TIMEOUT_S, ServerProcess
 from tests.registry_server import RegistryServer
 
@@ -776,6 +787,7 @@ IMPOSSIBLE = tuple(
 )
 #: what is in the scene only for some faults
 FURTHER_OF = {
+    server_killed.__name__: GROUPS,
     worker_killed.__name__: FUNCTIONS,
     registry_killed.__name__: SCHEMAS,
     registry_away.__name__: SCHEMAS,

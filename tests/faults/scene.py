@@ -49,6 +49,7 @@ STREAMS = ("COPY", "JOINED", "PAIRS")
 TABLES = ("SUMS", "WINDOWS", "SESSIONS", "ODD", "DIGITS", "NAMED", "LINKED")
 #: what only some faults need: statements, and the streams and tables that are compared
 FUNCTIONS, SCHEMAS, TIMES, BRIEF, LINES = "functions", "schemas", "times", "brief", "lines"
+GROUPS = "groups"
 FURTHER = {
     FUNCTIONS: """
 CREATE STREAM twice{n} AS SELECT k, id, twice(v) AS w FROM s{n} EMIT CHANGES;
@@ -68,6 +69,15 @@ CREATE TABLE seconds{n} AS SELECT k, COUNT(*) AS n FROM timed{n}
 CREATE STREAM brief{n} AS SELECT k, id, v FROM s{n} EMIT CHANGES;
 CREATE TABLE again{n} AS SELECT v, COUNT(*) AS n FROM s{n} GROUP BY v EMIT CHANGES;
 """,
+    # a row passes only if LAG gives the one before it, of rows that came once
+    GROUPS: """
+CREATE STREAM chained{n} AS SELECT k, id
+  FROM (SELECT k, id, LAG(id, 1, id - 7) OVER (PARTITION BY k ORDER BY ROWTIME) AS before
+    FROM (SELECT DISTINCT ON (id) k, id FROM s{n} WITHIN 1 HOUR) o) x
+  WHERE before = id - 7 EMIT CHANGES;
+CREATE TABLE greatest{n} AS SELECT k, id FROM s{n}
+  QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY id DESC) = 1 EMIT CHANGES;
+""",
     LINES: """
 CREATE STREAM lines{n} (id BIGINT, v INT)
   WITH (KAFKA_TOPIC = 'lines{n}', VALUE_FORMAT = 'JSON', PARTITIONS = {n});
@@ -78,8 +88,10 @@ CREATE SINK CONNECTOR to{n} WITH ("connector.class" = 'FileStreamSink', "file" =
   "topics" = 'LOADED{n}', "value.converter" = 'org.apache.kafka.connect.storage.StringConverter');
 """,
 }
-FURTHER_STREAMS = {FUNCTIONS: "TWICE", SCHEMAS: "PLAIN", TIMES: "DATED", BRIEF: "BRIEF", LINES: "LOADED"}
-FURTHER_TABLES = {TIMES: "SECONDS", BRIEF: "AGAIN"}
+FURTHER_STREAMS = {
+    FUNCTIONS: "TWICE", SCHEMAS: "PLAIN", TIMES: "DATED", BRIEF: "BRIEF", LINES: "LOADED", GROUPS: "CHAINED",
+}  # fmt: skip
+FURTHER_TABLES = {TIMES: "SECONDS", BRIEF: "AGAIN", GROUPS: "GREATEST"}
 #: the topics of what does not read s
 INPUTS = {"DATED": "timed", "SECONDS": "timed", "LOADED": "lines"}
 FUNCTION = "CREATE FUNCTION twice (v INT) RETURNS INT LANGUAGE PYTHON AS $$ return 2 * v $$;"
@@ -345,6 +357,7 @@ class Scene:
         counts: Counter[bytes] = Counter()
         totals: Counter[bytes] = Counter()
         ends: dict[bytes, int] = {}
+        greatest: dict[bytes, int] = {}
         for number in range(self.sent):
             key = KEYS[number % len(KEYS)].encode()
             if name == "WINDOWS":
@@ -360,6 +373,7 @@ class Scene:
                 time_ms = FIRST_MS + number * STEP_MS
                 key += struct.pack(">q", first_ms)
                 ends[key] = time_ms
+            greatest[key] = number
             times = max(1, sent[number])
             counts[key] += times
             totals[key] += number % 10 * times
@@ -368,6 +382,8 @@ class Scene:
                 yield key[:-8] + struct.pack(">q", ends[key]) + key[-8:], {"N": count}
             elif name == "LINKED":
                 yield key, {"N": count, "NAME": f"name of k{count % len(KEYS)}"}
+            elif name == "GREATEST":
+                yield key, {"ID": greatest[key]}
             elif name == "SUMS":
                 yield key, {"N": count, "TOTAL": totals[key]}
             elif name == "NAMED":
