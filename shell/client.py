@@ -137,6 +137,11 @@ class Client:
         with self._said():
             return self._connection.print_topic(text, **_arguments(settings))
 
+    def insert(self, target: str, rows: Iterator[Mapping[str, Any]]) -> int:
+        """Write rows to a stream or table; returns their number. Raises ClientError."""
+        with self._said():
+            return self._connection.insert(target, rows)
+
     def graph(self) -> dict[str, Any]:
         """What runs and how it does: the answer of GET /graph. Raises ClientError."""
         with self._said():

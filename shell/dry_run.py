@@ -1,7 +1,7 @@
 """``--dry-run``: lets the server check scripts as a whole, without an effect (POST /ksql/validate).
 
 The statements of all scripts are one request, because each may need what those before it declare. A SELECT is
-checked as EXPLAIN SELECT. PRINT, SHOW VARIABLES and the commands of the shell are not checked.
+checked as EXPLAIN SELECT. PRINT, SHOW VARIABLES, COPY and the commands of the shell are not checked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ksql_spark.shell.scripts import ScriptFailure, inputs, read_script
 from ksql_spark.shell.session import Failure
 from ksql_spark.shell.statements import Kind
 
-_NOT_CHECKED = (Kind.PRINT, Kind.SHOW_VARIABLES)
+_NOT_CHECKED = (Kind.PRINT, Kind.SHOW_VARIABLES, Kind.COPY)
 #: the position in a syntax error, in the text of the whole request
 _SYNTAX = re.compile(r"line (\d+):(?=\d+: Syntax Error)")
 

@@ -178,6 +178,8 @@ class Session:
                     self.undefine(statements.undefine_name(part.text))
                 case Kind.SHOW_VARIABLES:
                     self.show_variables()
+                case Kind.COPY:
+                    self.copy(statements.substitute(part.text, self.variables))
         except StatementProblem as problem:
             raise Failure(ClientError(str(problem)), part.line, part.column) from None
         except ClientError as error:
@@ -266,6 +268,35 @@ class Session:
         with self.results.paging() if not is_push else contextlib.nullcontext():
             self._show_stream(stream, view)
         self._tell_end(view, "Query terminated", began)
+
+    def copy(self, text: str) -> None:
+        """Run a COPY. Raises ClientError."""
+        from ksql_spark.shell import copying
+
+        self._ready()
+        asked = copying.parsed(statements.body(text))
+        if asked.target is not None:
+            (described,) = self.client.run(f"DESCRIBE {asked.target};", self.settings)
+            fields = {one["name"]: one["schema"] for one in described["sourceDescription"]["fields"]}
+            with self.console.busy(f"reading {asked.file.name}"):
+                count = self.client.insert(asked.target, copying.rows_of(asked.file, fields))
+            self.console.note(f"{count} row{'' if count == 1 else 's'} inserted into {asked.target}")
+            return
+        assert asked.query is not None, "the other form"
+        form, where = asked.form, self.console.form
+        if "EMIT" in asked.query.upper():
+            raise ClientError("COPY takes a pull query: a push query has no end.")
+        before, self._file = self._file, None
+        try:
+            self.send_results(asked.file)
+            self.console.form = form
+            self.query(asked.query)
+        except OSError as error:
+            raise ClientError(f"Cannot write {asked.file}: {error.strerror}.") from None
+        finally:
+            self.console.form = where
+            self.send_results(None)
+            self._file = before
 
     def print_topic(self, text: str) -> None:
         """Run a PRINT; Ctrl-C ends it. Raises the same errors as query."""

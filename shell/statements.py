@@ -32,12 +32,14 @@ class Kind(Enum):
     DEFINE = "define"
     UNDEFINE = "undefine"
     SHOW_VARIABLES = "show variables"
+    COPY = "copy"
 
 
 _KINDS = (
     (re.compile(r"(?:SHOW|LIST)\s+VARIABLES\b", re.I), Kind.SHOW_VARIABLES),
     (re.compile(r"(?:SELECT|WITH)\b", re.I), Kind.QUERY),
     (re.compile(r"PRINT\b", re.I), Kind.PRINT),
+    (re.compile(r"COPY\b", re.I), Kind.COPY),
     (re.compile(r"SET\b", re.I), Kind.SET),
     (re.compile(r"UNSET\b", re.I), Kind.UNSET),
     (re.compile(r"DEFINE\b", re.I), Kind.DEFINE),
