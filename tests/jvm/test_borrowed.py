@@ -40,6 +40,7 @@ OUTSIDE = {
     "state.AggregateFilters": "as Aggregator",
     "state.Aggregator": "Catalyst's aggregate functions, with buffers that our state keeps",
     "state.Over": "as Aggregator",
+    "state.PairCondition": "a predicate of Catalyst over two rows",
     "state.StateFolder": "as OwnedFiles",
     "state.TopN": "Catalyst's order of values",
     "transaction.TransactionalFiles": "as OwnedFiles",

@@ -98,7 +98,7 @@ public final class KeyedOperators {
      * @param left how many columns are the left row's
      */
     public static PairCondition pairCondition(Dataset<Row> template, int left) {
-        return PairCondition.of(template.queryExecution().analyzed(), left);
+        return PairCondition.of(template, left);
     }
 
     /**

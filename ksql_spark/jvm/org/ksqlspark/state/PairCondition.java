@@ -1,5 +1,7 @@
 package org.ksqlspark.state;
 
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BasePredicate;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -32,6 +34,10 @@ public final class PairCondition implements Serializable {
     /**
      * The condition of a filter over the columns of both rows, the first {@code left} the left's.
      */
+    static PairCondition of(Dataset<Row> template, int left) {
+        return of(template.queryExecution().analyzed(), left);
+    }
+
     static PairCondition of(LogicalPlan analyzed, int left) {
         LogicalPlan plan = ReplaceExpressions$.MODULE$.apply(analyzed);
         if (!(plan instanceof Filter filter)) {
