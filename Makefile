@@ -90,7 +90,7 @@ fuzz: setup ## 200,000 damaged records of each format, read by the JVM and by Py
 	@$(BIN)/python -m tests.formats.fuzz $(ARGS)
 
 test-dbt: setup ## dbt, installed in build/dbt, on a real server
-	@[ -x build/dbt/bin/dbt ] || { $(BIN)/python -m venv build/dbt && build/dbt/bin/pip install --quiet --editable . --editable packaging/dbt-ksql-spark; }
+	@[ -x build/dbt/bin/dbt ] || { $(BIN)/python -m venv build/dbt && build/dbt/bin/pip install --quiet --editable . --editable packaging/dbt-ksql-spark 'dbt-core<1.12'; }
 	@$(BIN)/python -m pytest -q tests/integration/test_dbt.py $(ARGS)
 
 test-jupyter: setup $(NODE) ## %ksql in JupyterLab, installed in build/jupyter, and in Chromium, on a real server
