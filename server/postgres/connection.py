@@ -225,10 +225,14 @@ class Connection:
             for message in self._protocol.receive(data):
                 match message:
                     case messages.SSLRequest():
+                        # what came in clear text must not pass for encrypted; asked before the answer, to
+                        # which a quick client replies at once
+                        if self._tls is not None and (
+                            len(data) > _SSL_REQUEST_BYTES or await self._has_more()
+                        ):
+                            return False
                         self._send(messages.SSLResponse(accepted=self._tls is not None))
                         if self._tls is not None:
-                            if len(data) > _SSL_REQUEST_BYTES or await self._has_more():
-                                return False  # what came in clear text must not pass for encrypted
                             await self._writer.start_tls(self._tls)
                     case messages.GSSEncRequest():
                         self._send(messages.GSSResponse(accepted=False))
