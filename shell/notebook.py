@@ -41,15 +41,15 @@ _LINES = 24
 _CHART_COLUMNS = 100
 _BARS, _LINES_OVER_TIME = "bars", "lines"
 _PUSH = re.compile(r"\bEMIT\s+(CHANGES|FINAL)\b", re.IGNORECASE)
+_OPTIONS = ("--connect", "--limit", "--timeout", "--chart")
 #: the options at the beginning of a line, with their values
-_LEADING = re.compile(r"(?:\s*--(?:connect|limit|timeout|chart)(?:[ =]+[^\s;]+)?(?=\s|$))*")
+_LEADING = re.compile(rf"(?:\s*(?:{'|'.join(_OPTIONS)})(?:[ =]+[^\s;]+)?(?=\s|$))*")
 #: what IPython calls our completion
 _MATCHER = "ksql"
 _CELL = re.compile(r"\s*%%ksql\b(?P<statement>.*)", re.DOTALL)
 _LINE = re.compile(r"(?:.*\n)?(?:[\w\s,]+=)?\s*%ksql\b(?P<statement>[^\n]*)", re.DOTALL)
 #: an option that is being written, behind others
 _OPTION = re.compile(rf"{_LEADING.pattern}\s*(?P<option>--\w*)")
-_OPTIONS = ("--connect", "--limit", "--timeout", "--chart")
 
 
 class Shown:

@@ -53,11 +53,12 @@ _COPY = re.compile(
 )
 #: a parameter that is a number of rows
 LIMIT = -1
-#: what is quoted or a comment, and parameters
-_LEXEME = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$(\d{1,5})\b""", re.DOTALL)
+#: what is quoted or a comment: parameters do not stand there
+_SKIPPED = r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|--[^\n]*|/\*.*?\*/"""
+#: parameters as clients write them, and as KSQL has them, behind what is skipped
+_LEXEME = re.compile(rf"{_SKIPPED}|\$(\d{{1,5}})\b", re.DOTALL)
+_PLACES = re.compile(rf"{_SKIPPED}|:p(\d{{1,5}})\b", re.DOTALL)
 _NAMED = re.compile(r":p(\d{1,5})\b")
-#: what is quoted or a comment, and parameters by name
-_PLACES = re.compile(_LEXEME.pattern.replace(r"\$(", ":p("), re.DOTALL)
 #: how deep casts and ILIKE may stand in each other
 _MAX_NESTED = 50
 #: a parameter that is cast
