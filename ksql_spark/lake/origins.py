@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.lake import reading
 from ksql_spark.lake.following import Follower, Run
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.metastore.origins import Origin
@@ -106,6 +105,9 @@ class OriginRun(Run[tuple[DataSource, Origin], OriginStatus]):
         """
         source, origin = self.definition
         ends = {p: offset for (_, p), offset in self._admin.committed_ends(source.topic).items()}
+        # at run time, because its packages are extras
+        from ksql_spark.lake import reading
+
         state = reading.state_of(origin)
         if state is None or (state, ends) != self._equal:
             rows = reading.read(origin, source.schema.columns)
