@@ -8,7 +8,8 @@ A table counts a backlog of records by key. Then, in one run:
   timed from the first row in its topic to the last, one for each record. The first round warms up.
 * the running version: records are sent at a rate, first while it runs alone, then while a new version reads
   the backlog. The latency is from the record to the table's topic.
-* the swap: the time of SWAP, in which nothing writes the table, for as many differing keys as there are.
+* the swap: the time of SWAP for as many differing keys as there are, while records are sent at the rate, and
+  the longest time in which no row comes to the table's topic.
 
 Targets: 0.8 of a new query's speed; p99 at most 3 times as long; a swap of 100,000 keys within a second.
 """
@@ -16,6 +17,7 @@ Targets: 0.8 of a new query's speed; p99 at most 3 times as long; a swap of 100,
 from __future__ import annotations
 
 import argparse
+import itertools
 import statistics
 import tempfile
 import threading
@@ -114,17 +116,35 @@ def running_version(engine: Engine, options: argparse.Namespace) -> None:
     print(f"p99 during a backfill: {ratio:.1f} times as long", flush=True)
 
 
-def swap(engine: Engine) -> None:
-    """Let the new version take over, once it has read everything."""
+def swap(engine: Engine, options: argparse.Namespace) -> None:
+    """Let the new version take over while records come, once it has read everything."""
+    meter = Meter(engine.services.admin.servers, "events", "totals", "SENT")
+    is_over = threading.Event()
+
+    def send() -> None:
+        while not is_over.is_set():
+            meter.send_for(1, options.rate, lambda: None)
+
+    sender = threading.Thread(target=send)
+    sender.start()
     deadline = time.monotonic() + TIMEOUT_S
-    while (shown := described(engine)).state != "caught up" or shown.records_left:
+    while (shown := described(engine)).state != "caught up":
         if time.monotonic() > deadline:
             raise SystemExit(str(shown))
         time.sleep(1)
-    began = time.monotonic()
+    began = time.time()
     run(engine, "SWAP totals;")
-    took_s = time.monotonic() - began
-    print(f"swap: {took_s:.2f} s for {shown.keys_changed:,} keys that differ", flush=True)
+    took_s = time.time() - began
+    time.sleep(10)
+    is_over.set()
+    sender.join()
+    time.sleep(3)
+    meter.close()
+    came = sorted(received for _, received in meter.received if received > began - 1)
+    pause_s = max(after - before for before, after in itertools.pairwise(came))
+    late_s = max(received - sent for sent, received in meter.received if sent > began - 1)
+    print(f"swap: {took_s:.2f} s for {shown.keys_changed:,} keys that differ; {pause_s:.2f} s without a row")
+    print(f"a record that came meanwhile was answered after at most {late_s:.2f} s", flush=True)
 
 
 def main() -> None:
@@ -148,7 +168,7 @@ def main() -> None:
             print(f"{'round':>8} {'new query/s':>12} {'backfill/s':>12} {'ratio':>8}", flush=True)
             speed(engine, options)
             running_version(engine, options)
-            swap(engine)
+            swap(engine, options)
         finally:
             engine.stop()
 
