@@ -19,7 +19,7 @@ from ksql_spark.analyzer.row_changes import BoundChange, bind_row_change
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.analyzer.sinks import bind_create_sink
 from ksql_spark.analyzer.sources import bind_alter_source, bind_create_source
-from ksql_spark.analyzer.tracing import bind_trace
+from ksql_spark.analyzer.tracing import bind_traces
 from ksql_spark.analyzer.type_nodes import bind_type
 
 __all__ = [
@@ -41,7 +41,7 @@ __all__ = [
     "bind_push",
     "bind_query",
     "bind_row_change",
-    "bind_trace",
+    "bind_traces",
     "bind_type",
     "bind_verification",
     "check_evolution",

@@ -1,20 +1,28 @@
 """EXPLAIN ROW and EXPLAIN MISSING ROW: a query's plan as a batch that carries the places of records along
-(beyond ksqlDB)."""
+(beyond ksqlDB).
+
+No step drops a row: it adds a column that tells whether the row passes, and joins are outer joins.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from sqlglot import exp
 
-from ksql_spark.analyzer.expressions import bind_predicate
+from ksql_spark.analyzer.expressions import bind_predicate, call
 from ksql_spark.analyzer.failures import invalid
 from ksql_spark.analyzer.scope import BoundRelation, Scope
 from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import ColumnRef, Expression, columns_in, transform
+from ksql_spark.expressions import Case, ColumnRef, Expression, Literal, columns_in, transform
 from ksql_spark.logical.nodes import (
+    FOREIGN_KEY,
+    REPLICATED,
+    STREAM_TABLE,
     Aggregate,
+    BatchJoin,
     Deduplicate,
     Expire,
     Filter,
@@ -33,18 +41,21 @@ from ksql_spark.logical.nodes import (
     written_out,
 )
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME, Column
+from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS, Column
+from ksql_spark.types import BIGINT, BOOLEAN
 
-#: the columns that tell a record's place
+#: the pseudo columns that tell a record's place
 PLACES = (ROWTIME, ROWPARTITION, ROWOFFSET)
+BEFORE_START = "it was there before the query began to read"
+DELETED = "it has deleted the row"
+REPLACED = "a later record of its key has replaced it"
 _UNSUPPORTED: Mapping[type, str] = {
     Aggregate: "aggregations of aggregations",
     Deduplicate: "de-duplication",
     Expire: "TTL",
-    Join: "joins",
     Over: "OVER",
     TopN: "Top-N",
-    UnionAll: "UNION ALL",
+    UnionAll: "UNION ALL in a sub-query",
 }
 
 
@@ -53,36 +64,76 @@ class Trace:
     """Where the rows of a stream or table come from.
 
     Args:
-        relation: the stream that the query reads.
-        root: a batch over it: PLACES, then a BOOLEAN for each of ``filters``, of all records that belong to
-            the wanted rows.
-        filters: the conditions of WHERE, in the order in which the query applies them.
+        inputs: the streams and tables that the query reads, as the batch does. The frame of each has the
+            columns ``added`` besides those of its schema.
+        root: the batch: for each input ``place``, NULL where no record of it is part of the row, then
+            ``step`` for each of ``steps``, of all rows that belong to the wanted ones.
+        steps: for each step why it drops a row, in the order in which the query takes them.
         having: the condition of HAVING.
         is_aggregate: whether a row can be made of many records.
         is_windowed: whether these are spread over windows, for which a record can be too late.
+        joins_versions: whether a stream is joined with a table, which had another row at other times.
     """
 
-    relation: Source
+    inputs: tuple[Source, ...]
     root: Node
-    filters: tuple[str, ...]
+    steps: tuple[str, ...]
     having: str | None
     is_aggregate: bool
     is_windowed: bool
+    joins_versions: bool
 
 
-def bind_trace(query: PersistentQuery, where: exp.Expr, metastore: MetaStore) -> Trace:
-    """The trace of the rows of a query's result for which ``where`` is true.
+def place(number: int) -> tuple[str, str, str]:
+    """The columns with the event time, partition and offset of a record of the input with this number."""
+    return f"__ROWTIME_{number}", f"__ROWPARTITION_{number}", f"__ROWOFFSET_{number}"
+
+
+def step(number: int) -> str:
+    """The column that tells whether a row passes the step with this number, from 0."""
+    return f"__PASSES_{number}"
+
+
+@dataclass(frozen=True)
+class Added:
+    """The columns that the frame of an input has besides those of its schema.
+
+    Args:
+        is_read: of a stream: whether the query has read the record, which was not there before its start.
+        deletes: of a table: whether the record has deleted its row.
+        until: of a table: the time of the next record of its key; NULL: there is none.
+    """
+
+    is_read: str
+    deletes: str
+    until: str
+
+
+def added(number: int) -> Added:
+    """Those of the input with this number."""
+    return Added(f"__IS_READ_{number}", f"__DELETES_{number}", f"__UNTIL_{number}")
+
+
+def bind_traces(query: PersistentQuery, where: exp.Expr, metastore: MetaStore) -> tuple[Trace, ...]:
+    """The traces of the rows of a query's result for which ``where`` is true: one for each SELECT.
 
     Raises:
         KsqlError: the condition is invalid, or the query has a step whose rows cannot be traced.
     """
-    top = query.root
+    root = query.root
+    relation = BoundRelation(query.sink.name, root.schema, root.kind, hidden=dict(PSEUDO_COLUMNS))
+    scope = Scope((relation,), types=metastore.types()).at("WHERE")
+    condition = bind_predicate(where, scope)
+    names = [column.name for column in root.schema.columns]
+    selects = root.children if isinstance(root, UnionAll) else (root,)
+    return tuple(_bind_trace(select, names, condition, where) for select in selects)
+
+
+def _bind_trace(top: Node, names: Iterable[str], condition: Expression, where: exp.Expr) -> Trace:
     if not isinstance(top, Project):
         raise _unsupported(top)
-    outputs = {item.name: item.expression for item in (*top.keys, *top.values)}
-    relation = BoundRelation(query.sink.name, top.schema, top.kind, hidden=dict(PSEUDO_COLUMNS))
-    scope = Scope((relation,), types=metastore.types()).at("WHERE")
-    condition = _replaced(bind_predicate(where, scope), outputs)
+    outputs = (item.expression for item in (*top.keys, *top.values))
+    condition = _replaced(condition, dict(zip(names, outputs, strict=True)))
     below, having = top.child, None
     if isinstance(below, Filter) and isinstance(below.child, Aggregate):
         having, below = below.predicate, below.child
@@ -95,20 +146,22 @@ def bind_trace(query: PersistentQuery, where: exp.Expr, metastore: MetaStore) ->
             reason = f"WHERE may name the key ({keys}) and {ROWTIME}: other columns are made of many records."
             raise invalid(reason, where)
         condition, below = _replaced(condition, groups), aggregate.child
-    filters: list[Expression] = []
-    carried = _carried(below, filters)
-    names = [*PLACES, *(step(i) for i in range(len(filters)))]
-    types = {column.name: column.type for column in carried.schema.columns}
-    kept = Project(
-        Filter(carried, condition), (), tuple(NamedExpression(n, ColumnRef(n, types[n])) for n in names)
-    )
+    tracer = _Tracer()
+    carried = tracer.carried(below)
+    there = {column.name: column for column in carried.schema.columns}
+    lost = {ROWPARTITION, ROWOFFSET} & columns_in(condition) - there.keys()
+    if lost:
+        raise invalid(f"The rows of a join come of several records, so they have no {min(lost)}.", where)
+    kept = [name for i, _ in enumerate(tracer.inputs) for name in place(i)]
+    kept += map(step, range(len(tracer.steps)))
     return Trace(
-        relation=_source(carried),
-        root=kept,
-        filters=tuple(str(written_out(predicate, {})) for predicate in filters),
+        inputs=tuple(tracer.inputs),
+        root=Project(Filter(carried, condition), (), tuple(_kept(there[name]) for name in kept)),
+        steps=tuple(tracer.steps),
         having=_text(having, aggregate),
         is_aggregate=aggregate is not None,
         is_windowed=aggregate is not None and aggregate.window_spec is not None,
+        joins_versions=tracer.joins_versions,
     )
 
 
@@ -119,48 +172,175 @@ def _text(having: Expression | None, aggregate: Aggregate | None) -> str | None:
     return str(written_out(having, call_texts(aggregate.aggregates)))
 
 
-def step(number: int) -> str:
-    """The column that tells whether a row passes the filter with this number, from 0."""
-    return f"__passes_{number}"
+class _Tracer:
+    """Rewrites the plan of one SELECT, from its inputs upwards.
+
+    A node that it makes has the columns of the node that it stands for, ROWTIME, and those of ``Trace``.
+    """
+
+    def __init__(self) -> None:
+        self.inputs: list[Source] = []
+        self.steps: list[str] = []
+        self.joins_versions = False
+
+    def carried(self, node: Node) -> Node:
+        """The node over all records, also those that it drops."""
+        match node:
+            case Source():
+                return self._input(node, is_versioned=False)
+            case Filter(child, predicate):
+                below = self.carried(child)
+                where = f"WHERE {written_out(predicate, {})} is not true"
+                return _with(below, [self._step(where, predicate)])
+            case FlatMap(child):
+                return replace(node, child=self.carried(child))
+            case SelectKey(child, keys):
+                return _with(self.carried(child), keys)
+            case Project(child, keys, values):
+                below = self.carried(child)
+                hidden = [c for c in below.schema.columns if c.name.startswith("__") or c.name in PLACES]
+                return _with(below, (*keys, *values), hidden)
+            case Join(type=kind) if kind in (STREAM_TABLE, REPLICATED):
+                return self._join_of_versions(node)
+            case Join():
+                return self._join(node)
+        raise _unsupported(node)
+
+    def _step(self, reason: str, condition: Expression) -> NamedExpression:
+        """The column of a new step; the condition may be NULL, which is not TRUE."""
+        self.steps.append(reason)
+        return NamedExpression(step(len(self.steps) - 1), _if(condition, _TRUE, _FALSE))
+
+    def _input(self, node: Source, *, is_versioned: bool) -> Node:
+        """All records of an input; ``is_versioned``: a stream asks for the table's row of some time."""
+        number, source = len(self.inputs), node.source
+        bounds = WINDOW_BOUNDS if source.window is not None else ()
+        relation = replace(node, exposed=tuple(dict.fromkeys((*node.exposed, *PLACES, *bounds))))
+        self.inputs.append(relation)
+        extra = added(number)
+        own = [ColumnRef(relation.column_name(name), BIGINT) for name in PLACES]
+        made = [NamedExpression(name, column) for name, column in zip(place(number), own, strict=True)]
+        made.append(NamedExpression(ROWTIME, own[0]))
+        flags = {extra.deletes: BOOLEAN, extra.until: BIGINT}
+        if not source.is_table:
+            made.append(self._step(BEFORE_START, ColumnRef(extra.is_read, BOOLEAN)))
+        elif is_versioned:
+            made += (NamedExpression(name, ColumnRef(name, type_)) for name, type_ in flags.items())
+        else:
+            made.append(self._step(REPLACED, _is_null(ColumnRef(extra.until, BIGINT))))
+            made.append(self._step(DELETED, call("NOT", [ColumnRef(extra.deletes, BOOLEAN)], None)))
+        return _with(relation, made)
+
+    def _join(self, node: Join) -> Node:
+        """Of two streams or two tables."""
+        left, right = self._side(node.left), self._side(node.right)
+        conditions: list[Expression] = [call("=", [node.left_key, node.right_key], None)]
+        if node.within is not None:
+            low = call("-", [left.time, Literal(node.within.before_ms, BIGINT)], None)
+            high = call("+", [left.time, Literal(node.within.after_ms, BIGINT)], None)
+            conditions.append(call("BETWEEN", [right.time, low, high], None))
+        return self._joined(node, left, right, conditions, "FULL")
+
+    def _join_of_versions(self, node: Join) -> Node:
+        """Of a stream with the row that a table had at the time of the stream's record."""
+        self.joins_versions = True
+        left = self._side(node.left)
+        if not isinstance(node.right, Source):
+            raise _unsupported(node.right)
+        right = self._renamed(
+            self._input(node.right, is_versioned=True), len(self.inputs) - 1, len(self.steps)
+        )
+        extra = added(len(self.inputs) - 1)
+        until = ColumnRef(extra.until, BIGINT)
+        conditions: list[Expression] = [
+            call("=", [node.left_key, node.right_key], None),
+            call("<=", [right.time, left.time], None),
+            call("OR", [_is_null(until), call(">", [until, left.time], None)], None),
+            call("NOT", [ColumnRef(extra.deletes, BOOLEAN)], None),
+        ]
+        return self._joined(node, left, right, conditions, "LEFT")
+
+    def _side(self, node: Node) -> _Side:
+        inputs, steps = len(self.inputs), len(self.steps)
+        return self._renamed(self.carried(node), inputs, steps)
+
+    def _renamed(self, below: Node, inputs: int, steps: int) -> _Side:
+        """A side of a join, whose ROWTIME has a name of its own; the numbers of its first input and step."""
+        time = NamedExpression(f"__TIME_{inputs}", ColumnRef(ROWTIME, BIGINT))
+        others = [column for column in below.schema.columns if column.name not in PLACES]
+        return _Side(
+            _with(below, [time], others),
+            ColumnRef(time.name, BIGINT),
+            range(inputs, len(self.inputs)),
+            range(steps, len(self.steps)),
+        )
+
+    def _joined(
+        self, node: Join, left: _Side, right: _Side, conditions: list[Expression], outer: str
+    ) -> Node:
+        """The rows of both sides, in pairs where they pass all steps before and meet."""
+        conditions += (ColumnRef(step(i), BOOLEAN) for i in (*left.steps, *right.steps))
+        if node.residual is not None:
+            conditions.append(node.residual)
+        both: Node = BatchJoin(left.node, right.node, outer, _all(conditions))
+        made = [
+            NamedExpression(step(i), _if(_is_null(column), _TRUE, column))
+            for i in (*left.steps, *right.steps)
+            for column in (ColumnRef(step(i), BOOLEAN),)
+        ]
+        is_later = call(">", [right.time, left.time], None)
+        latest = _if(_is_null(left.time), right.time, _if(is_later, right.time, left.time))
+        made.append(NamedExpression(ROWTIME, left.time if outer == "LEFT" else latest))
+        if node.type not in (FOREIGN_KEY, REPLICATED):  # which have the left side's key
+            key = _if(_is_null(node.left_key), node.right_key, node.left_key)
+            made.append(NamedExpression(node.key_name, key))
+        needed = {"INNER": (left, right), "LEFT": (left,), "RIGHT": (right,), "FULL": ()}[node.join]
+        if needed:
+            text = f"nothing meets it in the join ON {node.left_key} = {node.right_key}"
+            made.append(self._step(text, _all([side.is_there for side in needed])))
+        return _with(both, made)
 
 
-def _carried(node: Node, filters: list[Expression]) -> Node:
-    """The node over all records, also those that filters drop, with PLACES and a column for each filter."""
-    match node:
-        case Source(source) if not source.is_table and not node.prefixed:
-            return replace(node, exposed=PLACES)
-        case Source(source):
-            reason = f"EXPLAIN ROW does not support queries of tables yet: {source.name} is one."
-            raise KsqlError("INVALID_STATEMENT", reason=reason)
-        case Filter(child, predicate):
-            below = _carried(child, filters)
-            filters.append(predicate)
-            return _projected(
-                below, [NamedExpression(step(len(filters) - 1), predicate)], below.schema.columns
-            )
-        case FlatMap(child):
-            return replace(node, child=_carried(child, filters))
-        case SelectKey(child, keys):
-            below = _carried(child, filters)
-            names = {key.name for key in keys}
-            return _projected(below, keys, (c for c in below.schema.columns if c.name not in names))
-        case Project(child, keys, values):
-            below = _carried(child, filters)
-            hidden = (c for c in below.schema.columns if c.name in PLACES or c.name.startswith("__passes_"))
-            return _projected(below, (*keys, *values), hidden)
-    raise _unsupported(node)
+@dataclass(frozen=True)
+class _Side:
+    """A side of a join: its rows, their time, and the numbers of its inputs and steps."""
+
+    node: Node
+    time: ColumnRef
+    inputs: range
+    steps: range
+
+    @property
+    def is_there(self) -> Expression:
+        """Whether a row of the join has a record of this side."""
+        return call("IS NOT NULL", [self.time], None)
 
 
-def _projected(below: Node, made: Iterable[NamedExpression], kept: Iterable[Column]) -> Project:
-    columns = (NamedExpression(column.name, ColumnRef(column.name, column.type)) for column in kept)
-    return Project(below, (), (*columns, *made))
+_TRUE, _FALSE = Literal(True, BOOLEAN), Literal(False, BOOLEAN)
 
 
-def _source(node: Node) -> Source:
-    while not isinstance(node, Source):
-        assert isinstance(node, (Filter, FlatMap, Project))
-        node = node.child
-    return node
+def _if(condition: Expression, then: Expression, otherwise: Expression) -> Expression:
+    return Case(((condition, then),), otherwise, then.type)
+
+
+def _is_null(operand: Expression) -> Expression:
+    return call("IS NULL", [operand], None)
+
+
+def _all(conditions: Iterable[Expression]) -> Expression:
+    return reduce(lambda a, b: call("AND", [a, b], None), conditions)
+
+
+def _with(below: Node, made: Iterable[NamedExpression], kept: Iterable[Column] | None = None) -> Project:
+    """``made``, and the columns ``kept`` (None: all) that have other names."""
+    made = tuple(made)
+    names = {item.name for item in made}
+    columns = below.schema.columns if kept is None else kept
+    return Project(below, (), (*(_kept(c) for c in columns if c.name not in names), *made))
+
+
+def _kept(column: Column) -> NamedExpression:
+    return NamedExpression(column.name, ColumnRef(column.name, column.type))
 
 
 def _replaced(expression: Expression, columns: Mapping[str, Expression]) -> Expression:
@@ -174,4 +354,4 @@ def _unsupported(node: Node) -> KsqlError:
     return KsqlError("INVALID_STATEMENT", reason=reason)
 
 
-__all__ = ["PLACES", "Trace", "bind_trace", "step"]
+__all__ = ["BEFORE_START", "PLACES", "Trace", "added", "bind_traces", "place", "step"]

@@ -117,11 +117,30 @@ def stream(
     session: SparkSession, consumer: Mapping[str, str], relation: nodes.Source, ends: Mapping[int, int]
 ) -> DataFrame:
     """A stream's rows from its first record up to ``ends`` (partition -> offset)."""
+    frame = _records(session, consumer, relation, ends).filter(f"NOT {NULL_VALUE}")
+    return frame.selectExpr(*(quoted(c.name) for c in relation.schema.columns))
+
+
+def changes(
+    session: SparkSession,
+    consumer: Mapping[str, str],
+    relation: nodes.Source,
+    ends: Mapping[int, int],
+    deletes: str,
+) -> DataFrame:
+    """A table's changes as ``stream`` has rows; the column ``deletes`` tells which delete their row."""
+    frame = _records(session, consumer, relation, ends)
+    columns = (quoted(c.name) for c in relation.schema.columns)
+    return frame.selectExpr(*columns, f"{NULL_VALUE} AS {quoted(deletes)}")
+
+
+def _records(
+    session: SparkSession, consumer: Mapping[str, str], relation: nodes.Source, ends: Mapping[int, int]
+) -> DataFrame:
     raw = sources.read(session, consumer, relation.source.topic, {}, is_batch=True, ends=ends)
     # without a prefix, an exposed column is the hidden one of that name, which is there anyway
     prefix, exposed = (f"{relation.alias}_", relation.exposed) if relation.prefixed else ("", ())
-    frame = sources.decode(raw, relation.source, prefix, exposed).filter(f"NOT {NULL_VALUE}")
-    return frame.selectExpr(*(quoted(c.name) for c in relation.schema.columns))
+    return sources.decode(raw, relation.source, prefix, exposed)
 
 
 # ---- nodes --------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Finds the records that a row was made of: the query's plan as a batch over its topic (EXPLAIN ROW)."""
+"""Finds the records that a row was made of: the query's plan as a batch over its topics (EXPLAIN ROW)."""
 
 from __future__ import annotations
 
@@ -6,33 +6,39 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import expr
 
-from ksql_spark.analyzer.tracing import PLACES, Trace, step
-from ksql_spark.schema import ROWOFFSET, ROWPARTITION
+from ksql_spark.analyzer.tracing import Trace, added, place, step
+from ksql_spark.logical.nodes import BatchJoin, FlatMap, Node, Source, children
+from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS
 from ksql_spark.spark import batch
 from ksql_spark.spark.frames import quoted
 
-#: the step of records that were used, and that lie before the query's start
-USED, BEFORE_START = 0, -1
-_STEP = "__step"
+#: partition -> offset
+Offsets = Mapping[int, int]
+_COLUMNS = ("time", "input", "partition", "offset")
 
 
 class Place(NamedTuple):
     """The event time (epoch ms) and the place of a record.
 
-    ``step``: the number of the filter that has dropped it, from 1, or one of the constants above.
+    Args:
+        input: the number of the trace's input that it is a record of.
+        step: the number of the step that has dropped it; None: it was used.
     """
 
     time_ms: int
+    input: int
     partition: int
     offset: int
-    step: int
+    step: int | None
 
 
 class Found(NamedTuple):
-    """How many records, by step; and the first and the last places of those that were asked for, by time."""
+    """How many records, by step (None: used); and the first and the last places of those that were asked
+    for, by time."""
 
-    counts: Mapping[int, int]
+    counts: Mapping[int | None, int]
     first: Sequence[Place]
     last: Sequence[Place]
 
@@ -41,51 +47,97 @@ def find(
     session: SparkSession,
     consumer: Mapping[str, str],
     trace: Trace,
-    starts: Mapping[int, int],
-    ends: Mapping[int, int],
+    starts: Sequence[Offsets],
+    ends: Sequence[Offsets],
     setting: Callable[[str], Any],
     *,
     used: bool,
     most: int,
 ) -> Found:
-    """Read the topic of ``trace`` once, up to ``ends``.
+    """Read the topics of ``trace`` once.
 
     Args:
         session: any session.
         consumer: settings of Kafka's consumers.
         trace: the records.
-        starts: partition -> the offset where the query began.
-        ends: partition -> the offset after the last record.
+        starts: for each input the offsets where the query began; a partition that lacks: at its beginning.
+        ends: for each input the offsets after the last records.
         setting: effective value of a property, by name.
         used: whether the places of used records are wanted, else of the others.
         most: how many first and last places.
     """
-    own = batch.session_for(session, trace.root, sum(ends.values()))
-    frame = batch.build(trace.root, [batch.stream(own, consumer, trace.relation, ends)], setting)
-    texts = [*map(quoted, PLACES), f"{_dropped_by(trace, starts)} AS {_STEP}"]
-    places = frame.selectExpr(*texts).persist()
+    own = batch.session_for(session, trace.root, sum(sum(each.values()) for each in ends))
+    frames = [
+        _changes(own, consumer, number, relation, ends[number])
+        if relation.source.is_table
+        else _stream(own, consumer, number, relation, starts[number], ends[number])
+        for number, relation in enumerate(trace.inputs)
+    ]
+    places = _places(batch.build(trace.root, frames, setting), trace).persist()
     try:
-        counts = {row[0]: row[1] for row in places.groupBy(_STEP).count().collect()}
-        wanted = places.filter(f"{_STEP} {'=' if used else '!='} {USED}").distinct()
-        first = _places(wanted.orderBy(*map(quoted, PLACES)).limit(most))
-        last = _places(wanted.orderBy(*(wanted[name].desc() for name in PLACES)).limit(most))
-        return Found(counts, first, last[::-1])
+        counts = {row[0]: row[1] for row in places.groupBy("step").count().collect()}
+        wanted = places.filter(f"step IS {'' if used else 'NOT '}NULL")
+        first = wanted.orderBy(*_COLUMNS).limit(most)
+        last = wanted.orderBy(*(wanted[name].desc() for name in _COLUMNS)).limit(most)
+        return Found(counts, _collected(first), _collected(last)[::-1])
     finally:
         places.unpersist()
 
 
-def _dropped_by(trace: Trace, starts: Mapping[int, int]) -> str:
-    before = " OR ".join(
-        f"({quoted(ROWPARTITION)} = {partition} AND {quoted(ROWOFFSET)} < {start})"
-        for partition, start in starts.items()
-        if start > 0
-    )
-    whens = [f"WHEN {before} THEN {BEFORE_START}"] if before else []
-    whens += [
-        f"WHEN NOT coalesce({quoted(step(i))}, false) THEN {i + 1}" for i, _ in enumerate(trace.filters)
+def _stream(
+    session: SparkSession,
+    consumer: Mapping[str, str],
+    number: int,
+    relation: Source,
+    starts: Offsets,
+    ends: Offsets,
+) -> DataFrame:
+    frame = batch.stream(session, consumer, relation, ends)
+    partition, offset = (quoted(relation.column_name(name)) for name in (ROWPARTITION, ROWOFFSET))
+    before = [
+        f"({partition} = {number} AND {offset} < {start})" for number, start in starts.items() if start > 0
     ]
-    return f"CASE {' '.join(whens)} ELSE {USED} END" if whens else str(USED)
+    is_read = f"NOT ({' OR '.join(before)})" if before else "true"
+    return frame.selectExpr("*", f"{is_read} AS {quoted(added(number).is_read)}")
 
 
-def _places(frame: DataFrame) -> list[Place]:
-    return [Place(*row) for row in frame.collect()]
+def _changes(
+    session: SparkSession, consumer: Mapping[str, str], number: int, relation: Source, ends: Offsets
+) -> DataFrame:
+    extra, source = added(number), relation.source
+    frame = batch.changes(session, consumer, relation, ends, extra.deletes)
+    bounds = WINDOW_BOUNDS if source.window is not None else ()
+    key = [ROWPARTITION, *(column.name for column in source.schema.key), *bounds]
+    time, offset, *keys = (quoted(relation.column_name(name)) for name in (ROWTIME, ROWOFFSET, *key))
+    until = f"lead({time}) OVER (PARTITION BY {', '.join(keys)} ORDER BY {offset})"
+    return frame.selectExpr("*", f"{until} AS {quoted(extra.until)}")
+
+
+def _places(frame: DataFrame, trace: Trace) -> DataFrame:
+    """The records of the rows, each once, with the first step that drops all rows that it is part of."""
+    records = ", ".join(
+        f"struct({time} AS time, {number} AS input, {partition} AS partition, {offset} AS offset)"
+        for number, _ in enumerate(trace.inputs)
+        for time, partition, offset in [map(quoted, place(number))]
+    )
+    rows = frame.selectExpr(f"explode(array({records})) AS record", f"{_dropped_by(trace)} AS step")
+    found = rows.filter("record.offset IS NOT NULL").selectExpr("record.*", "step")
+    if not _repeats(trace.root):
+        return found
+    first = "if(bool_or(step IS NULL), NULL, min(step)) AS step"
+    return found.groupBy(*_COLUMNS).agg(expr(first))
+
+
+def _dropped_by(trace: Trace) -> str:
+    """Spark SQL text of the first step that a row does not pass; NULL: it passes all."""
+    whens = [f"WHEN NOT {quoted(step(i))} THEN {i}" for i, _ in enumerate(trace.steps)]
+    return f"CASE {' '.join(whens)} END" if whens else "cast(NULL AS INT)"
+
+
+def _repeats(node: Node) -> bool:
+    """Whether a record can be part of several rows."""
+    return isinstance(node, (BatchJoin, FlatMap)) or any(map(_repeats, children(node)))
+
+
+def _collected(frame: DataFrame) -> list[Place]:
+    return [Place(*row) for row in frame.select(*_COLUMNS, "step").collect()]

@@ -1,11 +1,11 @@
 """EXPLAIN ROW and EXPLAIN MISSING ROW: the records that made a row, or that were dropped (beyond ksqlDB).
 
-Nothing is kept for it while queries run: it reads the topic again, through the plan of the query.
+Nothing is kept for it while queries run: it reads the topics again, through the plan of the query.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ksql_spark import analyzer
@@ -17,6 +17,7 @@ from ksql_spark.expressions import ColumnRef
 from ksql_spark.grammar.statements.describe import ExplainRow
 from ksql_spark.kafka.consumer import read_at
 from ksql_spark.logical.nodes import PersistentQuery
+from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.reading.results import api_value
 from ksql_spark.schema import ROWTIME, Role
@@ -24,7 +25,7 @@ from ksql_spark.security.authorization import Role as UserRole
 from ksql_spark.security.authorization import check_source
 from ksql_spark.spark import tracing
 from ksql_spark.spark.evaluate import evaluate_rows
-from ksql_spark.spark.tracing import BEFORE_START, USED, Found, Place
+from ksql_spark.spark.tracing import Found, Place
 from ksql_spark.statements.context import Action, Immediate, StatementContext
 from ksql_spark.types import BIGINT
 
@@ -33,12 +34,12 @@ MOST = 100
 
 
 def explain_row(statement: ExplainRow, context: StatementContext) -> Action:
-    """Which records of its query's topic made a row, or where they were dropped."""
+    """Which records of its query's topics made a row, or where they were dropped."""
     query, bound = _writer(statement.name, context)
     for source in sorted(query.plan.sources, key=lambda source: source.name):
         check_source(context.rights, UserRole.READER, source.name)
-    trace = analyzer.bind_trace(bound, statement.where, context.metastore)
-    return Immediate(lambda: _explained(statement, query, trace, context), waits=True)
+    traces = analyzer.bind_traces(bound, statement.where, context.metastore)
+    return Immediate(lambda: _explained(statement, query, traces, context), waits=True)
 
 
 def _writer(name: str, context: StatementContext) -> tuple[ManagedQuery, PersistentQuery]:
@@ -63,63 +64,81 @@ def _writer(name: str, context: StatementContext) -> tuple[ManagedQuery, Persist
     return writers[0], bound
 
 
-def _explained(statement: ExplainRow, query: ManagedQuery, trace: Trace, context: StatementContext) -> Entity:
-    services, topic = context.services, trace.relation.source.topic
-    ends = {partition: end for (_, partition), end in services.admin.end_offsets(topic).items()}
-    found = tracing.find(
-        services.spark.session(),
-        services.client_settings("consumer", context.properties),
-        trace,
-        {int(partition): start for partition, start in query.starts.get(topic, {}).items()},
-        ends,
-        context.config.__getitem__,
-        used=not statement.missing,
-        most=MOST,
-    )
-    dropped = {number: _reason(number, trace) for number in sorted(found.counts) if number != USED}
+def _explained(
+    statement: ExplainRow, query: ManagedQuery, traces: Sequence[Trace], context: StatementContext
+) -> Entity:
+    inputs = [relation.source for trace in traces for relation in trace.inputs]
+    topics = list(dict.fromkeys(source.topic for source in inputs))
+    ends: dict[str, dict[int, int]] = {topic: {} for topic in topics}
+    for (topic, partition), end in context.services.admin.end_offsets(*topics).items():
+        ends[topic][partition] = end
+    found = [_found(trace, ends, statement, query, context) for trace in traces]
+    dropped: dict[str, int] = {}
+    for trace, each in zip(traces, found, strict=True):
+        for number in sorted(n for n in each.counts if n is not None):
+            reason = trace.steps[number]
+            dropped[reason] = dropped.get(reason, 0) + each.counts[number]
+    used = sum(each.counts.get(None, 0) for each in found)
     return RowExplanation(
         statement_text=statement.source_text,
         name=statement.name,
         query_id=query.id,
-        topic=topic,
+        topic=", ".join(topics),
         is_missing=bool(statement.missing),
-        used=found.counts.get(USED, 0),
-        dropped=tuple(
-            DroppedRecords(reason=reason, count=found.counts[number]) for number, reason in dropped.items()
+        used=used,
+        dropped=tuple(DroppedRecords(reason=reason, count=count) for reason, count in dropped.items()),
+        records=tuple(
+            record
+            for trace, each in zip(traces, found, strict=True)
+            for record in _records(list(dict.fromkeys([*each.first, *each.last])), trace, context)
         ),
-        records=tuple(_records(_places(found), trace, context)),
-        notes=tuple(_notes(statement, query, trace, found, context)),
+        notes=tuple(_notes(statement, query, traces, topics, used, bool(used or dropped), context)),
     )
 
 
-def _places(found: Found) -> list[Place]:
-    return list(dict.fromkeys([*found.first, *found.last]))
-
-
-def _reason(number: int, trace: Trace) -> str:
-    if number == BEFORE_START:
-        return "it was there before the query began to read"
-    return f"WHERE {trace.filters[number - 1]} is not true"
+def _found(
+    trace: Trace,
+    ends: Mapping[str, Mapping[int, int]],
+    statement: ExplainRow,
+    query: ManagedQuery,
+    context: StatementContext,
+) -> Found:
+    topics = [relation.source.topic for relation in trace.inputs]
+    return tracing.find(
+        context.services.spark.session(),
+        context.services.client_settings("consumer", context.properties),
+        trace,
+        [{int(p): start for p, start in query.starts.get(topic, {}).items()} for topic in topics],
+        [ends[topic] for topic in topics],
+        context.config.__getitem__,
+        used=not statement.missing,
+        most=MOST,
+    )
 
 
 def _records(places: Sequence[Place], trace: Trace, context: StatementContext) -> list[SourceRecord]:
-    columns = _columns(places, trace, context)
+    columns: dict[Place, dict[str, Any]] = {}
+    for number, relation in enumerate(trace.inputs):
+        there = [place for place in places if place.input == number]
+        columns |= _columns(there, relation.source, context) if there else {}
     return [
         SourceRecord(
-            topic=trace.relation.source.topic,
+            topic=trace.inputs[place.input].source.topic,
             partition=place.partition,
             offset=place.offset,
             timestamp=place.time_ms,
-            reason=None if place.step == USED else _reason(place.step, trace),
-            columns=columns.get(i),
+            reason=None if place.step is None else trace.steps[place.step],
+            columns=columns.get(place),
         )
-        for i, place in enumerate(places)
+        for place in places
     ]
 
 
-def _columns(places: Sequence[Place], trace: Trace, context: StatementContext) -> dict[int, dict[str, Any]]:
-    """Number of the place -> the columns of the record that is there now."""
-    source, admin = trace.relation.source, context.services.admin
+def _columns(
+    places: Sequence[Place], source: DataSource, context: StatementContext
+) -> dict[Place, dict[str, Any]]:
+    """The columns of the records that are still there; of a deletion, those of its key."""
+    admin = context.services.admin
     offsets: dict[int, list[int]] = {}
     for place in places:
         offsets.setdefault(place.partition, []).append(place.offset)
@@ -130,30 +149,43 @@ def _columns(places: Sequence[Place], trace: Trace, context: StatementContext) -
     columns = [c for c in source.schema.columns if c.role is not Role.HEADERS]
     wanted = [ColumnRef(ROWTIME, BIGINT), *(ColumnRef(c.name, c.type) for c in columns)]
     return {
-        row[0]: {c.name: api_value(v, c.type) for c, v in zip(columns, row[1:], strict=True)}
+        places[row[0]]: {c.name: api_value(v, c.type) for c, v in zip(columns, row[1:], strict=True)}
         for row in evaluate_rows(context.services.spark.session(), source, rows, wanted, None)
     }
 
 
 def _notes(
-    statement: ExplainRow, query: ManagedQuery, trace: Trace, found: Found, context: StatementContext
+    statement: ExplainRow,
+    query: ManagedQuery,
+    traces: Sequence[Trace],
+    topics: Sequence[str],
+    used: int,
+    is_found: bool,
+    context: StatementContext,
 ) -> list[str]:
     notes = []
-    topic, used = trace.relation.source.topic, found.counts.get(USED, 0)
-    removed = sum(context.services.admin.beginning_offsets(topic).values())
-    if removed:
-        notes.append(f"{removed:,} older records of topic {topic} are gone, and are not counted.")
-    if trace.is_windowed:
+    for topic in topics:
+        removed = sum(context.services.admin.beginning_offsets(topic).values())
+        if removed:
+            notes.append(f"{removed:,} older records of topic {topic} are gone, and are not counted.")
+    if any(trace.is_windowed for trace in traces):
         notes.append("Records that came too late for their window are counted like the others.")
+    if any(trace.joins_versions for trace in traces):
+        notes.append(
+            "Of a table that a stream is joined with, the row of the record's time is told; "
+            "the query has met the row that was there when the record came."
+        )
     if not statement.missing:
         return notes
     belong = "1 record belongs to it" if used == 1 else f"{used:,} records belong to it"
-    if used and trace.having is not None:
-        notes.append(f"{belong}: HAVING {trace.having} is not true of the result.")
+    having = next((trace.having for trace in traces if trace.having is not None), None)
+    if used and having is not None:
+        notes.append(f"{belong}: HAVING {having} is not true of the result.")
     elif used:
         notes.append(f"{belong}: the query has written it, or will once it has read all.")
-    if not found.counts:
-        notes.append(f"No record of topic {topic} belongs to the row.")
+    if not is_found:
+        what = f"topic {topics[0]}" if len(topics) == 1 else f"the topics {', '.join(topics)}"
+        notes.append(f"No record of {what} belongs to the row.")
     unreadable = context.services.queries.counts(query.id).unreadable
     if unreadable:
         errors = f"SELECT * FROM ERRORS OF {query.id};"

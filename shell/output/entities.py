@@ -213,9 +213,10 @@ def _row_explanation(entity: Entity) -> Iterator[Part]:
         yield label("Dropped", f"{dropped.get('count')}: {dropped.get('reason')}")
     records = entity.get("records") or []
     why = ["Dropped, because"] if entity.get("isMissing") else []
-    headers = ["Partition", "Offset", "Time", *why, "Record"]
+    topics = ["Topic"] if "," in str(entity.get("topic")) else []
     rows = [
         [
+            *([record.get("topic")] if topics else []),
             record.get("partition"),
             record.get("offset"),
             _moment(record.get("timestamp")),
@@ -225,7 +226,8 @@ def _row_explanation(entity: Entity) -> Iterator[Part]:
         for record in records
     ]
     if rows:
-        yield table(headers, rows, right=(0, 1))
+        numbers = (len(topics), len(topics) + 1)
+        yield table([*topics, "Partition", "Offset", "Time", *why, "Record"], rows, right=numbers)
     shown = entity.get("used") if not entity.get("isMissing") else None
     if shown is not None and shown > len(records):
         yield f"The first and the last records of {shown}."

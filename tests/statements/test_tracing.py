@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.analyzer.tracing import BEFORE_START
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.physical.explain import explain_logical
@@ -25,7 +26,8 @@ class Finding:
 
     def __init__(self) -> None:
         self.asked: list[dict[str, Any]] = []
-        self.found = Found({0: 2, 1: 3, -1: 4}, [Place(1000, 0, 7, 0)], [Place(2000, 1, 8, 0)])
+        self.first, self.last = Place(1000, 0, 0, 7, None), Place(2000, 0, 1, 8, None)
+        self.found = Found({None: 2, 1: 3, 0: 4}, [self.first], [self.last])
 
     def find(
         self, session: Any, consumer: Any, trace: Any, starts: Any, ends: Any, setting: Any, **more: Any
@@ -38,7 +40,7 @@ class Finding:
 def finding(monkeypatch: pytest.MonkeyPatch) -> Finding:
     made = Finding()
     monkeypatch.setattr(tracing, "find", made.find)
-    monkeypatch.setattr("ksql_spark.statements.tracing._columns", lambda *_: {0: {"K": "a"}})
+    monkeypatch.setattr("ksql_spark.statements.tracing._columns", lambda *_: {made.first: {"K": "a"}})
     return made
 
 
@@ -48,15 +50,15 @@ def test_the_rows_of_an_aggregate(world: World, finding: Finding) -> None:
     told = world.one("EXPLAIN ROW FROM x WHERE w = 'tea' AND ROWTIME > 5;")
     (asked,) = finding.asked
     trace = asked["trace"]
-    assert (trace.filters, trace.is_aggregate, trace.is_windowed) == (("(V > 3)",), True, False)
-    assert asked["starts"] == asked["ends"] == {0: 9, 1: 0, 2: 0} and asked["used"] and asked["most"] == 100
+    assert trace.steps == (BEFORE_START, "WHERE (V > 3) is not true")
+    assert (trace.is_aggregate, trace.is_windowed, trace.joins_versions) == (True, False, False)
+    assert asked["starts"] == asked["ends"] == [{0: 9, 1: 0, 2: 0}]
+    assert asked["used"] and asked["most"] == 100
     plan = explain_logical(trace.root)
     assert "((W = 'tea') AND (ROWTIME > 5))" in plan and "COUNT" not in plan
     assert [c.name for c in trace.root.schema.columns] == [
-        "ROWTIME",
-        "ROWPARTITION",
-        "ROWOFFSET",
-        "__passes_0",
+        *("__ROWTIME_0", "__ROWPARTITION_0", "__ROWOFFSET_0"),
+        *("__PASSES_0", "__PASSES_1"),
     ]
     assert (told["queryId"], told["topic"], told["used"], told["isMissing"]) == ("CTAS_X_2", "s", 2, False)
     assert told["dropped"] == [
@@ -72,7 +74,7 @@ def test_the_rows_of_an_aggregate(world: World, finding: Finding) -> None:
 
 def test_a_missing_row(world: World, finding: Finding) -> None:
     world.run(X)
-    finding.found = Found({1: 1, 0: 1}, [Place(1000, 0, 7, 1)], [Place(1000, 0, 7, 1)])
+    finding.found = Found({1: 1, None: 1}, [Place(1000, 0, 0, 7, 1)], [Place(1000, 0, 0, 7, 1)])
     told = world.one("EXPLAIN MISSING ROW FROM x WHERE w = 'tea';")
     assert not finding.asked[0]["used"]
     (record,) = told["records"]
@@ -90,12 +92,9 @@ def test_columns_are_those_that_they_are_made_of(world: World, finding: Finding)
     world.run("EXPLAIN ROW FROM a WHERE more = 5; EXPLAIN ROW FROM b WHERE w = 'x' AND k = 'y';")
     plans = [explain_logical(asked["trace"].root) for asked in finding.asked]
     assert "((V + 1) = 5)" in plans[0] and "((W = 'x') AND (K = 'y'))" in plans[1]
-    trace = finding.asked[0]["trace"]
-    assert _dropped_by(trace, {0: 5, 1: 0}) == (
-        "CASE WHEN (`ROWPARTITION` = 0 AND `ROWOFFSET` < 5) THEN -1 "
-        "WHEN NOT coalesce(`__passes_0`, false) THEN 1 ELSE 0 END"
+    assert _dropped_by(finding.asked[0]["trace"]) == (
+        "CASE WHEN NOT `__PASSES_0` THEN 0 WHEN NOT `__PASSES_1` THEN 1 END"
     )
-    assert _dropped_by(finding.asked[1]["trace"], {}) == "0"
 
 
 @pytest.mark.parametrize(
@@ -105,15 +104,16 @@ def test_columns_are_those_that_they_are_made_of(world: World, finding: Finding)
         ("EXPLAIN ROW FROM s WHERE k = 'a';", "No query writes S: its rows are the records of its topic"),
         ("EXPLAIN ROW FROM x WHERE n = 1;", "WHERE may name the key (W) and ROWTIME"),
         ("EXPLAIN ROW FROM x WHERE w = 1;", "="),
-        ("EXPLAIN ROW FROM j WHERE s_k = 'a';", "does not support joins yet"),
-        ("EXPLAIN ROW FROM y WHERE w = 'a';", "does not support queries of tables yet: X is one"),
+        ("EXPLAIN ROW FROM j WHERE ROWOFFSET = 1;", "come of several records, so they have no ROWOFFSET"),
+        ("EXPLAIN ROW FROM d WHERE k = 'a';", "does not support de-duplication yet"),
         ("EXPLAIN ROW FROM a WHERE k = 'a';", "several queries yet: CSAS_A_3, INSERTQUERY_6 write A"),
     ],
 )
 def test_what_is_refused(world: World, statement: str, reason: str) -> None:
     world.run(X + A + "CREATE STREAM j AS SELECT s.k, t.v FROM s JOIN t ON s.k = t.k EMIT CHANGES;")
     world.run(
-        "CREATE TABLE y AS SELECT w, n FROM x EMIT CHANGES; INSERT INTO a SELECT k, v AS more, w FROM s;"
+        "CREATE STREAM d AS SELECT DISTINCT ON (k) k, v FROM s EMIT CHANGES;"
+        "INSERT INTO a SELECT k, v AS more, w FROM s;"
     )
     assert reason in world.refused(statement).message
 
