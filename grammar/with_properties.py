@@ -31,7 +31,7 @@ PROPERTIES: dict[str, Rule] = {
     "EVOLVE": Rule("string", frozenset({CREATE_AS}), choices=("backfill", "from-now")),
     "FORMAT": Rule("string"),
     "HEADERS": Rule("string", frozenset({CREATE_AS})),
-    "HISTORY": Rule("string", frozenset({CREATE_AS}), choices=("keep",)),
+    "HISTORY": Rule("string", frozenset({CREATE, CREATE_AS}), choices=("keep",)),
     "INFER": Rule("string", frozenset({CREATE}), choices=("sample",)),
     "KAFKA_TOPIC": Rule("string"),
     "KEY_DELIMITER": Rule("string", choices=DELIMITERS),

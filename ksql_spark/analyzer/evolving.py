@@ -29,7 +29,7 @@ from ksql_spark.schema_registry import SchemaRegistry
 #: kind -> why HISTORY is missing, or too much
 _HISTORY = {
     STREAM: "A backfill of a stream needs HISTORY = 'keep': rows that the old version has written stay.",
-    TABLE: "'HISTORY' is for streams: a table's topic gets what differs.",
+    TABLE: "HISTORY = 'keep' is for streams: a table's topic gets what differs.",
 }
 
 

@@ -222,7 +222,7 @@ def _sink(
         replicas=given.get("REPLICAS") if "REPLICAS" in given or origin is None else origin.replicas,
         retention_ms=retention, timestamp=given.timestamp(schema), window=window, is_sink=True,
         statement=statement.source_text, is_replicated=given.replicated(statement.kind, window),
-        lateness_ms=given.lateness_ms(statement.kind),
+        lateness_ms=given.lateness_ms(statement.kind), history_ms=given.history_ms(statement.kind),
     )  # fmt: skip
 
 

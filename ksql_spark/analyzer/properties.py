@@ -13,7 +13,7 @@ from ksql_spark.analyzer.serialization import PROPERTY_NAMES, known_format
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.formats import CAPABILITIES, ENVELOPES
 from ksql_spark.grammar import nodes
-from ksql_spark.grammar.with_properties import PROPERTIES
+from ksql_spark.grammar.with_properties import CREATE_AS, PROPERTIES
 from ksql_spark.logical.nodes import Start
 from ksql_spark.metastore.sources import TABLE, FormatSpec, TimestampColumn, Windowing
 from ksql_spark.schema import Role, Schema
@@ -95,6 +95,7 @@ class Properties:
     """
 
     def __init__(self, written: Sequence[nodes.Property], statement: str) -> None:
+        self._statement = statement
         self._values: dict[str, Any] = {}
         self._nodes: dict[str, nodes.Property] = {}
         for node in written:
@@ -275,18 +276,15 @@ class Properties:
         Raises:
             KsqlError: an unknown value; SWAP, HISTORY or START where they mean nothing.
         """
-        allowed = (("EVOLVE", (BACKFILL, FROM_NOW)), ("SWAP", (AUTO, MANUAL)), ("HISTORY", (KEEP,)))
+        allowed = (("EVOLVE", (BACKFILL, FROM_NOW)), ("SWAP", (AUTO, MANUAL)))
         for name, values in allowed:
             value = self.get(name)
             if value is not None and value.lower() not in values:
-                reason = (
-                    f"'{value}' is none of {', '.join(values)}"
-                    if len(values) > 1
-                    else (f"expected '{values[0]}', got '{value}'")
-                )
+                reason = f"'{value}' is none of {', '.join(values)}"
                 raise failure("PROPERTY_IN_WITH", self.node(name), name=name, reason=reason)
         way = self.get("EVOLVE")
-        given = [name for name in ("SWAP", "HISTORY", "VERIFY") if self.get(name) is not None]
+        given = [name for name in ("SWAP", "VERIFY") if self.get(name) is not None]
+        given += ["HISTORY"] if self._keeps_history else []
         if way is None:
             if given:
                 raise invalid(f"'{given[0]}' needs 'EVOLVE' too.", self.node(given[0]))
@@ -296,7 +294,7 @@ class Properties:
             reason = f"'{given[0]}' is not for EVOLVE = 'from-now', which begins where the old one ends."
             raise invalid(reason, self.node(given[0]))
         is_manual = (self.get("SWAP") or AUTO).lower() == MANUAL
-        return Evolve(way.lower(), is_manual, self.get("HISTORY") is not None, self._verify())
+        return Evolve(way.lower(), is_manual, self._keeps_history, self._verify())
 
     def _verify(self) -> tuple[Check, ...]:
         text, node = self.get("VERIFY"), self.node("VERIFY")
@@ -396,6 +394,24 @@ class Properties:
         """TTL: how long after its last change a row is deleted (beyond ksqlDB). Raises KsqlError."""
         text = self.get("TTL")
         return None if text is None else self.duration("TTL", text)
+
+    @property
+    def _keeps_history(self) -> bool:
+        return str(self.get("HISTORY")).lower() == KEEP
+
+    def history_ms(self, kind: str) -> int | None:
+        """HISTORY of a table: how far its past can be read (beyond ksqlDB).
+
+        Raises:
+            KsqlError: not a duration, or of a stream anything but 'keep'.
+        """
+        text = self.get("HISTORY")
+        if text is None or (self._keeps_history and self._statement == CREATE_AS):  # see evolve()
+            return None
+        if kind != TABLE:
+            reason = f"expected '{KEEP}', got '{text}': a time is for tables"
+            raise failure("PROPERTY_IN_WITH", self.node("HISTORY"), name="HISTORY", reason=reason)
+        return self.duration("HISTORY", text)
 
     def duration(self, name: str, text: str) -> int:
         """The milliseconds of a property such as '10 SECONDS'. Raises KsqlError."""

@@ -94,6 +94,7 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
         timestamp=given.timestamp(schema), window=window, read_only=bool(statement.source) or "LAKE" in given,
         statement=statement.source_text, is_replicated=given.replicated(statement.kind, window),
         constraints=constraints, lateness_ms=given.lateness_ms(statement.kind),
+        history_ms=given.history_ms(statement.kind),
     )  # fmt: skip
     if existing is not None:
         check_replacement(existing, source, statement)

@@ -89,6 +89,7 @@ class DataSource:
         is_replicated: a table that every task of a join keeps as a whole (an extension of ksqlDB).
         constraints: what rows of its topic must meet.
         lateness_ms: the GRACE PERIOD of windows over it that say nothing of theirs; None: ksqlDB's default.
+        history_ms: how long a table's topic keeps all changes at least; None: as the broker does.
     """
 
     name: str
@@ -108,6 +109,7 @@ class DataSource:
     is_replicated: bool = False
     constraints: tuple[Constraint, ...] = ()
     lateness_ms: int | None = None
+    history_ms: int | None = None
 
     @property
     def envelope(self) -> str | None:

@@ -12,6 +12,8 @@ from ksql_spark.statements.context import StatementContext
 
 #: retention of a sink whose source has none to inherit (reference §6.8)
 DEFAULT_RETENTION_MS = 7 * 24 * 3600 * 1000
+#: the topic's setting that HISTORY is (ADR 58)
+_HISTORY = "min.compaction.lag.ms"
 
 
 def topic_config(sink: DataSource, retention_ms: int | None) -> dict[str, str]:
@@ -20,9 +22,10 @@ def topic_config(sink: DataSource, retention_ms: int | None) -> dict[str, str]:
     ``retention_ms``: used if ``sink`` has none of its own; None means the broker's default.
     """
     retention = sink.retention_ms if sink.retention_ms is not None else retention_ms
+    history = {_HISTORY: str(sink.history_ms)} if sink.history_ms is not None else {}
     if sink.is_table and sink.window is None:
-        return {"cleanup.policy": "compact"}
-    config = {"cleanup.policy": "compact,delete" if sink.is_table else "delete"}
+        return {"cleanup.policy": "compact", **history}
+    config = {"cleanup.policy": "compact,delete" if sink.is_table else "delete", **history}
     if retention is not None:
         config["retention.ms"] = str(retention)
     return config
@@ -47,6 +50,10 @@ def check_topic(source: DataSource, topic: Topic, context: StatementContext) -> 
         there = context.services.admin.config(topic.name).get("retention.ms")
         if there is not None and int(there) != source.retention_ms:
             _mismatch(topic, f"a retention of {source.retention_ms} ms", f"{there} ms")
+    if source.history_ms is not None:
+        there = context.services.admin.config(topic.name).get(_HISTORY, "0")
+        if int(there) < source.history_ms:
+            _mismatch(topic, f"a {_HISTORY} of {source.history_ms}", there)
 
 
 def _mismatch(topic: Topic, wanted: str, there: int | str) -> NoReturn:

@@ -38,8 +38,8 @@ from ksql_spark.statements.sources import create_as_select, create_source, posit
 _ANEW = "CREATE it again: that begins anew."
 #: how long UNDROP is possible
 RETENTION = "ksql.undrop.retention.ms"
-#: properties of a statement that say how a version came, and nothing of what it is
-_OF_THE_WAY = ("EVOLVE", "HISTORY", "START", "SWAP", "VERIFY")
+#: properties of a statement that say how a version came, and nothing of what it is; HISTORY only of a stream
+_OF_THE_WAY = frozenset(("EVOLVE", "START", "SWAP", "VERIFY"))
 
 
 def show_versions(statement: ShowVersions, context: StatementContext) -> Action:
@@ -178,6 +178,8 @@ def _restored(
     first, *alters = grammar.parse(version.statement, substitution=False)
     assert isinstance(first, (CreateSource, CreateAsSelect))
     properties = [p for p in first.properties if p.name.upper() not in _OF_THE_WAY]
+    if first.kind == STREAM:
+        properties = [p for p in properties if p.name.upper() != "HISTORY"]
     if beside:
         ways = {"EVOLVE": BACKFILL} | ({"HISTORY": KEEP} if first.kind == STREAM else {})
         for name, way in ways.items():

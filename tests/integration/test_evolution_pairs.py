@@ -47,7 +47,7 @@ FILTERS = (
     "", "WHERE n % 3 > 0", "WHERE n > 200", "WHERE name LIKE 'b%'", "WHERE n BETWEEN 10 AND 450",
     "WHERE name IS NOT NULL",
 )  # fmt: skip
-HAVING = ("", "", "HAVING COUNT(*) > 5", "HAVING SUM(n) % 2 = 0")
+HAVING = ("", "", "HAVING COUNT(*) > 5", "HAVING SUM(n) % 7 > 1")
 #: what two versions may have in turn: the bounds that a key has stay the same
 WINDOWS = (
     ("",),

@@ -21,7 +21,7 @@ TOPIC = f"{PREFIX}events"
 STATEMENTS = f"""
 CREATE STREAM past (who STRING KEY, n BIGINT)
   WITH (KAFKA_TOPIC = '{TOPIC}', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
-CREATE TABLE few WITH (KAFKA_TOPIC = 'past_few') AS
+CREATE TABLE few WITH (KAFKA_TOPIC = 'past_few', HISTORY = '1 DAY') AS
   SELECT who, COUNT(*) AS c FROM past GROUP BY who HAVING COUNT(*) < 4;
 CREATE TABLE compacted WITH (KAFKA_TOPIC = 'past_compacted') AS
   SELECT who, COUNT(*) AS c FROM past GROUP BY who;
@@ -45,10 +45,8 @@ def rows(engine: Engine, text: str) -> list[list[Any]]:
 def test_the_past(make_engine: Callable[..., Engine], broker: EmbeddedBroker) -> None:
     engine = make_engine()
     admin = engine.services.admin
-    admin.create_topic(
-        "past_few", 2, config={"cleanup.policy": "compact", "min.compaction.lag.ms": "86400000"}
-    )
     run(engine, STATEMENTS)
+    assert admin.config("past_few")["min.compaction.lag.ms"] == "86400000"
     producer = RecordProducer(broker.bootstrap_servers, linger_ms=5)
     t0 = int(time.time() * 1000) - 100_000
     sent = [(who, n) for n in range(3) for who in ("a", "b", "c")] + [("a", 3), ("d", 0)]

@@ -594,8 +594,8 @@ def test_other_topics_of_a_new_version(world: World) -> None:
     ("before", "statement", "reason"),
     [
         (STREAM, KEEP.replace(", HISTORY = 'keep'", ""), "needs HISTORY = 'keep'"),
-        (OLD, NEW.replace("SWAP = 'manual'", "HISTORY = 'keep'"), "'HISTORY' is for streams"),
-        (STREAM, KEEP.replace("'keep'", "'new'"), "expected 'keep', got 'new'"),
+        (OLD, NEW.replace("SWAP = 'manual'", "HISTORY = 'keep'"), "HISTORY = 'keep' is for streams"),
+        (STREAM, KEEP.replace("'keep'", "'new'"), "needs HISTORY = 'keep'"),
         (STREAM, KEEP.replace("EVOLVE = 'backfill', ", ""), "'HISTORY' needs 'EVOLVE' too"),
         (STREAM, KEEP.replace("'keep'", "'keep', SWAP = 'manual'"), "takes over at once, without SWAP"),
         (STREAM, KEEP.replace("'keep'", "'keep', START = 'latest'"), "takes over at once, without START"),

@@ -298,3 +298,27 @@ def test_a_drop_that_fails_leaves_the_query_running(world: World) -> None:
     world.log.is_broken = True
     world.refused("DROP STREAM a;")
     assert world.states() == {"CSAS_A_2": "RUNNING"}
+
+
+COUNTED = "AS SELECT w, COUNT(*) AS n FROM s GROUP BY w EMIT CHANGES;"
+DECLARED = "CREATE TABLE y (k STRING PRIMARY KEY, v INT) WITH (KAFKA_TOPIC = 'y', VALUE_FORMAT = 'JSON', "
+
+
+def test_history_of_a_table_is_a_setting_of_its_topic(world: World) -> None:
+    world.run(f"CREATE TABLE x WITH (HISTORY = '7 DAYS') {COUNTED}")
+    assert world.admin.configs["X"]["min.compaction.lag.ms"] == str(7 * 24 * 3600 * 1000)
+    world.run(f"{DECLARED} PARTITIONS = 1, HISTORY = '1 HOUR');")
+    assert world.admin.configs["y"]["min.compaction.lag.ms"] == "3600000"
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        (f"CREATE TABLE z WITH (KAFKA_TOPIC = 's', HISTORY = '2 HOURS') {COUNTED}",
+         "expects a min.compaction.lag.ms of 7200000, but the topic has 0"),
+        ("CREATE STREAM z WITH (HISTORY = '2 HOURS') AS SELECT * FROM s;", "a time is for tables"),
+        (f"{DECLARED} PARTITIONS = 1, HISTORY = 'keep');", "Invalid duration: 'keep'"),
+    ],
+)  # fmt: skip
+def test_history_is_refused(world: World, statement: str, reason: str) -> None:
+    assert reason in world.refused(statement).message

@@ -54,7 +54,7 @@ def _check_kept(past: Past, admin: KafkaAdmin) -> None:
             f"Kafka may have compacted what {past.table.name} was then: topic {topic} keeps all changes for "
             f"{lag_ms:,} ms only (min.compaction.lag.ms)."
         )
-        hint = f"Set min.compaction.lag.ms of topic {topic}: from then on its past is kept for so long."
+        hint = "WITH (HISTORY = '7 DAYS') of CREATE TABLE, or min.compaction.lag.ms of the topic, keeps it."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
     if "delete" in policy and any(admin.beginning_offsets(topic).values()):
         reason = f"Kafka has removed old records of topic {topic}: nobody knows what {past.table.name} was."
