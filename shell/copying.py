@@ -27,7 +27,7 @@ _COPY = re.compile(
 )
 USAGE = "COPY name FROM 'file.csv|json|parquet'; or COPY (SELECT …) TO 'file.csv|json|tsv|md';"
 _FORMS = {
-    ".csv": Form.CSV, ".tsv": Form.TSV, ".json": Form.JSON, ".jsonl": Form.NDJSON, ".ndjson": Form.NDJSON,
+    ".csv": Form.CSV, ".tsv": Form.TSV, ".json": Form.NDJSON, ".jsonl": Form.NDJSON, ".ndjson": Form.NDJSON,
     ".md": Form.MARKDOWN,
 }  # fmt: skip
 

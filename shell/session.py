@@ -254,7 +254,7 @@ class Session:
             KeyboardInterrupt: Ctrl-C, in a script.
         """
         self._ready()
-        is_push = "EMIT" in text.upper()
+        is_push = statements.is_push(text)
         self.last_pull = self.last_pull if is_push else text
         began = time.monotonic()
         with self.console.busy():
@@ -284,7 +284,7 @@ class Session:
             return
         assert asked.query is not None, "the other form"
         form, where = asked.form, self.console.form
-        if "EMIT" in asked.query.upper():
+        if statements.is_push(asked.query):
             raise ClientError("COPY takes a pull query: a push query has no end.")
         before, self._file = self._file, None
         try:

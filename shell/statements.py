@@ -67,6 +67,21 @@ def kind_of(text: str) -> Kind:
     return next((kind for pattern, kind in _KINDS if pattern.match(words)), Kind.PLAIN)
 
 
+def is_push(text: str) -> bool:
+    """Whether a query has EMIT, outside its texts, names and comments.
+
+    >>> is_push("SELECT * FROM s WHERE note = 'EMIT';"), is_push("SELECT * FROM s EMIT CHANGES;")
+    (False, True)
+    """
+    if "EMIT" not in text.upper():
+        return False
+    from sqlglot.tokenizer_core import TokenType
+
+    from ksql_spark.grammar.lexer import scan
+
+    return any(token.token_type is TokenType.VAR and token.text == "EMIT" for token in scan(text))
+
+
 def is_complete(text: str) -> bool:
     """Whether ``text`` is complete: every statement in it has its ``;`` (or there is no statement)."""
     if not body(text):

@@ -117,3 +117,13 @@ def test_a_result_becomes_a_file(
     copy(session, f"COPY (SELECT * FROM rides) TO '{tmp_path}/x.csv'; SELECT * FROM rides;")
     assert (tmp_path / "x.csv").read_text() == 'ID,NAME\n1,"a,b"\n2,\n'
     assert "a,b" in out.getvalue() and session.console.form.name == "TABULAR"
+
+
+def test_what_is_written_as_json_can_be_read(session: Session, engine: FakeEngine, tmp_path: Path) -> None:
+    columns = [ResultColumn("ID", "INTEGER"), ResultColumn("NAME", "STRING")]
+    engine.query = lambda request: FakeStream("PULL", columns, [Row([1, "EMIT"]), Row([2, None])])  # type: ignore[method-assign]
+    copy(session, f"COPY (SELECT * FROM rides WHERE name <> 'EMIT CHANGES') TO '{tmp_path}/x.json';")
+    fields = {"ID": {"type": "INTEGER"}, "NAME": {"type": "STRING"}}
+    assert list(rows_of(tmp_path / "x.json", fields)) == [
+        {"`ID`": 1, "`NAME`": "EMIT"}, {"`ID`": 2, "`NAME`": None},
+    ]  # fmt: skip
