@@ -132,6 +132,16 @@ class Client:
         with self._said():
             return self._connection.frames(text, **arguments, resumable=resumable, after=after)
 
+    def rows(self, text: str, settings: Settings | None = None) -> Iterator[list[Any]]:
+        """The rows of a pull query. Raises ClientError."""
+        with contextlib.closing(self.query(text, settings)) as stream:
+            while (frames := stream.read(1.0)) is not None:
+                for frame in frames:
+                    if "errorMessage" in frame:
+                        raise ServerError(frame["errorMessage"])
+                    if "row" in frame:
+                        yield frame["row"]["columns"]
+
     def print_topic(self, text: str, settings: Settings | None = None) -> FrameStream:
         """Start a PRINT; the stream has its lines as ``{"line": text}``. Raises ClientError."""
         with self._said():

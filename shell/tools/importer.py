@@ -1,7 +1,8 @@
 """``ksql-spark import --from URL``: imports the types, streams, tables and queries of a ksqlDB server.
 
 It only reads from the other server over REST, and creates what is missing here, in dependency order. It may
-be run again: existing objects stay as they are.
+be run again: existing objects stay as they are. With ``--shadow`` results get topics of their own, so both
+servers can run at once, and ``--compare`` tells what they differ in.
 """
 
 from __future__ import annotations
@@ -29,13 +30,20 @@ from ksql_spark.shell.options import (
     properties_of,
 )
 from ksql_spark.shell.output.console import Console
+from ksql_spark.shell.output.text import json_text
 from ksql_spark.shell.statements import quoted_name, type_text
+from ksql_spark.shell.tools import shadow
 
 #: properties that ksqlDB stores with a statement but accepts from nobody
 _STORED_ONLY = ("CLEANUP_POLICY",)
 #: objects that each server creates for itself
 _OWN = ("KSQL_PROCESSING_LOG",)
 _OFFSET = "auto.offset.reset"
+#: states of outcomes, and how the report counts them
+_WORDS = {
+    "created": "created", "planned": "to be created", "there": "already there", "failed": "failed",
+    "skipped": "left out",
+}  # fmt: skip
 _MASKED = re.compile(r"^(\[hidden\]|\*+)$")
 
 
@@ -66,7 +74,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome for an item; ``state`` is created, there, failed or planned."""
+    """The outcome for an item; ``state`` is one of _WORDS."""
 
     item: Item
     state: str
@@ -91,10 +99,11 @@ def main(argv: Sequence[str]) -> int:
             confluent_api_secret=None,
         )
         source = make_client(options.origin, given, properties_of(options.from_config_file))
-        failures: list[Outcome] = []
+        failures: list[object] = []
 
         def run(context: Context) -> None:
-            failures.extend(_take_over(source, context.session.client, options, console))
+            act = _compare if options.compare else _take_over
+            failures.extend(act(source, context.session.client, options, console))
 
         options.output, options.define = "TABULAR", []
         options.query_row_limit = options.query_timeout = None
@@ -113,8 +122,8 @@ def _parser() -> argparse.ArgumentParser:
         "and create the missing ones here in the order of their dependencies. A report says what was "
         "created, what already existed, and what failed and why. You can run the import again.",
         epilog="Queries start where they started on the other server (auto.offset.reset), or at --offset. "
-        "They write to topics of the same names: use another Kafka cluster, or stop the other server's "
-        "queries first. See docs/migrating-from-ksqldb.md.",
+        "They write to topics of the same names: use another Kafka cluster, stop the other server's queries "
+        "first, or try with --shadow. See docs/migrating-from-ksqldb.md.",
     )
     parser.add_argument("--from", dest="origin", metavar="URL", required=True, help="the ksqlDB server")
     parser.add_argument("--from-user", metavar="NAME", help="its user (basic authentication)")
@@ -125,6 +134,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="print the statements in order; create nothing"
+    )
+    parser.add_argument(
+        "--shadow",
+        action="store_true",
+        help=f"run beside the other server: results go to topics with {shadow.PREFIX} before their names",
+    )
+    parser.add_argument(
+        "--compare",
+        action="store_true",
+        help="compare the results of both servers instead of importing; the exit code is 1 if they differ",
     )
     parser.add_argument("--offset", choices=("earliest", "latest"), help="where new queries start reading")
     parser.add_argument(
@@ -141,17 +160,18 @@ def _take_over(
 ) -> list[Outcome]:
     """Create what is missing, and report; returns the failed outcomes. Raises ClientError."""
     wanted, there = in_order(read(source)), read(target)
-    outcomes = []
+    outcomes: list[Outcome] = []
+    if options.shadow:
+        wanted, outcomes = in_shadow(wanted)
+        for outcome in outcomes:
+            console.line(_line(outcome))
     for outcome in carry_out(wanted, there, target, options.offset, options.dry_run):
         outcomes.append(outcome)
         console.line(_line(outcome))
     for note in _left_out(source, target):
         console.line(f"note     {note}")
-    counts = {
-        state: sum(o.state == state for o in outcomes) for state in ("created", "planned", "there", "failed")
-    }
-    words = {"created": "created", "planned": "to be created", "there": "already there", "failed": "failed"}
-    parts = [f"{count} {words[state]}" for state, count in counts.items() if count]
+    counts = {state: sum(o.state == state for o in outcomes) for state in _WORDS}
+    parts = [f"{count} {_WORDS[state]}" for state, count in counts.items() if count]
     console.line(f"{len(outcomes)} statements: {', '.join(parts) or 'nothing to do'}")
     return [outcome for outcome in outcomes if outcome.state == "failed"]
 
@@ -162,6 +182,52 @@ def _line(outcome: Outcome) -> str:
         return f"-- {item.kind} {item.name}\n{item.text};"
     reason = f": {outcome.reason}" if outcome.reason else ""
     return f"{outcome.state:<8} {item.kind} {item.name}{reason}"
+
+
+def in_shadow(wanted: Sequence[Item]) -> tuple[list[Item], list[Outcome]]:
+    """The items, results with topics of their own; and those that would write the other server's."""
+    items, left_out, results = [], [], set()
+    for item in wanted:
+        text = shadow.shadowed(item.text, item.topic)
+        target = shadow.target_of(item.text)
+        if target is not None and target not in results:
+            reason = f"it would write {target}, whose topic the other server writes"
+            left_out.append(Outcome(item, "skipped", reason))
+            continue
+        if text is not None:
+            results.add(item.name)
+        items.append(item if text is None else replace(item, text=text))
+    return items, left_out
+
+
+def _compare(
+    source: Client, target: Client, options: argparse.Namespace, console: Console
+) -> list[shadow.Comparison]:
+    """Compare both servers, and report; returns the results that are not equal. Raises ClientError."""
+    found = []
+    for compared in shadow.compare(source, target):
+        found.append(compared)
+        console.line(_comparison(compared))
+        for where, row in compared.samples:
+            console.line(f"         only {where}: {json_text(row)}")
+    equal = sum(compared.is_equal for compared in found)
+    console.line(
+        f"{len(found)} results: {equal} equal" + (f", {len(found) - equal} not" if equal < len(found) else "")
+    )
+    return [compared for compared in found if not compared.is_equal]
+
+
+def _comparison(compared: shadow.Comparison) -> str:
+    what = f"{compared.kind} {compared.name}"
+    if compared.reason:
+        return f"{'unknown':<8} {what}: {compared.reason}"
+    there, here = compared.rows
+    if compared.is_equal:
+        return f"{'equal':<8} {what}: {here:,} rows"
+    return (
+        f"{'differs':<8} {what}: {there:,} rows there, {here:,} here; "
+        f"{compared.only_there:,} only there, {compared.only_here:,} only here"
+    )
 
 
 # ---- reading a server ----------------------------------------------------------------------------------

@@ -5,10 +5,10 @@ version.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from ksql_spark.shell.client import Client, ClientError, ServerError, Settings
+from ksql_spark.shell.client import Client, ClientError, Settings
 from ksql_spark.shell.statements import quoted_name, quoted_text
 from ksql_spark.shell.tools.migrations.project import Project
 
@@ -125,20 +125,10 @@ class History:
         selected = ", ".join(("version_key", *_COLUMNS))
         return [
             (str(key), Event(*(str(value or "") for value in values)))
-            for key, *values in self._rows(f"SELECT {selected} FROM {quoted_name(self._project.stream)};")
+            for key, *values in self._client.rows(
+                f"SELECT {selected} FROM {quoted_name(self._project.stream)};"
+            )
         ]
-
-    def _rows(self, query: str) -> Iterator[list[object]]:
-        stream = self._client.query(query)
-        try:
-            while (frames := stream.read(_READ_S)) is not None:
-                for frame in frames:
-                    if "errorMessage" in frame:
-                        raise ServerError(frame["errorMessage"])
-                    if "row" in frame:
-                        yield frame["row"]["columns"]
-        finally:
-            stream.close()
 
     def write(self, event: Event) -> None:
         """Append an event for its version and as the current one. Raises ClientError."""
