@@ -534,6 +534,14 @@ class ExpressionParser(Cursor):
     def _try_cast(self) -> exp.Expr | None:
         return self._cast(exp.TryCast) if self.is_symbol(TokenType.L_PAREN, 1) else None
 
+    def _match_value(self) -> exp.Expr | None:
+        """``FINAL call`` or ``RUNNING call``; None if the word is a name."""
+        if not self.is_name(1) or not self.is_symbol(TokenType.L_PAREN, 2):
+            return None
+        start = self._index
+        is_final = self.expect_one_of("FINAL", "RUNNING") == "FINAL"
+        return self.build(nodes.MatchValue, start, this=self._call_or_column(), is_final=is_final)
+
     def _cast(self, kind: type[exp.Cast] = exp.Cast) -> exp.Expr:
         start = self._index
         self._advance()
@@ -610,8 +618,10 @@ _PRIMARIES: dict[str, Callable[[ExpressionParser], exp.Expr | None]] = {
     "DECIMAL": ExpressionParser._decimal,
     "EXISTS": ExpressionParser._exists,
     "FALSE": ExpressionParser._constant,
+    "FINAL": ExpressionParser._match_value,
     "MAP": ExpressionParser._map,
     "NULL": ExpressionParser._constant,
+    "RUNNING": ExpressionParser._match_value,
     "STRUCT": ExpressionParser._struct,
     "TRUE": ExpressionParser._constant,
     "TRY_CAST": ExpressionParser._try_cast,

@@ -263,6 +263,47 @@ def _lambda(self: KsqlGenerator, node: nodes.Lambda) -> str:
     return f"{left} => {self.sql(node.body)}"
 
 
+def _repeat_text(node: nodes.PatternRepeat) -> str:
+    shown = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((node.least, node.most))
+    if shown is None and node.most == node.least:
+        shown = f"{{{node.least}}}"
+    shown = shown or f"{{{node.least},{'' if node.most is None else node.most}}}"
+    return shown + "?" * bool(node.reluctant)
+
+
+#: the classes of patterns; what stands in another one that is at least as tight needs brackets
+_PATTERNS = (nodes.PatternChoice, nodes.PatternSequence, nodes.PatternRepeat, nodes.PatternSymbol)
+
+
+def _pattern(self: KsqlGenerator, node: nodes.Pattern) -> str:
+    def part(inner: nodes.Pattern) -> str:
+        is_tighter = _PATTERNS.index(type(inner)) > _PATTERNS.index(type(node))
+        return self.sql(inner) if is_tighter else f"({self.sql(inner)})"
+
+    match node:
+        case nodes.PatternRepeat():
+            return part(node.this) + _repeat_text(node)
+        case nodes.PatternSequence():
+            return " ".join(map(part, node.parts))
+        case nodes.PatternChoice():
+            return " | ".join(map(part, node.parts))
+    return self.sql(node, "this")
+
+
+def _match_recognize(self: KsqlGenerator, node: nodes.MatchRecognize) -> str:
+    parts = [f"PARTITION BY {self.joined(node.partition_by)}"] if node.partition_by else []
+    parts += [f"ORDER BY {self.joined(node.order_by)}"] if node.order_by else []
+    parts += [f"MEASURES {self.joined(node.measures)}"] if node.measures else []
+    parts.append("ALL ROWS PER MATCH" if node.all_rows else "ONE ROW PER MATCH")
+    to = "" if node.skip_to is None else f" {self.sql(node.skip_to)}"
+    parts.append(f"AFTER MATCH SKIP {node.skip}{to} PATTERN ({self.sql(node.pattern)})")
+    parts += [f"WITHIN {time_text(node.within)}"] if node.within is not None else []
+    parts += [f"DEFINE {self.joined(node.definitions)}"] if node.definitions else []
+    return _aliased(
+        self, f"{self.sql(node.relation)} MATCH_RECOGNIZE ({' '.join(parts)})", node.alias_identifier
+    )
+
+
 def _aliased(self: KsqlGenerator, text: str, alias: exp.Identifier | None) -> str:
     return f"{text} AS {self.sql(alias)}" if alias is not None else text
 
@@ -415,6 +456,8 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     nodes.Like: _like,
     nodes.MapConstructor: lambda self, node: f"MAP({self.joined(node.entries)})",
     nodes.MapEntry: lambda self, node: f"{self.sql(node.map_key)} := {self.sql(node.value)}",
+    nodes.MatchValue: lambda self, node: f"{'FINAL' if node.is_final else 'RUNNING'} {self.sql(node.this)}",
+    **dict.fromkeys(_PATTERNS, _pattern),
     nodes.Pos: _signed("+"),
     nodes.StructConstructor: lambda self, node: f"STRUCT({self.joined(node.fields)})",
     nodes.StructField: lambda self, node: f"{self.sql(node.this)} := {self.sql(node.value)}",
@@ -427,12 +470,14 @@ QUERIES: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     nodes.AllColumns: _all_columns,
     nodes.AllFields: lambda self, node: f"{self.sql(node.this)}->*",
     nodes.CheckConstraint: _check,
+    nodes.Definition: lambda self, node: f"{self.sql(node.this)} AS {self.sql(node.condition)}",
     nodes.ColumnDefinition: _column_definition,
     nodes.CommonTable: lambda self, node: f"{self.sql(node.this)} AS ({self.sql(node.query)})",
     nodes.ErrorsOf: lambda self, node: _aliased(
         self, f"ERRORS OF {self.sql(node.this)}", node.alias_identifier
     ),
     nodes.Join: _join,
+    nodes.MatchRecognize: _match_recognize,
     nodes.OrderItem: _order_item,
     nodes.PastSource: _past,
     nodes.Property: lambda self, node: f"{self.sql(node.this)} = {self.sql(node.literal)}",

@@ -333,7 +333,7 @@ class Lambda(Node, exp.Condition):
 
 
 class Relation(Node):
-    """A relation of FROM: AliasedSource, ErrorsOf, Join or SubQuery."""
+    """A relation of FROM: AliasedSource, ErrorsOf, Join, MatchRecognize or SubQuery."""
 
 
 class AliasedSource(Relation):
@@ -397,6 +397,85 @@ class ErrorsOf(Relation):
     def alias_name(self) -> str:
         """The alias, or ERRORS if there is none."""
         return "ERRORS" if self.alias_identifier is None else str(self.alias_identifier.this)
+
+
+class Pattern(Node):
+    """What MATCH_RECOGNIZE looks for: a PatternSymbol, PatternSequence, PatternChoice or PatternRepeat."""
+
+
+class PatternSymbol(Pattern):
+    """``A``: one row."""
+
+    this = Arg[exp.Identifier](required=True)
+
+    @property
+    def symbol(self) -> str:
+        """The symbol's name (folded unless quoted)."""
+        return str(self.args["this"].this)
+
+
+class PatternSequence(Pattern):
+    """``A B``: one part after the other."""
+
+    parts = Arg[list[Pattern]](default=list)
+
+
+class PatternChoice(Pattern):
+    """``A | B``: the first part that leads to a match."""
+
+    parts = Arg[list[Pattern]](default=list)
+
+
+class PatternRepeat(Pattern):
+    """``A{2,3}``, ``A*``, ``A+``, ``A?``, with ``?`` after it as rarely as possible; ``most`` None: any."""
+
+    this = Arg[Pattern](required=True)
+    least = Arg[int](required=True)
+    most = Arg[int | None]()
+    reluctant = Arg[bool](default=False)
+
+
+class Definition(Node):
+    """``A AS condition`` of DEFINE."""
+
+    this = Arg[exp.Identifier](required=True)
+    condition = Arg[exp.Expr](required=True)
+
+    @property
+    def symbol(self) -> str:
+        """The symbol's name."""
+        return str(self.args["this"].this)
+
+
+class MatchValue(Node, exp.Condition):
+    """``FINAL call`` or ``RUNNING call`` in MEASURES."""
+
+    this = Arg[FunctionCall](required=True)
+    is_final = Arg[bool](default=False)
+
+
+class MatchRecognize(Relation):
+    """``relation MATCH_RECOGNIZE (…) [[AS] alias]`` (beyond ksqlDB).
+
+    ``skip`` is PAST LAST ROW, TO NEXT ROW, TO FIRST or TO LAST, the last two with the symbol ``skip_to``.
+    """
+
+    relation = Arg[Relation](required=True)
+    partition_by = Arg[list[exp.Expr]](default=list)
+    order_by = Arg["list[OrderItem]"](default=list)
+    measures = Arg["list[SelectItem]"](default=list)
+    all_rows = Arg[bool](default=False)
+    skip = Arg[str](required=True)
+    skip_to = Arg[exp.Identifier | None]()
+    pattern = Arg[Pattern](required=True)
+    within = Arg[TimeSpan | None]()
+    definitions = Arg[list[Definition]](default=list)
+    alias_identifier = Arg[exp.Identifier | None]()
+
+    @property
+    def alias_name(self) -> str:
+        """The alias, or MATCHES if there is none."""
+        return "MATCHES" if self.alias_identifier is None else str(self.alias_identifier.this)
 
 
 class SystemTime(Node):

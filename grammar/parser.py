@@ -14,7 +14,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.cursor import CLOSERS, MAX_DEPTH
-from ksql_spark.grammar.expressions import ExpressionParser
+from ksql_spark.grammar.match_recognize import MatchRecognizeParser
 from ksql_spark.grammar.nodes import Position
 from ksql_spark.grammar.words import NON_RESERVED, RESERVED
 
@@ -35,7 +35,7 @@ MAX_ROWS = 2**31 - 1
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_-]*")
 
 
-class KsqlParser(ExpressionParser):
+class KsqlParser(MatchRecognizeParser):
     """The dialect's parser."""
 
     def begin(self) -> None:
@@ -232,22 +232,27 @@ class KsqlParser(ExpressionParser):
 
     def _aliased(self) -> nodes.Relation:
         start = self._index
+        relation = self._plain_relation()
+        return self.match_recognize(relation, start) if self.at_match_recognize() else relation
+
+    def _plain_relation(self) -> nodes.Relation:
+        start = self._index
         if self.symbol(TokenType.L_PAREN, "("):
             query = self.query()
             self.expect_symbol(TokenType.R_PAREN, ")")
-            return self.build(nodes.SubQuery, start, query=query, alias_identifier=self._alias())
+            return self.build(nodes.SubQuery, start, query=query, alias_identifier=self.alias())
         if self.is_word("ERRORS") and self.is_word("OF", ahead=1) and self.is_name(2):
             self.skip(2)
             query_id = self.source_name()
-            return self.build(nodes.ErrorsOf, start, this=query_id, alias_identifier=self._alias())
+            return self.build(nodes.ErrorsOf, start, this=query_id, alias_identifier=self.alias())
         if self.is_word("OLD", "NEW", "CHANGES") and self.is_symbol(TokenType.L_PAREN, 1):
             return self._past(start)
         name = self.source_name()
         if self.is_word("AS") and self.is_word("OF", ahead=1) and self.is_word("TIMESTAMP", ahead=2):
             self.skip(3)
             args = {"this": name, "which": "AS OF", "moments": [self._moment()]}
-            return self.build(nodes.PastSource, start, **args, alias_identifier=self._alias())
-        return self.build(nodes.AliasedSource, start, this=name, alias_identifier=self._alias())
+            return self.build(nodes.PastSource, start, **args, alias_identifier=self.alias())
+        return self.build(nodes.AliasedSource, start, this=name, alias_identifier=self.alias())
 
     def _past(self, start: int) -> nodes.PastSource:
         which = self.expect_one_of("OLD", "NEW", "CHANGES")
@@ -261,7 +266,7 @@ class KsqlParser(ExpressionParser):
             self.expect_word("AND")
             moments.append(self._moment())
         args = {"this": name, "which": which, "moments": moments}
-        return self.build(nodes.PastSource, start, **args, alias_identifier=self._alias())
+        return self.build(nodes.PastSource, start, **args, alias_identifier=self.alias())
 
     def _moment(self) -> exp.Expr:
         """A time as text, or epoch milliseconds."""
@@ -270,7 +275,8 @@ class KsqlParser(ExpressionParser):
             return self.build(nodes.IntegerLiteral, start, this=str(self.whole_number()), is_string=False)
         return self.string()
 
-    def _alias(self) -> exp.Identifier | None:
+    def alias(self) -> exp.Identifier | None:
+        """``[AS] name`` if it is there."""
         if self.word("AS"):
             return self.source_name()
         if not self.is_name() or self._starts_clause():
@@ -289,6 +295,7 @@ class KsqlParser(ExpressionParser):
             or (self.is_word("QUALIFY") and self._starts_condition())
             or (self.is_word("GRACE") and self.is_word("PERIOD", ahead=1))
             or self._at_system_time()
+            or self.at_match_recognize()
             or self._at_unnest()
             or self._at_set_operation()
         )
@@ -334,7 +341,7 @@ class KsqlParser(ExpressionParser):
         if not isinstance(column, exp.Column):
             self.fail("FOR SYSTEM_TIME AS OF takes a column, as in s.ROWTIME", start)
         if table.alias_identifier is None:
-            table.set("alias_identifier", self._alias())
+            table.set("alias_identifier", self.alias())
         grace = self.time_span() if self.word("GRACE", "PERIOD") else None
         return self.build(nodes.SystemTime, start, this=column, grace=grace)
 

@@ -116,8 +116,10 @@ def _is_key(node: Node, name: str) -> bool:
     return False
 
 
-def _bind(query: nodes.QueryNode, context: Context) -> Node:
+def _bind(query: nodes.QueryNode | nodes.MatchRecognize, context: Context) -> Node:
     """The plan of a query or sub-query; its columns in SELECT order."""
+    if isinstance(query, nodes.MatchRecognize):
+        raise invalid("MATCH_RECOGNIZE is for persistent and push queries.", query, hint="Add EMIT CHANGES.")
     if query.emit is not None:
         raise invalid("EMIT is not allowed in a sub-query.", query, hint="Move EMIT to the end.")
     check_limit(query, context.config)

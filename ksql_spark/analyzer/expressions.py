@@ -60,6 +60,10 @@ Rule = Callable[[Any, Scope], Expression]
 INTERVAL_UNITS = frozenset(
     f"{unit}{plural}" for unit in ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY") for plural in ("", "S")
 )
+#: calls in MATCH_RECOGNIZE that look at rows of the match, or at the match
+NAVIGATION = frozenset(
+    ("FIRST", "LAST", "PREV", "NEXT", "CLASSIFIER", "MATCH_NUMBER", "MATCH_ROWTIME", "MATCH_PROCTIME")
+)
 _MOMENTS = frozenset((ROWTIME, WINDOWSTART, WINDOWEND))
 #: ksqlDB's names of comparisons in messages
 _COMPARISON_NAMES = {
@@ -452,6 +456,8 @@ def refuse_nested(node: nodes.FunctionCall, _: Scope) -> NoReturn:
 def _call(node: nodes.FunctionCall, scope: Scope) -> Expression:
     if node.name == "GROUPING" and scope.grouping is not None:
         return scope.grouping(node, scope)
+    if scope.navigation is not None and node.name in NAVIGATION:
+        return scope.navigation(node, scope)
     with placed_at(node.this):
         spec = registry.require(node.name)
     if spec.kind is Kind.AGGREGATE:
@@ -528,6 +534,12 @@ def _window_function(node: nodes.WindowFunction, scope: Scope) -> Expression:
     return scope.window_function(node, scope)
 
 
+def _match_value(node: nodes.MatchValue, scope: Scope) -> Expression:
+    if scope.match_value is None:
+        raise invalid("FINAL and RUNNING are for MEASURES of MATCH_RECOGNIZE.", node)
+    return scope.match_value(node, scope)
+
+
 _RULES: dict[type[exp.Expr], Rule] = {
     nodes.IntegerLiteral: _integer,
     nodes.DecimalLiteral: _decimal,
@@ -576,5 +588,6 @@ _RULES: dict[type[exp.Expr], Rule] = {
     nodes.MapConstructor: _map,
     nodes.StructConstructor: _struct,
     nodes.Lambda: _lambda_alone,
+    nodes.MatchValue: _match_value,
     nodes.WindowFunction: _window_function,
 }

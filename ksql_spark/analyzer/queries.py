@@ -8,6 +8,7 @@ from typing import Any
 
 from ksql_spark.analyzer.coercion import coerce, is_implicit
 from ksql_spark.analyzer.failures import invalid, within_statement
+from ksql_spark.analyzer.match_recognize import bind_match
 from ksql_spark.analyzer.projections import project
 from ksql_spark.analyzer.relations import Context
 from ksql_spark.analyzer.scope import BoundRelation
@@ -37,12 +38,14 @@ def make_context(metastore: MetaStore, config: Mapping[str, Any]) -> Context:
     return Context(metastore, config, bind_nested)
 
 
-def bind_nested(query: nodes.QueryNode, context: Context) -> Node:
-    """The plan of a sub-query or common table expression.
+def bind_nested(query: nodes.QueryNode | nodes.MatchRecognize, context: Context) -> Node:
+    """The plan of a sub-query, common table expression or MATCH_RECOGNIZE.
 
     Raises:
         KsqlError: as bind_query; INVALID_STATEMENT for EMIT, LIMIT and ORDER BY.
     """
+    if isinstance(query, nodes.MatchRecognize):
+        return bind_match(query, context)
     for given, clause in (
         (query.emit, "EMIT"),
         (query.limit, "LIMIT"),

@@ -36,13 +36,13 @@ from ksql_spark.schema import PSEUDO_COLUMNS, RESERVED_COLUMNS, ROWTIME, WINDOW_
 class Context:
     """The context in which a query is bound: metastore, configuration, common table expressions.
 
-    ``bind_nested`` binds a sub-query (a parameter, to avoid a circular import). ``is_batch``: sources are
-    read up to their ends.
+    ``bind_nested`` binds a sub-query or MATCH_RECOGNIZE (a parameter, to avoid a circular import).
+    ``is_batch``: sources are read up to their ends.
     """
 
     metastore: MetaStore
     config: Mapping[str, Any]
-    bind_nested: Callable[[nodes.QueryNode, Context], Node]
+    bind_nested: Callable[[nodes.QueryNode | nodes.MatchRecognize, Context], Node]
     common_tables: Mapping[str, nodes.QueryNode] = field(default_factory=dict)
     is_batch: bool = False
 
@@ -175,7 +175,9 @@ def flat(from_item: nodes.Relation) -> list[nodes.Relation]:
     return [from_item]
 
 
-def named_query(from_item: nodes.Relation, context: Context) -> tuple[str, nodes.QueryNode | None, Context]:
+def named_query(
+    from_item: nodes.Relation, context: Context
+) -> tuple[str, nodes.QueryNode | nodes.MatchRecognize | None, Context]:
     """A relation's alias, its query (None for a source), and the context of that query.
 
     Raises:
@@ -192,6 +194,8 @@ def named_query(from_item: nodes.Relation, context: Context) -> tuple[str, nodes
             return from_item.alias_name, query, replace(context, common_tables=visible)
         case nodes.SubQuery():
             return from_item.alias_name or "SUBQUERY", from_item.query, context
+        case nodes.MatchRecognize():
+            return from_item.alias_name, from_item, context
         case nodes.ErrorsOf():
             query = errors_of(from_item, context.metastore, context.config, is_batch=context.is_batch)
             return from_item.alias_name, query, replace(context, common_tables={})
@@ -223,7 +227,7 @@ def source_relation(from_item: nodes.Relation, metastore: MetaStore, prefixed: b
 
 
 def _nested(
-    query: nodes.QueryNode, alias: str, context: Context, prefixed: bool, at: exp.Expr
+    query: nodes.QueryNode | nodes.MatchRecognize, alias: str, context: Context, prefixed: bool, at: exp.Expr
 ) -> BoundRelation:
     node = context.bind_nested(query, context)
     hidden = {ROWTIME: PSEUDO_COLUMNS[ROWTIME]} | (WINDOW_BOUNDS if node.window else {})

@@ -12,6 +12,7 @@ from ksql_spark.logical.nodes import (
     Filter,
     FlatMap,
     Join,
+    MatchRecognize,
     Node,
     Over,
     PersistentQuery,
@@ -105,6 +106,10 @@ def _fixed_clauses(node: Node) -> list[tuple[str, object]]:
             own = [("OVER", (keys, calls, within_ms)), _kept_where(child)]
             if any(call.last < 0 for call in calls):
                 own.append(_kept_columns("LEAD", child))
+        case MatchRecognize(child, keys, pattern):
+            own = [("MATCH_RECOGNIZE", (keys, pattern)), _kept_where(child)]
+            if pattern.all_rows:
+                own.append(_kept_columns("ALL ROWS PER MATCH", child))
         case TopN(child, by, order, count, _, limit, ranks):
             own = [("QUALIFY", (by, order, count, limit, ranks)), _kept_where(child)]
             own.append(_kept_columns("QUALIFY", child))

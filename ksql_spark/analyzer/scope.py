@@ -12,7 +12,7 @@ from ksql_spark.analyzer.failures import failure
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.expressions import ColumnRef, Expression, LambdaRef
 from ksql_spark.grammar import render
-from ksql_spark.grammar.nodes import FunctionCall, Select, SelectItem, WindowFunction
+from ksql_spark.grammar.nodes import FunctionCall, MatchValue, Select, SelectItem, WindowFunction
 from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Schema
 from ksql_spark.types import SqlType, Struct
 
@@ -81,6 +81,8 @@ class Scope:
         table_function: binds calls of table functions; None if they are not allowed.
         window_function: binds calls with OVER; None if they are not allowed.
         grouping: binds calls of GROUPING; None if there are no grouping sets.
+        navigation: binds calls that look at rows of a match; None if there is no match.
+        match_value: binds FINAL and RUNNING; None if they are not allowed.
         forbidden: names that are not allowed here -> error message.
         show: the text of a bound expression for messages.
         outer: the scope around a sub-query, for the names that its own relations lack.
@@ -96,6 +98,8 @@ class Scope:
     table_function: CallRule | None = None
     window_function: Callable[[WindowFunction, Scope], Expression] | None = None
     grouping: CallRule | None = None
+    navigation: CallRule | None = None
+    match_value: Callable[[MatchValue, Scope], Expression] | None = None
     forbidden: Mapping[str, str] = field(default_factory=dict)
     show: Callable[[Expression], str] = str
     outer: Scope | None = None

@@ -24,6 +24,7 @@ from ksql_spark import expressions
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, transform
 from ksql_spark.functions import registry
+from ksql_spark.logical.patterns import Automaton, PatternValue, PreviousValue
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, Windowing
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, WINDOW_BOUNDS, Column, Role, Schema
 from ksql_spark.types import BIGINT, SqlType
@@ -283,6 +284,108 @@ class Over:
     def window(self) -> Windowing | None:
         """The child's."""
         return self.child.window
+
+
+#: ending of the columns of a match's values that are those of all its rows, not of the rows so far
+FINAL = "_FINAL"
+
+
+@dataclass(frozen=True)
+class PatternAggregate:
+    """An aggregate over the rows of a match that were mapped to ``symbol`` so far; None: over all of them."""
+
+    symbol: str | None
+    call: AggregateCall
+    text: str
+
+
+@dataclass(frozen=True)
+class RowPattern:
+    """What MATCH_RECOGNIZE looks for, and what of it is needed (reference §6.17).
+
+    Args:
+        text: PATTERN as KSQL.
+        automaton: of the pattern.
+        row: what conditions and values need of each row, over the child of the node.
+        previous: further such columns, of rows before it.
+        values, aggregates: what conditions and measures need of the rows so far.
+        definitions: the condition of each symbol that has one, over all of these columns.
+        within_ms: how far apart in time the rows of a match may be.
+        skip: where the next match may begin: PAST LAST ROW, TO NEXT ROW, TO FIRST or TO LAST.
+        skip_to: the symbol of the last two.
+        all_rows: whether each row of a match is a row of the result, with its columns.
+        has_finals: whether there are columns for FINAL, see FINAL.
+    """
+
+    text: str
+    automaton: Automaton
+    row: tuple[NamedExpression, ...]
+    previous: tuple[PreviousValue, ...]
+    values: tuple[PatternValue, ...]
+    aggregates: tuple[PatternAggregate, ...]
+    definitions: tuple[NamedExpression, ...]
+    within_ms: int
+    skip: str
+    skip_to: str | None
+    all_rows: bool
+    has_finals: bool
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What measures are made of."""
+        own = [Column(v.name, v.type) for v in self.values]
+        own += (Column(a.call.name, a.call.type) for a in self.aggregates)
+        return (*own, *(Column(c.name + FINAL, c.type) for c in own if self.has_finals))
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The internal columns, as users write them."""
+        values = [(v.name, v.text) for v in self.values]
+        values += [(a.call.name, a.text) for a in self.aggregates]
+        finals = {name + FINAL: f"FINAL {text}" for name, text in values}
+        rows = {r.name: str(r.expression) for r in self.row} | {p.name: p.text for p in self.previous}
+        return rows | dict(values) | finals
+
+    @property
+    def shown_definitions(self) -> str:
+        """DEFINE."""
+        return ", ".join(f"{d.name} AS {written_out(d.expression, self.texts)}" for d in self.definitions)
+
+    @property
+    def shown_skip(self) -> str:
+        """What follows AFTER MATCH SKIP."""
+        return self.skip if self.skip_to is None else f"{self.skip} {self.skip_to}"
+
+
+@dataclass(frozen=True)
+class MatchRecognize:
+    """MATCH_RECOGNIZE without its MEASURES (reference §6.17; beyond ksqlDB): the matches of each key's rows.
+
+    ``keys``: columns of the child, PARTITION BY; NULL is a value like others.
+    """
+
+    child: Node
+    keys: tuple[ColumnRef, ...]
+    pattern: RowPattern
+
+    @property
+    def schema(self) -> Schema:
+        """The keys, with ALL ROWS PER MATCH the child's other columns, then what measures are made of."""
+        names = {k.name for k in self.keys}
+        keys = (Column(k.name, k.type, Role.KEY) for k in self.keys)
+        others = self.child.schema.columns if self.pattern.all_rows else ()
+        kept = (Column(c.name, c.type) for c in others if c.name not in names)
+        return Schema((*keys, *kept, *self.pattern.columns))
+
+    @property
+    def kind(self) -> str:
+        """STREAM."""
+        return STREAM
+
+    @property
+    def window(self) -> Windowing | None:
+        """None: a windowed stream cannot be matched."""
+        return None
 
 
 #: TopN.limit
@@ -626,6 +729,7 @@ Node: TypeAlias = (
     | Filter
     | Deduplicate
     | Over
+    | MatchRecognize
     | TopN
     | SelectKey
     | Join

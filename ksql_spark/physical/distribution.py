@@ -199,7 +199,13 @@ def _operator(stage: PhysicalPlan) -> Step | None:
 
 def _depends_on_time(operator: Step) -> bool:
     """Whether results of a key depend on the times of other keys' rows, or on the order of its own."""
-    by_order = steps.StreamWindowedAggregate | steps.StreamDeduplicate | steps.StreamOver | steps.StreamTopN
+    by_order = (
+        steps.StreamWindowedAggregate
+        | steps.StreamDeduplicate
+        | steps.StreamOver
+        | steps.StreamMatchRecognize
+        | steps.StreamTopN
+    )
     if isinstance(operator, steps.StreamAggregate):
         return operator.ttl_ms is not None
     return isinstance(operator, by_order | steps.TableExpire)
@@ -275,12 +281,18 @@ class _Rules:
                 if found is not None and found.keys and all(key in by for key in found.keys):
                     return None
                 return "PARTITION BY names other columns than the key's"
-            case steps.StreamDeduplicate(child, keys) | steps.StreamOver(child, keys):
+            case (
+                steps.StreamDeduplicate(child, keys)
+                | steps.StreamOver(child, keys)
+                | steps.StreamMatchRecognize(child, keys)
+            ):
                 found = self._partitioning(child)
                 if found is None or not found.keys or not all(key in keys for key in found.keys):
                     return "rows are compared by other columns than the key's"
                 if self._scatters_nulls(child, found.keys):
                     helps = f"WHERE {found.keys[0]} IS NOT NULL"
+                    if isinstance(operator, steps.StreamMatchRecognize):
+                        helps += " in a sub-query in FROM"
                     return f"records without a key are in any partition ({helps} leaves them out)"
                 return None
             case (
@@ -346,7 +358,11 @@ class _Rules:
                 return self._partitioning(child)
             case steps.StreamFlatMap(child=child) | steps.TableExpire(child=child):
                 return self._partitioning(child)
-            case steps.StreamDeduplicate(child=child) | steps.StreamOver(child=child):
+            case (
+                steps.StreamDeduplicate(child=child)
+                | steps.StreamOver(child=child)
+                | steps.StreamMatchRecognize(child=child)
+            ):
                 return self._partitioning(child) if self._operator_why_not(step) is None else None
             case steps.StreamSelect(child=child) | steps.TableSelect(child=child):
                 return _renamed(self._partitioning(child), step.keys)

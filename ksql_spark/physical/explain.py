@@ -28,6 +28,7 @@ from ksql_spark.physical.text import (
     groups_text,
     items_text,
     on_text,
+    pattern_details,
     span_text,
     window_text,
     windowing_text,
@@ -76,6 +77,8 @@ def _logical_details(node: Node) -> Details:
                 ("Partition by", ", ".join(map(str, keys))),
                 ("Within", None if within_ms is None else span_text(within_ms)),
             ]
+        case nodes.MatchRecognize(_, by_columns, pattern):
+            return pattern_details(by_columns, pattern)
         case nodes.TopN(_, by, order, count, _, limit):
             return [
                 ("", best_text(count, limit)),
@@ -125,6 +128,8 @@ def _internal(node: Node) -> dict[str, str]:
         case nodes.Aggregate(_, groups, calls):
             named = {g.name: str(g.expression) for g in groups if g.name.startswith(GROUP)}
             return named | call_texts(calls)
+        case nodes.MatchRecognize(_, _, pattern):
+            return pattern.texts
         case nodes.Project(child, _, values):
             below = _internal(child)
             sorted_by = (v for v in values if v.name.startswith(SORT))

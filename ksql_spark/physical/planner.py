@@ -221,6 +221,10 @@ class _Lowering:
             case nodes.Over(child, keys, calls, within_ms):
                 below = self._stateless(child, keys)
                 return steps.StreamOver(below, keys, calls, node.schema, node.window, within_ms)
+            case nodes.MatchRecognize(child, keys, pattern):
+                below = self._stateless(child, keys)
+                idle_ms = self._idle_ms if pattern.automaton.waits else 0
+                return steps.StreamMatchRecognize(below, keys, pattern, node.schema, idle_ms)
             case nodes.TopN():
                 return self._top_n(node)
             case nodes.SelectKey(child, keys):

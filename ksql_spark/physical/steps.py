@@ -13,13 +13,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from ksql_spark.expressions import Expression, name_text
+from ksql_spark.expressions import ColumnRef, Expression, name_text
 from ksql_spark.formats.spec import RecordSpec
 from ksql_spark.logical.nodes import (
     ROW_NUMBER,
     AggregateCall,
     FramedCall,
     NamedExpression,
+    RowPattern,
     SortKey,
     WindowSpec,
     WithinSpec,
@@ -33,6 +34,7 @@ from ksql_spark.physical.text import (
     groups_text,
     items_text,
     on_text,
+    pattern_details,
     span_text,
     window_text,
     windowing_text,
@@ -389,6 +391,40 @@ class StreamOver(OneInputStep, StatefulStep):
             parts.append(f"each key's last {rows}")
         how_long = "" if self.within_ms is None else f", for {span_text(self.within_ms)} after the latest row"
         return ", ".join(parts) + how_long if parts else "none"
+
+
+@dataclass(frozen=True)
+class StreamMatchRecognize(OneInputStep, WaitingStep):
+    """The matches of a pattern in the rows of each key, in the order of arrival (§6.17)."""
+
+    child: Step
+    keys: tuple[ColumnRef, ...]
+    pattern: RowPattern
+    schema: Schema
+    idle_ms: int = 0
+    window: Windowing | None = None
+
+    @property
+    def details(self) -> Details:
+        return pattern_details(self.keys, self.pattern)
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        rows = (r.expression for r in self.pattern.row)
+        return (*self.keys, *rows, *(i for a in self.pattern.aggregates for i in a.call.inputs))
+
+    @property
+    def kept_state(self) -> str:
+        pattern = self.pattern
+        texts = [*(v.text for v in pattern.values), *(a.text for a in pattern.aggregates)]
+        each = f"for each its state and {', '.join(texts)}" if texts else "for each its state"
+        parts = [f"each key's partial matches that began at most {span_text(pattern.within_ms)} ago, {each}"]
+        if pattern.all_rows:
+            parts.append("the rows of these")
+        back = max((p.offset for p in pattern.previous), default=0)
+        if back:
+            parts.append(f"what PREV needs of each key's last {back} row{'s' * (back > 1)}")
+        return ", ".join(parts)
 
 
 class TopNStep(OneInputStep, StatefulStep):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ksql_spark.expressions import Expression, name_text
 from ksql_spark.logical.nodes import (
@@ -11,6 +11,7 @@ from ksql_spark.logical.nodes import (
     SORT,
     AggregateCall,
     NamedExpression,
+    RowPattern,
     WindowSpec,
     WithinSpec,
     written_out,
@@ -102,3 +103,15 @@ __all__ = [
     "windowing_text",
     "within_text",
 ]
+
+
+def pattern_details(keys: Sequence[Expression], pattern: RowPattern) -> list[tuple[str, str]]:
+    """MATCH_RECOGNIZE without MEASURES, as (title, value)."""
+    return [
+        ("Pattern", pattern.text),
+        ("Define", pattern.shown_definitions),
+        ("Partition by", ", ".join(map(str, keys))),
+        ("Within", span_text(pattern.within_ms)),
+        ("Rows per match", "all" if pattern.all_rows else "one"),
+        ("Skip", pattern.shown_skip),
+    ]

@@ -17,7 +17,7 @@ from ksql_spark.logical.nodes import NamedExpression
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import EVENT_TIME, FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, STREAM_TIME, Step
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
-from ksql_spark.spark import keyed, python_calls, sources
+from ksql_spark.spark import keyed, matching, python_calls, sources
 from ksql_spark.spark.frames import Context, event_time_column, exploded, named, quoted
 
 #: hidden columns that projections pass on, where they exist
@@ -171,6 +171,7 @@ BUILDERS: dict[type[Step], Callable[[Any, Sequence[DataFrame], Context], DataFra
     steps.StreamDeduplicate: keyed.deduplicate,
     steps.StreamFilter: _stream_filter,
     steps.StreamFlatMap: _flat_map,
+    steps.StreamMatchRecognize: matching.match_recognize,
     steps.StreamOver: keyed.over,
     steps.StreamSelect: _select,
     steps.StreamSelectKey: _select_key,

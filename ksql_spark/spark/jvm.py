@@ -261,6 +261,23 @@ def pair_condition(template: DataFrame, left: int) -> Any:
     return operators.pairCondition(template._jdf, left)
 
 
+def pattern_expressions(
+    template: DataFrame,
+    arguments: int,
+    slots: int,
+    previous: Sequence[int],
+    offsets: Sequence[int],
+    needed: Sequence[int],
+) -> Any:
+    """What MATCH_RECOGNIZE says of rows, an argument of ``keyed_operator``: see KeyedOperators.java.
+
+    Its methods ``symbol`` and ``aggregator`` add the parts (PatternExpressions.java).
+    """
+    operators = _class(template.sparkSession, "org.ksqlspark.state.KeyedOperators")
+    lists = (list(previous), list(offsets), list(needed))
+    return operators.patternExpressions(template._jdf, arguments, slots, *lists)
+
+
 def with_aggregate_filters(grouped: DataFrame) -> DataFrame:
     """An aggregation whose aggregates take the rows of their FILTER columns only (AggregateFilters.java)."""
     filters = _class(grouped.sparkSession, "org.ksqlspark.state.AggregateFilters")

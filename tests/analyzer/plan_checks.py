@@ -17,6 +17,7 @@ from ksql_spark.logical.nodes import (
     Filter,
     FlatMap,
     Join,
+    MatchRecognize,
     Node,
     Over,
     PersistentQuery,
@@ -131,6 +132,20 @@ def _node(node: Node) -> Iterator[str]:
             arguments = (argument for framed in node.calls for argument in framed.call.inputs)
             for part in (*node.keys, *arguments):
                 yield from _expression(part, below)
+        case MatchRecognize():
+            pattern = node.pattern
+            calls = (argument for a in pattern.aggregates for argument in a.call.inputs)
+            for part in (*node.keys, *(r.expression for r in pattern.row), *calls):
+                yield from _expression(part, below)
+            rows = {r.name: r.expression.type for r in pattern.row}
+            rows |= {p.name: p.type for p in pattern.previous}
+            for value in pattern.values:
+                if value.argument is not None:
+                    yield from _expression(value.argument, rows)
+            for definition in pattern.definitions:
+                yield from _expression(
+                    definition.expression, rows | {c.name: c.type for c in pattern.columns}
+                )
         case TopN():
             for part in (*(k.expression for k in node.keys), *(o.expression for o in node.order)):
                 yield from _expression(part, below)

@@ -17,6 +17,7 @@ from ksql_spark.logical.nodes import (
     FlatMap,
     Join,
     Limit,
+    MatchRecognize,
     Node,
     Over,
     PersistentQuery,
@@ -120,6 +121,16 @@ def _line(node: Node) -> str:
         case Over(_, keys, calls, within_ms):
             within = "" if within_ms is None else f" within {within_ms} ms"
             return f"Over {_list(keys)}: {_list(calls)}{within}"
+        case MatchRecognize(_, keys, pattern):
+            skip = f"{pattern.skip} {pattern.skip_to or ''}".strip()
+            how = (
+                f"{'all rows' if pattern.all_rows else 'one row'}, skip {skip}, within {pattern.within_ms} ms"
+            )
+            parts = [f"row {_list(pattern.row)}", f"values {_list(v.text for v in pattern.values)}"]
+            parts += [f"aggregates {_list(a.text for a in pattern.aggregates)}"] if pattern.aggregates else []
+            parts += [f"previous {_list(p.text for p in pattern.previous)}"] if pattern.previous else []
+            parts += [f"define {_list(pattern.definitions)}"] if pattern.definitions else []
+            return f"MatchRecognize ({pattern.text}) by {_list(keys)} {how}: {'; '.join(parts)}"
         case TopN(_, by, order, count, rank, limit):
             limit = "" if limit == "ROW_NUMBER" else f" {limit}"
             return f"TopN {count}{limit} by {_list(by)} order {_list(order)}{' rank ' * bool(rank)}{rank}"

@@ -13,6 +13,7 @@ from ksql_spark.grammar.statements import BY_START, RULES, STATEMENT_STARTERS
 from ksql_spark.grammar.words import CONTEXTUAL, KEYWORDS, NON_RESERVED, RESERVED
 
 ABSTRACT = {"Node", "QueryNode", "Relation", "Statement", "NamedStatement", "QueryControl", "RowChange"} | {
+    "Pattern",
     "PropertyStatement",
     "PropertyAssignment",
 }

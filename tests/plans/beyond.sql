@@ -75,3 +75,23 @@ CREATE TABLE of_later AS
 -- tables whose rows expire: groups, those that HAVING passes, and rows of other tables
 CREATE TABLE expiring WITH (TTL = '7 days') AS SELECT k, COUNT(*) AS n FROM a GROUP BY k HAVING COUNT(*) > 1 EMIT CHANGES;
 CREATE TABLE of_expiring WITH (TTL = '1 hour') AS SELECT k, n FROM expiring WHERE n > 2 EMIT CHANGES;
+
+-- MATCH_RECOGNIZE: one row per match, by the key
+CREATE STREAM dips AS
+  SELECT * FROM a MATCH_RECOGNIZE (
+    PARTITION BY k ORDER BY ROWTIME
+    MEASURES top.v AS height, SUM(down.v) AS total, up.v - LAST(down.v) AS rise
+    AFTER MATCH SKIP TO LAST up
+    PATTERN (top down+ up) WITHIN 1 HOUR
+    DEFINE down AS down.v < PREV(down.v), up AS up.v > LAST(down.v)
+  ) WHERE k IS NOT NULL EMIT CHANGES;
+
+-- MATCH_RECOGNIZE: all rows of each match, by another column, and an aggregate of them
+CREATE TABLE steps AS
+  SELECT v, COUNT(*) AS n FROM a MATCH_RECOGNIZE (
+    PARTITION BY v ORDER BY ROWTIME
+    MEASURES CLASSIFIER() AS what, FINAL COUNT(*) AS total
+    ALL ROWS PER MATCH
+    PATTERN (b (c | d)*) WITHIN 10 SECONDS
+    DEFINE c AS k > 'x'
+  ) GROUP BY v EMIT CHANGES;

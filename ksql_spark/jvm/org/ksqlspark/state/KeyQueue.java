@@ -48,6 +48,10 @@ final class KeyQueue {
         return new Entry(time, Arrays.copyOfRange(entry, 8, entry.length));
     }
 
+    boolean isEmpty() {
+        return place(HEAD) >= place(TAIL);
+    }
+
     private long place(byte[] which) {
         Long found = ends.getValue(which);
         return found == null ? 0 : found;

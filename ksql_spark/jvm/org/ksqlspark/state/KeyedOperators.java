@@ -50,6 +50,57 @@ public final class KeyedOperators {
     }
 
     /**
+     * What a pattern says of rows, to which its symbols and aggregators are added.
+     *
+     * @param template a frame of the columns of a row, the slots, and the results of aggregators
+     * @param arguments how many of a row's columns are arguments of its record
+     * @param slots how many slots there are
+     * @param previous for each further column of a row, the argument of an earlier record
+     * @param offsets how many records earlier
+     * @param needed the numbers of the slots that conditions need
+     */
+    public static PatternExpressions patternExpressions(
+            Dataset<Row> template,
+            int arguments,
+            int slots,
+            List<Integer> previous,
+            List<Integer> offsets,
+            List<Integer> needed) {
+        return new PatternExpressions(template, arguments, slots, previous, offsets, needed);
+    }
+
+    /**
+     * The matches of a pattern in the records of each key.
+     *
+     * @param symbols the number of each state's symbol
+     * @param first the states that take a match's first row, the preferred one first
+     * @param follow for each state those that take the next row, or at last -1: it is a match
+     * @param within how far apart the rows of a match may be, ms
+     * @param skip PAST_LAST_ROW, TO_NEXT_ROW, TO_FIRST or TO_LAST
+     * @param skipTo the symbol of the last two; negative: none
+     * @param isAllRows whether each row of a match is a result
+     * @param idle see KeyedOperator.apply
+     */
+    public static Dataset<Row> matchRecognize(
+            Dataset<Row> input,
+            List<Integer> symbols,
+            List<Integer> first,
+            List<List<Integer>> follow,
+            PatternExpressions expressions,
+            long within,
+            String skip,
+            int skipTo,
+            boolean isAllRows,
+            long idle) {
+        Automaton automaton = Automaton.of(symbols, first, follow);
+        MatchRecognize.Skip skipped = MatchRecognize.Skip.valueOf(skip);
+        return KeyedOperator.apply(
+                input,
+                new MatchRecognize(automaton, expressions, within, skipped, skipTo, isAllRows),
+                idle);
+    }
+
+    /**
      * The best records of each key, by place.
      *
      * @param types those of the values that order them, as Spark's DDL

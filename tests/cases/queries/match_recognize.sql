@@ -1,0 +1,217 @@
+-- MATCH_RECOGNIZE: first the examples of Flink's documentation, with their results.
+CREATE STREAM ticker (symbol STRING KEY, price INT, tax INT)
+  WITH (KAFKA_TOPIC = '${case}_ticker', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+
+--@test: a period of falling prices
+CREATE STREAM found AS SELECT * FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol
+  ORDER BY ROWTIME
+  MEASURES
+    START_ROW.ROWTIME AS start_tstamp,
+    LAST(PRICE_DOWN.ROWTIME) AS bottom_tstamp,
+    LAST(PRICE_UP.ROWTIME) AS end_tstamp
+  ONE ROW PER MATCH
+  AFTER MATCH SKIP TO LAST PRICE_UP
+  PATTERN (START_ROW PRICE_DOWN+ PRICE_UP) WITHIN 1 MINUTE
+  DEFINE
+    PRICE_DOWN AS (LAST(PRICE_DOWN.price, 1) IS NULL AND PRICE_DOWN.price < START_ROW.price) OR
+      PRICE_DOWN.price < LAST(PRICE_DOWN.price, 1),
+    PRICE_UP AS PRICE_UP.price > LAST(PRICE_DOWN.price, 1)
+) MR EMIT CHANGES;
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (0, 'ACME', 12, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (1000, 'ACME', 17, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (2000, 'ACME', 19, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (3000, 'ACME', 21, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (4000, 'ACME', 25, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (5000, 'ACME', 18, 1);
+--@restart
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (6000, 'ACME', 15, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (7000, 'ACME', 14, 1);
+--@restart
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (8000, 'ACME', 24, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (9000, 'ACME', 25, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (10000, 'ACME', 19, 1);
+--@output FOUND ordered
+-- symbol | start_tstamp | bottom_tstamp | end_tstamp
+-- ACME   | 4000         | 7000          | 8000
+
+--@test: the longest time with an average below 15
+CREATE STREAM found AS SELECT * FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY ROWTIME
+  MEASURES FIRST(A.ROWTIME) AS start_tstamp, LAST(A.ROWTIME) AS end_tstamp, AVG(A.price) AS avgPrice
+  ONE ROW PER MATCH
+  AFTER MATCH SKIP PAST LAST ROW
+  PATTERN (A+ B) WITHIN 1 MINUTE
+  DEFINE A AS AVG(A.price) < 15
+) MR EMIT CHANGES;
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (0, 'ACME', 12, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (1000, 'ACME', 17, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (2000, 'ACME', 13, 1);
+--@restart
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (3000, 'ACME', 16, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (4000, 'ACME', 25, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (5000, 'ACME', 2, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (6000, 'ACME', 4, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (7000, 'ACME', 10, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (8000, 'ACME', 15, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (9000, 'ACME', 25, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (10000, 'ACME', 25, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (11000, 'ACME', 30, 1);
+--@output FOUND ordered
+-- symbol | start_tstamp | end_tstamp | avgprice
+-- ACME   | 0            | 3000       | 14.5
+-- ACME   | 5000         | 10000      | 13.5
+
+--@test: a greedy quantifier
+CREATE STREAM found AS SELECT * FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY ROWTIME
+  MEASURES C.price AS lastPrice
+  ONE ROW PER MATCH
+  AFTER MATCH SKIP PAST LAST ROW
+  PATTERN (A B* C) WITHIN 1 MINUTE
+  DEFINE A AS A.price > 10, B AS B.price < 15, C AS C.price > 12
+) EMIT CHANGES;
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (2000, 'XYZ', 10, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (3000, 'XYZ', 11, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (4000, 'XYZ', 12, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (5000, 'XYZ', 13, 1);
+--@restart
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (6000, 'XYZ', 14, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (7000, 'XYZ', 16, 1);
+--@output FOUND ordered
+-- symbol | lastprice
+-- XYZ    | 16
+
+--@test: a reluctant quantifier
+CREATE STREAM found AS SELECT * FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY ROWTIME
+  MEASURES C.price AS lastPrice
+  ONE ROW PER MATCH
+  AFTER MATCH SKIP PAST LAST ROW
+  PATTERN (A B*? C) WITHIN 1 MINUTE
+  DEFINE A AS A.price > 10, B AS B.price < 15, C AS C.price > 12
+) EMIT CHANGES;
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (2000, 'XYZ', 10, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (3000, 'XYZ', 11, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (4000, 'XYZ', 12, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (5000, 'XYZ', 13, 1);
+--@restart
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (6000, 'XYZ', 14, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (7000, 'XYZ', 16, 1);
+--@output FOUND ordered
+-- symbol | lastprice
+-- XYZ    | 13
+-- XYZ    | 16
+
+--@test: a fall within an hour, which includes exactly an hour
+CREATE STREAM found AS SELECT * FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY ROWTIME
+  MEASURES C.ROWTIME AS dropTime, A.price - C.price AS dropDiff
+  ONE ROW PER MATCH
+  AFTER MATCH SKIP PAST LAST ROW
+  PATTERN (A B* C) WITHIN INTERVAL '1' HOUR
+  DEFINE B AS B.price > A.price - 10, C AS C.price < A.price - 10
+) EMIT CHANGES;
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (0, 'ACME', 20, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (1200000, 'ACME', 17, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (2400000, 'ACME', 18, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (3600000, 'ACME', 11, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (4800000, 'ACME', 14, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (6000000, 'ACME', 9, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (7200000, 'ACME', 15, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (8400000, 'ACME', 14, 1);
+--@restart
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (9600000, 'ACME', 24, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (10800000, 'ACME', 1, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (12000000, 'ACME', 19, 1);
+--@output FOUND ordered
+-- symbol | droptime | dropdiff
+-- ACME   | 10800000 | 14
+
+--@test: first, last and next price of a rise
+CREATE STREAM found AS SELECT * FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY ROWTIME
+  MEASURES FIRST(A.price) AS startPrice, LAST(A.price) AS topPrice, B.price AS lastPrice
+  PATTERN (A+ B) WITHIN 1 MINUTE
+  DEFINE A AS LAST(A.price, 1) IS NULL OR A.price > LAST(A.price, 1), B AS B.price < LAST(A.price)
+) EMIT CHANGES;
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (2000, 'XYZ', 10, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (3000, 'XYZ', 12, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (4000, 'XYZ', 13, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (5000, 'XYZ', 11, 1);
+--@output FOUND ordered
+-- symbol | startprice | topprice | lastprice
+-- XYZ    | 10         | 13       | 11
+
+--@test: AFTER MATCH SKIP PAST LAST ROW
+CREATE STREAM found AS SELECT * FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY ROWTIME
+  MEASURES SUM(A.price) AS sumPrice, FIRST(ROWTIME) AS startTime, LAST(ROWTIME) AS endTime
+  ONE ROW PER MATCH
+  AFTER MATCH SKIP PAST LAST ROW
+  PATTERN (A+ C) WITHIN 1 MINUTE
+  DEFINE A AS SUM(A.price) < 30
+) EMIT CHANGES;
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (1000, 'XYZ', 7, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (2000, 'XYZ', 9, 1);
+--@restart
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (3000, 'XYZ', 10, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (4000, 'XYZ', 5, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (5000, 'XYZ', 10, 1);
+--@restart
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (6000, 'XYZ', 7, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (7000, 'XYZ', 14, 1);
+--@output FOUND ordered
+-- symbol | sumprice | starttime | endtime
+-- XYZ    | 26       | 1000      | 4000
+-- XYZ    | 17       | 5000      | 7000
+
+--@test: AFTER MATCH SKIP TO NEXT ROW
+CREATE STREAM found AS SELECT * FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY ROWTIME
+  MEASURES SUM(A.price) AS sumPrice, FIRST(ROWTIME) AS startTime, LAST(ROWTIME) AS endTime
+  ONE ROW PER MATCH
+  AFTER MATCH SKIP TO NEXT ROW
+  PATTERN (A+ C) WITHIN 1 MINUTE
+  DEFINE A AS SUM(A.price) < 30
+) EMIT CHANGES;
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (1000, 'XYZ', 7, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (2000, 'XYZ', 9, 1);
+--@restart
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (3000, 'XYZ', 10, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (4000, 'XYZ', 5, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (5000, 'XYZ', 10, 1);
+--@restart
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (6000, 'XYZ', 7, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (7000, 'XYZ', 14, 1);
+--@output FOUND ordered
+-- symbol | sumprice | starttime | endtime
+-- XYZ    | 26       | 1000      | 4000
+-- XYZ    | 24       | 2000      | 5000
+-- XYZ    | 25       | 3000      | 6000
+-- XYZ    | 22       | 4000      | 7000
+-- XYZ    | 17       | 5000      | 7000
+
+--@test: AFTER MATCH SKIP TO LAST A
+CREATE STREAM found AS SELECT * FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY ROWTIME
+  MEASURES SUM(A.price) AS sumPrice, FIRST(ROWTIME) AS startTime, LAST(ROWTIME) AS endTime
+  ONE ROW PER MATCH
+  AFTER MATCH SKIP TO LAST A
+  PATTERN (A+ C) WITHIN 1 MINUTE
+  DEFINE A AS SUM(A.price) < 30
+) EMIT CHANGES;
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (1000, 'XYZ', 7, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (2000, 'XYZ', 9, 1);
+--@restart
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (3000, 'XYZ', 10, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (4000, 'XYZ', 5, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (5000, 'XYZ', 10, 1);
+--@restart
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (6000, 'XYZ', 7, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (7000, 'XYZ', 14, 1);
+--@output FOUND ordered
+-- symbol | sumprice | starttime | endtime
+-- XYZ    | 26       | 1000      | 4000
+-- XYZ    | 25       | 3000      | 6000
+-- XYZ    | 17       | 5000      | 7000
