@@ -11,7 +11,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.cursor import MAX_DEPTH, Cursor
-from ksql_spark.grammar.words import RESERVED, UNITS
+from ksql_spark.grammar.words import CALENDAR_UNITS, RESERVED, UNITS
 
 _COMPARISONS: dict[TokenType, type[exp.Expression]] = {
     TokenType.EQ: exp.EQ,
@@ -141,14 +141,15 @@ class ExpressionParser(Cursor):
             return self.build(exp.Null, start)
         return self.build(exp.Boolean, start, this=text == "TRUE")
 
-    def time_span(self) -> nodes.TimeSpan:
-        """``10 SECONDS``."""
+    def time_span(self, *, by_calendar: bool = False) -> nodes.TimeSpan:
+        """``10 SECONDS``; with ``by_calendar`` also ``1 MONTH``."""
         start = self._index
         amount = self.whole_number()
-        unit = self.one_of(*UNITS)
+        units = {**UNITS, **CALENDAR_UNITS} if by_calendar else UNITS
+        unit = self.one_of(*units)
         if unit is None:
             self.fail()
-        found = nodes.TimeSpan(amount, UNITS[unit], self.span(start))
+        found = nodes.TimeSpan(amount, units[unit], self.span(start))
         if found.milliseconds > _LONGEST_MS:
             self.fail("A duration cannot be longer than 1000000000 DAYS", start)
         return found

@@ -113,6 +113,12 @@ def window_text(window: nodes.Window) -> str:
     parts = [time_text(window.size) if window.kind == "SESSION" else f"SIZE {time_text(window.size)}"]
     if window.advance:
         parts.append(f"ADVANCE BY {time_text(window.advance)}")
+    if window.step:
+        parts.append(f"STEP {time_text(window.step)}")
+    if window.zone:
+        parts.append(f"TIME ZONE {string(window.zone.this)}")
+    if window.offset:
+        parts.append(f"OFFSET {time_text(window.offset)}")
     if window.retention:
         parts.append(f"RETENTION {time_text(window.retention)}")
     if window.grace:

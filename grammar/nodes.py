@@ -127,7 +127,10 @@ class TypeNode:
 
 # ------------------------------------------------------------------------- times and windows
 
-_UNIT_MS = {"MILLISECONDS": 1, "SECONDS": 1_000, "MINUTES": 60_000, "HOURS": 3_600_000, "DAYS": 86_400_000}
+_UNIT_MS = {
+    "MILLISECONDS": 1, "SECONDS": 1_000, "MINUTES": 60_000, "HOURS": 3_600_000, "DAYS": 86_400_000,
+    "WEEKS": 7 * 86_400_000, "MONTHS": 31 * 86_400_000, "YEARS": 366 * 86_400_000,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -140,15 +143,16 @@ class TimeSpan:
 
     @property
     def milliseconds(self) -> int:
-        """The length in milliseconds."""
+        """The length in milliseconds; of months and years, that of the longest."""
         return self.amount * _UNIT_MS[self.unit]
 
 
 @dataclass(frozen=True)
 class Window:
-    """The WINDOW clause (reference §2.6); ``kind`` is TUMBLING, HOPPING or SESSION.
+    """The WINDOW clause (reference §2.6); ``kind`` is TUMBLING, HOPPING, CUMULATIVE or SESSION.
 
-    ``size`` is a session's inactivity gap; ``advance`` is set for HOPPING only.
+    ``size`` is a session's inactivity gap; ``advance`` is set for HOPPING only, ``step`` for CUMULATIVE.
+    ``zone`` and ``offset`` are TIME ZONE and OFFSET (beyond ksqlDB).
     """
 
     kind: str
@@ -157,6 +161,9 @@ class Window:
     retention: TimeSpan | None = None
     grace: TimeSpan | None = None
     position: Position | None = field(default=None, compare=False)
+    step: TimeSpan | None = None
+    zone: exp.Literal | None = None
+    offset: TimeSpan | None = None
 
 
 @dataclass(frozen=True)

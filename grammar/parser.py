@@ -369,19 +369,28 @@ class KsqlParser(MatchRecognizeParser):
 
     def _window(self) -> nodes.Window:
         start = self._index - 1
-        kinds = ("TUMBLING", "HOPPING", "SESSION")
+        kinds = ("TUMBLING", "HOPPING", "SESSION", "CUMULATIVE")
         if self.is_name() and self.is_word(*kinds, ahead=1):
             self._advance()  # ksqlDB accepts a name for the window here, and ignores it
         kind = self.expect_one_of(*kinds)
         self.expect_symbol(TokenType.L_PAREN, "(")
         if kind != "SESSION":
             self.expect_word("SIZE")
-        size = self.time_span()
-        advance = retention = grace = None
+        size = self.time_span(by_calendar=kind != "SESSION")
+        advance = step = zone = offset = retention = grace = None
         if kind == "HOPPING":
             self.expect_symbol(TokenType.COMMA, ",")
             self.expect_word("ADVANCE", "BY")
-            advance = self.time_span()
+            advance = self.time_span(by_calendar=True)
+        elif kind == "CUMULATIVE":
+            self.expect_symbol(TokenType.COMMA, ",")
+            self.expect_word("STEP")
+            step = self.time_span(by_calendar=True)
+        if kind != "SESSION":
+            if self._option("TIME", "ZONE"):
+                zone = self.string()
+            if self._option("OFFSET"):
+                offset = self.time_span(by_calendar=True)
         if self.is_symbol(TokenType.COMMA) and self.is_word("RETENTION", ahead=1):
             self._advance(2)
             retention = self.time_span()
@@ -391,7 +400,15 @@ class KsqlParser(MatchRecognizeParser):
             self.expect_word("GRACE", "PERIOD")
             grace = self.time_span()
         self.expect_symbol(TokenType.R_PAREN, ")")
-        return nodes.Window(kind, size, advance, retention, grace, self.span(start))
+        return nodes.Window(kind, size, advance, retention, grace, self.span(start), step, zone, offset)
+
+    def _option(self, *words: str) -> bool:
+        """Take a comma and the keywords after it, all or none."""
+        if not (self.is_symbol(TokenType.COMMA) and self.is_word(words[0], ahead=1)):
+            return False
+        self._advance()
+        self.expect_word(*words)
+        return True
 
     # --------------------------------------------------------- parts that statements share
 

@@ -67,7 +67,11 @@ PROPERTIES: dict[str, Rule] = {
     "VALUE_SCHEMA_FULL_NAME": Rule("string"),
     "VALUE_SCHEMA_ID": Rule("integer"),
     "VERIFY": Rule("string", frozenset({CREATE_AS}), choices=("rows", "keys", "values")),
+    "WINDOW_OFFSET": Rule("string", frozenset({CREATE})),
     "WINDOW_SIZE": Rule("string", frozenset({CREATE})),
-    "WINDOW_TYPE": Rule("string", frozenset({CREATE}), choices=("TUMBLING", "HOPPING", "SESSION")),
+    "WINDOW_TIME_ZONE": Rule("string", frozenset({CREATE})),
+    "WINDOW_TYPE": Rule(
+        "string", frozenset({CREATE}), choices=("TUMBLING", "HOPPING", "SESSION", "CUMULATIVE")
+    ),
     "WRAP_SINGLE_VALUE": Rule("boolean"),
 }

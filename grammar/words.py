@@ -42,6 +42,7 @@ CONTEXTUAL = _words(
     " QUALIFY FILTER OVER ROWS RANGE PRECEDING UNBOUNDED CURRENT ROW"
     " GROUPING SETS ROLLUP CUBE TRY_CAST UPDATE CHECK CONSTRAINT FOR SYSTEM_TIME CROSS UNNEST ORDINALITY"
     " MATCH_RECOGNIZE MEASURES ONE PER MATCH AFTER SKIP PAST NEXT PATTERN RUNNING"
+    " CUMULATIVE STEP WEEK WEEKS"
 )
 
 #: every keyword, for completion and highlighting
@@ -53,6 +54,10 @@ UNITS = {
     for plural in ("MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS")
     for word in (plural, plural[:-1])
 }
+
+
+#: units of the calendar, for windows (beyond ksqlDB)
+CALENDAR_UNITS = {word: plural for plural in ("WEEKS", "MONTHS", "YEARS") for word in (plural, plural[:-1])}
 
 
 def nearest(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | None:

@@ -137,7 +137,7 @@ def _bounds(window: Windowing | None) -> str:
     """Which bounds of its window a row's key has."""
     if window is None:
         return "none"
-    return "both" if window.kind == "SESSION" else "start"
+    return "both" if window.has_end else "start"
 
 
 __all__ = ["bind_evolution", "check_evolution", "evolve_of", "is_stateless"]

@@ -15,7 +15,16 @@ from ksql_spark.types import Array, Decimal, Map, Primitive, SqlType, Struct
 
 _FORMATS = (CSV, DELTA, ICEBERG, JDBC, JSON, PARQUET)
 #: properties that say something about records that others write
-_OF_RECORDS = ("ENVELOPE", "INFER", "RETENTION_MS", "TIMESTAMP", "WINDOW_SIZE", "WINDOW_TYPE")
+_OF_RECORDS = (
+    "ENVELOPE",
+    "INFER",
+    "RETENTION_MS",
+    "TIMESTAMP",
+    "WINDOW_OFFSET",
+    "WINDOW_SIZE",
+    "WINDOW_TIME_ZONE",
+    "WINDOW_TYPE",
+)
 
 
 def bind_origin(statement: CreateSource, source: DataSource, metastore: MetaStore) -> Origin | None:

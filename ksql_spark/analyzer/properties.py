@@ -10,10 +10,12 @@ from typing import Any
 from ksql_spark.analyzer import settings, timestamp_text
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.serialization import PROPERTY_NAMES, known_format
+from ksql_spark.analyzer.windows import bind_calendar
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.formats import CAPABILITIES, ENVELOPES
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.with_properties import CREATE_AS, PROPERTIES
+from ksql_spark.grammar.words import CALENDAR_UNITS
 from ksql_spark.logical.nodes import Start
 from ksql_spark.metastore.sources import TABLE, FormatSpec, TimestampColumn, Windowing
 from ksql_spark.schema import Role, Schema
@@ -74,6 +76,8 @@ _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 #: the end of the year 9999, the last moment that START may name
 _LAST_MS = 253_402_300_799_999
+#: properties of windows by a calendar (beyond ksqlDB)
+_OF_CALENDARS = ("WINDOW_TIME_ZONE", "WINDOW_OFFSET")
 _UNITS = {"MILLISECOND": 1, "SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
 _NULLABLE = ("OPTIONAL", "WRAPPER")
 #: characters that DELIMITED reads as something else
@@ -350,24 +354,29 @@ class Properties:
     # ---- windows, time --------------------------------------------------------------------------------
 
     def windowing(self) -> Windowing | None:
-        """The window in the topic's keys, from WINDOW_TYPE and WINDOW_SIZE; None without them.
+        """The window in the topic's keys, from WINDOW_TYPE, WINDOW_SIZE …; None without them.
 
         Raises:
             KsqlError: an unknown type; a size that is missing, invalid or not allowed.
         """
         kind, size = self.get("WINDOW_TYPE"), self.get("WINDOW_SIZE")
         if kind is None:
-            if size is not None:
-                raise invalid("'WINDOW_SIZE' needs 'WINDOW_TYPE' too.", self.node("WINDOW_SIZE"))
+            for name in ("WINDOW_SIZE", *_OF_CALENDARS):
+                if self.get(name) is not None:
+                    raise invalid(f"'{name}' needs 'WINDOW_TYPE' too.", self.node(name))
             return None
         upper = kind.upper()
-        if upper not in ("TUMBLING", "HOPPING", "SESSION"):
-            reason = f"'{kind}' is not one of SESSION, HOPPING, TUMBLING"
+        if upper not in ("TUMBLING", "HOPPING", "SESSION", "CUMULATIVE"):
+            reason = f"'{kind}' is not one of SESSION, HOPPING, TUMBLING, CUMULATIVE"
             raise failure("PROPERTY_IN_WITH", self.node("WINDOW_TYPE"), name="WINDOW_TYPE", reason=reason)
-        if upper == "SESSION":
+        if upper != "TUMBLING":
+            for name in _OF_CALENDARS:
+                if self.get(name) is not None:
+                    raise invalid(f"'{name}' is for TUMBLING windows only.", self.node(name))
+        if Windowing(upper).has_end:
             if size is not None:
                 raise invalid(
-                    "'WINDOW_SIZE' should not be set for SESSION windows.", self.node("WINDOW_SIZE")
+                    f"'WINDOW_SIZE' should not be set for {upper} windows.", self.node("WINDOW_SIZE")
                 )
             return Windowing(upper)
         if size is None:
@@ -375,7 +384,29 @@ class Properties:
                 f"'WINDOW_SIZE' is required for windows of type {upper}.", self.node("WINDOW_TYPE"),
                 hint="For instance: WINDOW_SIZE = '10 SECONDS'.",
             )  # fmt: skip
+        if upper == "TUMBLING":
+            zone, offset = self.get("WINDOW_TIME_ZONE"), self.get("WINDOW_OFFSET")
+            calendar = bind_calendar(
+                self._span("WINDOW_SIZE", size),
+                None if zone is None else self.node("WINDOW_TIME_ZONE"),
+                None if offset is None else self._span("WINDOW_OFFSET", offset),
+                zone,
+            )
+            if calendar is not None:
+                return Windowing(upper, calendar=calendar)
         return Windowing(upper, self.duration("WINDOW_SIZE", size))
+
+    def _span(self, name: str, text: str) -> nodes.TimeSpan:
+        """A property such as '1 MONTH', which may be in units of the calendar. Raises KsqlError."""
+        parts = text.upper().split()
+        if parts[1:] and parts[1] in CALENDAR_UNITS:
+            self.duration(name, f"{parts[0]} DAYS{''.join(parts[2:])}")  # checks the number
+            unit = CALENDAR_UNITS[parts[1]]
+        else:
+            self.duration(name, text)
+            unit = f"{parts[1].removesuffix('S')}S"
+        node = self.node(name)
+        return nodes.TimeSpan(int(parts[0]), unit, None if node is None else nodes.position(node))
 
     def lateness_ms(self, kind: str) -> int | None:
         """LATENESS: how late rows may be for windows that say nothing of it (beyond ksqlDB).

@@ -25,6 +25,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, transform
 from ksql_spark.functions import registry
 from ksql_spark.logical.patterns import Automaton, PatternValue, PreviousValue
+from ksql_spark.metastore.calendars import Calendar
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, Windowing
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, WINDOW_BOUNDS, Column, Role, Schema
 from ksql_spark.types import BIGINT, SqlType
@@ -155,7 +156,9 @@ def call_texts(calls: Iterable[AggregateCall]) -> dict[str, str]:
 class WindowSpec:
     """WINDOW clause (reference §2.6), all in ms: ``size_ms`` is the inactivity gap for SESSION.
 
-    ``retention_ms`` and ``grace_ms`` are the effective values, defaults included.
+    ``retention_ms`` and ``grace_ms`` are the effective values, defaults included. ``calendar`` is set for
+    TUMBLING windows that do not begin at multiples of their size, which then is that of the longest, and for
+    CUMULATIVE ones, which grow by ``advance_ms``, or up to the bounds of ``step``.
     """
 
     kind: str
@@ -163,11 +166,17 @@ class WindowSpec:
     advance_ms: int | None
     retention_ms: int
     grace_ms: int
+    calendar: Calendar | None = None
+    step: Calendar | None = None
 
     @property
     def windowing(self) -> Windowing:
         """The window in the result's keys."""
-        return Windowing(self.kind, None if self.kind == "SESSION" else self.size_ms)
+        if self.kind in ("CUMULATIVE", "SESSION"):
+            return Windowing(self.kind)
+        if self.calendar is not None:
+            return Windowing(self.kind, calendar=self.calendar)
+        return Windowing(self.kind, self.size_ms)
 
 
 @dataclass(frozen=True)

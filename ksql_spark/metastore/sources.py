@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ksql_spark.expressions import Expression
+from ksql_spark.metastore.calendars import Calendar
 from ksql_spark.schema import Schema
 
 STREAM, TABLE = "STREAM", "TABLE"
@@ -48,10 +49,20 @@ class TimestampColumn:
 
 @dataclass(frozen=True)
 class Windowing:
-    """The window in a topic's keys (§6.9): TUMBLING, HOPPING or SESSION; ``size_ms`` absent for SESSION."""
+    """The window in a topic's keys (§6.9): TUMBLING, HOPPING, CUMULATIVE or SESSION.
+
+    A key has the start of its window; the end is ``size_ms`` later, or what ``calendar`` says. With neither,
+    as for SESSION and CUMULATIVE, the key has both bounds.
+    """
 
     kind: str
     size_ms: int | None = None
+    calendar: Calendar | None = None
+
+    @property
+    def has_end(self) -> bool:
+        """Whether keys have the end of their window too, before its start."""
+        return self.kind in ("CUMULATIVE", "SESSION")
 
 
 @dataclass(frozen=True)

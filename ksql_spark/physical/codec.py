@@ -30,13 +30,15 @@ from ksql_spark import expressions, schema, types
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import spec
 from ksql_spark.logical import nodes, patterns
-from ksql_spark.metastore import sources
+from ksql_spark.metastore import calendars, sources
 from ksql_spark.physical import steps
 
 #: version of the format; documents of a later version cannot be read
 VERSION = 1
 
-_MODULES: tuple[ModuleType, ...] = (types, schema, expressions, sources, spec, patterns, nodes, steps)
+_MODULES: tuple[ModuleType, ...] = (
+    types, schema, expressions, calendars, sources, spec, patterns, nodes, steps,
+)  # fmt: skip
 
 
 def _classes() -> dict[str, Any]:

@@ -16,6 +16,7 @@ from ksql_spark.logical.nodes import (
     WithinSpec,
     written_out,
 )
+from ksql_spark.metastore.calendars import Calendar
 from ksql_spark.metastore.sources import Windowing
 
 _UNITS = (("DAYS", 86_400_000), ("HOURS", 3_600_000), ("MINUTES", 60_000), ("SECONDS", 1000))
@@ -65,14 +66,33 @@ def span_text(ms: int) -> str:
     return f"{ms // size} {unit}"
 
 
+def calendar_text(calendar: Calendar) -> str:
+    """The size of windows by a calendar, their zone, and how much later they begin.
+
+    >>> calendar_text(Calendar(1, "YEARS", "Europe/Berlin", 3))
+    "1 YEARS, TIME ZONE 'Europe/Berlin', OFFSET 3 MONTHS"
+    """
+    parts = [f"{calendar.amount} {calendar.unit}"]
+    if calendar.zone != "UTC":
+        parts.append(f"TIME ZONE '{calendar.zone}'")
+    months = f"{calendar.offset_months} MONTHS" if calendar.offset_months else None
+    ms = span_text(calendar.offset_ms) if calendar.offset_ms else None
+    if months or ms:
+        parts.append(f"OFFSET {months or ms}")
+    return ", ".join(parts)
+
+
 def window_text(spec: WindowSpec | None) -> str | None:
     """The content of a WINDOW clause; None without one."""
     if spec is None:
         return None
-    size = span_text(spec.size_ms)
+    size = span_text(spec.size_ms) if spec.calendar is None else calendar_text(spec.calendar)
     parts = [size if spec.kind == "SESSION" else f"SIZE {size}"]
     if spec.advance_ms is not None:
-        parts.append(f"ADVANCE BY {span_text(spec.advance_ms)}")
+        step = "STEP" if spec.kind == "CUMULATIVE" else "ADVANCE BY"
+        parts.append(f"{step} {span_text(spec.advance_ms)}")
+    if spec.step is not None:
+        parts.append(f"STEP {spec.step.amount} {spec.step.unit}")
     parts += [f"RETENTION {span_text(spec.retention_ms)}", f"GRACE PERIOD {span_text(spec.grace_ms)}"]
     return f"{spec.kind} ({', '.join(parts)})"
 
@@ -90,12 +110,15 @@ def windowing_text(window: Windowing | None) -> str | None:
     """The window in a source's keys; None without one."""
     if window is None:
         return None
+    if window.calendar is not None:
+        return f"{window.kind} {calendar_text(window.calendar)}"
     return window.kind + (f" {span_text(window.size_ms)}" if window.size_ms is not None else "")
 
 
 __all__ = [
     "aggregates_text",
     "best_text",
+    "calendar_text",
     "groups_text",
     "items_text",
     "span_text",

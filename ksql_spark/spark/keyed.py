@@ -469,6 +469,8 @@ def aggregate(
         window.kind if window else "NONE",
         size_ms,
         (window.advance_ms or window.size_ms) if window else 0,
+        str(window.calendar or "") if window else "",
+        str(window.step or "") if window else "",
         window.grace_ms if window else 0,
         isinstance(step, steps.StreamWindowedAggregate) and step.emit_final,
         isinstance(step, steps.StreamWindowedAggregate) and step.is_lossy,

@@ -74,7 +74,7 @@ def encode(
             if (partitions or 1) > 1:
                 # as Kafka Streams: the partition of a windowed key is that of the key without its window
                 partition = [f"ksql.kafka_partition({key}, {partitions}) AS partition"]
-            bounds = [WINDOWEND, WINDOWSTART] if sink.window.kind == "SESSION" else [WINDOWSTART]
+            bounds = [WINDOWEND, WINDOWSTART] if sink.window.has_end else [WINDOWSTART]
             key = f"concat({key}, {', '.join(f'cast({b} AS binary)' for b in bounds)})"
         if NULL_KEY in frame.columns:
             key = f"if({NULL_KEY}, NULL, {key})"

@@ -236,12 +236,15 @@ def _window(source: DataSource) -> tuple[str, dict[str, str]]:
     window = source.window
     if window is None:
         return "key", {}
-    if window.kind == "SESSION":
+    if window.has_end:
         end = "ksql.kafka_bigint_decode(substring(key, length(key) - 15, 8))"
         start = "ksql.kafka_bigint_decode(substring(key, length(key) - 7, 8))"
         return "substring(key, 1, length(key) - 16)", {WINDOWSTART: start, WINDOWEND: end}
     start = "ksql.kafka_bigint_decode(substring(key, length(key) - 7, 8))"
-    end = f"({start} + {window.size_ms})"
+    if window.calendar is not None:
+        end = f"ksql.{quoted(f'window_end:{window.calendar}')}({start})"
+    else:
+        end = f"({start} + {window.size_ms})"
     return "substring(key, 1, length(key) - 8)", {WINDOWSTART: start, WINDOWEND: end}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,10 +30,11 @@ from ksql_spark.logical.nodes import (
     Source,
     TopN,
     UnionAll,
+    WindowSpec,
     children,
     relations,
 )
-from ksql_spark.metastore.sources import DataSource, FormatSpec
+from ksql_spark.metastore.sources import DataSource, FormatSpec, Windowing
 
 
 def text(bound: Any) -> str:
@@ -66,13 +68,20 @@ def _format(spec: FormatSpec) -> str:
     return spec.name + (f" {settings}" if settings else "")
 
 
+def _without_defaults(window: WindowSpec | Windowing) -> str:
+    return re.sub(r", (calendar|step)=None", "", str(window))
+
+
 def _source(source: DataSource) -> Iterator[str]:
     words = [w for w, on in (("READ ONLY", source.read_only), ("SINK", source.is_sink)) if on]
     yield " ".join([source.kind, source.name, *words])
     yield f"  columns {source.schema}"
     yield f"  topic {source.topic}, key {_format(source.key_format)}, value {_format(source.value_format)}"
     others = ("partitions", "replicas", "retention_ms", "timestamp", "window", "lateness_ms")
-    given = [f"{name} {value}" for name in others if (value := getattr(source, name)) is not None]
+    values = {name: getattr(source, name) for name in others}
+    if source.window is not None:
+        values["window"] = _without_defaults(source.window)
+    given = [f"{name} {value}" for name, value in values.items() if value is not None]
     if given:
         yield f"  {', '.join(given)}"
     for constraint in source.constraints:
@@ -146,7 +155,7 @@ def _line(node: Node) -> str:
         case FlatMap(_, functions):
             return f"FlatMap {_list(functions)}"
         case Aggregate():
-            window = f" {node.window_spec}" if node.window_spec else ""
+            window = f" {_without_defaults(node.window_spec)}" if node.window_spec else ""
             final = " FINAL" if node.emit_final else ""
             ttl = f" ttl {node.ttl_ms} ms" if node.ttl_ms is not None else ""
             return f"Aggregate by [{_list(node.group_by)}] {_list(node.aggregates)}{window}{final}{ttl}"

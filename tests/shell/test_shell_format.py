@@ -139,6 +139,17 @@ CREATE TABLE counts AS
   EMIT CHANGES;
 """,
     ),
+    (
+        "select a,step,offset,time from s window cumulative(size 1 month,step 1 day,"
+        "time zone 'UTC',offset 6 hours)"
+        "group by a;",
+        """\
+SELECT a, step, offset, time
+FROM s
+WINDOW CUMULATIVE (SIZE 1 MONTH, STEP 1 DAY, TIME ZONE 'UTC', OFFSET 6 HOURS)
+GROUP BY a;
+""",
+    ),
     ("select*from a where k='x';  show  streams ;", "SELECT * FROM a WHERE k = 'x';\nSHOW STREAMS;\n"),
     ("print My_Topic from beginning limit 3;", "PRINT My_Topic FROM BEGINNING LIMIT 3;\n"),
     ("select ${a}_${b}, ${c} from s_${env};", "SELECT ${a}_${b}, ${c} FROM s_${env};\n"),

@@ -70,7 +70,7 @@ function after(upper: string[], given: string[], metadata: Metadata): Offer[] {
   if (last === "WITH" || insideWith(upper)) return all("property", words.properties);
   if (last === "EMIT") return all("keyword", ["CHANGES", "FINAL"]);
   if (last === "GROUP" || last === "PARTITION") return all("keyword", ["BY"]);
-  if (last === "WINDOW") return all("keyword", ["TUMBLING (", "HOPPING (", "SESSION ("]);
+  if (last === "WINDOW") return all("keyword", ["TUMBLING (", "HOPPING (", "SESSION (", "CUMULATIVE ("]);
   if (first === "CREATE" && !upper.includes("AS") && upper.includes("(")) {
     return [...all("type", words.types), ...all("keyword", ["KEY", "PRIMARY KEY", "HEADERS"])];
   }

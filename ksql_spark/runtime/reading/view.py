@@ -177,6 +177,8 @@ class View:
         topic_id = self._admin.topic_id(self.topic)
         window = self.source.window
         what = [_LAYOUT, self.topic, topic_id, window.kind if window else None]
+        if window is not None and window.calendar is not None:  # the ends of windows are not in the topic
+            what.append(str(window.calendar))
         if self._unwrapped is not None:  # what a key is, and which records count, depends on the columns
             what += [self.source.envelope, str(self.source.schema)]
         follows = json.dumps(what)
@@ -532,8 +534,10 @@ def split_key(key: bytes, window: Windowing | None) -> tuple[bytes, int, int]:
     """
     if window is None:
         return key, 0, 0
-    if window.kind == "SESSION":
+    if window.has_end:
         end, start = struct.unpack(">qq", key[-16:])
         return key[:-16], start, end
     (start,) = struct.unpack(">q", key[-8:])
+    if window.calendar is not None:
+        return key[:-8], start, window.calendar.end_ms(start)
     return key[:-8], start, start + (window.size_ms or 0)

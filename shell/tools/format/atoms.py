@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from ksql_spark.grammar.words import NON_RESERVED, RESERVED, UNITS
+from ksql_spark.grammar.words import CALENDAR_UNITS, NON_RESERVED, RESERVED, UNITS
 
 _COMMENT = re.compile(r"--(?:@[^\r\n]*|[^@][^\r\n]*)?\r?\n?|/\*[\s\S]*?\*/")
 
@@ -22,6 +22,7 @@ _KEEPS_CASE = frozenset({"PRINT", "TOPIC", "SUBJECT"})
 _AFTER = {
     "CHANGES": {"EMIT"},
     "COLUMN": {"ADD"},
+    "CUMULATIVE": {"WINDOW"},
     "EVOLUTION": {"EXPLAIN"},
     "FINAL": {"EMIT"},
     "FIRST": {"NULLS"},
@@ -39,6 +40,7 @@ _AFTER = {
     "SYSTEM": {"ALTER"},
     "TABLES": {"DESCRIBE"},
     "TYPE": {"CREATE", "DROP"},
+    "ZONE": {"TIME"},
 }
 _BEFORE = {
     "ADD": {"COLUMN"},
@@ -53,10 +55,11 @@ _BEFORE = {
     "PRIMARY": {"KEY"},
     "SINK": {"CONNECTOR", "CONNECTORS"},
     "SOURCE": {"STREAM", "TABLE", "CONNECTOR", "CONNECTORS"},
+    "TIME": {"ZONE"},
     "UNION": {"ALL"},
 }
 #: keywords if a literal follows
-_BEFORE_LITERAL = frozenset({"ESCAPE", "ID", "INTERVAL", "OFFSET", "TIMEOUT"})
+_BEFORE_LITERAL = frozenset({"ESCAPE", "ID", "INTERVAL", "OFFSET", "STEP", "TIMEOUT"})
 _NESTED_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
 _TYPES = _NESTED_TYPES | {
     *(
@@ -183,7 +186,7 @@ def atoms(tokens: Sequence[Token], text: str) -> list[Atom]:
                 space = (
                     not is_call
                     or (before_last in _DECLARES and not in_query)
-                    or (last == "SESSION" and before_last == "WINDOW")
+                    or (last in ("CUMULATIVE", "SESSION") and before_last == "WINDOW")
                     or (last == "KEY" and before_last == ")")
                 )
             else:
@@ -233,14 +236,14 @@ def atoms(tokens: Sequence[Token], text: str) -> list[Atom]:
                     not made
                     or last in _AFTER.get(word, ())
                     or next_word in _BEFORE.get(word, ())
-                    or (word in UNITS and last_type == TokenType.NUMBER)
+                    or ((word in UNITS or word in CALENDAR_UNITS) and last_type == TokenType.NUMBER)
                     or (is_ordered and word in ("ASC", "DESC"))
                     or (starter in ("SHOW", "LIST") and word in NON_RESERVED)
                     or (
                         word in _BEFORE_LITERAL
                         and following is not None
                         and following.token_type in _LITERAL
-                        and (last_type in _WORDY or last == ")")
+                        and (last_type in _WORDY or last in (")", ","))
                     )
                     or (
                         word in _TYPES

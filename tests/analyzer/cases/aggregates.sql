@@ -405,3 +405,153 @@ SELECT name, COUNT(*) FROM s GROUP BY CUBE (name);
     line 1:39
       SELECT name, COUNT(*) FROM s GROUP BY CUBE (name)
                                             ^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 DAY, TIME ZONE 'Europe/Berlin', OFFSET 6 HOURS, RETENTION 30 DAYS, GRACE PERIOD 1 HOUR) GROUP BY name;
+    TABLE O SINK
+      columns `NAME` STRING KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+      window Windowing(kind='TUMBLING', size_ms=None, calendar=Calendar(amount=1, unit='DAYS', zone='Europe/Berlin', offset_months=0, offset_ms=21600000))
+    Project key [NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0 WindowSpec(kind='TUMBLING', size_ms=90000000, advance_ms=None, retention_ms=2592000000, grace_ms=3600000, calendar=Calendar(amount=1, unit='DAYS', zone='Europe/Berlin', offset_months=0, offset_ms=21600000))
+        Source S
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 WEEK) GROUP BY name;
+    TABLE O SINK
+      columns `NAME` STRING KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+      window Windowing(kind='TUMBLING', size_ms=None, calendar=Calendar(amount=1, unit='WEEKS', zone='UTC', offset_months=0, offset_ms=0))
+    Project key [NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0 WindowSpec(kind='TUMBLING', size_ms=604800000, advance_ms=None, retention_ms=604800000, grace_ms=0, calendar=Calendar(amount=1, unit='WEEKS', zone='UTC', offset_months=0, offset_ms=0))
+        Source S
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 2 YEARS, OFFSET 3 MONTHS) GROUP BY name EMIT FINAL;
+    TABLE O SINK
+      columns `NAME` STRING KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+      window Windowing(kind='TUMBLING', size_ms=None, calendar=Calendar(amount=2, unit='YEARS', zone='UTC', offset_months=3, offset_ms=0))
+    Project key [NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0 WindowSpec(kind='TUMBLING', size_ms=63244800000, advance_ms=None, retention_ms=63244800000, grace_ms=0, calendar=Calendar(amount=2, unit='YEARS', zone='UTC', offset_months=3, offset_ms=0)) FINAL
+        Source S
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 DAY, TIME ZONE 'UTC') GROUP BY name;
+    TABLE O SINK
+      columns `NAME` STRING KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+      window Windowing(kind='TUMBLING', size_ms=86400000)
+    Project key [NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0 WindowSpec(kind='TUMBLING', size_ms=86400000, advance_ms=None, retention_ms=86400000, grace_ms=0)
+        Source S
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW CUMULATIVE (SIZE 1 DAY, STEP 1 HOUR) GROUP BY name;
+    TABLE O SINK
+      columns `NAME` STRING KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+      window Windowing(kind='CUMULATIVE', size_ms=None)
+    Project key [NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0 WindowSpec(kind='CUMULATIVE', size_ms=86400000, advance_ms=3600000, retention_ms=86400000, grace_ms=0, calendar=Calendar(amount=1, unit='DAYS', zone='UTC', offset_months=0, offset_ms=0))
+        Source S
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW CUMULATIVE (SIZE 1 MONTH, STEP 1 DAY, TIME ZONE 'Europe/Berlin') GROUP BY name;
+    TABLE O SINK
+      columns `NAME` STRING KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+      window Windowing(kind='CUMULATIVE', size_ms=None)
+    Project key [NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0 WindowSpec(kind='CUMULATIVE', size_ms=2682000000, advance_ms=None, retention_ms=2682000000, grace_ms=0, calendar=Calendar(amount=1, unit='MONTHS', zone='Europe/Berlin', offset_months=0, offset_ms=0), step=Calendar(amount=1, unit='DAYS', zone='Europe/Berlin', offset_months=0, offset_ms=0))
+        Source S
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 DAY, TIME ZONE 'Europe/Berln') GROUP BY name;
+    INVALID_STATEMENT: There is no time zone 'Europe/Berln'. Did you mean 'Europe/Berlin' or 'Europe/Dublin' or 'Europe/Belfast'?
+    line 1:92
+      CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 DAY, TIME ZONE 'Europe/Berln') GROUP BY name
+                                                                                                 ^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 DAY, TIME ZONE 'kathmandu') GROUP BY name;
+    INVALID_STATEMENT: There is no time zone 'kathmandu'. Did you mean 'Asia/Kathmandu' or 'Asia/Katmandu'?
+    line 1:92
+      CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 DAY, TIME ZONE 'kathmandu') GROUP BY name
+                                                                                                 ^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 DAY, TIME ZONE '+02:00') GROUP BY name;
+    INVALID_STATEMENT: There is no time zone '+02:00'. Zones are named as in 'Europe/Berlin' or 'UTC'.
+    line 1:92
+      CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 DAY, TIME ZONE '+02:00') GROUP BY name
+                                                                                                 ^^^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 DAY, TIME ZONE 'EST') GROUP BY name;
+    INVALID_STATEMENT: There is no time zone 'EST'. Did you mean 'WET' or 'MET' or 'EET' or 'Brazil/West' or 'Brazil/East'?
+    line 1:92
+      CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 DAY, TIME ZONE 'EST') GROUP BY name
+                                                                                                 ^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 24 HOURS, TIME ZONE 'Europe/Berlin') GROUP BY name;
+    INVALID_STATEMENT: TIME ZONE needs a SIZE in DAYS, WEEKS, MONTHS or YEARS, not in HOURS. Shorter windows begin later with OFFSET.
+    line 1:95
+      CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 24 HOURS, TIME ZONE 'Europe/Berlin') GROUP BY name
+                                                                                                    ^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW HOPPING (SIZE 1 DAY, ADVANCE BY 1 HOUR, TIME ZONE 'Europe/Berlin') GROUP BY name;
+    INVALID_STATEMENT: TIME ZONE is for TUMBLING and CUMULATIVE windows only.
+    line 1:110
+      CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW HOPPING (SIZE 1 DAY, ADVANCE BY 1 HOUR, TIME ZONE 'Europe/Berlin') GROUP BY name
+                                                                                                                   ^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW HOPPING (SIZE 1 DAY, ADVANCE BY 1 HOUR, OFFSET 1 MINUTE) GROUP BY name;
+    INVALID_STATEMENT: OFFSET is for TUMBLING and CUMULATIVE windows only.
+    line 1:107
+      CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW HOPPING (SIZE 1 DAY, ADVANCE BY 1 HOUR, OFFSET 1 MINUTE) GROUP BY name
+                                                                                                                ^^^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW HOPPING (SIZE 1 MONTH, ADVANCE BY 1 DAY) GROUP BY name;
+    INVALID_STATEMENT: MONTHS are for TUMBLING and CUMULATIVE windows only.
+    line 1:74
+      CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW HOPPING (SIZE 1 MONTH, ADVANCE BY 1 DAY) GROUP BY name
+                                                                               ^^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 DAY, OFFSET 24 HOURS) GROUP BY name;
+    INVALID_STATEMENT: OFFSET must be shorter than the SIZE of the window.
+    line 1:89
+      CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 DAY, OFFSET 24 HOURS) GROUP BY name
+                                                                                              ^^^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 WEEK, OFFSET 1 MONTH) GROUP BY name;
+    INVALID_STATEMENT: OFFSET must be shorter than the SIZE of the window.
+    line 1:90
+      CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 WEEK, OFFSET 1 MONTH) GROUP BY name
+                                                                                               ^^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 DAY, TIME ZONE 'Europe/Berlin', RETENTION 1 DAY) GROUP BY name;
+    INVALID_STATEMENT: RETENTION must be at least the window's size plus its grace period: 90000000 ms, got 86400000 ms.
+    line 1:119
+      CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 DAY, TIME ZONE 'Europe/Berlin', RETENTION 1 DAY) GROUP BY name
+                                                                                                                            ^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW CUMULATIVE (SIZE 1 MONTH, STEP 1 WEEK) GROUP BY name;
+    INVALID_STATEMENT: The SIZE of the window must be a multiple of STEP: 1 WEEKS do not divide 1 MONTHS.
+    line 1:91
+      CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW CUMULATIVE (SIZE 1 MONTH, STEP 1 WEEK) GROUP BY name
+                                                                                                ^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW CUMULATIVE (SIZE 1 HOUR, STEP 7 MINUTES) GROUP BY name;
+    INVALID_STATEMENT: The SIZE of the window must be a multiple of STEP: 7 MINUTES do not divide 1 HOURS.
+    line 1:90
+      CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW CUMULATIVE (SIZE 1 HOUR, STEP 7 MINUTES) GROUP BY name
+                                                                                               ^^^^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW CUMULATIVE (SIZE 1 DAY, STEP 0 HOURS) GROUP BY name;
+    INVALID_STATEMENT: STEP must be longer than zero.
+    line 1:89
+      CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW CUMULATIVE (SIZE 1 DAY, STEP 0 HOURS) GROUP BY name
+                                                                                              ^^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW CUMULATIVE (SIZE 1 DAY, STEP 1 MILLISECOND) GROUP BY name;
+    INVALID_STATEMENT: Each record would be in 86400000 windows; the maximum is 100000. Use a longer STEP.
+    line 1:89
+      CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW CUMULATIVE (SIZE 1 DAY, STEP 1 MILLISECOND) GROUP BY name
+                                                                                              ^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW CUMULATIVE (SIZE 1 HOUR, STEP 1 DAY) GROUP BY name;
+    INVALID_STATEMENT: The SIZE of the window must be a multiple of STEP: 1 DAYS do not divide 1 HOURS.
+    line 1:90
+      CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW CUMULATIVE (SIZE 1 HOUR, STEP 1 DAY) GROUP BY name
+                                                                                               ^^^^^

@@ -484,3 +484,63 @@ CREATE TABLE t WITH (TTL='2 DAYS') AS SELECT id, COUNT(*) AS n FROM there GROUP 
       Filter (KSQL_AGG_VARIABLE_0 > CAST(1 AS BIGINT))
         Aggregate by [ID AS ID] COUNT(*) AS KSQL_AGG_VARIABLE_0 ttl 172800000 ms
           Source THERE
+
+CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='1 day', WINDOW_TIME_ZONE='Europe/Berlin', WINDOW_OFFSET='6 hours');
+    STREAM S
+      columns `ID` INTEGER KEY, `V` INTEGER
+      topic t, key KAFKA, value JSON
+      window Windowing(kind='TUMBLING', size_ms=None, calendar=Calendar(amount=1, unit='DAYS', zone='Europe/Berlin', offset_months=0, offset_ms=21600000))
+
+CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='1 MONTH');
+    STREAM S
+      columns `ID` INTEGER KEY, `V` INTEGER
+      topic t, key KAFKA, value JSON
+      window Windowing(kind='TUMBLING', size_ms=None, calendar=Calendar(amount=1, unit='MONTHS', zone='UTC', offset_months=0, offset_ms=0))
+
+CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='CUMULATIVE');
+    STREAM S
+      columns `ID` INTEGER KEY, `V` INTEGER
+      topic t, key KAFKA, value JSON
+      window Windowing(kind='CUMULATIVE', size_ms=None)
+
+CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='1 DAY', WINDOW_TIME_ZONE='Europe/Berln');
+    INVALID_STATEMENT: There is no time zone 'Europe/Berln'. Did you mean 'Europe/Berlin' or 'Europe/Dublin' or 'Europe/Belfast'?
+    line 1:126
+      CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='1 DAY', WINDOW_TIME_ZONE='Europe/Berln')
+                                                                                                                                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='HOPPING', WINDOW_SIZE='1 DAY', WINDOW_TIME_ZONE='Europe/Berlin');
+    INVALID_STATEMENT: 'WINDOW_TIME_ZONE' is for TUMBLING windows only.
+    line 1:125
+      CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='HOPPING', WINDOW_SIZE='1 DAY', WINDOW_TIME_ZONE='Europe/Berlin')
+                                                                                                                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='CUMULATIVE', WINDOW_SIZE='1 DAY');
+    INVALID_STATEMENT: 'WINDOW_SIZE' should not be set for CUMULATIVE windows.
+    line 1:107
+      CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='CUMULATIVE', WINDOW_SIZE='1 DAY')
+                                                                                                                ^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_OFFSET='6 HOURS');
+    INVALID_STATEMENT: 'WINDOW_OFFSET' needs 'WINDOW_TYPE' too.
+    line 1:81
+      CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_OFFSET='6 HOURS')
+                                                                                      ^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='1 DAY', WINDOW_OFFSET='1 WEEK');
+    INVALID_STATEMENT: OFFSET must be shorter than the SIZE of the window.
+    line 1:126
+      CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='1 DAY', WINDOW_OFFSET='1 WEEK')
+                                                                                                                                   ^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='HOPPING', WINDOW_SIZE='1 MONTH');
+    PROPERTY_IN_WITH: Configuration WINDOW_SIZE is invalid: Invalid duration: '1 MONTH'. Unknown time unit: 'MONTH'.
+    line 1:104
+      CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='HOPPING', WINDOW_SIZE='1 MONTH')
+                                                                                                             ^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='0 MONTHS');
+    PROPERTY_IN_WITH: Configuration WINDOW_SIZE is invalid: Invalid duration: '0 DAYS'. Not a positive number: '0'.
+    line 1:105
+      CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='0 MONTHS')
+                                                                                                              ^^^^^^^^^^^^^^^^^^^^^^

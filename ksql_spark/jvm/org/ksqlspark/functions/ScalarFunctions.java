@@ -52,6 +52,7 @@ public final class ScalarFunctions {
         table.add("parse_days", call -> new TemporalFunctions.ParseDays());
         table.add("parse_time", call -> new TemporalFunctions.ParseTime());
         table.add("parse_timestamp", call -> new TemporalFunctions.ParseTimestamp());
+        table.add("window_end", call -> new CalendarWindows.End(call.argument()));
     }
 
     private static void addJson(FunctionTable table) {

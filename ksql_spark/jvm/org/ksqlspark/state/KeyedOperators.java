@@ -235,9 +235,11 @@ public final class KeyedOperators {
      * is added and its result is not emitted, as the group's next record follows.
      *
      * @param hasFilter whether the aggregator has HAVING's predicate
-     * @param kind NONE, TUMBLING, HOPPING or SESSION
+     * @param kind NONE, TUMBLING, HOPPING, CUMULATIVE or SESSION
      * @param size window size, inactivity gap, or without windows the TTL of groups (0: none), ms
-     * @param advance advance of hopping windows, ms
+     * @param advance advance of hopping windows, step of cumulative ones, ms
+     * @param calendar of windows by a calendar, see CalendarWindows; else empty
+     * @param step of cumulative windows that grow by a calendar, as {@code calendar}; else empty
      * @param grace how late a record may be, ms
      * @param isFinal emit once, when the window closes
      * @param isLossy windows that a jump in time leaves behind are lost; not for sessions
@@ -250,10 +252,13 @@ public final class KeyedOperators {
             String kind,
             long size,
             long advance,
+            String calendar,
+            String step,
             long grace,
             boolean isFinal,
             boolean isLossy,
             long idle) {
+        boolean isUnwindowed = kind.equals("NONE");
         return KeyedOperator.apply(
                 input,
                 kind.equals("SESSION")
@@ -261,9 +266,10 @@ public final class KeyedOperators {
                         : new WindowAggregate(
                                 aggregator,
                                 hasFilter,
-                                kind.equals("NONE"),
-                                size,
-                                advance,
+                                isUnwindowed
+                                        ? null
+                                        : Windows.of(kind, size, advance, calendar, step),
+                                isUnwindowed ? size : 0,
                                 grace,
                                 isFinal,
                                 isLossy),

@@ -9,14 +9,14 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Aggregates per key, or per key and TUMBLING or HOPPING window (reference §6.8, §6.9).
+ * Aggregates per key, or per key and window that is not a session (reference §6.8, §6.9).
  *
  * <p>State per window and key: (greatest timestamp, was passed on?, the aggregates' buffer). A
  * numbered list of each window's keys is used to remove the window, or to emit it with EMIT FINAL,
  * when stream time closes it.
  *
- * <p>Without windows, {@code size} may be a TTL: a group without records for so long is deleted,
- * and a record after that begins a new one.
+ * <p>Without windows there may be a TTL: a group without records for so long is deleted, and a
+ * record after that begins a new one.
  */
 final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
     /** Bytes before the aggregates' buffer: the timestamp and the flag. */
@@ -25,8 +25,11 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
     private final Aggregator aggregator;
     private final boolean hasFilter;
     private final boolean isUnwindowed;
-    private final long size;
-    private final long advance;
+
+    /** Null without windows. */
+    private final Windows ofTime;
+
+    private final long ttl;
     private final long grace;
     private final boolean isFinal;
     private final boolean isLossy;
@@ -35,7 +38,7 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
     private transient StateCache.Cached<byte[]> members;
     private transient MapState<byte[], Long> windows;
 
-    /** Open windows by start, with the number of their keys, in order, as in the state. */
+    /** Open windows by number, with the number of their keys, in order, as in the state. */
     private transient TreeMap<Long, Long> open;
 
     private transient Map<Integer, TreeMap<Long, Long>> openByTask;
@@ -46,17 +49,16 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
     WindowAggregate(
             Aggregator aggregator,
             boolean hasFilter,
-            boolean isUnwindowed,
-            long size,
-            long advance,
+            Windows ofTime,
+            long ttl,
             long grace,
             boolean isFinal,
             boolean isLossy) {
         this.aggregator = aggregator;
         this.hasFilter = hasFilter;
-        this.isUnwindowed = isUnwindowed;
-        this.size = size;
-        this.advance = advance;
+        this.isUnwindowed = ofTime == null;
+        this.ofTime = ofTime;
+        this.ttl = ttl;
         this.grace = grace;
         this.isFinal = isFinal;
         this.isLossy = isLossy;
@@ -70,8 +72,8 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
             openByTask = new HashMap<>();
             members = bytes("members");
             windows = longs("windows");
-        } else if (size > 0) {
-            expiry = new Expiry(this, size);
+        } else if (ttl > 0) {
+            expiry = new Expiry(this, ttl);
         }
     }
 
@@ -104,21 +106,23 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
             update(key, key, ts, value, 0, side != REPLACED);
             return;
         }
-        long first = Math.max(0, ts - size + advance) / advance * advance;
         boolean isLate = true;
-        for (long start = first; start <= ts; start += advance) {
-            if (start + size + grace > streamTime) {
+        long newest = Long.MIN_VALUE;
+        long window = ofTime.first(ts);
+        for (long start; (start = ofTime.start(window)) <= ts; window = ofTime.next(window)) {
+            newest = start;
+            if (ofTime.end(window) + grace > streamTime) {
                 isLate = false;
-                byte[] place = ByteBuffer.allocate(8 + key.length).putLong(start).put(key).array();
-                if (update(place, key, ts, value, start, true)) {
-                    list(start, place);
+                byte[] place = ByteBuffer.allocate(8 + key.length).putLong(window).put(key).array();
+                if (update(place, key, ts, value, window, true)) {
+                    list(window, place);
                 }
             }
         }
         if (isLate) {
             late();
         }
-        closeExpired(ts / advance * advance);
+        closeExpired(newest);
     }
 
     private void updateUnlessExpired(byte[] key, long ts, byte[] value) {
@@ -146,7 +150,7 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
 
     /** Adds a record and emits the result if asked to; returns true if the group is new. */
     private boolean update(
-            byte[] place, byte[] key, long ts, byte[] value, long start, boolean emits) {
+            byte[] place, byte[] key, long ts, byte[] value, long window, boolean emits) {
         byte[] saved = groups.getValue(place);
         long time = ts;
         boolean wasPassed = false;
@@ -172,32 +176,31 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
             return saved == null;
         }
         if (isPassed) {
-            send(key, time, aggregator.result(), start);
+            send(key, time, aggregator.result(), window);
         } else if (wasPassed) {
-            send(key, ts, null, start);
+            send(key, ts, null, window);
         }
         return saved == null;
     }
 
-    private void send(byte[] key, long time, byte[] row, long start) {
+    private void send(byte[] key, long time, byte[] row, long window) {
         if (isUnwindowed) {
             emit(key, time, row, null);
         } else {
-            emit(key, time, row, start, start + size);
+            emit(key, time, row, ofTime.start(window), ofTime.end(window));
         }
     }
 
-    private void list(long start, byte[] place) {
-        long n = open.getOrDefault(start, 0L);
-        byte[] window = ByteBuffer.allocate(8).putLong(start).array();
-        members.insert(ByteBuffer.allocate(16).putLong(start).putLong(n).array(), place);
-        open.put(start, n + 1);
-        windows.updateValue(window, n + 1);
+    private void list(long window, byte[] place) {
+        long n = open.getOrDefault(window, 0L);
+        members.insert(ByteBuffer.allocate(16).putLong(window).putLong(n).array(), place);
+        open.put(window, n + 1);
+        windows.updateValue(ByteBuffer.allocate(8).putLong(window).array(), n + 1);
     }
 
     @Override
     protected long end() {
-        return isUnwindowed || open.isEmpty() ? Long.MIN_VALUE : open.lastKey() + size + grace;
+        return isUnwindowed || open.isEmpty() ? Long.MIN_VALUE : ofTime.end(open.lastKey()) + grace;
     }
 
     @Override
@@ -212,12 +215,13 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
      *     period lie before it has already left the store of Kafka Streams, and is lost there
      */
     private void closeExpired(long newest) {
-        while (!open.isEmpty() && open.firstKey() + size + grace <= streamTime) {
-            Map.Entry<Long, Long> window = open.pollFirstEntry();
-            long start = window.getKey();
-            boolean isLost = isLossy && start + size + grace < newest;
-            for (long n = 0; n < window.getValue(); n++) {
-                byte[] member = ByteBuffer.allocate(16).putLong(start).putLong(n).array();
+        while (!open.isEmpty() && ofTime.end(open.firstKey()) + grace <= streamTime) {
+            Map.Entry<Long, Long> closed = open.pollFirstEntry();
+            long window = closed.getKey();
+            long end = ofTime.end(window);
+            boolean isLost = isLossy && end + grace < newest;
+            for (long n = 0; n < closed.getValue(); n++) {
+                byte[] member = ByteBuffer.allocate(16).putLong(window).putLong(n).array();
                 byte[] place = members.getValue(member);
                 members.removeKey(member);
                 if (isFinal && !isLost) {
@@ -229,13 +233,13 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
                                 key,
                                 ByteBuffer.wrap(saved).getLong(),
                                 aggregator.result(),
-                                start,
-                                start + size);
+                                ofTime.start(window),
+                                end);
                     }
                 }
                 groups.removeKey(place);
             }
-            windows.removeKey(ByteBuffer.allocate(8).putLong(start).array());
+            windows.removeKey(ByteBuffer.allocate(8).putLong(window).array());
         }
     }
 }
