@@ -1,4 +1,4 @@
-"""Binds LAKE in CREATE TABLE: the table outside Kafka that a table follows (beyond ksqlDB)."""
+"""Binds LAKE in CREATE STREAM and CREATE TABLE: the table outside Kafka that they follow (beyond ksqlDB)."""
 
 from __future__ import annotations
 
@@ -15,24 +15,17 @@ from ksql_spark.types import Array, Decimal, Map, Primitive, SqlType, Struct
 
 _FORMATS = (CSV, DELTA, ICEBERG, JDBC, JSON, PARQUET)
 #: properties that say something about records that others write
-_OF_RECORDS = (
-    "ENVELOPE",
-    "INFER",
-    "RETENTION_MS",
-    "TIMESTAMP",
-    "WINDOW_OFFSET",
-    "WINDOW_SIZE",
-    "WINDOW_TIME_ZONE",
-    "WINDOW_TYPE",
-)
+_OF_RECORDS = ("ENVELOPE", "INFER", "WINDOW_OFFSET", "WINDOW_SIZE", "WINDOW_TIME_ZONE", "WINDOW_TYPE")
+#: of a table the rows have no time, and stay
+_OF_STREAMS = ("RETENTION_MS", "TIMESTAMP")
 
 
 def bind_origin(statement: CreateSource, source: DataSource, metastore: MetaStore) -> Origin | None:
-    """What the table that ``statement`` creates follows; None: nothing.
+    """What the stream or table that ``statement`` creates follows; None: nothing.
 
     Args:
-        statement: CREATE TABLE … WITH (…).
-        source: the table, from bind_create_source.
+        statement: CREATE STREAM or TABLE … WITH (…).
+        source: the stream or table, from bind_create_source.
         metastore: has the other streams and tables.
 
     Raises:
@@ -54,26 +47,31 @@ def _bind(statement: CreateSource, given: Properties, source: DataSource, metast
     path = given.get("LAKE")
     if not path.strip():
         raise invalid("LAKE must not be empty.", given.node("LAKE"))
-    if source.kind != TABLE:
-        raise invalid("LAKE is for tables: CREATE TABLE … (… PRIMARY KEY …).", given.node("LAKE"))
-    for name in _OF_RECORDS:
+    kind = source.kind.lower()
+    for name in (*_OF_RECORDS, *(_OF_STREAMS if source.kind == TABLE else ())):
         if name in given:
-            raise invalid(f"'{name}' is not for tables with LAKE.", given.node(name))
+            raise invalid(f"'{name}' is not for {kind}s with LAKE.", given.node(name))
     if statement.source or statement.or_replace:
         word = "SOURCE" if statement.source else "OR REPLACE"
-        raise invalid(f"{word} is not for tables with LAKE.", given.node("LAKE"), hint="DROP TABLE first.")
-    if source.constraints:
+        hint = f"DROP {source.kind} first."
+        raise invalid(f"{word} is not for {kind}s with LAKE.", given.node("LAKE"), hint=hint)
+    if source.constraints and source.kind == TABLE:
         raise invalid("A table with LAKE cannot have constraints: its rows are those of the lake.", statement)
+    if source.schema.headers:
+        raise invalid("A lake table has no headers.", statement, hint="Leave the column with HEADERS out.")
     others = [other.name for other in metastore.sources() if other.topic == source.topic]
     others = [name for name in others if name != source.name]
     if others:
         raise invalid(
-            f"The topic {source.topic} is that of {others[0]}. A table with LAKE needs a topic of its own, "
-            "because it removes the rows that the lake does not have.",
+            f"The topic {source.topic} is that of {others[0]}. A {kind} with LAKE needs a topic of its own, "
+            "because its rows are those of the lake.",
             given.node("KAFKA_TOPIC") or statement,
             hint="Give it another KAFKA_TOPIC.",
         )
     format_ = _format(given, statement)
+    if format_ == JDBC and source.kind != TABLE:
+        reason = "a database does not say which rows are new. A stream needs files, delta or iceberg"
+        raise failure("PROPERTY_IN_WITH", given.lake_format, name="FORMAT", reason=reason)
     if format_ == JDBC and not DATABASE_URL.match(path):
         raise failure(
             "PROPERTY_IN_WITH", given.node("LAKE"), name="LAKE",

@@ -1,4 +1,4 @@
-"""Keeps tables in step with their origins: the tables outside Kafka that LAKE names.
+"""Keeps streams and tables in step with their origins: the tables outside Kafka that LAKE names.
 
 A refresh reads the origin and the topic, and writes what they differ by. So it needs no position: a refresh
 that was interrupted anywhere, or that another server made at the same time, is made good by the next one.
@@ -53,7 +53,7 @@ class OriginStatus:
     Args:
         state: WAITING, RUNNING or ERROR.
         reason: why the latest refresh failed.
-        rows: rows of the origin.
+        rows: rows of the origin; of a stream, those that it has.
         without_key: rows that have no key, and were left out.
         written: rows that were written since the server's start.
         removed: rows that were removed since then.
@@ -126,30 +126,37 @@ class OriginRun(Run[tuple[DataSource, Origin], OriginStatus]):
         )
 
 
+class Runs(Protocol):
+    """Makes the run of a stream or table that follows an origin."""
+
+    def __call__(
+        self, definition: tuple[DataSource, Origin], status: OriginStatus
+    ) -> Run[tuple[DataSource, Origin], OriginStatus]:
+        """One that is not started yet."""
+
+
 class Origins(Follower[tuple[DataSource, Origin], OriginStatus]):
-    """The tables of a server that follow origins. Thread-safe.
+    """The streams and tables of a server that follow origins. Thread-safe.
 
     Args:
-        catalog: has the tables.
-        admin: of the cluster.
-        write: writes differences.
+        catalog: has them.
+        runs: makes their runs.
         is_here: whether this server refreshes.
     """
 
-    def __init__(
-        self, catalog: Catalog, admin: KafkaAdmin, write: Writer, is_here: Callable[[], bool] = lambda: True
-    ) -> None:
+    def __init__(self, catalog: Catalog, runs: Runs, is_here: Callable[[], bool] = lambda: True) -> None:
         super().__init__("origins", catalog, is_here)
-        self._admin = admin
-        self._write = write
+        self._runs_of = runs
 
     def there(self, store: MetaStore) -> Mapping[str, tuple[DataSource, Origin] | None]:
-        """Tables with origins."""
+        """Streams and tables with origins."""
         return {name: (store.require(name), origin) for name, origin in store.origins().items()}
 
-    def run_of(self, definition: tuple[DataSource, Origin], status: OriginStatus) -> OriginRun:
-        """A run of a table."""
-        return OriginRun(definition, self._admin, self._write, status)
+    def run_of(
+        self, definition: tuple[DataSource, Origin], status: OriginStatus
+    ) -> Run[tuple[DataSource, Origin], OriginStatus]:
+        """A run of a stream or table."""
+        return self._runs_of(definition, status)
 
     def new_status(self) -> OriginStatus:
         """Nothing is known."""

@@ -50,6 +50,15 @@ def read(origin: Origin, columns: Sequence[Column]) -> pa.Table:
         raise missing(origin.format, error) from None
     except Exception as error:  # libraries have no common class
         raise failed(origin, error) from None
+    return converted(found, columns, origin)
+
+
+def converted(found: pa.Table, columns: Sequence[Column], origin: Origin) -> pa.Table:
+    """The columns of ``found`` with the types that are declared, as read() returns them.
+
+    Raises:
+        KsqlError: LAKE_UNREADABLE.
+    """
     return pa.table({column.name: _converted(found, column, origin) for column in columns})
 
 
@@ -77,14 +86,21 @@ def failed(origin: Origin, error: Exception) -> KsqlError:
 
 
 def _parquet(origin: Origin, columns: Sequence[Column]) -> pa.Table:
-    found = ds.dataset(origin.path, format="parquet", partitioning="hive")
+    found, whole = parquet_files(origin.path)
+    names = names_of(whole.names, columns, origin)
+    table = found.to_table(columns=list(names.values()))
+    return table.rename_columns(list(names))
+
+
+def parquet_files(
+    path: str | Sequence[str], filesystem: pa.fs.FileSystem | None = None
+) -> tuple[ds.Dataset, pa.Schema]:
+    """A folder or files of Parquet, and all columns that some of them have."""
+    found = ds.dataset(path, format="parquet", partitioning="hive", filesystem=filesystem)
     schemas = [found.schema, *(fragment.physical_schema for fragment in found.get_fragments())]
     plain = [pa.schema([(field.name, _without_dictionary(field.type)) for field in each]) for each in schemas]
     whole = pa.unify_schemas(plain, promote_options="permissive")
-    names = _names(whole.names, columns, origin)
-    found = ds.dataset(origin.path, format="parquet", partitioning="hive", schema=whole)
-    table = found.to_table(columns=list(names.values()))
-    return table.rename_columns(list(names))
+    return ds.dataset(path, format="parquet", partitioning="hive", schema=whole, filesystem=filesystem), whole
 
 
 def _without_dictionary(type_: pa.DataType) -> pa.DataType:
@@ -92,7 +108,7 @@ def _without_dictionary(type_: pa.DataType) -> pa.DataType:
 
 
 def _csv(origin: Origin, columns: Sequence[Column]) -> pa.Table:
-    names = _names(ds.dataset(origin.path, format="csv").schema.names, columns, origin)
+    names = names_of(ds.dataset(origin.path, format="csv").schema.names, columns, origin)
     options = pa.csv.ConvertOptions(
         column_types=dict.fromkeys(names.values(), pa.string()),
         null_values=[""],
@@ -147,8 +163,8 @@ def _state_of_files(origin: Origin) -> object:
 
 
 def _delta(origin: Origin, columns: Sequence[Column]) -> pa.Table:
-    found = _delta_table(origin)
-    names = _names([field.name for field in found.schema().fields], columns, origin)
+    found = delta_table(origin)
+    names = names_of([field.name for field in found.schema().fields], columns, origin)
     return (
         found.to_pyarrow_table(columns=list(names.values()))
         .select(list(names.values()))
@@ -156,20 +172,21 @@ def _delta(origin: Origin, columns: Sequence[Column]) -> pa.Table:
     )
 
 
-def _delta_table(origin: Origin) -> Any:
+def delta_table(origin: Origin) -> Any:
+    """The newest version of a table of Delta Lake."""
     from deltalake import DeltaTable
 
     return DeltaTable(origin.path)
 
 
 def _iceberg(origin: Origin, columns: Sequence[Column]) -> pa.Table:
-    found = _iceberg_table(origin)
-    names = _names([field.name for field in found.schema().fields], columns, origin)
+    found = iceberg_table(origin)
+    names = names_of([field.name for field in found.schema().fields], columns, origin)
     scan = found.scan(selected_fields=tuple(names.values()))
     return scan.to_arrow().select(list(names.values())).rename_columns(list(names))
 
 
-def _iceberg_table(origin: Origin) -> Any:
+def iceberg_table(origin: Origin) -> Any:
     """A table of the catalog in its folder, as sinks write it, or one whose metadata are there."""
     from pyiceberg.catalog.sql import SqlCatalog
     from pyiceberg.table import StaticTable
@@ -183,7 +200,7 @@ def _iceberg_table(origin: Origin) -> Any:
 def _jdbc(origin: Origin, columns: Sequence[Column]) -> pa.Table:
     from ksql_spark.lake import databases
 
-    found = databases.select(origin.path, origin.table or "", lambda names: _names(names, columns, origin))
+    found = databases.select(origin.path, origin.table or "", lambda names: names_of(names, columns, origin))
     arrays = []
     for column in columns:
         values = found[column.name]
@@ -238,7 +255,7 @@ def _plain_type(type_: SqlType) -> pa.DataType:
 # ---- columns ------------------------------------------------------------------------------------------
 
 
-def _names(there: Iterable[str], columns: Sequence[Column], origin: Origin) -> dict[str, str]:
+def names_of(there: Iterable[str], columns: Sequence[Column], origin: Origin) -> dict[str, str]:
     """A column's name -> its name in the table.
 
     Raises:
@@ -300,7 +317,7 @@ _READERS: Mapping[str, Callable[[Origin, Sequence[Column]], pa.Table]] = {
     JDBC: _jdbc,
 }
 _STATES: Mapping[str, Callable[[Origin], object | None]] = {
-    DELTA: lambda origin: _delta_table(origin).version(),
-    ICEBERG: lambda origin: getattr(_iceberg_table(origin).current_snapshot(), "snapshot_id", None),
+    DELTA: lambda origin: delta_table(origin).version(),
+    ICEBERG: lambda origin: getattr(iceberg_table(origin).current_snapshot(), "snapshot_id", None),
     JDBC: lambda origin: None,
 }

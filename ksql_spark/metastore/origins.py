@@ -1,4 +1,4 @@
-"""Origins as values: what CREATE TABLE … WITH (LAKE = …) says about a table outside Kafka (beyond ksqlDB)."""
+"""Origins as values: what CREATE … WITH (LAKE = …) says about a table outside Kafka (beyond ksqlDB)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ CSV, JSON = "csv", "json"
 
 @dataclass(frozen=True)
 class Origin:
-    """The table outside Kafka that a table follows.
+    """The table outside Kafka that a stream or table follows.
 
     Args:
         path: a folder, a file, or the URL of a database, which may have a password.

@@ -1,9 +1,10 @@
-"""Reads a range of a topic as Arrow rows, for sinks; writes what a topic lacks of Arrow rows, for origins."""
+"""Records of topics as Arrow rows, for sinks; Arrow rows as records of topics, for origins."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql import SparkSession, functions
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _NEWEST = "__newest"
+#: what encoders put in the place of bytes, before the reason why there are none (Unwritable.java)
+UNWRITABLE = bytes.fromhex("ff6b73716c5ed371ec0b963fa72284ff")
 
 
 def rows(
@@ -57,6 +60,38 @@ def rows(
     newest = f"row_number() OVER (PARTITION BY {', '.join(keys)} ORDER BY {ROWOFFSET} DESC)"
     last = frame.selectExpr("*", f"{newest} AS {_NEWEST}").filter(f"{_NEWEST} = 1")
     return last.selectExpr(*names, f"{NULL_VALUE} AS {deleted}").toArrow()
+
+
+def times(session: SparkSession, source: DataSource, rows: pa.Table) -> pa.ChunkedArray:
+    """The event times that the TIMESTAMP column of rows says, epoch ms; NULL where it says none."""
+    assert source.timestamp is not None
+    time = sources.event_time(source, quoted(source.timestamp.column))
+    frame = session.createDataFrame(rows).selectExpr(f"cast({time} AS bigint) AS __t")
+    return frame.selectExpr(f"if({sources.is_time('__t')}, __t, NULL) AS __time").toArrow()["__time"]
+
+
+def encoded(
+    session: SparkSession, source: DataSource, records: RecordSpec, rows: pa.Table, now_ms: int
+) -> pa.Table:
+    """The records of a stream's rows, in their order: key, value and time.
+
+    Args:
+        session: one for this call.
+        source: the stream.
+        records: how its records are encoded, with their schemas.
+        rows: its columns, TIME as milliseconds of the day.
+        now_ms: the time of rows that have none, epoch ms. Whoever reads them leaves them out and tells so,
+            where the stream has a TIMESTAMP column.
+    """
+    time = "NULL" if source.timestamp is None else sources.event_time(source, quoted(source.timestamp.column))
+    frame = session.createDataFrame(rows).selectExpr("*", f"cast({time} AS bigint) AS __t")
+    frame = frame.selectExpr(
+        "* EXCEPT (__t)",
+        f"false AS {NULL_VALUE}",
+        f"if({sources.is_time('__t')}, __t, {now_ms}L) AS {ROWTIME}",
+    )
+    # the time is there already, and no row is left out here
+    return sinks.encode(frame, replace(source, timestamp=None), records=records).toArrow()
 
 
 class Difference(NamedTuple):

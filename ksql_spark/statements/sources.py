@@ -17,6 +17,7 @@ from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 from ksql_spark.kafka.admin import Topic
 from ksql_spark.kafka.consumer import TopicReader
+from ksql_spark.lake.positions import positions_topic
 from ksql_spark.lake.tables import check_origin
 from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import STREAM, DataSource
@@ -82,8 +83,10 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
 
     def prepare() -> Prepared:
         if services.admin.topic(source.topic) is None:
+            # rows of a lake may be older than any retention
+            retention = None if origin is None else -1
             services.admin.create_topic(
-                source.topic, source.partitions or 1, source.replicas or -1, topic_config(source, None)
+                source.topic, source.partitions or 1, source.replicas or -1, topic_config(source, retention)
             )
         return Prepared()
 
@@ -326,6 +329,9 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
 
     termination = Termination(services.queries, makers)
     topics = tuple(each.topic for each in dropped) if statement.delete_topic else ()
+    if topics:  # with them goes how far they have read lake tables
+        service_id, origins = str(context.config["ksql.service.id"]), services.metastore.origins()
+        topics += tuple(positions_topic(service_id, each.topic) for each in dropped if each.name in origins)
     with_it = ", ".join(f"`{each.name}`" for each in dropped[:-1])
 
     def apply(_: Starts) -> Outcome:

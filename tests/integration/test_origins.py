@@ -1,7 +1,8 @@
-"""Tables that follow lakes, on Kafka and Spark: joins and look-ups see what the lake has."""
+"""Streams and tables that follow lakes, on Kafka and Spark: queries see what the lake has."""
 
 from __future__ import annotations
 
+import random
 import sqlite3
 import time
 import uuid
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
@@ -16,6 +18,7 @@ from deltalake import write_deltalake
 from ksql_spark.engine import Request
 from ksql_spark.entities.sources import OriginInfo
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.lake.positions import positions_topic
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
 from tests.integration.server_process import ServerProcess
@@ -222,3 +225,103 @@ def test_a_server_that_is_killed_brings_the_table_into_step(tmp_path: Path) -> N
             while sorted(server.rows("SELECT id, v FROM n;")) != wanted:
                 assert time.monotonic() < deadline, server.execute("DESCRIBE n;")
                 time.sleep(0.2)
+
+
+def test_a_stream(server: Zones, topic_names: Callable[[str], str], tmp_path: Path) -> None:
+    """Rows in the order of their times, windows, a row without a time, a restart, DROP."""
+    path = tmp_path / "rides"
+    path.mkdir()
+
+    def put(name: str, *rows: tuple[str, str, int]) -> None:
+        fresh = tmp_path / "fresh"
+        fresh.write_text("zone,began,n\n" + "".join(f"{zone},{began},{n}\n" for zone, began, n in rows))
+        fresh.rename(path / name)
+
+    put("b.csv", ("a", "2020-01-01 00:00:05", 1), ("b", "2020-01-01 00:00:15", 2))
+    put("a.csv", ("a", "2020-01-01 00:00:25", 4), ("b", "never", 8))
+    server.run(
+        f"CREATE STREAM rides (zone STRING KEY, began STRING, n INT) WITH (LAKE='{path}', FORMAT='csv',"
+        " TIMESTAMP='began', TIMESTAMP_FORMAT='yyyy-MM-dd HH:mm:ss', REFRESH='100 milliseconds',"
+        " PARTITIONS=2);"
+        "SET 'auto.offset.reset' = 'earliest';"
+        f"CREATE TABLE w WITH (KAFKA_TOPIC='{topic_names('w')}') AS SELECT zone, SUM(n) AS n FROM rides"
+        " WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 0 SECONDS) GROUP BY zone EMIT CHANGES;"
+    )
+    server.until("rides", lambda origin: origin.written == 4)
+    base = 1577836800000
+    windows = "SELECT zone, WINDOWSTART, n FROM w;"
+    server.has(windows, ("a", base, 1), ("a", base + 20_000, 4), ("b", base + 10_000, 2))
+    server.engine.stop()
+    put("c.csv", ("a", "2020-01-01 00:00:26", 16))
+    server.start()
+    found = server.until("rides", lambda origin: origin.written == 1)
+    assert (found.state, found.rows) == ("RUNNING", 5)
+    server.has(windows, ("a", base, 1), ("a", base + 20_000, 20), ("b", base + 10_000, 2))
+    server.has("SELECT zone, n FROM rides;", ("a", 1), ("a", 4), ("a", 16), ("b", 2))
+    (shown,) = server.run("SHOW STREAMS;")
+    assert not shown.warnings
+    services = server.engine.services
+    positions = positions_topic(
+        str(services.config["ksql.service.id"]), services.metastore.require("RIDES").topic
+    )
+    assert services.admin.topic(positions) is not None
+    server.run("DROP TABLE w DELETE TOPIC; DROP STREAM rides DELETE TOPIC;")
+    assert services.admin.topic(positions) is None
+
+
+@pytest.mark.parametrize("value_format", ["JSON", "AVRO", "PROTOBUF"])
+def test_a_stream_of_all_types(
+    server: Zones, topic_names: Callable[[str], str], tmp_path: Path, value_format: str
+) -> None:
+    path = tmp_path / "lake"
+    columns = TYPES.replace("MAP<STRING, TIME>", "MAP<STRING, INT>")
+    full = FULL.replace("PARSE_TIME('00:00:01', 'HH:mm:ss')", "1").replace("ARRAY[1, NULL]", "ARRAY[1, 2]")
+    server.run(
+        f"CREATE STREAM s ({columns}) WITH (KAFKA_TOPIC='{topic_names('s')}', FORMAT='JSON',"
+        f" PARTITIONS=1); INSERT INTO s VALUES {full};"
+        f"CREATE SINK lake FROM s WITH (TYPE='delta', PATH='{path}', COMMIT_INTERVAL='100 milliseconds');"
+    )
+    server.caught_up("lake", 1)
+    server.run(
+        f"CREATE STREAM t ({columns}) WITH (LAKE='{path}', FORMAT='delta', TIMESTAMP='ts',"
+        f" REFRESH='100 milliseconds', VALUE_FORMAT='{value_format}');"
+    )
+    server.until("t", lambda origin: origin.written == 1)
+    server.has("SELECT * FROM t;", *server.rows("SELECT * FROM s;"))
+
+
+def test_a_stream_of_a_server_that_is_killed_has_each_row_once(tmp_path: Path) -> None:
+    """The server is killed while it reads; DuckDB says what is true."""
+    lake, choose, sent = str(tmp_path / "lake"), random.Random(46), 0
+
+    def grow() -> None:
+        nonlocal sent
+        numbers = list(range(sent, sent + 20_000))
+        times = [choose.randrange(1_000_000) for _ in numbers]
+        write_deltalake(lake, pa.table({"n": numbers, "ts": times}), mode="append")
+        sent += len(numbers)
+
+    for life in range(4):
+        with ServerProcess(tmp_path / "data") as server:
+            server.ready()
+            if life == 0:
+                grow()
+                server.execute(
+                    f"CREATE STREAM s (n INT, ts BIGINT) WITH (LAKE='{lake}', FORMAT='delta', TIMESTAMP='ts',"
+                    " REFRESH='10 milliseconds', PARTITIONS=2);"
+                )
+            grow()
+            grow()
+            deadline = time.monotonic() + TIMEOUT_S
+            admin = KafkaAdmin(server.bootstrap_servers())
+            before = sum(admin.end_offsets("S").values())
+            while sum(admin.end_offsets("S").values()) < before + choose.randrange(1, 30_000):
+                assert time.monotonic() < deadline, server.execute("DESCRIBE s;")
+            if life < 3:
+                continue  # it is killed here, in a transaction or between two
+            sums = "SELECT COUNT(*), SUM(n), SUM(ts) FROM"
+            (truth,) = duckdb.sql(f"{sums} read_parquet('{lake}/*.parquet')").fetchall()
+            while server.rows(f"{sums} s;") != [list(truth)]:
+                assert time.monotonic() < deadline, server.execute("DESCRIBE s;")
+                time.sleep(0.2)
+            assert server.rows("SELECT COUNT_DISTINCT(n) FROM s;") == [[sent]]

@@ -101,7 +101,10 @@ def test_a_failure_changes_nothing_and_is_told(path: Path) -> None:
 
 def test_tables_follow_the_metastore(path: Path) -> None:
     catalog, topic = Catalog(), Topic()
-    followed = Origins(catalog, cast(KafkaAdmin, topic), topic.write)
+    followed = Origins(
+        catalog,
+        lambda definition, status: OriginRun(definition, cast(KafkaAdmin, topic), topic.write, status),
+    )
 
     def until(state: str) -> OriginStatus:
         deadline = time.monotonic() + 60

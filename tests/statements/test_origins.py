@@ -1,4 +1,4 @@
-"""CREATE TABLE … WITH (LAKE = …): what is refused, and what the metastore has afterwards."""
+"""CREATE … WITH (LAKE = …): what is refused, and what the metastore has afterwards."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.lake.positions import positions_topic
 from ksql_spark.metastore.origins import Origin
 from ksql_spark.metastore.sources import FormatSpec
 from tests.statements.world import World
@@ -54,6 +55,25 @@ def test_a_topic_keeps_the_name_that_it_had_at_first(tmp_path: Path) -> None:
         before.close()
 
 
+def test_a_stream_keeps_all_rows_and_goes_with_its_positions(world: World) -> None:
+    world.run(
+        "CREATE STREAM grows (id INT KEY, ts BIGINT NOT NULL) WITH (LAKE='/x', FORMAT='delta',"
+        " TIMESTAMP='ts', REFRESH='5 seconds', PARTITIONS=3);"
+        "CREATE STREAM short (id INT) WITH (LAKE='/x', FORMAT='csv', RETENTION_MS=1000);"
+    )
+    source = world.services.metastore.require("GROWS")
+    assert (source.topic, source.partitions, source.read_only) == ("GROWS", 3, True)
+    assert world.services.metastore.origins()["GROWS"] == Origin("/x", "delta", refresh_ms=5_000)
+    assert world.admin.configs["GROWS"]["retention.ms"] == "-1"
+    assert world.admin.configs["SHORT"]["retention.ms"] == "1000"
+    with pytest.raises(KsqlError, match="read-only"):
+        world.run("INSERT INTO grows VALUES (1, 2);")
+    positions = positions_topic(str(world.services.config["ksql.service.id"]), "GROWS")
+    world.admin.create_topic(positions)
+    world.run("DROP STREAM short; DROP STREAM grows DELETE TOPIC;")
+    assert world.admin.topic(positions) is None and world.admin.topic("GROWS") is None
+
+
 def test_the_name_of_the_table_of_a_database_is_that_of_the_table(world: World) -> None:
     world.run(f"CREATE TABLE zones {COLUMNS} WITH (LAKE='sqlite:/x.db', FORMAT='jdbc');")
     assert world.services.metastore.origins()["ZONES"].table == "zones"
@@ -71,7 +91,12 @@ def test_the_name_of_the_table_of_a_database_is_that_of_the_table(world: World) 
         (f"{X} (LAKE='/x', FORMAT='csv', REFRESH='soon');", "Invalid duration"),
         (f"{X} (LAKE='/x', FORMAT='csv', ENVELOPE='debezium');", "'ENVELOPE' is not for"),
         (f"{X} (KAFKA_TOPIC='x', FORMAT='JSON', REFRESH='1 day');", "needs the property LAKE"),
-        ("CREATE STREAM x (id INT) WITH (LAKE='/x', FORMAT='csv');", "LAKE is for tables"),
+        ("CREATE STREAM x (id INT) WITH (LAKE='sqlite:/x', FORMAT='jdbc');", "which rows are new"),
+        ("CREATE STREAM x (h BYTES HEADER('a'), id INT) WITH (LAKE='/x', FORMAT='csv');", "has no headers"),
+        ("CREATE SOURCE STREAM x (id INT) WITH (LAKE='/x', FORMAT='csv');", "SOURCE is not for streams"),
+        ("CREATE STREAM x (id INT) WITH (LAKE='/x', FORMAT='csv', TIMESTAMP='ts');", "does not exist"),
+        ("CREATE STREAM x (id INT) WITH (LAKE='/x', FORMAT='csv', ENVELOPE='debezium');", "not for streams"),
+        (f"{X} (LAKE='/x', FORMAT='csv', TIMESTAMP='name', TIMESTAMP_FORMAT='yyyy');", "is not for tables"),
         ("CREATE TABLE x (id INT) WITH (LAKE='/x', FORMAT='csv');", "Tables require a PRIMARY KEY"),
         (f"CREATE SOURCE TABLE x {COLUMNS} WITH (LAKE='/x', FORMAT='csv');", "SOURCE is not for"),
         (f"CREATE OR REPLACE TABLE x {COLUMNS} WITH (LAKE='/x', FORMAT='csv');", "OR REPLACE is not for"),

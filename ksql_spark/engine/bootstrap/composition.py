@@ -16,9 +16,10 @@ from ksql_spark.engine.bootstrap.kafka import (
     find_broker,
     take_lease,
 )
+from ksql_spark.engine.bootstrap.lakes import create_origins, create_sinks
 from ksql_spark.engine.bootstrap.lifecycle import Lifecycle, Report
 from ksql_spark.engine.bootstrap.processing_log import create_log_stream, create_processing_log
-from ksql_spark.engine.bootstrap.queries import create_origins, create_queries, create_sinks, create_views
+from ksql_spark.engine.bootstrap.queries import create_queries, create_views
 from ksql_spark.engine.bootstrap.registry import RegistryOfSpark
 from ksql_spark.engine.bootstrap.spark import (
     begin_spark,

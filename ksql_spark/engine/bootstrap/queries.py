@@ -1,10 +1,9 @@
-"""The queries and sinks of a server, and the views from which its look-ups are answered."""
+"""The queries of a server, and the views from which its look-ups are answered."""
 
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,28 +13,17 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.lease import ServiceLease
 from ksql_spark.kafka.producer import RecordProducer
-from ksql_spark.lake.origins import Changes, Origins
-from ksql_spark.lake.sinks import Range, Sinks
-from ksql_spark.lake.tables import DELETED, Refusal
 from ksql_spark.metastore.catalog import Catalog
-from ksql_spark.metastore.origins import Origin
-from ksql_spark.metastore.serdes import record_spec, registered
-from ksql_spark.metastore.sinks import Sink
-from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.cluster.placement import Placement
 from ksql_spark.runtime.driver.access import SparkAccess
 from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading.views import Views
-from ksql_spark.schema import Column
-from ksql_spark.schema_registry import SchemaRegistry
-from ksql_spark.spark import lake
 from ksql_spark.spark.processing_log import ProcessingLog
-from ksql_spark.spark.session import new_session
 from ksql_spark.storage import Folder
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 log = logging.getLogger(__name__)
 
@@ -110,59 +98,3 @@ def create_queries(
     if placement is not None:
         lifecycle.on_stop(placement.close)
     return queries
-
-
-def create_sinks(
-    config: CurrentConfig,
-    catalog: Catalog,
-    admin: KafkaAdmin,
-    spark: SparkAccess,
-    processing_log: ProcessingLog,
-    placement: Placement | None,
-    lifecycle: Lifecycle,
-) -> Sinks:
-    """The sinks of the metastore, which nobody runs yet; the parameters are those of create_queries()."""
-
-    def read(sink: Sink, source: DataSource, columns: tuple[Column, ...], part: Range) -> pa.Table:
-        current, session = config(), new_session(spark.session())
-        # the ends of ranges are those of committed records
-        consumer = {**current.client_settings("consumer"), "isolation.level": "read_committed"}
-        reports = processing_log.attach(session, sink.id, [source.topic])
-        return lake.rows(
-            session, consumer, source, columns, part.starts, part.ends, DELETED, reports, current.__getitem__
-        )
-
-    def report(sink: Sink, refused: Sequence[Refusal]) -> None:
-        for row in refused:
-            processing_log.failed(sink.id, "Sink", "The table refused a row.", row.reason, row.row)
-
-    sinks = Sinks(catalog, admin, read, lambda: placement is None or placement.is_first(), report)
-    lifecycle.on_stop(sinks.close)
-    return sinks
-
-
-def create_origins(
-    config: CurrentConfig,
-    catalog: Catalog,
-    admin: KafkaAdmin,
-    spark: SparkAccess,
-    registry: SchemaRegistry | None,
-    placement: Placement | None,
-    lifecycle: Lifecycle,
-) -> Origins:
-    """The tables that follow others outside Kafka, which nobody refreshes yet; see create_queries()."""
-
-    def write(source: DataSource, origin: Origin, rows: pa.Table, ends: Mapping[int, int]) -> Changes:
-        current, session = config(), new_session(spark.session())
-        consumer = {**current.client_settings("consumer"), "isolation.level": "read_committed"}
-        producer = current.client_settings("producer")
-        records, now_ms = registered(record_spec(source), registry), int(time.time() * 1000)
-        done = lake.bring_into_step(session, consumer, producer, source, records, rows, ends, now_ms)
-        if done.twice is not None:
-            reason = f"several rows have the key {done.twice}, and a PRIMARY KEY has one"
-            raise KsqlError("LAKE_UNREADABLE", path=origin.path, reason=reason)
-        return Changes(done.rows, done.written, done.removed, done.without_key)
-
-    origins = Origins(catalog, admin, write, lambda: placement is None or placement.is_first())
-    lifecycle.on_stop(origins.close)
-    return origins

@@ -1,0 +1,284 @@
+"""What a lake table has gained since it was read: files of a folder, commits of Delta Lake and Iceberg.
+
+A batch is named by its mark, a small JSON object. Whoever has the mark gets the same rows again, because
+files do not change, and the next batch begins where it ends.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.fs
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.lake import reading
+from ksql_spark.lake.positions import Known, Mark
+from ksql_spark.lake.tables import missing
+from ksql_spark.metastore.origins import Origin
+from ksql_spark.metastore.sinks import DELTA, ICEBERG, PARQUET
+from ksql_spark.schema import Column
+
+T = TypeVar("T")
+#: rows of one file, with these columns
+Part = Callable[[Sequence[Column]], pa.Table]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows that a table has gained.
+
+    Args:
+        mark: its name.
+        parts: its files, in the order of their commits, or of their names.
+        files: those of a folder that nobody knew.
+    """
+
+    mark: Mark
+    parts: Sequence[Part]
+    files: Mapping[str, Known]
+
+
+def next_batch(origin: Origin, mark: Mark | None, known: Mapping[str, Known]) -> Batch | None:
+    """What the table has gained since the batch ``mark``; None: nothing.
+
+    Args:
+        origin: the table.
+        mark: of the last batch that was read; None: there is none.
+        known: the files of earlier batches, of a folder.
+
+    Raises:
+        KsqlError: LAKE_MISSING; LAKE_FAILED: it is not there, cannot be read, or lacks what comes next;
+            LAKE_UNREADABLE: rows were changed, not added.
+    """
+    return _told(origin, lambda: _next(origin, mark, known))
+
+
+def same_batch(origin: Origin, mark: Mark, known: Mapping[str, Known]) -> Batch:
+    """The batch ``mark`` once more; the parameters and errors are those of next_batch()."""
+    return _told(origin, lambda: _same(origin, mark, known))
+
+
+def state_of(origin: Origin) -> object:
+    """Something that changes whenever the table does; see next_batch() for errors."""
+    if origin.format in (DELTA, ICEBERG):
+        return reading.state_of(origin)
+    return _told(origin, lambda: _files(origin.path))
+
+
+def changed_files(origin: Origin, known: Mapping[str, Known]) -> list[str]:
+    """Files of a folder that are not as they were read: their new rows are in no batch."""
+    if origin.format in (DELTA, ICEBERG):
+        return []
+    there = _told(origin, lambda: _files(origin.path))
+    return [name for name, size in there.items() if name in known and known[name].size != size]
+
+
+def _told(origin: Origin, act: Callable[[], T]) -> T:
+    try:
+        return act()
+    except KsqlError:
+        raise
+    except ModuleNotFoundError as error:
+        raise missing(origin.format, error) from None
+    except Exception as error:  # libraries have no common class
+        raise reading.failed(origin, error) from None
+
+
+def _next(origin: Origin, mark: Mark | None, known: Mapping[str, Known]) -> Batch | None:
+    if origin.format == DELTA:
+        return _delta(origin, None if mark is None else mark["to"], reading.delta_table(origin).version())
+    if origin.format == ICEBERG:
+        snapshot = reading.iceberg_table(origin).current_snapshot()
+        return (
+            None
+            if snapshot is None
+            else _iceberg(origin, None if mark is None else mark["to"], snapshot.snapshot_id)
+        )
+    number = 1 + (0 if mark is None else mark["batch"])
+    new = {name: Known(number, size) for name, size in _files(origin.path).items() if name not in known}
+    return Batch({"batch": number}, _file_parts(origin, sorted(new)), new) if new else None
+
+
+def _same(origin: Origin, mark: Mark, known: Mapping[str, Known]) -> Batch:
+    if origin.format in (DELTA, ICEBERG):
+        found = (_delta if origin.format == DELTA else _iceberg)(origin, mark["from"], mark["to"])
+        return found or Batch(mark, (), {})
+    names = sorted(name for name, file in known.items() if file.batch == mark["batch"])
+    changed = set(changed_files(origin, known)) & set(names)
+    if changed:
+        raise unreadable(origin, f"the file {min(changed)} was changed while it was read")
+    return Batch(mark, _file_parts(origin, names), {})
+
+
+def unreadable(origin: Origin, reason: str) -> KsqlError:
+    """LAKE_UNREADABLE."""
+    return KsqlError("LAKE_UNREADABLE", path=origin.path, reason=reason)
+
+
+def _rows(origin: Origin, read: Part, columns: Sequence[Column]) -> pa.Table:
+    return _told(origin, lambda: reading.converted(read(columns), columns, origin))
+
+
+# ---- files --------------------------------------------------------------------------------------------
+
+
+def _files(path: str) -> dict[str, int]:
+    """The files of a folder, or the one that is there, and their sizes."""
+    filesystem, inner = pa.fs.FileSystem.from_uri(path) if "://" in path else (pa.fs.LocalFileSystem(), path)
+    there = filesystem.get_file_info(inner)
+    if there.type == pa.fs.FileType.NotFound:
+        raise FileNotFoundError("it is not there")
+    if there.is_file:
+        return {inner: there.size}
+    begins = len(inner.rstrip("/")) + 1
+    return {
+        file.path: file.size
+        for file in filesystem.get_file_info(pa.fs.FileSelector(inner, recursive=True))
+        # as other readers, leave alone what is being written
+        if file.is_file and not any(part[:1] in "._" for part in file.path[begins:].split("/"))
+    }
+
+
+def _file_parts(origin: Origin, names: Sequence[str]) -> Sequence[Part]:
+    if origin.format != PARQUET:
+        return [partial(_one_file, origin, name) for name in names]
+    if not names:
+        return ()
+    filesystem = pa.fs.FileSystem.from_uri(origin.path)[0] if "://" in origin.path else None
+    found, whole = reading.parquet_files(names, filesystem)
+    # a column that only some files of a batch have is NULL in the others
+    return [
+        partial(_rows, origin, partial(_fragment, origin, fragment, whole))
+        for fragment in found.get_fragments()
+    ]
+
+
+def _one_file(origin: Origin, name: str, columns: Sequence[Column]) -> pa.Table:
+    path = name
+    if "://" in origin.path:
+        scheme, _, rest = origin.path.partition("://")
+        _, mark, options = rest.partition("?")
+        path = f"{scheme}://{name}{mark}{options}"
+    return reading.read(replace(origin, path=path), columns)
+
+
+def _fragment(
+    origin: Origin, fragment: ds.Fragment, schema: pa.Schema, columns: Sequence[Column]
+) -> pa.Table:
+    names = reading.names_of(schema.names, columns, origin)
+    table = fragment.to_table(schema=schema, columns=list(names.values()))
+    return table.rename_columns(list(names))
+
+
+# ---- Delta Lake ---------------------------------------------------------------------------------------
+
+
+def _delta(origin: Origin, since: int | None, until: int) -> Batch | None:
+    """What the versions after ``since`` up to ``until`` have added; since None: the whole table."""
+    if since is not None and since >= until:
+        return None
+    mark = {"from": since, "to": until}
+    schema = reading.delta_table(origin).to_pyarrow_dataset().schema
+    if since is None:
+        found: dict[int, set[str] | None] = {until: None}
+    else:
+        found = {v: added for v in range(since + 1, until + 1) if (added := _added(origin, v))}
+    return Batch(mark, list(_delta_parts(origin, found, schema)), {})
+
+
+def _delta_parts(
+    origin: Origin, versions: Mapping[int, set[str] | None], schema: pa.Schema
+) -> Iterator[Part]:
+    from deltalake import DeltaTable
+
+    for version, wanted in versions.items():
+        # also what later versions have compacted
+        table = DeltaTable(origin.path, version=version).to_pyarrow_dataset().replace_schema(schema)
+        fragments = {fragment.path: fragment for fragment in table.get_fragments()}
+        if wanted is not None and not wanted <= fragments.keys():
+            raise FileNotFoundError(f"version {version} lacks the file {min(wanted - fragments.keys())}")
+        for name in sorted(fragments if wanted is None else wanted):
+            yield partial(_rows, origin, partial(_fragment, origin, fragments[name], schema))
+
+
+def _added(origin: Origin, version: int) -> set[str]:
+    """The files with rows that a version has added.
+
+    A version that only removes files, as clean-up by time does, is no matter of a stream; neither is
+    compaction, which changes no row.
+    """
+    name = f"_delta_log/{version:020}.json"
+    if "://" in origin.path:
+        filesystem, path = pa.fs.FileSystem.from_uri(origin.path)
+    else:
+        filesystem, path = pa.fs.LocalFileSystem(), origin.path
+    try:
+        with filesystem.open_input_stream(f"{path.rstrip('/')}/{name}") as file:
+            actions = [json.loads(line) for line in file.read().splitlines() if line.strip()]
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"its log has no version {version} any more, so nobody knows which rows it added"
+        ) from None
+    adds = {unquote(a["add"]["path"]) for a in actions if "add" in a and a["add"]["dataChange"]}
+    if adds and any("remove" in a and a["remove"].get("dataChange", True) for a in actions):
+        raise unreadable(
+            origin, f"version {version} changes or deletes rows, and a stream takes only those that are added"
+        )
+    return adds
+
+
+# ---- Iceberg ------------------------------------------------------------------------------------------
+
+
+def _iceberg(origin: Origin, since: int | None, until: int) -> Batch | None:
+    """What the snapshots after ``since`` up to ``until`` have added; since None: the whole table."""
+    from pyiceberg.table.snapshots import Operation, ancestors_between_ids
+
+    if since == until:
+        return None
+    table = reading.iceberg_table(origin)
+    if since is None:
+        tasks = _ordered(table.scan(snapshot_id=until).plan_files())
+    else:
+        # it says so where the snapshots are not those after ``since``
+        table.incremental_append_scan(
+            from_snapshot_id_exclusive=since, to_snapshot_id_inclusive=until
+        ).plan_files()
+        tasks = []
+        for snapshot in reversed(list(ancestors_between_ids(since, until, table.metadata))):
+            operation = snapshot.summary and snapshot.summary.operation
+            if operation == Operation.OVERWRITE:
+                raise unreadable(
+                    origin,
+                    f"snapshot {snapshot.snapshot_id} changes or deletes rows, "
+                    "and a stream takes only those that are added",
+                )
+            if operation == Operation.APPEND:
+                added = table.incremental_append_scan(
+                    from_snapshot_id_exclusive=snapshot.parent_snapshot_id,
+                    to_snapshot_id_inclusive=snapshot.snapshot_id,
+                )
+                tasks += _ordered(added.plan_files())
+    parts = [partial(_rows, origin, partial(_iceberg_rows, origin, table, task)) for task in tasks]
+    return Batch({"from": since, "to": until}, parts, {})
+
+
+def _ordered(tasks: Iterable[Any]) -> list[Any]:
+    return sorted(tasks, key=lambda task: str(task.file.file_path))
+
+
+def _iceberg_rows(origin: Origin, table: Any, task: Any, columns: Sequence[Column]) -> pa.Table:
+    from pyiceberg.expressions import AlwaysTrue
+    from pyiceberg.io.pyarrow import ArrowScan
+
+    schema = table.schema()
+    names = reading.names_of([field.name for field in schema.fields], columns, origin)
+    scan = ArrowScan(table.metadata, table.io, schema.select(*names.values()), AlwaysTrue())
+    return scan.to_table([task]).select(list(names.values())).rename_columns(list(names))
