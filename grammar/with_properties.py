@@ -26,6 +26,8 @@ class Rule:
 
 #: name -> rule
 PROPERTIES: dict[str, Rule] = {
+    # a folder; of a sink whether it writes one
+    "ARCHIVE": Rule("string or boolean", frozenset({CREATE, SINK})),
     "COMMIT_INTERVAL": Rule("string", frozenset({SINK})),
     "ENVELOPE": Rule("string", frozenset({CREATE}), choices=("debezium", "maxwell")),
     "EVOLVE": Rule("string", frozenset({CREATE_AS}), choices=("backfill", "from-now")),

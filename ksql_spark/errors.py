@@ -40,6 +40,11 @@ CONDITIONS: dict[str, Condition] = {
         40001, "{name} is an aggregate function: it cannot be used in {clause}."
     ),
     "ALIAS_UNKNOWN": Condition(40001, "'{name}' is not a valid stream/table name or alias."),
+    "ARCHIVE_OF_OTHERS": Condition(
+        40001,
+        "The archive {path} has the records of topic {there}, not of {topic}. A topic that was deleted and "
+        "made again has another id. Give the sink another path.",
+    ),
     "ARITHMETIC_NULL": Condition(
         40001,
         "Error in {clause} expression: Error processing expression: {expression}. "

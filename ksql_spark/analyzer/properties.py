@@ -600,6 +600,10 @@ def _checked(name: str, node: nodes.Property, statement: str) -> Any:
             if isinstance(value, str) and value.lower() in ("true", "false"):
                 return value.lower() == "true"
             raise wrong("true or false")
+        case "string or boolean":
+            if not isinstance(value, (str, bool)):
+                raise wrong("a text in single quotes, or true or false")
+            return value
         case "string or integer":
             if isinstance(value, bool) or not isinstance(value, (str, int)):
                 raise wrong("a text or an integer")

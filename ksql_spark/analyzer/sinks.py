@@ -72,6 +72,7 @@ def bind_create_sink(statement: CreateSink | CreateSinkAs, metastore: MetaStore)
         raise invalid(f"A sink cannot write the column {min(taken)}, whose name is reserved.", statement)
     if type_ == JDBC:
         _check_names(source, statement)
+    is_archive = _is_archive(given, type_)
     interval = given.get("COMMIT_INTERVAL")
     return Sink(
         statement.name,
@@ -82,7 +83,25 @@ def bind_create_sink(statement: CreateSink | CreateSinkAs, metastore: MetaStore)
         _partition_by(given, source),
         10_000 if interval is None else given.duration("COMMIT_INTERVAL", interval),
         statement.source_text + ";",
+        is_archive=is_archive,
     )
+
+
+def _is_archive(given: Properties, type_: str) -> bool:
+    value = given.get("ARCHIVE")
+    if value is None:
+        return False
+    node = given.node("ARCHIVE")
+    if str(value).lower() not in ("true", "false"):
+        raise failure("PROPERTY_IN_WITH", node, name="ARCHIVE", reason="Expected true or false")
+    is_archive = str(value).lower() == "true"
+    if is_archive and type_ != PARQUET:
+        raise failure(
+            "PROPERTY_IN_WITH", node, name="ARCHIVE", reason=f"archives are written by TYPE = '{PARQUET}'"
+        )
+    if is_archive:
+        _refuse(given, "PARTITION_BY", "archives are grouped by day and partition")
+    return is_archive
 
 
 def _required(given: Properties, name: str, what: str, statement: CreateSink | CreateSinkAs) -> str:

@@ -95,10 +95,33 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
         statement=statement.source_text, is_replicated=given.replicated(statement.kind, window),
         constraints=constraints, lateness_ms=given.lateness_ms(statement.kind),
         history_ms=given.history_ms(statement.kind),
+        archive=_archive(given, statement.kind),
     )  # fmt: skip
     if existing is not None:
         check_replacement(existing, source, statement)
     return source
+
+
+def _archive(given: Properties, kind: str) -> str | None:
+    """The folder that ARCHIVE names.
+
+    Raises:
+        KsqlError: it is none, or not for this statement.
+    """
+    folder, node = given.get("ARCHIVE"), given.node("ARCHIVE")
+    if folder is None:
+        return None
+    if kind == TABLE:
+        raise invalid("ARCHIVE is for streams: the topic of a table has no past.", node)
+    if "LAKE" in given:
+        raise invalid("'ARCHIVE' is not for streams with LAKE: their topics keep all rows.", node)
+    if not isinstance(folder, str) or not folder.strip():
+        raise invalid(
+            "ARCHIVE of a stream is the folder of an archive.", node, hint="ARCHIVE = '/lake/trips'"
+        )
+    if "://" in folder:
+        raise invalid("ARCHIVE must be a folder of the server's file system.", node)
+    return folder
 
 
 def check_source_name(statement: nodes.NamedStatement) -> None:

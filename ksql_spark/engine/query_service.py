@@ -297,7 +297,9 @@ class QueryService:
         for source in plan.sources:
             services.admin.require_topic(source.topic)
         read, same = None, ""
-        if not self._needs_spark(context):
+        is_late = str(context.config["auto.offset.reset"]).lower() == "latest"
+        has_past = not is_late and any(source.archive for source in plan.sources)
+        if not (self._needs_spark(context) or has_past):
             read = push.direct(bound, lambda *_: services.queries.note_unreadable(query_id))
         ends: Mapping[SharedQuery, int] = {}
         if read is None:

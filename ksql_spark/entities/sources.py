@@ -109,6 +109,7 @@ class SourceDescription(Body):
         lateness_ms: the GRACE PERIOD of windows over it that say nothing of theirs.
         envelope: what is around the rows in the topic, for instance debezium.
         origin: the table outside Kafka that it follows.
+        archive: the folder with the records that its topic has no more.
     """
 
     name: str
@@ -136,6 +137,7 @@ class SourceDescription(Body):
     lateness_ms: Omitted[int] = None
     envelope: Omitted[str] = None
     origin: Omitted[OriginInfo] = None
+    archive: Omitted[str] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -97,7 +97,14 @@ class _ParquetTable:
             return {f"{mark}.tmp": f"part-{number:020}.parquet"}
         staging = self._own / mark
         layout = ds.partitioning(pa.schema([self._schema.field(name) for name in names]), flavor="hive")
-        ds.write_dataset(data, staging, format="parquet", partitioning=layout, max_partitions=100_000)
+        ds.write_dataset(
+            data,
+            staging,
+            format="parquet",
+            partitioning=layout,
+            max_partitions=100_000,
+            use_threads=False,  # rows stay in their order
+        )
         files = {}
         for i, path in enumerate(sorted(staging.rglob("*.parquet"))):
             staged = f"{mark}-{i}.tmp"

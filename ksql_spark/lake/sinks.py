@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.lake import archives
 from ksql_spark.lake.following import Follower, Run
 from ksql_spark.lake.tables import Refusal, TableSpec, open_table
 from ksql_spark.metastore.catalog import Catalog
@@ -59,7 +60,9 @@ class Reader(Protocol):
     """Reads records of a topic as rows."""
 
     def __call__(self, sink: Sink, source: DataSource, columns: tuple[Column, ...], part: Range) -> pa.Table:
-        """The rows of ``part``; of a table the last one of each key, with the column DELETED."""
+        """The rows of ``part``; of a table the last one of each key, with the column DELETED; of an archive
+        its records.
+        """
 
 
 @dataclass(frozen=True)
@@ -94,8 +97,10 @@ class SinkStatus:
         return sum(max(end - self.positions.get(p, 0), 0) for p, end in self.ends.items())
 
 
-def columns_of(source: DataSource) -> tuple[Column, ...]:
-    """The columns of a lake table: those of the source, and the bounds of its windows."""
+def columns_of(sink: Sink, source: DataSource) -> tuple[Column, ...]:
+    """The columns of a lake table: those of the source, and the bounds of its windows; or of an archive."""
+    if sink.is_archive:
+        return archives.COLUMNS
     bounds = WINDOW_BOUNDS.items() if source.window is not None else ()
     return (*source.schema.columns, *(Column(name, type_) for name, type_ in bounds))
 
@@ -106,8 +111,9 @@ def spec_of(sink: Sink, source: DataSource, topic_id: str) -> TableSpec:
     if source.is_table:
         bounds = WINDOW_BOUNDS if source.window is not None else ()
         keys = (*(column.name for column in source.schema.key), *bounds)
-    topic = f"{source.topic}:{topic_id}"
-    return TableSpec(sink.path, topic, columns_of(source), keys, sink.partition_by, sink.table or "")
+    topic = archives.topic_name(source.topic, topic_id)
+    partition_by = archives.PARTITION_BY if sink.is_archive else sink.partition_by
+    return TableSpec(sink.path, topic, columns_of(sink, source), keys, partition_by, sink.table or "")
 
 
 def next_range(positions: Mapping[int, int], ends: Mapping[int, int], most: int) -> Range:
@@ -176,7 +182,10 @@ class SinkRun(Run[Sink, SinkStatus]):
         if source is None:
             return False  # it can only be dropped after the sink, which is about to be stopped
         topic_id = self._admin.topic_id(source.topic) or ""
-        table = open_table(self.sink.type, spec_of(self.sink, source, topic_id))
+        spec = spec_of(self.sink, source, topic_id)
+        if self.sink.is_archive:
+            archives.check(self.sink.path, spec.topic)
+        table = open_table(self.sink.type, spec)
         begins = {p: offset for (_, p), offset in self._admin.beginning_offsets(source.topic).items()}
         ends = {p: offset for (_, p), offset in self._admin.committed_ends(source.topic).items()}
         if self._find(self.sink.source) != source:
@@ -191,7 +200,7 @@ class SinkRun(Run[Sink, SinkStatus]):
         )
         part = next_range(positions, ends, MOST_RECORDS)
         if part.size:
-            rows = self._read(self.sink, source, columns_of(source), part)
+            rows = self._read(self.sink, source, spec.columns, part)
             refused: list[Refusal] = []
 
             def report(found: Sequence[Refusal]) -> None:

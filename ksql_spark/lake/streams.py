@@ -132,10 +132,12 @@ class StreamRun(Run[tuple[DataSource, Origin], OriginStatus]):
             count = 0 if rows is None else rows.num_rows
             done += count
             position = Position(batch.mark, done, is_last, positions.position.total + count)
-            records = self._encoder.records(source, rows) if rows is not None and count else ()
+            # all of them before the transaction begins, which may not take long
+            records = list(self._encoder.records(source, rows)) if rows is not None and count else []
             positions.write(source.topic, records, position, files)
             files = {}
-            self.status = replace(self.status, rows=position.total, written=self.status.written + count)
+            written = self.status.written + count
+            self.status = replace(self.status, state=RUNNING, rows=position.total, written=written)
 
     def _slices(self, batch: Batch, skip: int) -> Iterator[pa.Table]:
         source, _ = self.definition

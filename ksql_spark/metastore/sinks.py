@@ -50,6 +50,7 @@ class Sink:
         interval_ms: the pause between two commits.
         statement: the statement's text.
         is_paused: whether it waits for RESUME SINK.
+        is_archive: whether it writes the records of the topic as they are.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Sink:
     interval_ms: int = 10_000
     statement: str = ""
     is_paused: bool = False
+    is_archive: bool = False
 
     @property
     def place(self) -> tuple[str, str | None]:

@@ -101,6 +101,7 @@ class DataSource:
         constraints: what rows of its topic must meet.
         lateness_ms: the GRACE PERIOD of windows over it that say nothing of theirs; None: ksqlDB's default.
         history_ms: how long a table's topic keeps all changes at least; None: as the broker does.
+        archive: the folder with the records that its topic has no more.
     """
 
     name: str
@@ -121,6 +122,7 @@ class DataSource:
     constraints: tuple[Constraint, ...] = ()
     lateness_ms: int | None = None
     history_ms: int | None = None
+    archive: str | None = None
 
     @property
     def envelope(self) -> str | None:

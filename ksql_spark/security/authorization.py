@@ -395,8 +395,10 @@ def _is_about_commands(statement: Statement) -> bool:
 
 
 def _reads_elsewhere(statement: Statement) -> bool:
-    """Whether a statement reads files and databases with the server's rights, as LAKE does."""
-    return isinstance(statement, CreateSource) and "LAKE" in property_values(statement.properties)
+    """Whether a statement reads files and databases with the server's rights, as LAKE and ARCHIVE do."""
+    return isinstance(statement, CreateSource) and bool(
+        {"LAKE", "ARCHIVE"} & set(property_values(statement.properties))
+    )
 
 
 def check_statement(rights: Rights, statement: Statement, catalog: Catalog) -> None:

@@ -77,7 +77,7 @@ def _source(
             step.source.topic,
             context.starts,
             is_batch=context.is_batch,
-            options=context.source_options,
+            options=context.options_of(step.source),
         )
     return sources.decode(
         raw,

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark.expressions import Expression
 from ksql_spark.functions import lowering
+from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.distribution import ONE_TASK, Tasks
 from ksql_spark.physical.steps import EVENT_TIME
 from ksql_spark.schema import ROWPARTITION, ROWTIME
@@ -43,6 +44,7 @@ class Context:
         run: id of the run, by which its sources can be drained (spark/query.py).
         computed: calls that were made before the step -> text of the column with the result
             (spark/python_calls.py).
+        topic_names: the names by which archives know their topics.
         records: what sources read; None: their topics.
         is_resumed: the sink has rows that are not in the query's state (runtime/queries/checkpoints.py).
         state_layout: filled in by the builders: what the bytes in the state mean, part -> description. A
@@ -65,6 +67,7 @@ class Context:
     log: QueryLog | None = None
     run: str | None = None
     fails_on_loss: bool = False
+    topic_names: Mapping[str, str] = field(default_factory=dict)
     records: DataFrame | None = None
     is_resumed: bool = False
     state_layout: dict[str, str] = field(default_factory=dict)
@@ -89,6 +92,17 @@ class Context:
             "ksql.log": self.log.log if self.log is not None else "",
             "ksql.query": self.log.query if self.log is not None else "",
             "ksql.fails.on.loss": str(self.fails_on_loss).lower(),
+        }
+
+    def options_of(self, source: DataSource) -> Mapping[str, str] | None:
+        """As source_options, with where the records are that the topic of ``source`` has no more."""
+        options = self.source_options
+        if options is None or source.archive is None:
+            return options
+        return {
+            **options,
+            "ksql.archive": source.archive,
+            "ksql.archive.topic": self.topic_names.get(source.topic, ""),
         }
 
     def lower(

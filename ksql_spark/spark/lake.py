@@ -62,6 +62,23 @@ def rows(
     return last.selectExpr(*names, f"{NULL_VALUE} AS {deleted}").toArrow()
 
 
+def raw_records(
+    session: SparkSession,
+    consumer: Mapping[str, str],
+    topic: str,
+    columns: Sequence[Column],
+    starts: Mapping[int, int],
+    ends: Mapping[int, int],
+) -> pa.Table:
+    """The records from ``starts`` to ``ends`` as they are; those of a partition in the order of offsets.
+
+    ``columns``: of Spark's source of Kafka; the other parameters are those of rows().
+    """
+    first = json.dumps({str(partition): offset for partition, offset in starts.items()})
+    raw = sources.read(session, consumer, topic, {topic: first}, is_batch=True, ends=ends)
+    return raw.selectExpr(*(quoted(column.name) for column in columns)).toArrow()
+
+
 def times(session: SparkSession, source: DataSource, rows: pa.Table) -> pa.ChunkedArray:
     """The event times that the TIMESTAMP column of rows says, epoch ms; NULL where it says none."""
     assert source.timestamp is not None

@@ -125,6 +125,7 @@ def source_description(source: DataSource, context: StatementContext, *, extende
         lateness_ms=source.lateness_ms,
         envelope=source.envelope,
         origin=_origin(source, services),
+        archive=source.archive,
     )
 
 

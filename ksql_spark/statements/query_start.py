@@ -8,6 +8,7 @@ from ksql_spark.analyzer.properties import Evolve
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import RecordSpec
 from ksql_spark.grammar.nodes import Statement
+from ksql_spark.lake import archives
 from ksql_spark.logical.nodes import PersistentQuery, Start
 from ksql_spark.metastore.serdes import check_registrable, record_spec, registered
 from ksql_spark.metastore.sources import DataSource
@@ -292,4 +293,11 @@ def start_offsets(plan: PhysicalPlan, context: StatementContext, start: Start = 
         at = "earliest" if is_whole else "latest" if reset is None else reset
         offsets = context.services.admin.offsets([source.topic], at)
         starts[source.topic] = {str(partition): offset for (_, partition), offset in offsets.items()}
+        if source.archive is not None and at != "latest":
+            topic = archives.topic_name(source.topic, context.services.admin.topic_id(source.topic) or "")
+            since_ms = None if at == "earliest" else int(at)
+            for partition, offset in archives.first_offsets(source.archive, topic, since_ms).items():
+                known = starts[source.topic].get(str(partition))
+                if known is not None and offset < known:
+                    starts[source.topic][str(partition)] = offset
     return starts

@@ -178,3 +178,45 @@ def test_a_missing_package_is_named(ready: World, monkeypatch: pytest.MonkeyPatc
         KsqlError, match=r"needs the Python package deltalake: pip install 'ksql-spark\[lake\]'"
     ):
         ready.run("CREATE SINK lake FROM es WITH (TYPE='delta', PATH='/x');")
+
+
+def test_archives(ready: World) -> None:
+    ready.run("CREATE SINK a FROM es WITH (TYPE='parquet', PATH='/x', ARCHIVE=true);")
+    ready.run("CREATE SINK b FROM es WITH (TYPE='parquet', PATH='/y', ARCHIVE=false);")
+    assert [(sink.name, sink.is_archive) for sink in sinks(ready)] == [("A", True), ("B", False)]
+    ready.run("CREATE STREAM old (k STRING KEY) WITH (KAFKA_TOPIC='es', FORMAT='JSON', ARCHIVE='/x');")
+    assert ready.services.metastore.require("OLD").archive == "/x"
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        (
+            "CREATE SINK a FROM es WITH (TYPE='delta', PATH='/x', ARCHIVE=true);",
+            "written by TYPE = 'parquet'",
+        ),
+        ("CREATE SINK a FROM es WITH (TYPE='parquet', PATH='/x', ARCHIVE='/y');", "Expected true or false"),
+        (
+            "CREATE SINK a FROM es WITH (TYPE='parquet', PATH='/x', ARCHIVE=true, PARTITION_BY='k');",
+            "by day and",
+        ),
+        ("CREATE SINK a FROM et WITH (TYPE='parquet', PATH='/x', ARCHIVE=true);", "rows of a table change"),
+        ("CREATE STREAM x (k INT) WITH (KAFKA_TOPIC='es', FORMAT='JSON', ARCHIVE=true);", "is the folder"),
+        (
+            "CREATE STREAM x (k INT) WITH (KAFKA_TOPIC='es', FORMAT='JSON', ARCHIVE='s3://b/x');",
+            "file system",
+        ),
+        (
+            "CREATE STREAM x (k INT) WITH (LAKE='/x', FORMAT='csv', ARCHIVE='/y');",
+            "not for streams with LAKE",
+        ),
+        (
+            "CREATE TABLE x (k INT PRIMARY KEY) WITH (KAFKA_TOPIC='es', FORMAT='JSON', ARCHIVE='/x');",
+            "ARCHIVE is for streams",
+        ),
+    ],
+)
+def test_archives_that_are_refused(ready: World, statement: str, says: str) -> None:
+    with pytest.raises(KsqlError) as refused:
+        ready.run(statement)
+    assert says in refused.value.message

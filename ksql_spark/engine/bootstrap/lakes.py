@@ -49,6 +49,8 @@ def create_sinks(
         current, session = config(), new_session(spark.session())
         # the ends of ranges are those of committed records
         consumer = {**current.client_settings("consumer"), "isolation.level": "read_committed"}
+        if sink.is_archive:
+            return lake.raw_records(session, consumer, source.topic, columns, part.starts, part.ends)
         reports = processing_log.attach(session, sink.id, [source.topic])
         return lake.rows(
             session, consumer, source, columns, part.starts, part.ends, DELETED, reports, current.__getitem__

@@ -164,6 +164,11 @@ class Launcher:
             batch_ms=interval_ms,
             most_records=most_records,
             fails_on_loss=not self._skips_losses(query),
+            topic_names={
+                source.topic: f"{source.topic}:{self._admin.topic_id(source.topic)}"
+                for source in query.plan.sources
+                if source.archive is not None
+            },
             is_resumed=resumed_at is not None,
         )
         is_last = stage is query.plan

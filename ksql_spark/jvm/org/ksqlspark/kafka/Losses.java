@@ -1,7 +1,6 @@
 package org.ksqlspark.kafka;
 
 import org.apache.kafka.clients.consumer.Consumer;
-import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
 import org.apache.kafka.common.TopicPartition;
 import org.ksqlspark.log.ProcessingLog;
 
@@ -22,10 +21,14 @@ final class Losses {
      * Goes on at the first record that there is, and reports those before; fails where that is not
      * allowed, or the topic ends before the place to read: it was made again, or the broker lost
      * its end.
+     *
+     * @param places partitions, and the offsets where they cannot be read
+     * @param first where they begin
      */
-    void skip(Consumer<byte[], byte[]> consumer, OffsetOutOfRangeException gone) {
-        Map<TopicPartition, Long> places = gone.offsetOutOfRangePartitions();
-        Map<TopicPartition, Long> first = consumer.beginningOffsets(places.keySet());
+    void skip(
+            Consumer<byte[], byte[]> consumer,
+            Map<TopicPartition, Long> places,
+            Map<TopicPartition, Long> first) {
         places.forEach(
                 (at, place) -> {
                     long begin = first.get(at);

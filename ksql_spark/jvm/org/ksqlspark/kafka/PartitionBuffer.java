@@ -47,6 +47,12 @@ final class PartitionBuffer {
     final IdleWait idle;
 
     private final Consumer<byte[], byte[]> consumer;
+
+    /**
+     * What is read before the consumer goes on: records that the topic has no more; null: nothing.
+     */
+    private Archive archive;
+
     private final ArrayDeque<ConsumerRecord<byte[], byte[]>> records = new ArrayDeque<>();
     private long bytes;
 
@@ -101,9 +107,42 @@ final class PartitionBuffer {
 
     /** The offset of the first record of which not everything was handed out. */
     long reached() {
-        return !rows.isEmpty()
-                ? decoded
-                : records.isEmpty() ? consumer.position(partition) : records.peek().offset();
+        return !rows.isEmpty() ? decoded : records.isEmpty() ? position() : records.peek().offset();
+    }
+
+    /** The offset of what is fetched next. */
+    private long position() {
+        return archive != null ? archive.position() : consumer.position(partition);
+    }
+
+    /** Read records that the topic has no more, before it is read where they end. */
+    void readFirst(Archive past) {
+        archive = past;
+        pause(true);
+    }
+
+    /**
+     * The next records of the archive, which are to be added; none if there is no room for them.
+     *
+     * @param most how many at the most
+     */
+    List<ConsumerRecord<byte[], byte[]>> readArchive(int most) {
+        if (archive == null || isFull()) {
+            return List.of();
+        }
+        List<ConsumerRecord<byte[], byte[]>> found = archive.next(most);
+        if (archive.isOver()) {
+            consumer.seek(partition, archive.position());
+            archive.close();
+            archive = null;
+        }
+        return found;
+    }
+
+    void close() {
+        if (archive != null) {
+            archive.close();
+        }
     }
 
     /**
@@ -181,14 +220,21 @@ final class PartitionBuffer {
 
     /** Fetch it, or do not, as there is room for more. */
     void pauseOrResume() {
-        boolean isEnough = records.size() >= MAX_RECORDS || bytes >= MAX_BYTES;
-        if (isEnough != isPaused) {
-            if (isEnough) {
+        pause(archive != null || isFull());
+    }
+
+    private boolean isFull() {
+        return records.size() >= MAX_RECORDS || bytes >= MAX_BYTES;
+    }
+
+    private void pause(boolean isWanted) {
+        if (isWanted != isPaused) {
+            if (isWanted) {
                 consumer.pause(List.of(partition));
             } else {
                 consumer.resume(List.of(partition));
             }
-            isPaused = isEnough;
+            isPaused = isWanted;
         }
     }
 
@@ -198,11 +244,11 @@ final class PartitionBuffer {
             isCaughtUp = false;
             return;
         }
-        long position = consumer.position(partition);
-        if (until < Long.MAX_VALUE) {
+        if (until < Long.MAX_VALUE || archive != null) {
             isCaughtUp = reached() >= until;
             return;
         }
+        long position = consumer.position(partition);
         OptionalLong lag = consumer.currentLag(partition);
         isCaughtUp = lag.isPresent() ? lag.getAsLong() <= 0 : position >= end;
     }
@@ -216,7 +262,7 @@ final class PartitionBuffer {
      * @return how many offsets the batch is shorter by, now
      */
     long shortenTo(long end, long now) {
-        long position = consumer.position(partition);
+        long position = position();
         if (end > position || position >= until) {
             shortSince = NEVER;
             return 0;
@@ -252,7 +298,9 @@ final class PartitionBuffer {
 
     /** Whether there is known to be more than what the batch reads. */
     boolean hasMore() {
-        return !records.isEmpty() || consumer.currentLag(partition).orElse(0) > 0;
+        return !records.isEmpty()
+                || archive != null
+                || consumer.currentLag(partition).orElse(0) > 0;
     }
 
     /**

@@ -1,6 +1,7 @@
 package org.ksqlspark.kafka;
 
 import org.apache.kafka.clients.consumer.CloseOptions;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
@@ -20,6 +21,9 @@ import java.util.Map;
  * inputs read the same partition. A partition is not fetched while much of it is here.
  */
 final class TaskConsumers {
+    /** How many records of an archive are read at once. */
+    private static final int ARCHIVED = 2000;
+
     private final List<KafkaConsumer<byte[], byte[]>> consumers = new ArrayList<>();
 
     /** What each consumer fetches. */
@@ -28,6 +32,10 @@ final class TaskConsumers {
     private final List<PartitionBuffer> buffers = new ArrayList<>();
     private final boolean hasEnd;
     private final Losses losses;
+
+    /** By topic, how it is read: where its archive is. */
+    private final Map<String, TaskOptions> byTopic = new HashMap<>();
+
     private final Timestamps timestamps;
 
     /** Where what is read is counted; null: nowhere. */
@@ -44,6 +52,10 @@ final class TaskConsumers {
         TaskOptions options = inputs.get(0).options();
         losses = new Losses(options);
         timestamps = new Timestamps(options);
+        for (TaskPartition input : inputs) {
+            input.ranges()
+                    .forEach(range -> byTopic.put(range.partition().topic(), input.options()));
+        }
         boolean needsEnds = inputs.size() > 1 || options.isOneOrder();
         boolean ends = false;
         for (Share share : shares(inputs)) {
@@ -148,7 +160,10 @@ final class TaskConsumers {
         }
         buffers.forEach(PartitionBuffer::pauseOrResume);
         haveFailed = true;
-        boolean isEmpty = true;
+        boolean isEmpty = !readArchives();
+        if (!isEmpty) {
+            timeout = 0;
+        }
         for (int i = 0; i < consumers.size(); i++) {
             ConsumerRecords<byte[], byte[]> found =
                     poll(consumers.get(i), timeout / consumers.size());
@@ -174,9 +189,49 @@ final class TaskConsumers {
         } catch (WakeupException batchEnds) {
             return ConsumerRecords.empty();
         } catch (OffsetOutOfRangeException gone) {
-            losses.skip(consumer, gone);
+            Map<TopicPartition, Long> lost = new HashMap<>(gone.offsetOutOfRangePartitions());
+            Map<TopicPartition, PartitionBuffer> own = fetched.get(consumers.indexOf(consumer));
+            Map<TopicPartition, Long> first = consumer.beginningOffsets(lost.keySet());
+            lost.entrySet()
+                    .removeIf(
+                            place ->
+                                    findArchived(
+                                            own.get(place.getKey()),
+                                            place.getValue(),
+                                            first.get(place.getKey())));
+            losses.skip(consumer, lost, first);
             return ConsumerRecords.empty();
         }
+    }
+
+    /** Whether an archive has records that the topic has no more: they are read first. */
+    private boolean findArchived(PartitionBuffer buffer, long from, long begin) {
+        TaskOptions options = byTopic.get(buffer.partition.topic());
+        if (options.archive().isEmpty() || begin <= from) {
+            return false;
+        }
+        Archive found =
+                Archive.open(options.archive(), options.archived(), buffer.partition, from, begin);
+        if (found != null) {
+            buffer.readFirst(found);
+        }
+        return found != null;
+    }
+
+    /** Whether archives had something to read. */
+    private boolean readArchives() {
+        boolean hasRead = false;
+        for (PartitionBuffer buffer : buffers) {
+            List<ConsumerRecord<byte[], byte[]>> found = buffer.readArchive(ARCHIVED);
+            if (!found.isEmpty()) {
+                hasRead = true;
+                buffer.add(timestamps.readable(found));
+                if (traffic != null) {
+                    traffic.read(buffer.partition.topic(), found);
+                }
+            }
+        }
+        return hasRead;
     }
 
     private void shorten() {
@@ -205,6 +260,7 @@ final class TaskConsumers {
     }
 
     void close() {
+        buffers.forEach(PartitionBuffer::close);
         consumers.forEach(consumer -> consumer.close(CloseOptions.timeout(Duration.ZERO)));
     }
 }

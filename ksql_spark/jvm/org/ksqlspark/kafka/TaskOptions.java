@@ -25,6 +25,8 @@ import java.io.Serializable;
  *     empty: none
  * @param query the query's id there
  * @param failsOnLoss whether the query fails where records are gone before it has read them
+ * @param archive the folder with the records that the topic has no more; empty: none
+ * @param archived name and id of the topic that the archive must be of
  */
 public record TaskOptions(
         String run,
@@ -38,7 +40,9 @@ public record TaskOptions(
         long batchMs,
         String log,
         String query,
-        boolean failsOnLoss)
+        boolean failsOnLoss,
+        String archive,
+        String archived)
         implements Serializable {
     /** What is found in the error of a query that fails (query_errors.py). */
     static final String PARTITIONS_CHANGED = "KSQL_PARTITIONS_CHANGED";
@@ -56,7 +60,9 @@ public record TaskOptions(
                 options.getLong("ksql.batch.ms", 0),
                 options.getOrDefault("ksql.log", ""),
                 options.getOrDefault("ksql.query", ""),
-                options.getBoolean("ksql.fails.on.loss", false));
+                options.getBoolean("ksql.fails.on.loss", false),
+                options.getOrDefault("ksql.archive", ""),
+                options.getOrDefault("ksql.archive.topic", ""));
     }
 
     /**

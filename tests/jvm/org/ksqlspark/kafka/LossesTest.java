@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.apache.kafka.clients.consumer.MockConsumer;
-import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
 import org.apache.kafka.common.TopicPartition;
 import org.junit.jupiter.api.Test;
 import org.ksqlspark.log.ProcessingLog;
@@ -27,17 +26,18 @@ class LossesTest {
     }
 
     private Losses losses(boolean fails) {
-        return new Losses(new TaskOptions("r", 1, 0, false, true, 0, "", "", 0, log, "q", fails));
+        return new Losses(
+                new TaskOptions("r", 1, 0, false, true, 0, "", "", 0, log, "q", fails, "", ""));
     }
 
-    private static OffsetOutOfRangeException gone(long place) {
-        return new OffsetOutOfRangeException(Map.of(AT, place));
+    private static void skip(Losses losses, MockConsumer<byte[], byte[]> consumer, long place) {
+        losses.skip(consumer, Map.of(AT, place), consumer.beginningOffsets(List.of(AT)));
     }
 
     @Test
     void recordsThatWereDeletedAreCounted() {
         MockConsumer<byte[], byte[]> consumer = consumer(10);
-        losses(false).skip(consumer, gone(3));
+        skip(losses(false), consumer, 3);
         assertEquals(10, consumer.position(AT));
         assertEquals(7, ProcessingLog.counts(log, "q")[3]);
     }
@@ -46,8 +46,7 @@ class LossesTest {
     void aQueryThatMustNotLoseThemFails() {
         MockConsumer<byte[], byte[]> consumer = consumer(10);
         RuntimeException error =
-                assertThrows(
-                        IllegalStateException.class, () -> losses(true).skip(consumer, gone(3)));
+                assertThrows(IllegalStateException.class, () -> skip(losses(true), consumer, 3));
         assertTrue(error.getMessage().startsWith("[KSQL_DATA_LOST] 7 records of topic t"));
         assertEquals(0, ProcessingLog.counts(log, "q")[3]);
     }
@@ -56,8 +55,7 @@ class LossesTest {
     void aTopicThatEndsBeforeIsNoMatterOfReaders() {
         MockConsumer<byte[], byte[]> consumer = consumer(0);
         RuntimeException error =
-                assertThrows(
-                        IllegalStateException.class, () -> losses(false).skip(consumer, gone(3)));
+                assertThrows(IllegalStateException.class, () -> skip(losses(false), consumer, 3));
         assertTrue(error.getMessage().contains("ends before offset 3"));
     }
 }

@@ -16,7 +16,8 @@ import java.util.UUID;
 class TimestampsTest {
     private final String log = UUID.randomUUID().toString();
     private final Timestamps timestamps =
-            new Timestamps(new TaskOptions("r", 1, 0, false, true, 0, "", "", 0, log, "q", false));
+            new Timestamps(
+                    new TaskOptions("r", 1, 0, false, true, 0, "", "", 0, log, "q", false, "", ""));
 
     private static ConsumerRecord<byte[], byte[]> record(long timestamp) {
         return new ConsumerRecord<>(

@@ -1,0 +1,302 @@
+"""Archives on Kafka and Spark: queries see records that retention has removed, each once."""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from ksql_spark.engine import Request
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.services.broker import EmbeddedBroker
+from ksql_spark.spark.session import SparkProcess
+from tests.integration.server_process import ServerProcess
+from tests.integration.test_sinks import TIMEOUT_S, Server
+
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
+
+START_MS = 1_767_225_600_000  # 2026
+
+
+class Archives(Server):
+    """A server, and what is in its tables."""
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        stream = self.engine.query(Request(sql))
+        found: list[Any] = []
+        while (batch := stream.read(1.0)) is not None:
+            found += batch
+        stream.close()
+        return sorted((tuple(row.values) for row in found), key=str)
+
+    def has(self, sql: str, wanted: list[tuple[Any, ...]]) -> None:
+        deadline = time.monotonic() + TIMEOUT_S
+        while (found := self.rows(sql)) != sorted(wanted, key=str):
+            assert time.monotonic() < deadline, (found[:20], sorted(wanted, key=str)[:20])
+            time.sleep(0.2)
+
+
+@pytest.fixture
+def server(
+    broker: EmbeddedBroker, spark_process: SparkProcess, kafka_admin: KafkaAdmin, tmp_path: Path
+) -> Iterator[Archives]:
+    name = f"archives_{uuid.uuid4().hex[:8]}"
+    made = Archives(
+        {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "ksql.spark.data.dir": str(tmp_path / "data"),
+            "ksql.service.id": name,
+        },
+        spark_process,
+    )
+    yield made
+    made.engine.stop()
+    kafka_admin.delete_topics(t for t in kafka_admin.topics() if name in t)
+
+
+def remove(servers: str, topic: str, ends: dict[int, int]) -> None:
+    """What retention does: remove the records before these offsets."""
+    admin = AdminClient({"bootstrap.servers": servers})
+    for done in admin.delete_records([TopicPartition(topic, p, end) for p, end in ends.items()]).values():
+        done.result()
+
+
+class Records:
+    """Records of a topic, which are sent in the order of their times."""
+
+    def __init__(self, servers: str, topic: str, seed: int) -> None:
+        self._producer = RecordProducer(servers)
+        self.topic, self._choose = topic, random.Random(seed)
+        self.sent: list[tuple[str, int, int]] = []
+
+    def send(self, count: int) -> None:
+        for _ in range(count):
+            key, n = f"k{self._choose.randrange(5)}", len(self.sent)
+            time_ms = START_MS + n * 40_000 + self._choose.randrange(30_000)
+            self._producer.send_async(self.topic, key.encode(), f'{{"N": {n}}}'.encode(), time_ms)
+            self.sent.append((key, n, time_ms))
+        self._producer.flush()
+
+    def moved(self, servers: str) -> Records:
+        """Go on where a cluster is elsewhere now."""
+        self._producer = RecordProducer(servers)
+        return self
+
+    def sums(self) -> list[tuple[Any, ...]]:
+        counts, sums = Counter(k for k, _, _ in self.sent), Counter[str]()
+        for key, n, _ in self.sent:
+            sums[key] += n
+        return [(key, counts[key], sums[key]) for key in counts]
+
+    def windows(self) -> list[tuple[Any, ...]]:
+        hours = Counter((key, time_ms - time_ms % 3_600_000) for key, _, time_ms in self.sent)
+        return [(key, hour, n) for (key, hour), n in hours.items()]
+
+
+STREAM = "(k STRING KEY, n INT) WITH (KAFKA_TOPIC='{topic}', KEY_FORMAT='KAFKA', VALUE_FORMAT='JSON'{more})"
+SUMS = "SELECT k, COUNT(*) AS c, SUM(n) AS s FROM trips GROUP BY k EMIT CHANGES"
+HOURS = "SELECT k, COUNT(*) AS c FROM trips WINDOW TUMBLING (SIZE 1 HOUR, GRACE PERIOD 0 SECONDS) GROUP BY k"
+
+
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+def test_history_then_live(
+    server: Archives,
+    topic_names: Callable[[str], str],
+    broker: EmbeddedBroker,
+    tmp_path: Path,
+    guarantee: str,
+) -> None:
+    topic, path = topic_names("trips"), tmp_path / "archive"
+    server.run(f"CREATE STREAM raw {STREAM.format(topic=topic, more=', PARTITIONS=3')};")
+    records = Records(broker.bootstrap_servers, topic, seed=1)
+    records.send(400)
+    server.run(
+        f"CREATE SINK kept FROM raw WITH (TYPE='parquet', PATH='{path}', ARCHIVE=true,"
+        " COMMIT_INTERVAL='50 milliseconds');"
+    )
+    server.caught_up("kept", 400)
+    records.send(400)
+    server.caught_up("kept", 800)
+    admin = server.engine.services.admin
+    ends = {p: end for (_, p), end in admin.end_offsets(topic).items()}
+    records.send(50)
+    server.caught_up("kept", 850)
+    remove(broker.bootstrap_servers, topic, {0: ends[0], 1: ends[1] // 2})
+    archive = f", ARCHIVE='{path}'"
+    server.run(
+        f"SET 'processing.guarantee' = '{guarantee}'; SET 'auto.offset.reset' = 'earliest';"
+        f"CREATE STREAM trips {STREAM.format(topic=topic, more=archive)};"
+        f"CREATE TABLE sums WITH (KAFKA_TOPIC='{topic_names('sums')}') AS {SUMS};"
+        f"CREATE TABLE hourly WITH (KAFKA_TOPIC='{topic_names('hours')}') AS {HOURS} EMIT CHANGES;"
+    )
+    server.has("SELECT k, c, s FROM sums;", records.sums())
+    server.has("SELECT k, WINDOWSTART, c FROM hourly;", records.windows())
+    server.engine.stop()
+    records.send(100)
+    server.start()
+    server.has("SELECT k, c, s FROM sums;", records.sums())
+    server.has("SELECT k, WINDOWSTART, c FROM hourly;", records.windows())
+    # the archive is all that a query of its own needs, too
+    files = f"read_parquet('{path}/*/*/*.parquet', hive_partitioning=true)"
+    server.caught_up("kept", 950)
+    found = duckdb.sql(f'SELECT COUNT(*), COUNT(DISTINCT (partition, "offset")) FROM {files}').fetchall()
+    assert found == [(950, 950)]
+
+
+def test_joins_sessions_and_a_start_in_the_past(
+    server: Archives, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
+) -> None:
+    """Two archived streams that meet by time; what DuckDB says over all records is true."""
+    sides, stream = {}, ""
+    for seed, side in enumerate(("l", "r")):
+        topic, path = topic_names(side), tmp_path / side
+        server.run(
+            f"CREATE STREAM raw_{side} {STREAM.format(topic=topic, more=', PARTITIONS=2')};"
+            f"CREATE SINK kept_{side} FROM raw_{side} WITH (TYPE='parquet', PATH='{path}', ARCHIVE=true,"
+            " COMMIT_INTERVAL='50 milliseconds');"
+        )
+        sides[side] = Records(broker.bootstrap_servers, topic, seed)
+        sides[side].send(300)
+        archive = f", ARCHIVE='{path}'"
+        stream += f"CREATE STREAM {side} {STREAM.format(topic=topic, more=archive)};"
+    admin = server.engine.services.admin
+    for side, records in sides.items():
+        server.caught_up(f"kept_{side}", 300)
+        ends = {p: end for (_, p), end in admin.end_offsets(records.topic).items()}
+        remove(broker.bootstrap_servers, records.topic, {p: end * (p + 1) // 3 for p, end in ends.items()})
+    since = START_MS + 150 * 40_000
+    server.run(
+        f"SET 'auto.offset.reset' = 'earliest'; {stream}"
+        f"CREATE STREAM j WITH (KAFKA_TOPIC='{topic_names('j')}') AS SELECT l.k AS k, l.n AS a, r.n AS b"
+        " FROM l JOIN r WITHIN 2 MINUTES GRACE PERIOD 0 SECONDS ON l.k = r.k EMIT CHANGES;"
+        f"CREATE TABLE se WITH (KAFKA_TOPIC='{topic_names('se')}') AS SELECT k, COUNT(*) AS c FROM l"
+        " WINDOW SESSION (5 MINUTES, GRACE PERIOD 0 SECONDS) GROUP BY k EMIT CHANGES;"
+        f"CREATE STREAM late WITH (KAFKA_TOPIC='{topic_names('late')}', START={since}) AS SELECT k, n FROM l;"
+    )
+    for records in sides.values():
+        records.send(50)
+    for side, records in sides.items():
+        values = ", ".join(f"('{k}', {n}, {time_ms})" for k, n, time_ms in records.sent)
+        duckdb.sql(f"CREATE OR REPLACE TABLE {side} AS SELECT * FROM (VALUES {values}) AS v(k, n, t)")
+    pairs = duckdb.sql(
+        "SELECT l.k, l.n, r.n FROM l JOIN r ON l.k = r.k AND abs(l.t - r.t) <= 120000"
+    ).fetchall()
+    server.has("SELECT k, a, b FROM j;", pairs)
+    sessions = duckdb.sql(
+        "SELECT k, min(t), max(t), count(*) FROM (SELECT *, sum(new) OVER (PARTITION BY k ORDER BY t) AS s"
+        " FROM (SELECT *, CASE WHEN t - lag(t) OVER (PARTITION BY k ORDER BY t) <= 300000 THEN 0 ELSE 1 END"
+        " AS new FROM l)) GROUP BY k, s"
+    ).fetchall()
+    server.has("SELECT k, WINDOWSTART, WINDOWEND, c FROM se;", sessions)
+    later = duckdb.sql(f"SELECT k, n FROM l WHERE t >= {since}").fetchall()
+    found = server.rows("SELECT k, n FROM late;")
+    assert set(later) <= set(found) and len(found) == len(set(found))
+
+
+def test_retention_that_overtakes_a_query_and_what_is_lost(
+    server: Archives, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
+) -> None:
+    topic, path = topic_names("trips"), tmp_path / "archive"
+    archive = f", PARTITIONS=1, ARCHIVE='{path}'"
+    server.run(
+        f"CREATE STREAM raw {STREAM.format(topic=topic, more=', PARTITIONS=1')};"
+        f"CREATE SINK kept FROM raw WITH (TYPE='parquet', PATH='{path}', ARCHIVE=true,"
+        " COMMIT_INTERVAL='50 milliseconds');"
+    )
+    records = Records(broker.bootstrap_servers, topic, seed=3)
+    records.send(100)
+    server.caught_up("kept", 100)
+    server.run(
+        "SET 'auto.offset.reset' = 'earliest';"
+        f"CREATE STREAM trips {STREAM.format(topic=topic, more=archive)};"
+        f"CREATE TABLE sums WITH (KAFKA_TOPIC='{topic_names('sums')}') AS {SUMS};"
+    )
+    server.has("SELECT k, c, s FROM sums;", records.sums())
+    server.run("PAUSE ALL;")
+    records.send(200)
+    server.caught_up("kept", 300)
+    remove(broker.bootstrap_servers, topic, {0: 250})
+    server.run("RESUME ALL;")
+    server.has("SELECT k, c, s FROM sums;", records.sums())
+
+    server.run("PAUSE SINK kept; PAUSE ALL;")  # 300 to 310 are nowhere any more
+    records.send(30)
+    gone = records.sent[300:310]
+    remove(broker.bootstrap_servers, topic, {0: 310})
+    records.sent[300:310] = []
+    server.run("RESUME ALL;")
+    server.has("SELECT k, c, s FROM sums;", records.sums())
+    assert len(gone) == 10
+
+
+def test_a_topic_that_is_made_again(
+    server: Archives, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
+) -> None:
+    topic, path = topic_names("trips"), tmp_path / "archive"
+    sink = f"CREATE SINK kept FROM raw WITH (TYPE='parquet', PATH='{path}', ARCHIVE=true);"
+    server.run(f"CREATE STREAM raw {STREAM.format(topic=topic, more=', PARTITIONS=1')}; {sink}")
+    Records(broker.bootstrap_servers, topic, seed=4).send(10)
+    server.caught_up("kept", 10)
+    server.run("DROP SINK kept; DROP STREAM raw DELETE TOPIC;")
+    server.run(f"CREATE STREAM raw {STREAM.format(topic=topic, more=', PARTITIONS=1')}; {sink}")
+    deadline = time.monotonic() + TIMEOUT_S
+    while (told := server.described("kept")).sink.state != "ERROR":
+        assert time.monotonic() < deadline, told
+        time.sleep(0.1)
+    assert "has the records of topic" in str(told.sink.reason)
+
+
+def test_a_server_that_is_killed_counts_each_record_once(tmp_path: Path) -> None:
+    """Killed while it reads the archive, at the seam, and while the sink commits."""
+    path, choose = tmp_path / "archive", random.Random(46)
+    records: Records | None = None
+    for life in range(4):
+        with ServerProcess(tmp_path / "data") as server:
+            server.ready()
+            servers = server.bootstrap_servers()
+            if records is None:
+                server.execute(
+                    f"CREATE STREAM raw {STREAM.format(topic='trips', more=', PARTITIONS=2')};"
+                    f"CREATE SINK kept FROM raw WITH (TYPE='parquet', PATH='{path}', ARCHIVE=true,"
+                    " COMMIT_INTERVAL='10 milliseconds');"
+                )
+                records = Records(servers, "trips", seed=5)
+            records = records.moved(servers)
+            records.send(20_000)
+            deadline = time.monotonic() + TIMEOUT_S
+
+            def kept() -> dict[int, int]:
+                (told,) = server.execute("DESCRIBE SINK kept;")
+                return {p["partition"]: p["offset"] for p in told["positions"]}
+
+            while sum((positions := kept()).values()) < len(records.sent) - choose.randrange(10_000):
+                assert time.monotonic() < deadline, server.execute("DESCRIBE SINK kept;")
+            remove(servers, "trips", {p: end for p, end in positions.items() if end})
+            if life == 0:
+                archive = f", ARCHIVE='{path}'"
+                server.execute(
+                    "SET 'processing.guarantee' = 'exactly_once_v2'; SET 'auto.offset.reset' = 'earliest';"
+                    f"CREATE STREAM trips {STREAM.format(topic='trips', more=archive)};"
+                    f"CREATE TABLE sums AS {SUMS};"
+                )
+            if life < 3:
+                # a part of the table is there
+                admin = KafkaAdmin(servers)
+                while not sum(admin.committed_ends("SUMS").values()):
+                    assert time.monotonic() < deadline
+                time.sleep(choose.random())
+                continue  # it is killed here
+            wanted = sorted(map(list, records.sums()))
+            while sorted(server.rows("SELECT k, c, s FROM sums;")) != wanted:
+                assert time.monotonic() < deadline, (server.rows("SELECT k, c, s FROM sums;"), wanted)
+                time.sleep(0.2)

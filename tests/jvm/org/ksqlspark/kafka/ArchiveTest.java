@@ -1,0 +1,140 @@
+package org.ksqlspark.kafka;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.parquet.example.data.Group;
+import org.apache.parquet.example.data.simple.SimpleGroupFactory;
+import org.apache.parquet.hadoop.ParquetWriter;
+import org.apache.parquet.hadoop.example.ExampleParquetWriter;
+import org.apache.parquet.schema.MessageType;
+import org.apache.parquet.schema.MessageTypeParser;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+class ArchiveTest {
+    private static final TopicPartition AT = new TopicPartition("t", 1);
+    private static final MessageType SCHEMA =
+            MessageTypeParser.parseMessageType(
+                    "message m { optional binary topic (STRING); optional int64 offset;"
+                            + " optional int64 timestamp; optional binary key; optional group"
+                            + " headers (LIST) { repeated group list { optional group element {"
+                            + " optional binary key (STRING); optional binary value; } } }"
+                            + " optional binary value; }");
+
+    @TempDir Path folder;
+
+    /** A file of a commit with records of these offsets. */
+    private String file(long commit, String day, long... offsets) throws IOException {
+        String name = String.format("day=%s/partition=1/part-%020d.parquet", day, commit);
+        Files.createDirectories(folder.resolve(name).getParent());
+        try (ParquetWriter<Group> writer =
+                ExampleParquetWriter.builder(
+                                new org.apache.hadoop.fs.Path(folder.resolve(name).toUri()))
+                        .withConf(new Configuration())
+                        .withType(SCHEMA)
+                        .build()) {
+            for (long offset : offsets) {
+                Group row = new SimpleGroupFactory(SCHEMA).newGroup();
+                row.append("topic", "t").append("offset", offset).append("timestamp", -1000L);
+                if (offset % 2 == 0) {
+                    row.append("value", "v" + offset);
+                    Group header = row.addGroup("headers").addGroup(0).addGroup(0);
+                    header.append("key", "h");
+                }
+                writer.write(row);
+            }
+        }
+        return name;
+    }
+
+    private void manifest(long commit, long end, String... files) throws IOException {
+        Files.createDirectories(folder.resolve("_ksql"));
+        StringBuilder named = new StringBuilder();
+        for (String file : files) {
+            named.append(named.isEmpty() ? "" : ",").append("\"").append(file);
+            named.append(".tmp\":\"").append(file).append("\"");
+        }
+        Files.writeString(
+                folder.resolve("_ksql").resolve(String.format("%020d.json", commit)),
+                "{\"positions\":{\"t:1\":{\"1\":" + end + "}},\"files\":{" + named + "}}");
+    }
+
+    private Archive open(long from, long until) {
+        return Archive.open(folder.toString(), "t:1", AT, from, until);
+    }
+
+    private static List<Long> offsets(Archive archive) {
+        List<Long> found = new ArrayList<>();
+        while (!archive.isOver()) {
+            for (ConsumerRecord<byte[], byte[]> record : archive.next(2)) {
+                assertTrue(archive.position() > record.offset());
+                found.add(record.offset());
+            }
+        }
+        archive.close();
+        return found;
+    }
+
+    @Test
+    void recordsComeInTheOrderOfTheirOffsets() throws IOException {
+        manifest(1, 6, file(1, "a", 0, 2, 3), file(1, "b", 1, 5));
+        manifest(2, 10, file(2, "a", 8, 9));
+        assertEquals(List.of(0L, 1L, 2L, 3L, 5L, 8L, 9L), offsets(open(0, 20)));
+        assertEquals(List.of(3L, 5L, 8L), offsets(open(3, 9)));
+        assertEquals(List.of(8L, 9L), offsets(open(6, 20)));
+        Archive archive = open(9, 20);
+        assertEquals(List.of(9L), offsets(archive));
+        assertEquals(10, archive.position());
+    }
+
+    @Test
+    void aRecordIsWhatItWas() throws IOException {
+        manifest(1, 2, file(1, "a", 0, 1));
+        Archive archive = open(0, 20);
+        List<ConsumerRecord<byte[], byte[]>> found = archive.next(10);
+        assertEquals("v0", new String(found.get(0).value()));
+        assertEquals("h", found.get(0).headers().lastHeader("h").key());
+        assertNull(found.get(0).headers().lastHeader("h").value());
+        assertNull(found.get(1).value());
+        assertNull(found.get(1).key());
+        assertEquals(-1, found.get(1).timestamp());
+        assertEquals(1, found.get(1).partition());
+        assertEquals(0, found.get(1).headers().toArray().length);
+        archive.close();
+    }
+
+    @Test
+    void aCommitWhoseFilesLackTheirNamesIsNotRead() throws IOException {
+        manifest(1, 2, file(1, "a", 0, 1));
+        manifest(2, 4, file(2, "a", 2), "day=b/partition=1/part-2.parquet");
+        assertEquals(List.of(0L, 1L), offsets(open(0, 20)));
+        assertNull(open(2, 20));
+    }
+
+    @Test
+    void anArchiveHasNothingOfOtherTopics() throws IOException {
+        manifest(1, 2, file(1, "a", 0, 1));
+        assertNotNull(open(0, 20));
+        assertNull(Archive.open(folder.toString(), "t:2", AT, 0, 20));
+        assertNull(Archive.open(folder.toString(), "t:1", new TopicPartition("t", 0), 0, 20));
+    }
+
+    @Test
+    void whatIsNotThereIsTold() {
+        RuntimeException error = assertThrows(IllegalStateException.class, () -> open(0, 20));
+        assertTrue(error.getMessage().startsWith("The archive " + folder));
+    }
+}

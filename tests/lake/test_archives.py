@@ -1,0 +1,69 @@
+"""Archives without Kafka and Spark: what a sink writes, and what readers find."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.lake import archives
+from ksql_spark.lake.arrow import schema_of
+from ksql_spark.lake.tables import TableSpec, open_table
+
+DAY_MS = 86_400_000
+TOPIC = archives.topic_name("t", "id1")
+
+
+def write(folder: Path, records: Sequence[tuple[int, int, int]], topic: str = TOPIC) -> None:
+    """One commit; ``records``: partition, offset, timestamp in ms."""
+    table = open_table("parquet", TableSpec(str(folder), topic, archives.COLUMNS, (), archives.PARTITION_BY))
+    rows = pa.Table.from_pylist(
+        [
+            {
+                "topic": "t", "partition": partition, "offset": offset, "timestamp": time_ms * 1000,
+                "key": None, "headers": [{"key": "h", "value": b"1"}], "value": b"x",
+            }
+            for partition, offset, time_ms in records
+        ],
+        schema_of(archives.COLUMNS),
+    )  # fmt: skip
+    ends = {p: 1 + max(o for q, o, _ in records if q == p) for p in {p for p, _, _ in records}}
+    table.write(rows, {**table.positions(), **ends})
+
+
+def test_files_are_grouped_by_day_and_partition_in_the_order_of_offsets(tmp_path: Path) -> None:
+    write(tmp_path, [(0, n, n % 2 * DAY_MS) for n in range(5_000)] + [(1, 7, 0)])
+    files = sorted(str(p.relative_to(tmp_path).parent) for p in tmp_path.rglob("part-*.parquet"))
+    assert files == [
+        "timestamp_DAY=1970-01-01/partition=0",
+        "timestamp_DAY=1970-01-01/partition=1",
+        "timestamp_DAY=1970-01-02/partition=0",
+    ]
+    for path in tmp_path.rglob("part-*.parquet"):
+        offsets = pq.ParquetFile(path).read(["offset"])["offset"].to_pylist()
+        assert offsets == sorted(offsets)
+
+
+def test_first_offsets(tmp_path: Path) -> None:
+    with pytest.raises(KsqlError, match="there is no archive"):
+        archives.first_offsets(str(tmp_path), TOPIC, None)
+    write(tmp_path, [(0, 10, 0), (0, 11, 5), (2, 4, DAY_MS)])
+    write(tmp_path, [(0, 12, 3), (0, 15, DAY_MS)])
+    assert archives.first_offsets(str(tmp_path), TOPIC, None) == {0: 0, 2: 0}
+    assert archives.first_offsets(str(tmp_path), TOPIC, 4) == {0: 11, 2: 4}
+    assert archives.first_offsets(str(tmp_path), TOPIC, DAY_MS + 1) == {}
+
+
+def test_an_archive_of_another_topic_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, [(0, 0, 0)])
+    archives.check(str(tmp_path), TOPIC)
+    archives.check(str(tmp_path / "new"), TOPIC)
+    for other in ("t:id2", "u:id1"):
+        with pytest.raises(KsqlError, match=r"has the records of topic t:id1, not of"):
+            archives.check(str(tmp_path), other)
+        with pytest.raises(KsqlError, match=r"has the records of topic t:id1, not of"):
+            archives.first_offsets(str(tmp_path), other, None)
