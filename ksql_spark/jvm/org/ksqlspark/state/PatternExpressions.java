@@ -79,7 +79,17 @@ public final class PatternExpressions implements Serializable {
             List<Integer> previous,
             List<Integer> offsets,
             List<Integer> needed) {
-        this.columns = List.copyOf(list(template.queryExecution().analyzed().output()));
+        this(template.queryExecution().analyzed(), arguments, slots, previous, offsets, needed);
+    }
+
+    PatternExpressions(
+            LogicalPlan template,
+            int arguments,
+            int slots,
+            List<Integer> previous,
+            List<Integer> offsets,
+            List<Integer> needed) {
+        this.columns = List.copyOf(list(template.output()));
         this.arguments = arguments;
         this.slots = slots;
         this.previous = List.copyOf(previous);
@@ -96,12 +106,17 @@ public final class PatternExpressions implements Serializable {
      *     before
      */
     public void symbol(Dataset<Row> condition, boolean isOfRow, Dataset<Row> take) {
+        LogicalPlan filter = condition == null ? null : condition.queryExecution().analyzed();
+        symbol(filter, isOfRow, take.queryExecution().analyzed());
+    }
+
+    void symbol(LogicalPlan condition, boolean isOfRow, LogicalPlan take) {
         Expression test = null;
         if (condition != null) {
-            test = Aggregator.withoutNames(((Filter) analyzed(condition)).condition());
+            test = Aggregator.withoutNames(((Filter) replaced(condition)).condition());
         }
         List<Expression> made = new ArrayList<>();
-        for (NamedExpression slot : list(((Project) analyzed(take)).projectList())) {
+        for (NamedExpression slot : list(((Project) replaced(take)).projectList())) {
             made.add(Aggregator.withoutNames((Expression) slot));
         }
         symbols.add(new Symbol(test, isOfRow, seq(made)));
@@ -118,8 +133,8 @@ public final class PatternExpressions implements Serializable {
         totals.add(new Total(aggregator, width, symbol, isNeeded));
     }
 
-    private static LogicalPlan analyzed(Dataset<Row> template) {
-        return ReplaceExpressions$.MODULE$.apply(template.queryExecution().analyzed());
+    private static LogicalPlan replaced(LogicalPlan analyzed) {
+        return ReplaceExpressions$.MODULE$.apply(analyzed);
     }
 
     void open() {
