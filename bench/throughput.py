@@ -13,8 +13,9 @@
 | first-rows | bids | DISTINCT ON the key and the price |
 | top-3 | bids | the three highest bids by the key of the topic, an update for each place that changes |
 | lag | bids | each bid with its difference to the one before of the same key |
+| match | bids | MATCH_RECOGNIZE: falls of three bids or more of the same key |
 
-The last three are ours alone, to be compared with by-key of the same run: the target is 0.7 of its speed.
+The last four are ours alone, to be compared with by-key of the same run: the target is 0.7 of its speed.
 
 All topics have two partitions and contain all records before a query starts; two million records of orders
 and payments span an hour of event time. Queries read from the beginning, and each writes to its own topic.
@@ -95,9 +96,13 @@ OURS = {
     " FROM keyed_bids QUALIFY place <= 3;",
     "lag": AS_STREAM + "id, price - LAG(price, 1, price) OVER (PARTITION BY id ORDER BY ROWTIME) AS change"
     " FROM keyed_bids;",
+    "match": AS_STREAM + "* FROM keyed_bids MATCH_RECOGNIZE (PARTITION BY id ORDER BY ROWTIME"
+    " MEASURES FIRST(price) AS price, LAST(down.price) AS bottom, COUNT(*) AS bids"
+    " PATTERN (top down{2,} up) WITHIN 1 HOUR"
+    " DEFINE down AS price < PREV(price), up AS price >= PREV(price));",
 }
 #: queries that only our side has
-OURS_ALONE = ("first-rows", "top-3", "lag")
+OURS_ALONE = ("first-rows", "top-3", "lag", "match")
 
 
 @dataclass(frozen=True)
@@ -162,6 +167,8 @@ class Ranked:
         self._best: dict[int, list[int]] = {}
         self._changes = 0
         self._ends: dict[int, tuple[int, int]] = {}
+        self._falls: dict[int, list[int]] = {}
+        self._found: list[list[int]] = []
 
     def add(self, auction: int, price: int) -> None:
         """Take in the next bid."""
@@ -176,6 +183,14 @@ class Ranked:
             self._changes += len(best) - place
         first, _ = self._ends.get(auction, (price, price))
         self._ends[auction] = (first, price)
+        fall = self._falls.setdefault(auction, [])
+        if fall and price >= fall[-1] and len(fall) > 2:
+            self._found.append(fall)
+            self._falls[auction] = []  # the rising bid belongs to the match
+        elif fall and price < fall[-1]:
+            fall.append(price)
+        else:
+            self._falls[auction] = [price]
 
     def contents(self, count: int) -> dict[str, Contents]:
         """The contents of the sinks, of ``count`` bids."""
@@ -185,6 +200,14 @@ class Ranked:
             "first-rows": Contents(len(self._pairs), {"price": self._first_sum}),
             "top-3": Contents(self._changes, {"price": best}),
             "lag": Contents(count, {"change": change}),
+            "match": Contents(
+                len(self._found),
+                {
+                    "price": sum(fall[0] for fall in self._found),
+                    "bottom": sum(fall[-1] for fall in self._found),
+                    "bids": sum(len(fall) + 1 for fall in self._found),
+                },
+            ),
         }
 
 

@@ -81,6 +81,7 @@ def put_in(template: Template) -> str:
 #: a parameter, and the tokens that cannot contain one
 _PARAMETER = re.compile(
     r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `(?:[^`]|``)*` | --[^\n]*
+    | (?i:\bPATTERN\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))  # its ? are quantifiers
     | /\*.*?(?:\*/|\Z) | (?P<any>\?) | :(?P<name>[A-Za-z_]\w*)""",
     re.VERBOSE | re.DOTALL,
 )

@@ -111,3 +111,10 @@ def test_parameters_are_found_where_they_are(text: str, values: Any, expected: s
 def test_values_that_do_not_fit_are_refused(text: str, values: Any, reason: str) -> None:
     with pytest.raises(ParameterMismatch, match=reason):
         with_parameters(text, values)
+
+
+def test_quantifiers_of_a_pattern_are_not_parameters() -> None:
+    text = "SELECT * FROM s MATCH_RECOGNIZE ({} (a?? (b | (c d)?)+?) WITHIN 1 HOUR DEFINE a AS x = ?);"
+    for word in ("PATTERN", "pattern"):
+        found = with_parameters(text.format(word), [5])
+        assert found == text.format(word).replace("x = ?", "x =  5 ")

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 
@@ -19,131 +19,11 @@ from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.producer import RecordProducer
 from tests.integration.test_backlog import BEGAN_MS, Sink, same_rows
 from tests.integration.test_deduplication import PROPERTIES, wait_until_all_is_read
+from tests.plain_matcher import Choice, Conditions, Pattern, Repeat, Row, Rows, Sequence_, Symbol, matches
 
 pytestmark = pytest.mark.kafka
 
 INPUTS = 200
-Value: TypeAlias = int | None
-
-
-@dataclass(frozen=True)
-class Row:
-    """A record: its time, and its value."""
-
-    ts: int
-    v: Value
-
-
-# ---- the plain matcher ----------------------------------------------------------------------------------
-
-
-class Pattern:
-    """A symbol; or a sequence, a choice, a repetition of patterns."""
-
-
-@dataclass(frozen=True)
-class Symbol(Pattern):
-    name: str
-
-
-@dataclass(frozen=True)
-class Sequence_(Pattern):
-    parts: tuple[Pattern, ...]
-
-
-@dataclass(frozen=True)
-class Choice(Pattern):
-    parts: tuple[Pattern, ...]
-
-
-@dataclass(frozen=True)
-class Repeat(Pattern):
-    part: Pattern
-    least: int = 0
-    most: int | None = None
-    reluctant: bool = False
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a (partial) match: those from ``start`` on, each with its symbol."""
-
-    all: Sequence[Row]
-    start: int
-    path: tuple[str, ...]
-    within: int
-
-    def of(self, symbol: str = "") -> list[Value]:
-        """The values of the rows of a symbol, or of all of them."""
-        return [self.all[self.start + i].v for i, s in enumerate(self.path) if symbol in ("", s)]
-
-    def last(self, symbol: str = "", n: int = 0) -> Value:
-        found = self.of(symbol)
-        return found[-1 - n] if n < len(found) else None
-
-    def first(self, symbol: str = "", n: int = 0) -> Value:
-        found = self.of(symbol)
-        return found[n] if n < len(found) else None
-
-    def prev(self, n: int = 1) -> Value:
-        """PREV of the last row."""
-        at = self.start + len(self.path) - 1
-        is_there = at >= n and self.all[at].ts - self.all[at - n].ts <= self.within
-        return self.all[at - n].v if is_there else None
-
-    def sum(self, symbol: str = "") -> int:
-        return sum(v for v in self.of(symbol) if v is not None)
-
-    def count(self, symbol: str = "") -> int:
-        return sum(v is not None for v in self.of(symbol))
-
-
-Conditions: TypeAlias = dict[str, Callable[[Rows], bool]]
-
-
-def ways(node: Pattern, rows: Rows, conditions: Conditions) -> Iterator[Rows]:
-    """All ways in which ``node`` can continue ``rows``, the preferred one first."""
-    match node:
-        case Symbol(name):
-            at = rows.start + len(rows.path)
-            if at < len(rows.all) and rows.all[at].ts - rows.all[rows.start].ts <= rows.within:
-                longer = Rows(rows.all, rows.start, (*rows.path, name), rows.within)
-                if name not in conditions or conditions[name](longer):
-                    yield longer
-        case Sequence_(parts):
-            if not parts:
-                yield rows
-                return
-            for found in ways(parts[0], rows, conditions):
-                yield from ways(Sequence_(parts[1:]), found, conditions)
-        case Choice(parts):
-            for part in parts:
-                yield from ways(part, rows, conditions)
-        case Repeat(part, least, most, reluctant):
-            if least == 0 and reluctant:
-                yield rows
-            if most != 0:
-                fewer = Repeat(part, max(0, least - 1), None if most is None else most - 1, reluctant)
-                for found in ways(part, rows, conditions):
-                    ends = found.path == rows.path and least == 0  # a repetition without rows is the last
-                    yield from [found] if ends else ways(fewer, found, conditions)
-            if least == 0 and not reluctant:
-                yield rows
-
-
-def matches(case: Case, rows: Sequence[Row]) -> Iterator[Rows]:
-    """The matches in the rows of a key."""
-    start = 0
-    while start < len(rows):
-        empty = Rows(rows, start, (), case.within_ms)
-        found = next(ways(case.pattern, empty, case.conditions), None)
-        if found is None:
-            start += 1
-            continue
-        yield found
-        start = max(start + 1, start + case.resume(found.path))
-
-
 # ---- patterns -------------------------------------------------------------------------------------------
 
 
@@ -157,7 +37,10 @@ A, B, C, D = map(Symbol, "ABCD")
 
 @dataclass(frozen=True)
 class Case:
-    """A pattern in SQL and for the matcher; ``results``: the rows of a match."""
+    """A pattern in SQL and for the matcher.
+
+    ``results``: the rows of a match. ``resume``: see ``matches``.
+    """
 
     sql: str
     pattern: Pattern
@@ -349,7 +232,7 @@ def test_matches_are_those_of_a_plain_matcher(engine: Engine, partitions: int) -
             expected = Counter(
                 (key, *result)
                 for key, own in inputs.items()
-                for match in matches(case, own)
+                for match in matches(case.pattern, case.conditions, case.within_ms, case.resume, own)
                 for result in case.results(match)
             )
             assert len(expected) > 50, name

@@ -215,3 +215,81 @@ INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (7000, 'XYZ', 14, 1);
 -- XYZ    | 26       | 1000      | 4000
 -- XYZ    | 25       | 3000      | 6000
 -- XYZ    | 17       | 5000      | 7000
+
+--@test: failed logins before one that succeeds; equal times, late rows and NULLs
+CREATE STREAM logins (id STRING KEY, ok BOOLEAN, ip STRING)
+  WITH (KAFKA_TOPIC = '${case}_logins', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM suspicious AS
+  SELECT id, attempts, ip, ROWTIME - began AS ms FROM logins MATCH_RECOGNIZE (
+    PARTITION BY id ORDER BY ROWTIME
+    MEASURES COUNT(failed.ok) AS attempts, FIRST(ROWTIME) AS began, success.ip AS ip
+    PATTERN (failed{3,} success) WITHIN 5 MINUTES
+    DEFINE failed AS NOT ok, success AS ok
+  ) EMIT CHANGES;
+INSERT INTO logins (ROWTIME, id, ok, ip) VALUES (100000, 'a', FALSE, 'x');
+INSERT INTO logins (ROWTIME, id, ok, ip) VALUES (100000, 'a', FALSE, 'x');
+INSERT INTO logins (ROWTIME, id, ok, ip) VALUES (100000, 'b', FALSE, 'y');
+INSERT INTO logins (ROWTIME, id, ok, ip) VALUES (90000, 'a', FALSE, 'x');
+--@restart
+INSERT INTO logins (ROWTIME, id, ok, ip) VALUES (120000, 'a', TRUE, 'z');
+INSERT INTO logins (ROWTIME, id, ok, ip) VALUES (120000, 'b', FALSE, NULL);
+INSERT INTO logins (ROWTIME, id, ok, ip) VALUES (130000, 'b', NULL, NULL);
+INSERT INTO logins (ROWTIME, id, ok, ip) VALUES (140000, 'b', FALSE, NULL);
+INSERT INTO logins (ROWTIME, id, ok, ip) VALUES (140000, 'b', FALSE, NULL);
+INSERT INTO logins (ROWTIME, id, ok, ip) VALUES (140000, 'b', FALSE, NULL);
+INSERT INTO logins (ROWTIME, id, ok, ip) VALUES (200000, 'c', FALSE, NULL);
+INSERT INTO logins (ROWTIME, id, ok, ip) VALUES (200000, 'c', FALSE, NULL);
+INSERT INTO logins (ROWTIME, id, ok, ip) VALUES (440000, 'd', FALSE, NULL);
+--@restart
+INSERT INTO logins (ROWTIME, id, ok, ip) VALUES (139999, 'b', NULL, 'too late');
+INSERT INTO logins (ROWTIME, id, ok, ip) VALUES (440000, 'b', TRUE, NULL);
+INSERT INTO logins (ROWTIME, id, ok, ip) VALUES (500001, 'c', FALSE, NULL);
+INSERT INTO logins (ROWTIME, id, ok, ip) VALUES (500001, 'c', TRUE, 'w');
+--@output SUSPICIOUS ordered
+
+--@test: all rows of a match, with the rows so far and all rows
+CREATE STREAM found AS SELECT *, ROWTIME AS at_ms FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY ROWTIME
+  MEASURES CLASSIFIER() AS what, COUNT(*) AS n, FINAL COUNT(*) AS rows, PREV(price) AS before,
+    RUNNING LAST(B.tax) AS b, FINAL LAST(B.tax) AS last_b, MATCH_ROWTIME() AS seen
+  ALL ROWS PER MATCH
+  PATTERN (A (B | C)+ D?) WITHIN 1 MINUTE
+  DEFINE A AS price = 1, B AS tax IS NULL OR tax > 5, C AS price > PREV(price), D AS price IS NULL
+) EMIT CHANGES;
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (1000, 'a', 7, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (2000, 'a', 1, 2);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (2000, 'b', 1, 2);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (3000, 'a', 0, 6);
+--@restart
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (4000, 'a', 3, 4);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (4000, 'a', 1, NULL);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (5000, 'a', NULL, 3);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (6000, 'b', 4, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (90000, 'c', 4, 1);
+--@output FOUND ordered
+
+--@test: matches that wait for stream time, counted by another key
+CREATE TABLE lengths AS
+  SELECT n, COUNT(*) AS times, SUM(total) AS total FROM ticker MATCH_RECOGNIZE (
+    PARTITION BY tax ORDER BY ROWTIME
+    MEASURES COUNT(*) AS n, SUM(price) AS total
+    PATTERN (A B{1,2}) WITHIN 10 SECONDS
+    DEFINE B AS price >= PREV(price)
+  ) GROUP BY n EMIT CHANGES;
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (1000, 'a', 1, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (2000, 'b', 2, 1);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (2000, 'b', 5, NULL);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (3000, 'c', 5, NULL);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (4000, 'd', 9, NULL);
+--@restart
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (11001, 'e', 1, 2);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (12000, 'e', 1, 2);
+INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (50000, 'e', 0, 2);
+--@output LENGTHS folded
+
+--@test: a table has no order
+CREATE TABLE prices (symbol STRING PRIMARY KEY, price INT)
+  WITH (KAFKA_TOPIC = '${case}_prices', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM found AS SELECT * FROM prices MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY ROWTIME MEASURES A.price AS p PATTERN (A B) WITHIN 1 HOUR);
+--@error: INVALID_STATEMENT
