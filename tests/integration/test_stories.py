@@ -306,24 +306,17 @@ def test_kappa(tell: Tell, execute: Callable[[str], Any]) -> None:
 
     def then(run: StoryRun, number: int) -> None:
         if number == 0:
-            run.table("watch_list_v1", watched(run, 350), row_of)
-        else:
-            old, new = watched(run, 350), watched(run, 300)
-            assert len(old) < len(new)
-            truth = {
-                card: (old.get(card, (None,))[0], count, count - old.get(card, (0,))[0])
-                for card, (count, _) in new.items()
-            }
-            run.table("watch_list_v2", new, row_of)
-            run.table(
-                "rules_compared", truth, lambda row: (row["PAYMENTS_V1"], row["PAYMENTS_V2"], row["MORE"])
-            )
+            run.table("watch_list", watched(run, 350), row_of)
 
     run = tell("kappa", {"payments": 400}, then=then)
+    old, new = watched(run, 350), watched(run, 300)
+    assert len(old) < len(new)
+    run.table("watch_list", new, row_of)
+    run.table("suspicious", {card: row for card, row in new.items() if row[0] > 1}, row_of)
+    (described,) = execute("DESCRIBE EVOLUTION watch_list;")
+    assert (described["state"], described["keysRemoved"]) == ("swapped", 0)
     served = {row["CARD"]: pytest.approx(row_of(row)) for row in run.lookup("SELECT * FROM watch_list;")}
-    assert watched(run, 300) == served
-    # its topic is that of the other table
-    execute("DROP TABLE watch_list;")
+    assert new == served
 
 
 @pytest.fixture
