@@ -106,9 +106,9 @@ final class MatchRecognize extends KeyedOperator {
             return;
         }
         PartialMatches all = PartialMatches.read(partials.getValue(key));
+        boolean wasEmpty = all.beginnings.isEmpty();
         drop(all);
         settle(key, all);
-        boolean wasEmpty = all.beginnings.isEmpty();
         var record = PackedRow.view(value, 2);
         byte[] row = row(key, ts, record.getBinary(1));
         if (isAllRows) {
@@ -237,6 +237,7 @@ final class MatchRecognize extends KeyedOperator {
     /** Emits the matches that nothing can win against any more. */
     private void settle(byte[] key, PartialMatches all) {
         List<Beginning> left = all.beginnings;
+        left.removeIf(one -> one.partials.isEmpty() && one.match == null);
         int n = 0;
         while (n < left.size()) {
             Beginning one = left.get(n);
@@ -252,11 +253,9 @@ final class MatchRecognize extends KeyedOperator {
                 continue;
             }
             left.remove(n);
-            if (one.match != null) {
-                emit(key, one);
-                long resume = resume(one);
-                left.removeIf(other -> other.row > one.row && other.row < resume);
-            }
+            emit(key, one);
+            long resume = resume(one);
+            left.removeIf(other -> other.row > one.row && other.row < resume);
         }
     }
 
