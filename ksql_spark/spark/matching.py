@@ -19,7 +19,7 @@ from ksql_spark.functions.spark_text import spark_type, string
 from ksql_spark.logical.nodes import FINAL, PatternAggregate, RowPattern
 from ksql_spark.logical.patterns import PatternValue
 from ksql_spark.physical import steps
-from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE
+from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE
 from ksql_spark.schema import ROWPARTITION
 from ksql_spark.spark import jvm, packed
 from ksql_spark.spark.frames import Context, Transformations, named, quoted
@@ -248,8 +248,8 @@ def _result(
         named(keys.get(c.name) or places.get(c.name) or f"__l.{quoted(c.name)}", c.name)
         for c in step.schema.columns
     ]
-    if carried is not None:  # hidden columns of the rows, which are packed with them
-        visible = {c.name for c in step.schema.columns}
+    if carried is not None:  # hidden columns of the rows, which are packed with them; the key is another one
+        visible = {NULL_KEY, *(c.name for c in step.schema.columns)}
         columns += [named(f"__l.{quoted(name)}", name) for name in carried.types if name not in visible]
     return done.select(*columns, *names).frame()
 
