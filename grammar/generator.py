@@ -364,7 +364,7 @@ def _tail(self: KsqlGenerator, node: nodes.QueryNode) -> str:
     if node.order_by:
         parts.append(f"ORDER BY {self.joined(node.order_by)}")
     if node.emit:
-        parts.append(f"EMIT {node.emit}")
+        parts.append(f"EMIT {node.emit}" + (f" EVERY {time_text(node.every)}" if node.every else ""))
     if node.limit is not None:
         parts.append(f"LIMIT {node.limit}")
     if node.offset is not None:

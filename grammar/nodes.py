@@ -585,6 +585,7 @@ class QueryNode(Node):
     ctes = Arg[list[CommonTable]](default=list)
     order_by = Arg[list[OrderItem]](default=list)
     emit = Arg[str | None]()
+    every = Arg[TimeSpan | None]()
     limit = Arg[int | None]()
     offset = Arg[int | None]()
 

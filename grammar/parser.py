@@ -125,6 +125,8 @@ class KsqlParser(MatchRecognizeParser):
             node.set("order_by", self.listed(self.order_item))
         if self.word("EMIT"):
             node.set("emit", self.expect_one_of("CHANGES", "FINAL"))
+            if node.emit == "CHANGES" and self.word("EVERY"):
+                node.set("every", self.time_span())
         most = MAX_ROWS
         if self.word("LIMIT"):
             node.set("limit", self.whole_number(most))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ksql_spark.analyzer.failures import invalid, within_statement
+from ksql_spark.analyzer.intervals import at_intervals
 from ksql_spark.analyzer.projections import project
 from ksql_spark.analyzer.queries import bind_any, make_context
 from ksql_spark.analyzer.selects import Target, bind_select
@@ -52,4 +53,4 @@ def _bind(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any
     projected = project(bound, query, None, needs_key=False)
     output = tuple(Column(i.name, i.expression.type) for i in projected.items)
     check_results(output, query)
-    return PushQuery(projected.root, output, query.limit)
+    return PushQuery(at_intervals(projected.root, query), output, query.limit)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ksql_spark.analyzer.coercion import coerce, is_implicit
 from ksql_spark.analyzer.failures import invalid, within_statement
+from ksql_spark.analyzer.intervals import at_intervals
 from ksql_spark.analyzer.match_recognize import bind_match
 from ksql_spark.analyzer.projections import project
 from ksql_spark.analyzer.relations import Context
@@ -82,13 +83,15 @@ def bind_any(query: nodes.QueryNode, context: Context, sink: str | None, emit: s
         case nodes.Select():
             target = Target.PERSISTENT if sink is not None else Target.NESTED
             bound = bind_select(query, context, target, query.emit or emit)
-            return Planned(project(bound, query, sink, needs_key=True).root, bound)
+            return Planned(at_intervals(project(bound, query, sink, needs_key=True).root, query), bound)
         case nodes.Union():
             return _union(query, context, sink, query.emit or emit)
     raise invalid("This is not a query.", query)
 
 
 def _union(query: nodes.Union, context: Context, sink: str | None, emit: str | None) -> Planned:
+    if query.every is not None:
+        raise invalid("EVERY is for queries that aggregate.", query.every)
     left, right = (bind_any(q, context, sink, emit) for q in (query.left, query.right))
     children: list[Node] = []
     for part, node in ((left, query.left), (right, query.right)):

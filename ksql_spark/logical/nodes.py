@@ -579,6 +579,7 @@ class Aggregate:
         window: WINDOW clause.
         emit_final: EMIT FINAL.
         ttl_ms: how long after its last record a group ends (TTL); only without a window.
+        every_ms: the length of the intervals at whose ends changed rows are emitted (EVERY); None: at once.
     """
 
     child: Node
@@ -587,6 +588,7 @@ class Aggregate:
     window_spec: WindowSpec | None = None
     emit_final: bool = False
     ttl_ms: int | None = None
+    every_ms: int | None = None
 
     @property
     def schema(self) -> Schema:

@@ -141,11 +141,11 @@ def assign(
     if stage.by_event_time:  # the operator puts a batch in order
         return Tasks(widest, count, False, count, True)
     is_batch = stage.mode == MICROBATCH
-    beats = stage.has_idle_timeout and not is_batch
-    is_merged = len(operator.inputs) > 1 or stage.has_idle_timeout
+    beats = stage.needs_heartbeats and not is_batch
+    is_merged = len(operator.inputs) > 1 or stage.needs_heartbeats
     left_first = isinstance(operator, steps.StreamStreamJoin) and rules.takes_left_first(operator)
     if how.is_co_partitioned:
-        if is_batch and stage.has_idle_timeout:
+        if is_batch and stage.needs_heartbeats:
             count = 1  # heartbeats come from a topic with one partition
         keeps = stage in plan.inner and rules.keeps_partitions(stage)
         return Tasks(widest, count, True, count, False, is_merged, False, beats, keeps, left_first)
@@ -157,7 +157,7 @@ def assign(
         has_column = any(source.timestamp is not None for source in _sources(stage))
         is_merged |= widest > 1 and has_column
         return Tasks(widest, count, False, 1, count > 1, is_merged, True, beats, False, left_first)
-    return Tasks(widest, count, False, count, count > 1)
+    return Tasks(widest, count, False, count, count > 1, beats, False, beats)
 
 
 def waits_for(plan: PhysicalPlan, number: int) -> str | None:

@@ -25,6 +25,7 @@ from ksql_spark.physical.steps import (
 from ksql_spark.physical.text import (
     aggregates_text,
     best_text,
+    emit_text,
     groups_text,
     items_text,
     on_text,
@@ -102,7 +103,7 @@ def _logical_details(node: Node) -> Details:
                 ("Group by", groups_text(node.group_by)),
                 ("", aggregates_text(node.aggregates)),
                 ("Window", window_text(node.window_spec)),
-                ("Emit", "FINAL" if node.emit_final else None),
+                ("Emit", "FINAL" if node.emit_final else emit_text(node.every_ms)),
                 ("TTL", None if node.ttl_ms is None else span_text(node.ttl_ms)),
             ]
         case nodes.Expire(_, ttl_ms):

@@ -352,11 +352,13 @@ class _Lowering:
         window = node.window_spec
         if is_table:
             changes = self._changes(node.child, key)
-            return steps.TableAggregate(changes, node.group_by, node.aggregates, having, SIGN, node.schema)
+            groups = (node.group_by, node.aggregates, having)
+            return steps.TableAggregate(changes, *groups, SIGN, node.schema, every_ms=node.every_ms or 0)
         child = self._stateless(node.child, key)
         if window is None:
-            groups = (node.group_by, node.aggregates, having, node.schema)
-            return steps.StreamAggregate(child, *groups, ttl_ms=node.ttl_ms)
+            groups = (node.group_by, node.aggregates, having)
+            every_ms = node.every_ms or 0
+            return steps.StreamAggregate(child, *groups, node.schema, ttl_ms=node.ttl_ms, every_ms=every_ms)
         return steps.StreamWindowedAggregate(
             child,
             node.group_by,
@@ -368,4 +370,5 @@ class _Lowering:
             node.window,
             self._idle_ms if node.emit_final else 0,
             self._is_lossy and node.emit_final,
+            node.every_ms or 0,
         )

@@ -31,6 +31,7 @@ from ksql_spark.metastore.sources import DataSource, Windowing
 from ksql_spark.physical.text import (
     aggregates_text,
     best_text,
+    emit_text,
     groups_text,
     items_text,
     on_text,
@@ -164,11 +165,16 @@ class SourceStep(Step):
 
 
 class AggregateStep(OneInputStep, StatefulStep):
-    """A step that aggregates rows per group."""
+    """A step that aggregates rows per group.
+
+    ``every_ms``: each changed row is emitted once, at the end of an interval of this length (EVERY); 0: at
+    once.
+    """
 
     group_by: tuple[NamedExpression, ...]
     aggregates: tuple[AggregateCall, ...]
     having: Expression | None
+    every_ms: int
 
     @property
     def details(self) -> Details:
@@ -179,6 +185,7 @@ class AggregateStep(OneInputStep, StatefulStep):
                 "Having",
                 None if self.having is None else written_out(self.having, call_texts(self.aggregates)),
             ),
+            ("Emit", emit_text(self.every_ms)),
         ]
 
     @property
@@ -193,7 +200,11 @@ class AggregateStep(OneInputStep, StatefulStep):
 
     @property
     def kept_state(self) -> str:
-        return "the aggregates of each key"
+        return f"the aggregates of each key{self._held}"
+
+    @property
+    def _held(self) -> str:
+        return f", and what changed within {span_text(self.every_ms)}" if self.every_ms else ""
 
 
 class JoinStep(StatefulStep):
@@ -581,6 +592,7 @@ class StreamAggregate(AggregateStep):
     schema: Schema
     window: Windowing | None = None
     ttl_ms: int | None = None
+    every_ms: int = 0
 
     @property
     def details(self) -> Details:
@@ -610,6 +622,7 @@ class StreamWindowedAggregate(AggregateStep, WaitingStep):
     window: Windowing | None = None
     idle_ms: int = 0
     is_lossy: bool = False
+    every_ms: int = 0
 
     @property
     def details(self) -> Details:
@@ -620,7 +633,8 @@ class StreamWindowedAggregate(AggregateStep, WaitingStep):
 
     @property
     def kept_state(self) -> str:
-        return f"the aggregates of each key and window, for {span_text(self.window_spec.retention_ms)}"
+        retention = span_text(self.window_spec.retention_ms)
+        return f"the aggregates of each key and window, for {retention}{self._held}"
 
 
 @dataclass(frozen=True)
@@ -849,6 +863,7 @@ class TableAggregate(AggregateStep):
     sign: str
     schema: Schema
     window: Windowing | None = None
+    every_ms: int = 0
 
 
 @dataclass(frozen=True)
@@ -985,8 +1000,14 @@ class PhysicalPlan:
 
     @property
     def has_idle_timeout(self) -> bool:
-        """Whether ``root`` needs idle heartbeats."""
+        """Whether results of ``root`` wait for a time without rows."""
         return any(isinstance(s, WaitingStep) and s.idle_ms > 0 for s in walk(self.root))
+
+    @property
+    def needs_heartbeats(self) -> bool:
+        """Whether ``root`` must know that time passes: for an idle timeout, or intervals."""
+        has_intervals = any(isinstance(s, AggregateStep) and s.every_ms > 0 for s in walk(self.root))
+        return has_intervals or self.has_idle_timeout
 
     @property
     def topics(self) -> tuple[str, ...]:

@@ -66,6 +66,11 @@ def span_text(ms: int) -> str:
     return f"{ms // size} {unit}"
 
 
+def emit_text(every_ms: int | None) -> str | None:
+    """When changes are emitted; None: at once."""
+    return f"CHANGES EVERY {span_text(every_ms)}" if every_ms else None
+
+
 def calendar_text(calendar: Calendar) -> str:
     """The size of windows by a calendar, their zone, and how much later they begin.
 
@@ -119,6 +124,7 @@ __all__ = [
     "aggregates_text",
     "best_text",
     "calendar_text",
+    "emit_text",
     "groups_text",
     "items_text",
     "span_text",

@@ -454,6 +454,8 @@ def aggregate(
     if isinstance(step, steps.StreamAggregate) and step.ttl_ms is not None:
         size_ms = step.ttl_ms
         state["TTL"] = f"{size_ms} ms"
+    if step.every_ms:
+        state["held results"] = "by window and key"
     template = jvm.empty_frame(context.session, side.ddl).selectExpr(*output)
     aggregator, buffers = jvm.aggregator(template, step.having is not None)
     for part, buffer in zip([*map(str, step.aggregates), "HAVING"], buffers, strict=False):
@@ -463,7 +465,7 @@ def aggregate(
     done = operator(
         context,
         "aggregate",
-        [side.records(number, keys, context), *heartbeats(idle_ms, context)],
+        [side.records(number, keys, context), *heartbeats(idle_ms, context, step.every_ms)],
         aggregator,
         step.having is not None,
         window.kind if window else "NONE",
@@ -475,6 +477,7 @@ def aggregate(
         isinstance(step, steps.StreamWindowedAggregate) and step.emit_final,
         isinstance(step, steps.StreamWindowedAggregate) and step.is_lossy,
         idle_ms,
+        step.every_ms,
         state=state,
     )
     bounds = [named("ws", WINDOWSTART), named("we", WINDOWEND)] if window else []

@@ -130,9 +130,9 @@ def passed_through(context: Context) -> tuple[str, ...]:
     return (*PASSED_THROUGH, ROWPARTITION, STREAM_TIME) if context.tasks.keeps_partition else PASSED_THROUGH
 
 
-def heartbeats(idle_ms: int, context: Context) -> list[DataFrame]:
-    """A frame of heartbeats for every task, if an operator with this idle timeout (ms) needs them."""
-    if not idle_ms or context.heartbeats is None:
+def heartbeats(idle_ms: int, context: Context, every_ms: int = 0) -> list[DataFrame]:
+    """A frame of heartbeats for every task, if an operator with this timeout or interval (ms) needs them."""
+    if not (idle_ms or every_ms) or context.heartbeats is None:
         return []
     latest = {context.heartbeats: '{"0": -1}'}
     topic = context.heartbeats

@@ -54,7 +54,7 @@ SELECT [DISTINCT | DISTINCT ON (expression, …)] * | expression [[AS] name], �
   [WHERE condition] [GROUP BY expression | ROLLUP (…) | CUBE (…) | GROUPING SETS (…), …]
   [PARTITION BY expression] [HAVING condition]
   [QUALIFY ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1]
-  [ORDER BY expression [ASC | DESC], …] [EMIT CHANGES | EMIT FINAL] [LIMIT n];
+  [ORDER BY expression [ASC | DESC], …] [EMIT CHANGES [EVERY n unit] | EMIT FINAL] [LIMIT n];
 With EMIT, the query runs on and returns every change; without it, it returns the current rows and ends."""
 _SHOW = """\
 SHOW | LIST  STREAMS | TABLES | QUERIES [EXTENDED];

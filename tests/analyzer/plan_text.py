@@ -158,7 +158,10 @@ def _line(node: Node) -> str:
             window = f" {_without_defaults(node.window_spec)}" if node.window_spec else ""
             final = " FINAL" if node.emit_final else ""
             ttl = f" ttl {node.ttl_ms} ms" if node.ttl_ms is not None else ""
-            return f"Aggregate by [{_list(node.group_by)}] {_list(node.aggregates)}{window}{final}{ttl}"
+            every = f" every {node.every_ms} ms" if node.every_ms is not None else ""
+            return (
+                f"Aggregate by [{_list(node.group_by)}] {_list(node.aggregates)}{window}{final}{ttl}{every}"
+            )
         case Expire(_, ttl_ms):
             return f"Expire ttl {ttl_ms} ms"
         case Project(_, keys, values):

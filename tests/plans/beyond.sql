@@ -107,3 +107,11 @@ CREATE STREAM per_month (k STRING KEY, n BIGINT)
   WITH (KAFKA_TOPIC = 'per_month', VALUE_FORMAT = 'JSON', PARTITIONS = 1, WINDOW_TYPE = 'TUMBLING',
         WINDOW_SIZE = '1 MONTH', WINDOW_TIME_ZONE = 'Europe/Berlin');
 CREATE STREAM busy_months AS SELECT k, n FROM per_month WHERE n > 10 EMIT CHANGES;
+
+-- changes at intervals: by the key, by another column, of windows and of a table
+CREATE TABLE by_key_at_intervals AS SELECT k, COUNT(*) AS n FROM a GROUP BY k EMIT CHANGES EVERY 10 SECONDS;
+CREATE TABLE by_value_at_intervals AS SELECT v, COUNT(*) AS n FROM a GROUP BY v EMIT CHANGES EVERY 10 SECONDS;
+CREATE TABLE windows_at_intervals AS
+  SELECT k, COUNT(*) AS n FROM a WINDOW SESSION (1 MINUTE) GROUP BY k EMIT CHANGES EVERY 1 SECOND;
+CREATE TABLE of_table_at_intervals AS
+  SELECT v, COUNT(*) AS n FROM ranked GROUP BY v HAVING COUNT(*) > 1 EMIT CHANGES EVERY 1 MINUTE;

@@ -154,7 +154,7 @@ class Launcher:
             numbers=numbers,
             setting=lambda name: self._setting_of(query, name),
             heartbeats=self._heartbeat.topic()
-            if stage.has_idle_timeout and stage.mode == MICROBATCH
+            if stage.needs_heartbeats and stage.mode == MICROBATCH
             else None,
             log=report,
             run=run,

@@ -59,7 +59,7 @@ _BEFORE = {
     "UNION": {"ALL"},
 }
 #: keywords if a literal follows
-_BEFORE_LITERAL = frozenset({"ESCAPE", "ID", "INTERVAL", "OFFSET", "STEP", "TIMEOUT"})
+_BEFORE_LITERAL = frozenset({"ESCAPE", "EVERY", "ID", "INTERVAL", "OFFSET", "STEP", "TIMEOUT"})
 _NESTED_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
 _TYPES = _NESTED_TYPES | {
     *(

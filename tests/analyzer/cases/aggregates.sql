@@ -555,3 +555,54 @@ CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW CUMULATIVE (SIZE 1 HO
     line 1:90
       CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW CUMULATIVE (SIZE 1 HOUR, STEP 1 DAY) GROUP BY name
                                                                                                ^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s GROUP BY name HAVING COUNT(*) > 1 EMIT CHANGES EVERY 10 SECONDS;
+    TABLE O SINK
+      columns `NAME` STRING KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+    Project key [NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS N]
+      Filter (KSQL_AGG_VARIABLE_0 > CAST(1 AS BIGINT))
+        Aggregate by [NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0 every 10000 ms
+          Source S
+
+CREATE TABLE o AS SELECT name, n FROM (SELECT name, COUNT(*) AS n FROM s GROUP BY name) c WHERE n > 1 EMIT CHANGES EVERY 1 MINUTE;
+    TABLE O SINK
+      columns `NAME` STRING KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+    Project key [NAME AS NAME] value [N AS N]
+      Filter (N > CAST(1 AS BIGINT))
+        Project key [NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS N]
+          Aggregate by [NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0 every 60000 ms
+            Source S
+
+CREATE TABLE o AS SELECT region, COUNT(*) AS n FROM t GROUP BY region EMIT CHANGES EVERY 10 SECONDS;
+    TABLE O SINK
+      columns `REGION` STRING KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+    Project key [REGION AS REGION] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [REGION AS REGION] COUNT(*) AS KSQL_AGG_VARIABLE_0 every 10000 ms
+        Source T
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s GROUP BY name EMIT CHANGES EVERY 0 SECONDS;
+    INVALID_STATEMENT: EVERY must be longer than zero.
+    line 1:86
+      CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s GROUP BY name EMIT CHANGES EVERY 0 SECONDS
+                                                                                           ^^^^^^^^^
+
+CREATE STREAM o AS SELECT id, name FROM s EMIT CHANGES EVERY 10 SECONDS;
+    INVALID_STATEMENT: EVERY is for queries that aggregate. Other queries emit each row when it comes: remove EVERY.
+    line 1:62
+      CREATE STREAM o AS SELECT id, name FROM s EMIT CHANGES EVERY 10 SECONDS
+                                                                   ^^^^^^^^^^
+
+CREATE STREAM o AS SELECT name FROM s UNION ALL SELECT name FROM s EMIT CHANGES EVERY 10 SECONDS;
+    INVALID_STATEMENT: EVERY is for queries that aggregate.
+    line 1:87
+      CREATE STREAM o AS SELECT name FROM s UNION ALL SELECT name FROM s EMIT CHANGES EVERY 10 SECONDS
+                                                                                            ^^^^^^^^^^
+
+CREATE TABLE o AS SELECT name, n FROM (SELECT name, COUNT(*) AS n FROM s GROUP BY name EMIT CHANGES EVERY 1 SECOND) c;
+    INVALID_STATEMENT: EMIT is not allowed in a sub-query. Move EMIT to the end.
+    line 1:40
+      CREATE TABLE o AS SELECT name, n FROM (SELECT name, COUNT(*) AS n FROM s GROUP BY name EMIT CHANGES EVERY 1 SECOND) c
+                                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

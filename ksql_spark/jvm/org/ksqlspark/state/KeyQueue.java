@@ -21,8 +21,15 @@ final class KeyQueue {
     record Entry(long time, byte[] key) {}
 
     KeyQueue(KeyedOperator operator) {
-        queue = operator.bytes("queue");
-        ends = operator.longs("ends");
+        this(operator, "");
+    }
+
+    /**
+     * @param prefix of the names of its states
+     */
+    KeyQueue(KeyedOperator operator, String prefix) {
+        queue = operator.bytes(prefix + "queue");
+        ends = operator.longs(prefix + "ends");
     }
 
     void append(byte[] key, long time) {

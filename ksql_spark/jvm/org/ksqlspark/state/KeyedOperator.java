@@ -39,6 +39,9 @@ import java.util.Map;
  * <p>State and clocks are kept in a StateCache. They are written when it is full and before the
  * batch's state is committed. A processor is made anew for each attempt at a batch, so what was not
  * committed is forgotten.
+ *
+ * <p>With an interval, results are held back until it ends on the server's clock, and then only the
+ * last one of each key and window is emitted (EMIT CHANGES EVERY).
  */
 public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
     static final StructType OUTPUT =
@@ -80,6 +83,9 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
      */
     private long idle;
 
+    /** Length of the intervals at whose ends results are emitted, ms; 0: results are not held. */
+    private long every;
+
     /** Start time of the query. */
     private long begun;
 
@@ -99,6 +105,12 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     /** Else what changes is written after each record. */
     private transient boolean isWrittenBeforeCommit;
 
+    /** Null without intervals. */
+    private transient HeldResults held;
+
+    /** An interval has ended, and not all held results have been emitted. */
+    private transient boolean isReleasing;
+
     private transient ValueState<Long> clock;
 
     /** Where each task's time was when another task's records followed. */
@@ -117,6 +129,9 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     private static final class Clock {
         long streamTime = Long.MIN_VALUE;
         long lastArrival;
+
+        /** When the current interval ends. */
+        long release;
 
         /** The state does not have this stream time yet. */
         boolean isAhead;
@@ -152,6 +167,13 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         return apply(input, operator);
     }
 
+    /**
+     * Length of the intervals at whose ends results are emitted, ms; 0: they are emitted at once.
+     */
+    final void setInterval(long every) {
+        this.every = every;
+    }
+
     static Dataset<Row> apply(Dataset<Row> input, KeyedOperator operator) {
         CheckpointMetadata.prepare();
         operator.isOrdering =
@@ -165,18 +187,27 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     }
 
     protected final void emit(byte[] key, long ts, byte[] left, byte[] right) {
-        out.add(RowFactory.create(key, ts, left, right, null, null, headers, task, streamTime));
+        send(key, ts, left, right, null, null, headers, false);
     }
 
-    protected final void emit(byte[] key, long ts, byte[] row, long windowStart, long windowEnd) {
-        out.add(
-                RowFactory.create(
-                        key, ts, row, null, windowStart, windowEnd, headers, task, streamTime));
+    /**
+     * Emits a row of a table, or its deletion.
+     *
+     * @param isNew the table has no row with this key, or none that was emitted
+     */
+    protected final void emitChange(byte[] key, long ts, byte[] row, boolean isNew) {
+        send(key, ts, row, null, null, null, headers, isNew);
+    }
+
+    /** The same for a row of a window. */
+    protected final void emitChange(
+            byte[] key, long ts, byte[] row, long windowStart, long windowEnd, boolean isNew) {
+        send(key, ts, row, null, windowStart, windowEnd, headers, isNew);
     }
 
     /** Emits a change of a table: rows, with a sign in the column of a window's start. */
     protected final void emit(byte[] key, long ts, byte[] left, byte[] right, long sign) {
-        out.add(RowFactory.create(key, ts, left, right, sign, null, headers, task, streamTime));
+        send(key, ts, left, right, sign, null, headers, false);
     }
 
     /** Emits a result that has waited for time to pass. */
@@ -186,15 +217,42 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
 
     /** Emits a result that has waited, with the headers of its own record. */
     protected final void emitWaiting(byte[] key, long ts, byte[] left, byte[] right, byte[] own) {
-        out.add(RowFactory.create(key, ts, left, right, null, null, own, task, streamTime));
+        send(key, ts, left, right, null, null, own, false);
     }
 
     /** Emits a result that has waited for time to pass. */
     protected final void emitWaiting(
             byte[] key, long ts, byte[] row, long windowStart, long windowEnd) {
+        send(key, ts, row, null, windowStart, windowEnd, null, false);
+    }
+
+    private void send(
+            byte[] key,
+            long ts,
+            byte[] left,
+            byte[] right,
+            Long windowStart,
+            Long windowEnd,
+            byte[] own,
+            boolean isNew) {
+        if (held == null) {
+            out(key, ts, left, right, windowStart, windowEnd, own);
+        } else {
+            held.put(new HeldResults.Result(key, ts, left, windowStart, windowEnd, own), isNew);
+        }
+    }
+
+    private void out(
+            byte[] key,
+            long ts,
+            byte[] left,
+            byte[] right,
+            Long windowStart,
+            Long windowEnd,
+            byte[] own) {
         out.add(
                 RowFactory.create(
-                        key, ts, row, null, windowStart, windowEnd, null, task, streamTime));
+                        key, ts, left, right, windowStart, windowEnd, own, task, streamTime));
     }
 
     /** The headers of the record that is being processed, packed; null: it has none. */
@@ -246,6 +304,9 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         if (idle > 0) {
             arrivals = getHandle().getValueState("arrivals", Encoders.LONG(), TTLConfig.NONE());
         }
+        if (every > 0) {
+            held = new HeldResults(this);
+        }
         open();
     }
 
@@ -259,22 +320,13 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         return new scala.collection.AbstractIterator<>() {
             @Override
             public boolean hasNext() {
-                while (out.isEmpty() && ordered.hasNext()) {
-                    Row row = ordered.next();
-                    if (row.getInt(2) == HEARTBEAT) {
-                        heartbeat();
-                        continue;
+                while (out.isEmpty() && (isReleasing || ordered.hasNext())) {
+                    if (isReleasing) {
+                        release();
+                    } else {
+                        receive(ordered.next());
+                        isReleasing = every > 0 && hasIntervalEnded();
                     }
-                    if (idle > 0) {
-                        arrived();
-                    }
-                    long ts = row.getLong(3);
-                    if (ts > streamTime) {
-                        streamTime = ts;
-                        own.isAhead = true;
-                    }
-                    headers = (byte[]) row.get(5);
-                    process((byte[]) row.get(1), row.getInt(2), ts, (byte[]) row.get(4));
                     if (!isWrittenBeforeCommit) {
                         write();
                     }
@@ -292,6 +344,39 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         };
     }
 
+    private void receive(Row row) {
+        if (row.getInt(2) == HEARTBEAT) {
+            heartbeat();
+            return;
+        }
+        if (idle > 0) {
+            arrived();
+        }
+        long ts = row.getLong(3);
+        if (ts > streamTime) {
+            streamTime = ts;
+            own.isAhead = true;
+        }
+        headers = (byte[]) row.get(5);
+        process((byte[]) row.get(1), row.getInt(2), ts, (byte[]) row.get(4));
+    }
+
+    private boolean hasIntervalEnded() {
+        long now = System.currentTimeMillis();
+        return now >= own.release || own.release - now > every; // the clock may be put back
+    }
+
+    /** Emits one of the held results; begins the next interval after the last one. */
+    private void release() {
+        HeldResults.Result next = held.poll();
+        if (next == null) {
+            isReleasing = false;
+            own.release = (System.currentTimeMillis() / every + 1) * every;
+        } else {
+            out(next.key(), next.ts(), next.row(), null, next.start(), next.end(), next.headers());
+        }
+    }
+
     /** Goes on with another task. */
     private void change(Integer number) {
         if (own != null) {
@@ -304,6 +389,9 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         if (own == null) {
             own = new Clock();
             clocks.put(number, own);
+            if (every > 0) {
+                own.release = (System.currentTimeMillis() / every + 1) * every;
+            }
             Long kept = clock.get();
             own.streamTime = kept == null ? Long.MIN_VALUE : kept;
             if (idle > 0) {
@@ -362,7 +450,7 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     }
 
     private void heartbeat() {
-        if (System.currentTimeMillis() - lastArrival < idle) {
+        if (idle == 0 || System.currentTimeMillis() - lastArrival < idle) {
             return;
         }
         long end = end();

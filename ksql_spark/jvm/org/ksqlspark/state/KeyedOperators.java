@@ -244,6 +244,7 @@ public final class KeyedOperators {
      * @param isFinal emit once, when the window closes
      * @param isLossy windows that a jump in time leaves behind are lost; not for sessions
      * @param idle see KeyedOperator.apply
+     * @param every see KeyedOperator.setInterval
      */
     public static Dataset<Row> aggregate(
             Dataset<Row> input,
@@ -257,10 +258,10 @@ public final class KeyedOperators {
             long grace,
             boolean isFinal,
             boolean isLossy,
-            long idle) {
+            long idle,
+            long every) {
         boolean isUnwindowed = kind.equals("NONE");
-        return KeyedOperator.apply(
-                input,
+        KeyedOperator operator =
                 kind.equals("SESSION")
                         ? new SessionAggregate(aggregator, hasFilter, size, grace, isFinal)
                         : new WindowAggregate(
@@ -272,7 +273,8 @@ public final class KeyedOperators {
                                 isUnwindowed ? size : 0,
                                 grace,
                                 isFinal,
-                                isLossy),
-                idle);
+                                isLossy);
+        operator.setInterval(every);
+        return KeyedOperator.apply(input, operator, idle);
     }
 }

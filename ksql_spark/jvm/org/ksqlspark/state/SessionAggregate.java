@@ -100,7 +100,7 @@ final class SessionAggregate extends KeyedOperator {
         for (Session session : merged) {
             boolean isSame = session.start == start && session.end == end;
             if (session.wasPassed && !isSame) {
-                emit(key, session.end, null, session.start, session.end);
+                emitChange(key, session.end, null, session.start, session.end, false);
             }
             if (!isSame) {
                 ends.removeKey(entry(session.end, key));
@@ -109,10 +109,11 @@ final class SessionAggregate extends KeyedOperator {
         boolean wasSame =
                 merged.size() == 1 && merged.get(0).start == start && merged.get(0).end == end;
         boolean passes = !isFinal && (!hasFilter || aggregator.passes());
+        boolean wasPassed = wasSame && merged.get(0).wasPassed;
         if (passes) {
-            emit(key, end, aggregator.result(), start, end);
-        } else if (wasSame && merged.get(0).wasPassed) {
-            emit(key, end, null, start, end);
+            emitChange(key, end, aggregator.result(), start, end, !wasPassed);
+        } else if (wasPassed) {
+            emitChange(key, end, null, start, end, false);
         }
         Session session = new Session();
         session.start = start;

@@ -176,18 +176,18 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
             return saved == null;
         }
         if (isPassed) {
-            send(key, time, aggregator.result(), window);
+            send(key, time, aggregator.result(), window, !wasPassed);
         } else if (wasPassed) {
-            send(key, ts, null, window);
+            send(key, ts, null, window, false);
         }
         return saved == null;
     }
 
-    private void send(byte[] key, long time, byte[] row, long window) {
+    private void send(byte[] key, long time, byte[] row, long window, boolean isNew) {
         if (isUnwindowed) {
-            emit(key, time, row, null);
+            emitChange(key, time, row, isNew);
         } else {
-            emit(key, time, row, ofTime.start(window), ofTime.end(window));
+            emitChange(key, time, row, ofTime.start(window), ofTime.end(window), isNew);
         }
     }
 
