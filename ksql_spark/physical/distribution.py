@@ -174,6 +174,48 @@ def waits_for(plan: PhysicalPlan, number: int) -> str | None:
     return next((topic for topic in stage.topics if topic in internal), None)
 
 
+def uncertain_orders(plan: PhysicalPlan) -> tuple[str, ...]:
+    """A sentence for each OVER whose rows come in no certain order (§6.14), if there are several partitions.
+
+    So it is where a sub-topology before it repartitions by other columns: rows of a group come from several
+    tasks.
+    """
+    found = []
+    for stage in plan.stages:
+        operator = _operator(stage)
+        if not isinstance(operator, steps.StreamOver):
+            continue
+        for number, before in enumerate(plan.stages):
+            how = distribution(plan, number) if before.sink.topic in stage.topics else None
+            if how is None or how.is_co_partitioned:
+                continue
+            deciding = _deciding(before.root)
+            if not deciding or not all(key in operator.keys for key in deciding):
+                keys = ", ".join(map(str, operator.keys))
+                found.append(
+                    f"The order of rows in OVER (PARTITION BY {keys} ORDER BY ROWTIME) is not certain: the "
+                    f"sub-query repartitions its rows, since {how.reason}, so rows of one group come from "
+                    "several tasks. Read a stream that has the right key already, or one with 1 partition."
+                )
+    return tuple(found)
+
+
+def _deciding(step: Step) -> tuple[Expression, ...] | None:
+    """The columns of ``step`` that decide in which task its operator makes a row; None if unknown."""
+    match step:
+        case steps.StreamDeduplicate(keys=keys) | steps.StreamOver(keys=keys):
+            return keys
+        case steps.StreamStreamJoin() | steps.StreamTableJoin() if step.key_name:
+            return (ColumnRef(step.key_name, step.left_key.type),)
+        case steps.Packed(child=child) | steps.StreamFilter(child=child) | steps.StreamFlatMap(child=child):
+            return _deciding(child)
+        case steps.StreamSelect(child=child):
+            names = {c.expression: ColumnRef(c.name, c.expression.type) for c in (*step.keys, *step.values)}
+            below = _deciding(child)
+            return tuple(names[key] for key in below) if below and all(k in names for k in below) else None
+    return None
+
+
 def tasks_text(plan: PhysicalPlan, number: int) -> str | None:
     """For EXPLAIN: whether rows stay with the task that reads them, or why not; None without state.
 

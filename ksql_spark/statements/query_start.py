@@ -13,6 +13,7 @@ from ksql_spark.logical.nodes import PersistentQuery, Start
 from ksql_spark.metastore.serdes import check_registrable, record_spec, registered
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical import codec
+from ksql_spark.physical.distribution import uncertain_orders
 from ksql_spark.physical.planner import check_runnable, lower
 from ksql_spark.physical.steps import (
     PhysicalPlan,
@@ -228,7 +229,11 @@ class QueryStart:
             self._services.views.renew(sink)
         # only of its sources: it has no results yet
         known = [] if self._context.is_replay else queries_of(self._sources, self._context)
-        warnings = (*_state_warnings(self._plan), *time_warnings(known, self._services))
+        warnings = (
+            *_state_warnings(self._plan),
+            *self._order_warnings(),
+            *time_warnings(known, self._services),
+        )
         try:
             if old is None:
                 queries.begin(query)
@@ -238,6 +243,12 @@ class QueryStart:
             message = f"{error.message} Query {query.id} exists in state ERROR, and the server retries it."
             return Outcome(message, query.id, is_failed=True)
         return Outcome(f"Created query with ID {query.id}", query.id, warnings)
+
+    def _order_warnings(self) -> tuple[str, ...]:
+        """A sentence for each step that depends on an order of rows that is not certain."""
+        found = uncertain_orders(self._plan)
+        topics = [self._services.admin.topic(s.topic) for s in self._plan.sources] if found else []
+        return found if any(topic is not None and topic.partitions > 1 for topic in topics) else ()
 
 
 def _state_warnings(plan: PhysicalPlan) -> tuple[str, ...]:

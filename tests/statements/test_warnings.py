@@ -1,0 +1,48 @@
+"""Warnings of CREATE … AS SELECT."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.statements.world import World
+
+OVER = "SELECT *, LAG(v) OVER (PARTITION BY k ORDER BY ROWTIME) AS p FROM"
+STREAMS = """
+CREATE STREAM one (k STRING KEY, v INT, w STRING) WITH (KAFKA_TOPIC='one', VALUE_FORMAT='JSON', PARTITIONS=1);
+CREATE STREAM r (k STRING KEY, v INT, w STRING) WITH (KAFKA_TOPIC='r', VALUE_FORMAT='JSON', PARTITIONS=3);
+"""
+
+
+def warnings(world: World, query: str) -> list[str]:
+    world.run(STREAMS)
+    answer = world.one(f"CREATE STREAM o AS {query} EMIT CHANGES;")
+    return [warning["message"] for warning in answer["warnings"]]
+
+
+@pytest.mark.parametrize(
+    "sub_query",
+    [
+        "(SELECT DISTINCT ON (v) k, v FROM s WITHIN 1 HOUR) x",
+        "(SELECT a.w AS w, a.k AS k, b.v AS v FROM s a JOIN r b WITHIN 1 HOUR ON a.w = b.w) x",
+    ],
+)
+def test_an_order_that_a_sub_query_loses(world: World, sub_query: str) -> None:
+    found = [w for w in warnings(world, f"{OVER} {sub_query}") if "order" in w]
+    assert len(found) == 1
+    assert found[0].startswith(
+        "The order of rows in OVER (PARTITION BY K ORDER BY ROWTIME) is not certain: the sub-query "
+    )
+
+
+@pytest.mark.parametrize(
+    "sub_query",
+    [
+        "s",
+        "(SELECT k, v FROM s WHERE v > 1) x",
+        "(SELECT DISTINCT ON (k, v) k, v FROM s WITHIN 1 HOUR WHERE k IS NOT NULL) x",
+        "(SELECT DISTINCT ON (v) k, v FROM one WITHIN 1 HOUR) x",
+        "(SELECT a.w AS k, b.v AS v FROM s a JOIN r b WITHIN 1 HOUR ON a.w = b.w) x",
+    ],
+)
+def test_an_order_that_is_kept(world: World, sub_query: str) -> None:
+    assert [w for w in warnings(world, f"{OVER} {sub_query}") if "order" in w] == []
