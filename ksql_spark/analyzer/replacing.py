@@ -99,7 +99,7 @@ def _fixed_clauses(node: Node) -> list[tuple[str, object]]:
                 ("the aggregate functions", node.aggregates),
                 ("GROUP BY", node.group_by),
                 ("TTL", node.ttl_ms),
-                ("EVERY", node.every_ms),
+                ("whether it has EVERY", node.every_ms is not None),  # its length may change
             ]
         case Deduplicate(child, keys, within_ms):
             own = [("DISTINCT ON or QUALIFY", (keys, within_ms)), _kept_where(child)]

@@ -69,6 +69,18 @@ CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='
             "HAVING cannot change",
         ),
         (
+            "TABLE",
+            "v, COUNT(*) AS n FROM s GROUP BY v EMIT CHANGES EVERY 1 SECOND",
+            "v, COUNT(*) AS n FROM s GROUP BY v EMIT CHANGES EVERY 10 SECONDS",
+            None,
+        ),
+        (
+            "TABLE",
+            "v, COUNT(*) AS n FROM s GROUP BY v",
+            "v, COUNT(*) AS n FROM s GROUP BY v EMIT CHANGES EVERY 10 SECONDS",
+            "whether it has EVERY cannot change",
+        ),
+        (
             "STREAM",
             "id, v FROM (SELECT * FROM s WHERE v > 1)",
             "id, v FROM (SELECT * FROM s WHERE v > 2)",
