@@ -73,8 +73,8 @@ def sql_files(names: Iterable[str]) -> Iterator[str]:
             yield name
 
 
-def add_script_options(parser: argparse.ArgumentParser) -> None:
-    """Options for how scripts run."""
+def add_script_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
+    """Options for how scripts run; returns the group of those that exclude each other."""
     group = parser.add_argument_group("scripts")
     only_one = group.add_mutually_exclusive_group()
     only_one.add_argument(
@@ -87,6 +87,7 @@ def add_script_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="after the last statement, wait until the server's queries have read all records that are there",
     )
+    return only_one
 
 
 def add_output_options(parser: argparse.ArgumentParser) -> None:

@@ -19,6 +19,7 @@ from ksql_spark.shell.options import (
 )
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.scripts import read_script, run_file
+from ksql_spark.shell.waiting import Running, finish_batch
 
 
 def main(argv: Sequence[str]) -> int:
@@ -39,8 +40,14 @@ def main(argv: Sequence[str]) -> int:
             if options.dry_run:
                 dry_run(scripts, context)
                 return
+            client, console = context.session.client, context.session.console
+            before = Running.of(client) if options.batch else None
+            if options.batch:
+                context.session.properties.setdefault("auto.offset.reset", "earliest")
             for name, text in scripts:
                 run_file(name, text, context)
+            if before is not None:
+                finish_batch(client, console, before)
 
         with connect(options.server, options, Console()) as connection:
             return connection.run(run_all, wait=options.wait)
@@ -63,7 +70,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="URL",
         help="the server (default: http://127.0.0.1:8088, or one started for this run)",
     )
-    add_script_options(parser)
+    add_script_options(parser).add_argument(
+        "--batch",
+        action="store_true",
+        help="run the queries of the files from the earliest record to the end of what is there, then "
+        "terminate them; their results stay",
+    )
     add_output_options(parser)
     add_connection_options(parser)
     return parser

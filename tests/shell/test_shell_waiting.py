@@ -15,6 +15,66 @@ from ksql_spark.shell.main import main
 from ksql_spark.shell.output.console import Console
 
 
+class Batch:
+    """A server of a script that has made a stream of a lake, a query and a sink."""
+
+    def __init__(self, **answers: dict[str, Any]) -> None:
+        self.ran: list[str] = []
+        self.looks = {"lake": 0, "sink": 0}
+        self.answers = answers
+
+    def run(self, text: str) -> list[dict[str, Any]]:
+        has = "begun" in self.answers
+        match text.split()[0:2]:
+            case ["SHOW", "STREAMS;"]:
+                names = ["OLD", "LAKE"] if has else ["OLD"]
+                sinks = [{"name": n} for n in (["OLD", "NEW"] if has else ["OLD"])]
+                return [{"streams": [{"name": n} for n in names]}, {"tables": []}, {"sinks": sinks}]
+            case ["SHOW", "QUERIES;"]:
+                ids = ["Q_OLD", "Q_NEW"] if has else ["Q_OLD"]
+                return [{"queries": [{"id": i, "sinks": [i], "queryType": "PERSISTENT"} for i in ids]}]
+            case ["DESCRIBE", "SINK"]:
+                self.looks["sink"] += 1
+                sink = {"state": "RUNNING", "reason": None, **self.answers.get("sink", {})}
+                place = {"partition": 0, "offset": self.looks["sink"], "end": 2 + self.looks["sink"]}
+                return [{"sink": sink, "positions": [place] if self.looks["sink"] > 1 else []}]
+            case ["DESCRIBE", "`LAKE`;"]:
+                self.looks["lake"] += 1
+                refreshed = 7 if self.looks["lake"] > 1 else None
+                origin = {"state": "WAITING", "lastRefreshMs": refreshed, "written": 0, "reason": "gone"}
+                return [{"sourceDescription": {"origin": {**origin, **self.answers.get("lake", {})}}}]
+            case ["DESCRIBE", sink]:
+                self.ran.append(f"waited for {sink}")
+                return [{"sourceDescription": {"writeQueries": [], "queryOffsetSummaries": []}}]
+        self.ran.append(text)
+        return []
+
+
+def finish(server: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "LOOK_S", 0.0)
+    before = waiting.Running.of(cast(Client, server))
+    server.answers["begun"] = {}
+    waiting.finish_batch(cast(Client, server), Console(io.StringIO(), tty=False), before)
+
+
+def test_a_batch_ends_what_it_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Batch()
+    finish(server, monkeypatch)
+    assert server.looks == {"lake": 2, "sink": 4}  # the sink's end is that of the first look that has one
+    assert server.ran == ["waited for `Q_NEW`", "DROP SINK `NEW`;", "TERMINATE `Q_NEW`;"]
+
+
+def test_a_batch_that_fails_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    for answers, says in (
+        ({"lake": {"state": "ERROR", "lastRefreshMs": None}}, "LAKE cannot be read: gone"),
+        ({"sink": {"state": "ERROR", "reason": "no room"}}, "The sink NEW has failed: no room"),
+    ):
+        server = Batch(**answers)
+        with pytest.raises(ClientError, match=says):
+            finish(server, monkeypatch)
+        assert not [text for text in server.ran if "waited" not in text]
+
+
 class Server:
     """Two queries, one after the other, which read a record between two looks at them."""
 
