@@ -42,8 +42,8 @@ CONDITIONS: dict[str, Condition] = {
     "ALIAS_UNKNOWN": Condition(40001, "'{name}' is not a valid stream/table name or alias."),
     "ARCHIVE_OF_OTHERS": Condition(
         40001,
-        "The archive {path} has the records of topic {there}, not of {topic}. A topic that was deleted and "
-        "made again has another id. Give the sink another path.",
+        "The folder {path} has the records of topic {there}, not of {topic}. A topic that was deleted and "
+        "made again has another id. An archive needs a folder of its own.",
     ),
     "ARITHMETIC_NULL": Condition(
         40001,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import random
 import sys
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,6 +33,7 @@ from ksql_spark.grammar.nodes import ErrorsOf, PastSource
 from ksql_spark.grammar.statements.print_topic import PrintTopic
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.lake import archives
 from ksql_spark.logical.nodes import (
     BatchQuery,
     Filter,
@@ -45,6 +47,7 @@ from ksql_spark.logical.nodes import (
     keeps_places,
     relations,
 )
+from ksql_spark.metastore.sinks import archive_name
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.planner import check_runnable, lower_transient
@@ -485,7 +488,13 @@ class QueryService:
                 consumer = {**consumer, "isolation.level": "read_committed"}
             session = services.spark.session()
             return batch.run(
-                bound, services.views, session, consumer, PULL_TIMEOUT_S, context.config.__getitem__
+                bound,
+                services.views,
+                session,
+                consumer,
+                PULL_TIMEOUT_S,
+                context.config.__getitem__,
+                starts=_seams(relations(bound.root), services.admin),
             )
         if bound.source.is_table:
             return self._answer(bound, request)
@@ -498,7 +507,13 @@ class QueryService:
         plan = lower_transient(root, root.schema.columns, "pull", context.config)
         check_runnable(plan, services.registry)
         return pull.run_on_stream(
-            plan, root.schema.columns, session, consumer, bound.limit, bound.offset or 0
+            plan,
+            root.schema.columns,
+            session,
+            consumer,
+            bound.limit,
+            bound.offset or 0,
+            _seams(relations(root), services.admin),
         )
 
     def _past(self, statement: Query, context: StatementContext, request: Request) -> QueryStream:
@@ -581,3 +596,19 @@ def _continued(
         reason = "The continuation token belongs to another query, or the query's topic was recreated."
         raise KsqlError("BAD_REQUEST", reason=reason)
     return {topic: {p: reached[topic].get(int(p), 0) for p in offsets} for topic, offsets in starts.items()}
+
+
+def _seams(sources: Iterable[Source], admin: KafkaAdmin) -> dict[str, str]:
+    """Where the topics begin of which archives have earlier records, as Spark's source takes it.
+
+    Raises:
+        KsqlError: those of archives.first_offsets.
+    """
+    starts = {}
+    for source in (relation.source for relation in sources):
+        if source.archive is not None:
+            topic = archive_name(source.topic, admin.topic_id(source.topic))
+            begins = {p: offset for (_, p), offset in admin.beginning_offsets(source.topic).items()}
+            if any(begins.get(p) for p in archives.first_offsets(source.archive, topic, None)):
+                starts[source.topic] = json.dumps({str(p): offset for p, offset in begins.items()})
+    return starts

@@ -29,17 +29,12 @@ COLUMNS = (
 PARTITION_BY = (PartitionColumn("timestamp", "day"), PartitionColumn("partition"))
 
 
-def topic_name(topic: str, topic_id: str) -> str:
-    """The name of a topic's positions in lake tables: offsets of a topic that was made again are others."""
-    return f"{topic}:{topic_id}"
-
-
 def check(folder: str, topic: str) -> None:
     """Check that an archive is that of a topic, or empty yet.
 
     Args:
         folder: where it is.
-        topic: from topic_name().
+        topic: from archive_name().
 
     Raises:
         KsqlError: LAKE_FAILED; ARCHIVE_OF_OTHERS.
@@ -54,7 +49,7 @@ def first_offsets(folder: str, topic: str, since_ms: int | None) -> dict[int, in
 
     Args:
         folder: where it is.
-        topic: from topic_name().
+        topic: from archive_name().
         since_ms: the first record with this timestamp or a later one; None: 0, so that the archive says which
             one is the first. Partitions without such a record are left out.
 

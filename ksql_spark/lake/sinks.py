@@ -18,7 +18,7 @@ from ksql_spark.lake import archives
 from ksql_spark.lake.following import Follower, Run
 from ksql_spark.lake.tables import Refusal, TableSpec, open_table
 from ksql_spark.metastore.catalog import Catalog
-from ksql_spark.metastore.sinks import Sink
+from ksql_spark.metastore.sinks import Sink, archive_name
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import WINDOW_BOUNDS, Column
@@ -111,7 +111,7 @@ def spec_of(sink: Sink, source: DataSource, topic_id: str) -> TableSpec:
     if source.is_table:
         bounds = WINDOW_BOUNDS if source.window is not None else ()
         keys = (*(column.name for column in source.schema.key), *bounds)
-    topic = archives.topic_name(source.topic, topic_id)
+    topic = archive_name(source.topic, topic_id) if sink.is_archive else f"{source.topic}:{topic_id}"
     partition_by = archives.PARTITION_BY if sink.is_archive else sink.partition_by
     return TableSpec(sink.path, topic, columns_of(sink, source), keys, partition_by, sink.table or "")
 

@@ -20,6 +20,11 @@ def folded(name: str) -> str:
     return name.lower() if name == name.upper() else name
 
 
+def archive_name(topic: str, topic_id: str | None) -> str:
+    """The name by which an archive knows a topic: offsets of one that was made again are others."""
+    return f"archive:{topic}:{topic_id or ''}"
+
+
 @dataclass(frozen=True)
 class PartitionColumn:
     """One part of PARTITION_BY: a column, or ``transform`` (year, month, day, hour) of a column."""

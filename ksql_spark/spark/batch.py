@@ -114,10 +114,17 @@ def table(
 
 
 def stream(
-    session: SparkSession, consumer: Mapping[str, str], relation: nodes.Source, ends: Mapping[int, int]
+    session: SparkSession,
+    consumer: Mapping[str, str],
+    relation: nodes.Source,
+    ends: Mapping[int, int],
+    starts: Mapping[str, str] | None = None,
 ) -> DataFrame:
-    """A stream's rows from its first record up to ``ends`` (partition -> offset)."""
-    frame = _records(session, consumer, relation, ends).filter(f"NOT {NULL_VALUE}")
+    """A stream's rows from its first record up to ``ends`` (partition -> offset).
+
+    ``starts``: of topics with an archive, where they begin: as for sources.read().
+    """
+    frame = _records(session, consumer, relation, ends, starts).filter(f"NOT {NULL_VALUE}")
     return frame.selectExpr(*(quoted(c.name) for c in relation.schema.columns))
 
 
@@ -129,18 +136,25 @@ def changes(
     deletes: str,
 ) -> DataFrame:
     """A table's changes as ``stream`` has rows; the column ``deletes`` tells which delete their row."""
-    frame = _records(session, consumer, relation, ends)
+    frame = _records(session, consumer, relation, ends, None)
     columns = (quoted(c.name) for c in relation.schema.columns)
     return frame.selectExpr(*columns, f"{NULL_VALUE} AS {quoted(deletes)}")
 
 
 def _records(
-    session: SparkSession, consumer: Mapping[str, str], relation: nodes.Source, ends: Mapping[int, int]
+    session: SparkSession,
+    consumer: Mapping[str, str],
+    relation: nodes.Source,
+    ends: Mapping[int, int],
+    starts: Mapping[str, str] | None,
 ) -> DataFrame:
-    raw = sources.read(session, consumer, relation.source.topic, {}, is_batch=True, ends=ends)
+    source = relation.source
+    raw = sources.read(
+        session, consumer, source.topic, starts or {}, is_batch=True, ends=ends, archive=source.archive
+    )
     # without a prefix, an exposed column is the hidden one of that name, which is there anyway
     prefix, exposed = (f"{relation.alias}_", relation.exposed) if relation.prefixed else ("", ())
-    return sources.decode(raw, relation.source, prefix, exposed)
+    return sources.decode(raw, source, prefix, exposed)
 
 
 # ---- nodes --------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -101,7 +102,7 @@ class Context:
             return options
         return {
             **options,
-            "ksql.archive": source.archive,
+            "ksql.archive": os.path.abspath(source.archive),  # the JVM has a working folder of its own
             "ksql.archive.topic": self.topic_names.get(source.topic, ""),
         }
 

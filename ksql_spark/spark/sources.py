@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -30,6 +31,8 @@ NOT_A_TIME = "The column that TIMESTAMP names is NULL, negative, too large, or d
 NO_TIMESTAMP = "The record has no timestamp of Kafka, or one that is negative or too large."
 #: the header in internal topics that PartitionBuffer.java reads
 STREAM_TIME_HEADER = "__ksql_stream_time"
+#: what frames of topics and archives have in common
+_RECORD = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
 STOPS_ON_NO_TIME = "ksql.timestamp.throw.on.invalid"
 
 
@@ -42,6 +45,7 @@ def read(
     is_batch: bool = False,
     ends: Mapping[int, int] | None = None,
     options: Mapping[str, str] | None = None,
+    archive: str | None = None,
 ) -> DataFrame:
     """The records of ``topic``: key, value, timestamp, partition, offset, headers.
 
@@ -52,6 +56,7 @@ def read(
         starts: topic -> {partition: offset} as JSON, or "earliest"; used only where no checkpoint is.
         is_batch: read what is there now instead of a stream.
         ends: partition -> offset at which a batch ends; None: where the topic does.
+        archive: of a batch with ``starts``, the folder with the records before these.
         options: of a stream that is read by tasks and can be drained (Context.source_options); None: Spark's
             own source.
     """
@@ -71,7 +76,13 @@ def read(
         .option("includeHeaders", "true")
         .load()
     )
-    return frame
+    if archive is None or start == "earliest":
+        return frame
+    begins = ", ".join(f"{p}, {offset}L" for p, offset in json.loads(starts[topic]).items())
+    past = session.read.parquet(Path(archive).absolute().as_uri()).filter(
+        f"offset < map({begins})[partition]"
+    )
+    return past.select(*_RECORD).unionAll(frame.select(*_RECORD))
 
 
 def client_options(settings: Mapping[str, str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from ksql_spark.grammar.nodes import Statement
 from ksql_spark.lake import archives
 from ksql_spark.logical.nodes import PersistentQuery, Start
 from ksql_spark.metastore.serdes import check_registrable, record_spec, registered
+from ksql_spark.metastore.sinks import archive_name
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical import codec
 from ksql_spark.physical.distribution import uncertain_orders
@@ -305,7 +306,7 @@ def start_offsets(plan: PhysicalPlan, context: StatementContext, start: Start = 
         offsets = context.services.admin.offsets([source.topic], at)
         starts[source.topic] = {str(partition): offset for (_, partition), offset in offsets.items()}
         if source.archive is not None and at != "latest":
-            topic = archives.topic_name(source.topic, context.services.admin.topic_id(source.topic) or "")
+            topic = archive_name(source.topic, context.services.admin.topic_id(source.topic))
             since_ms = None if at == "earliest" else int(at)
             for partition, offset in archives.first_offsets(source.archive, topic, since_ms).items():
                 known = starts[source.topic].get(str(partition))

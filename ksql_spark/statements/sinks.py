@@ -84,6 +84,11 @@ def _check_alone(sink: Sink, context: StatementContext) -> None:
         KsqlError: INVALID_STATEMENT.
     """
     for other in context.metastore.sinks():
+        if other.place == sink.place and other.is_archive != sink.is_archive:
+            raise KsqlError(
+                "INVALID_STATEMENT",
+                reason=f"The sink {other.name} writes {sink.path}, and archives have folders of their own.",
+            )
         if other.place == sink.place and other.source != sink.source:
             seen = context.rights.may_read(other.source)
             which = f"the sink {other.name} from {other.source}" if seen else "another sink"

@@ -13,9 +13,10 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.lake import archives
 from ksql_spark.lake.arrow import schema_of
 from ksql_spark.lake.tables import TableSpec, open_table
+from ksql_spark.metastore.sinks import archive_name
 
 DAY_MS = 86_400_000
-TOPIC = archives.topic_name("t", "id1")
+TOPIC = archive_name("t", "id1")
 
 
 def write(folder: Path, records: Sequence[tuple[int, int, int]], topic: str = TOPIC) -> None:
@@ -62,8 +63,14 @@ def test_an_archive_of_another_topic_is_refused(tmp_path: Path) -> None:
     write(tmp_path, [(0, 0, 0)])
     archives.check(str(tmp_path), TOPIC)
     archives.check(str(tmp_path / "new"), TOPIC)
-    for other in ("t:id2", "u:id1"):
-        with pytest.raises(KsqlError, match=r"has the records of topic t:id1, not of"):
+    for other in (archive_name("t", "id2"), archive_name("u", "id1")):
+        with pytest.raises(KsqlError, match=r"has the records of topic archive:t:id1, not of"):
             archives.check(str(tmp_path), other)
-        with pytest.raises(KsqlError, match=r"has the records of topic t:id1, not of"):
+        with pytest.raises(KsqlError, match=r"has the records of topic archive:t:id1, not of"):
             archives.first_offsets(str(tmp_path), other, None)
+
+
+def test_a_folder_of_plain_rows_is_no_archive(tmp_path: Path) -> None:
+    write(tmp_path, [(0, 0, 0)], "t:id1")
+    with pytest.raises(KsqlError, match=r"has the records of topic t:id1, not of"):
+        archives.check(str(tmp_path), TOPIC)

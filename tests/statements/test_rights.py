@@ -311,6 +311,7 @@ def test_what_reads_files_and_databases_of_the_server_needs_an_admin(scene: Worl
     context: Any = scene_context(scene)
     for text in (
         "CREATE TABLE x (k INT PRIMARY KEY) WITH (LAKE='/etc', FORMAT='csv');",
+        "CREATE STREAM x (k INT) WITH (KAFKA_TOPIC='x', FORMAT='JSON', ARCHIVE='/etc');",
         "CREATE SINK x FROM y WITH (TYPE='jdbc', URL='sqlite:x');",
     ):
         (statement,) = grammar.parse(text)

@@ -186,6 +186,8 @@ def test_archives(ready: World) -> None:
     assert [(sink.name, sink.is_archive) for sink in sinks(ready)] == [("A", True), ("B", False)]
     ready.run("CREATE STREAM old (k STRING KEY) WITH (KAFKA_TOPIC='es', FORMAT='JSON', ARCHIVE='/x');")
     assert ready.services.metastore.require("OLD").archive == "/x"
+    with pytest.raises(KsqlError, match=r"The sink A writes /x/, and archives have folders of their own"):
+        ready.run("CREATE SINK c FROM es WITH (TYPE='parquet', PATH='/x/');")
 
 
 @pytest.mark.parametrize(

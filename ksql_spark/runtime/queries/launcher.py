@@ -17,6 +17,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.metastore.sinks import archive_name
 from ksql_spark.physical.distribution import Tasks, assign, waits_for
 from ksql_spark.physical.steps import EXACTLY_ONCE, MICROBATCH, REALTIME, PhysicalPlan, record_topic
 from ksql_spark.runtime.errors import is_state_unreadable, reason
@@ -165,7 +166,7 @@ class Launcher:
             most_records=most_records,
             fails_on_loss=not self._skips_losses(query),
             topic_names={
-                source.topic: f"{source.topic}:{self._admin.topic_id(source.topic)}"
+                source.topic: archive_name(source.topic, self._admin.topic_id(source.topic))
                 for source in query.plan.sources
                 if source.archive is not None
             },

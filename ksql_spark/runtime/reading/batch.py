@@ -145,6 +145,7 @@ def run(
     timeout_s: float,
     setting: Callable[[str], Any],
     past: Mapping[str, PastRows] | None = None,
+    starts: Mapping[str, str] | None = None,
 ) -> BatchResult:
     """Start ``query``.
 
@@ -156,6 +157,7 @@ def run(
         timeout_s: how long to wait for the views, seconds.
         setting: effective value of a property, by name.
         past: the rows of sources that are the past of tables, by their names in the query.
+        starts: of topics with an archive, where they begin: as for sources.read().
 
     Raises:
         KsqlError: VIEW_BEHIND, TOPIC_UNKNOWN, BROKER_UNREACHABLE, NOT_DONE_YET; INTERNAL where Spark refuses.
@@ -177,7 +179,7 @@ def run(
         frames = (
             _past_frame(own, relation, known[relation.source.name], Path(folder.name) / f"past-{number}")
             if relation.source.name in known
-            else batch.stream(own, consumer, relation, ends[relation.source.topic])
+            else batch.stream(own, consumer, relation, ends[relation.source.topic], starts)
             if rows is None
             else batch.table(own, relation, rows)
             for number, (relation, rows) in enumerate(zip(sources, stored, strict=True))

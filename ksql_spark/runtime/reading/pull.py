@@ -173,6 +173,7 @@ def run_on_stream(
     consumer: Mapping[str, str],
     limit: int | None,
     offset: int = 0,
+    starts: Mapping[str, str] | None = None,
 ) -> PullResult:
     """Run a pull query on a stream: one batch over the records that are currently in its topic.
 
@@ -183,11 +184,12 @@ def run_on_stream(
         consumer: settings of Kafka's consumers.
         limit: the query's LIMIT; None: all rows.
         offset: number of rows to skip.
+        starts: of topics with an archive, where they begin: as for sources.read().
 
     Raises:
         KsqlError: INTERNAL where Spark cannot run it.
     """
-    frame = build(plan.root, Context(session, consumer, {}, is_batch=True))
+    frame = build(plan.root, Context(session, consumer, starts or {}, is_batch=True))
     serde = value_serde(plan.sink)
     names = [quoted(c.name) for c in plan.sink.schema.value]
     encoded = frame.selectExpr(f"{serde.encode_sql(names)} AS row")
