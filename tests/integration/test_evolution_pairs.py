@@ -44,10 +44,10 @@ AGGREGATES = (
     "COLLECT_SET(name)", "COUNT_DISTINCT(name)", "TOPK(n, 3)", "MAX(n) - MIN(n)", "SUM(n * 2) + 1",
 )  # fmt: skip
 FILTERS = (
-    "", "WHERE n % 3 > 0", "WHERE n > 200", "WHERE name LIKE 'b%'", "WHERE n BETWEEN 10 AND 450",
+    "", "WHERE n % 3 > 0", "WHERE n > 200", "WHERE name LIKE 'b%'", "WHERE n BETWEEN 10 AND 495",
     "WHERE name IS NOT NULL",
 )  # fmt: skip
-HAVING = ("", "", "HAVING COUNT(*) > 5", "HAVING SUM(n) % 7 > 1")
+HAVING = ("", "", "HAVING COUNT(*) > 5", "HAVING SUM(n) % 5 > 1")
 #: what two versions may have in turn: the bounds that a key has stay the same
 WINDOWS = (
     ("",),
