@@ -6,6 +6,7 @@ later, so that nothing waits any more.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 from collections import Counter
@@ -241,3 +242,27 @@ def test_matches_are_those_of_a_plain_matcher(engine: Engine, partitions: int) -
         drops = "".join(f"DROP STREAM IF EXISTS {sink};" for sink in sinks.values())
         engine.execute(Request(f"{drops} DROP STREAM {topic};"))
         admin.delete_topics([topic, *sinks.values()])
+
+
+def test_a_push_query_finds_matches(engine: Engine) -> None:
+    engine.execute(
+        Request(
+            "CREATE STREAM pushed (k STRING KEY, v INT)"
+            " WITH (KAFKA_TOPIC = 'pushed', VALUE_FORMAT = 'JSON', PARTITIONS = 1);"
+            "INSERT INTO pushed (k, v) VALUES ('a', 3); INSERT INTO pushed (k, v) VALUES ('b', 1);"
+            "INSERT INTO pushed (k, v) VALUES ('a', 2); INSERT INTO pushed (k, v) VALUES ('a', 4);"
+        )
+    )
+    select = (
+        "SELECT k, low, high FROM pushed MATCH_RECOGNIZE (PARTITION BY k ORDER BY ROWTIME"
+        " MEASURES B.v AS low, C.v AS high PATTERN (A B C) WITHIN 1 HOUR"
+        " DEFINE B AS v < A.v, C AS v > A.v) EMIT CHANGES LIMIT 1;"
+    )
+    try:
+        with contextlib.closing(engine.query(Request(select, PROPERTIES))) as stream:
+            found: list[Any] = []
+            while (more := stream.read(60)) is not None:
+                found += [row.values for row in more]
+        assert found == [["a", 2, 4]]
+    finally:
+        engine.execute(Request("DROP STREAM pushed DELETE TOPIC;"))

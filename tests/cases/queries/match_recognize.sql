@@ -246,6 +246,9 @@ INSERT INTO logins (ROWTIME, id, ok, ip) VALUES (440000, 'b', TRUE, NULL);
 INSERT INTO logins (ROWTIME, id, ok, ip) VALUES (500001, 'c', FALSE, NULL);
 INSERT INTO logins (ROWTIME, id, ok, ip) VALUES (500001, 'c', TRUE, 'w');
 --@output SUSPICIOUS ordered
+-- id | attempts | ip   | ms
+-- a  | 3        | z    | 20000
+-- b  | 3        | NULL | 300000
 
 --@test: all rows of a match, with the rows so far and all rows
 CREATE STREAM found AS SELECT *, ROWTIME AS at_ms FROM ticker MATCH_RECOGNIZE (
@@ -267,6 +270,14 @@ INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (5000, 'a', NULL, 3);
 INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (6000, 'b', 4, 1);
 INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (90000, 'c', 4, 1);
 --@output FOUND ordered
+-- symbol | what | n | rows | before | b    | last_b | seen | price | tax  | at_ms
+-- a      | A    | 1 | 5    | 7      | NULL | NULL   | 2000 | 1     | 2    | 2000
+-- a      | B    | 2 | 5    | 1      | 6    | NULL   | 3000 | 0     | 6    | 3000
+-- a      | C    | 3 | 5    | 0      | 6    | NULL   | 4000 | 3     | 4    | 4000
+-- a      | B    | 4 | 5    | 3      | NULL | NULL   | 4000 | 1     | NULL | 4000
+-- a      | D    | 5 | 5    | 1      | NULL | NULL   | 5000 | NULL  | 3    | 5000
+-- b      | A    | 1 | 2    | NULL   | NULL | NULL   | 2000 | 1     | 2    | 2000
+-- b      | C    | 2 | 2    | 1      | NULL | NULL   | 6000 | 4     | 1    | 6000
 
 --@test: matches that wait for stream time, counted by another key
 CREATE TABLE lengths AS
@@ -286,6 +297,9 @@ INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (11001, 'e', 1, 2);
 INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (12000, 'e', 1, 2);
 INSERT INTO ticker (ROWTIME, symbol, price, tax) VALUES (50000, 'e', 0, 2);
 --@output LENGTHS folded
+-- n | times | total
+-- 2 | 2     | 5
+-- 3 | 1     | 19
 
 --@test: a table has no order
 CREATE TABLE prices (symbol STRING PRIMARY KEY, price INT)
