@@ -98,7 +98,7 @@ OURS = {
     " FROM keyed_bids;",
     "match": AS_STREAM + "* FROM keyed_bids MATCH_RECOGNIZE (PARTITION BY id ORDER BY ROWTIME"
     " MEASURES FIRST(price) AS price, LAST(down.price) AS bottom, COUNT(*) AS bids"
-    " PATTERN (top down{2,} up) WITHIN 1 HOUR"
+    " PATTERN (top down{{2,}} up) WITHIN 1 HOUR"
     " DEFINE down AS price < PREV(price), up AS price >= PREV(price));",
 }
 #: queries that only our side has
