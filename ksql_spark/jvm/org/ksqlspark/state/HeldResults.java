@@ -19,6 +19,11 @@ final class HeldResults {
     /** In the order in which they changed first; some are in it twice, or are not held any more. */
     private final KeyQueue order;
 
+    /** When they are to be taken out. */
+    private final StateCache.Cached<Long> until;
+
+    private static final byte[] ONE = {0};
+
     /**
      * A result.
      *
@@ -30,6 +35,16 @@ final class HeldResults {
     HeldResults(KeyedOperator operator) {
         results = operator.bytes("held");
         order = new KeyQueue(operator, "held-");
+        until = operator.longs("held-until");
+    }
+
+    /** When they are to be taken out, ms since 1970; null: none are held. */
+    Long release() {
+        return until.getValue(ONE);
+    }
+
+    void setRelease(long time) {
+        until.updateValue(ONE, time);
     }
 
     /**
@@ -63,7 +78,7 @@ final class HeldResults {
         results.updateValue(id, bytes.array());
     }
 
-    /** Takes the next result out; null: none is held. */
+    /** Takes the next result out; null: none is held any more. */
     Result poll() {
         for (KeyQueue.Entry next; (next = order.poll(any -> true)) != null; ) {
             byte[] value = results.getValue(next.key());
@@ -72,6 +87,7 @@ final class HeldResults {
                 return result(next.key(), ByteBuffer.wrap(value));
             }
         }
+        until.removeKey(ONE);
         return null;
     }
 

@@ -125,13 +125,15 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     /** Of the current record. */
     private transient byte[] headers;
 
+    private static final long NEVER = Long.MAX_VALUE;
+
     /** Times of a task, ms. */
     private static final class Clock {
         long streamTime = Long.MIN_VALUE;
         long lastArrival;
 
-        /** When the current interval ends. */
-        long release;
+        /** When the interval of what is held ends; NEVER: nothing is held. */
+        long release = NEVER;
 
         /** The state does not have this stream time yet. */
         boolean isAhead;
@@ -239,6 +241,10 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
             out(key, ts, left, right, windowStart, windowEnd, own);
         } else {
             held.put(new HeldResults.Result(key, ts, left, windowStart, windowEnd, own), isNew);
+            if (this.own.release == NEVER) {
+                this.own.release = (System.currentTimeMillis() / every + 1) * every;
+                held.setRelease(this.own.release);
+            }
         }
     }
 
@@ -362,16 +368,19 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     }
 
     private boolean hasIntervalEnded() {
+        if (own.release == NEVER) {
+            return false;
+        }
         long now = System.currentTimeMillis();
         return now >= own.release || own.release - now > every; // the clock may be put back
     }
 
-    /** Emits one of the held results; begins the next interval after the last one. */
+    /** Emits one of the held results; after the last one, nothing is held. */
     private void release() {
         HeldResults.Result next = held.poll();
         if (next == null) {
             isReleasing = false;
-            own.release = (System.currentTimeMillis() / every + 1) * every;
+            own.release = NEVER;
         } else {
             out(next.key(), next.ts(), next.row(), null, next.start(), next.end(), next.headers());
         }
@@ -390,7 +399,8 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
             own = new Clock();
             clocks.put(number, own);
             if (every > 0) {
-                own.release = (System.currentTimeMillis() / every + 1) * every;
+                Long release = held.release();
+                own.release = release == null ? NEVER : release;
             }
             Long kept = clock.get();
             own.streamTime = kept == null ? Long.MIN_VALUE : kept;

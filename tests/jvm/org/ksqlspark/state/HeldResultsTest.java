@@ -3,6 +3,7 @@ package org.ksqlspark.state;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.apache.spark.sql.Row;
 import org.junit.jupiter.api.Test;
@@ -70,6 +71,21 @@ class HeldResultsTest {
         assertArrayEquals(new byte[] {2}, (byte[]) rows.get(1).get(0));
         assertEquals(List.of(), released());
         assertEquals(0, states.size("held"));
+    }
+
+    /** Micro-batches are shorter than an interval, and each has an operator of its own. */
+    @Test
+    void anIntervalGoesOnInTheNextBatch() {
+        operator = states.start(new Operator(200));
+        List<Row> rows = new ArrayList<>(process(1, 1, 10, 1));
+        for (long began = System.nanoTime(); rows.isEmpty(); ) {
+            assertTrue(System.nanoTime() - began < 20_000_000_000L);
+            operator = states.start(new Operator(200));
+            rows.addAll(
+                    TaskStates.process(operator, new byte[0], KeyedOperator.HEARTBEAT, 0, null));
+        }
+        assertEquals(1, rows.size());
+        assertEquals(0, states.size("held") + states.size("held-until"));
     }
 
     @Test
