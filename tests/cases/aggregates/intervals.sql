@@ -96,3 +96,22 @@ INSERT INTO people (id, team, age) VALUES ('d', 'green', 60);
 --@output LARGE folded
 -- team  | n
 -- green | 2
+
+--@test: in micro-batches, by event time
+CREATE TABLE by_key WITH (ORDER = 'event-time') AS
+  SELECT k, SUM(v) AS total FROM events GROUP BY k EMIT CHANGES EVERY 1 SECOND;
+CREATE TABLE by_value WITH (ORDER = 'event-time') AS
+  SELECT g, COUNT(v) AS n FROM events GROUP BY g EMIT CHANGES EVERY 1 SECOND;
+INSERT INTO events (ROWTIME, k, g, v) VALUES (1000, 'a', 'x', 1);
+INSERT INTO events (ROWTIME, k, g, v) VALUES (2000, 'b', 'x', 2);
+INSERT INTO events (ROWTIME, k, g, v) VALUES (3000, 'a', 'y', 4);
+INSERT INTO events (ROWTIME, k, g, v) VALUES (3000, 'a', 'x', 8);
+INSERT INTO events (ROWTIME, k, g, v) VALUES (2500, 'b', 'y', 16);
+--@output BY_KEY folded
+-- k | total
+-- a | 13
+-- b | 18
+--@output BY_VALUE folded
+-- g | n
+-- x | 3
+-- y | 2
