@@ -50,6 +50,7 @@ final class Archive implements AutoCloseable {
     private static final Pattern MANIFEST = Pattern.compile("(\\d+)\\.json");
     private static final String OWN = "_ksql";
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Configuration HADOOP = new Configuration();
 
     /** The files of a commit: their offsets overlap. */
     private record Commit(List<java.nio.file.Path> files) {}
@@ -213,7 +214,7 @@ final class Archive implements AutoCloseable {
     }
 
     private static HadoopInputFile input(java.nio.file.Path file) throws IOException {
-        return HadoopInputFile.fromPath(new Path(file.toUri()), new Configuration());
+        return HadoopInputFile.fromPath(new Path(file.toUri()), HADOOP);
     }
 
     /** The offset of what comes next; at the end, of what the topic must have. */
@@ -260,6 +261,7 @@ final class Archive implements AutoCloseable {
             for (java.nio.file.Path file : commits.get(commit).files) {
                 ParquetReader<Group> reader =
                         ParquetReader.builder(new GroupReadSupport(), new Path(file.toUri()))
+                                .withConf(HADOOP)
                                 .withFilter(FilterCompat.get(wanted))
                                 .build();
                 Cursor cursor = new Cursor(reader);

@@ -23,6 +23,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
 
 class ArchiveTest {
     private static final TopicPartition AT = new TopicPartition("t", 1);
@@ -98,6 +101,42 @@ class ArchiveTest {
         Archive archive = open(9, 20);
         assertEquals(List.of(9L), offsets(archive));
         assertEquals(10, archive.position());
+    }
+
+    @Test
+    void itIsReadFromAnyOffsetToAnyOther() throws IOException {
+        Path root = folder;
+        for (int seed = 0; seed < 50; seed++) {
+            Random choose = new Random(seed);
+            folder = Files.createDirectory(root.resolve("seed" + seed));
+            List<Long> all = new ArrayList<>();
+            long end = choose.nextInt(3);
+            int commits = 1 + choose.nextInt(5);
+            for (int commit = 1; commit <= commits; commit++) {
+                Map<String, List<Long>> days = new TreeMap<>();
+                for (int i = choose.nextInt(6); i >= 0; i--) {
+                    end += 1 + choose.nextInt(3) / 2; // offsets without a record, now and then
+                    all.add(end - 1);
+                    days.computeIfAbsent("d" + choose.nextInt(3), day -> new ArrayList<>())
+                            .add(end - 1);
+                }
+                List<String> files = new ArrayList<>();
+                for (var day : days.entrySet()) {
+                    long[] offsets = day.getValue().stream().mapToLong(o -> o).toArray();
+                    files.add(file(commit, day.getKey(), offsets));
+                }
+                manifest(commit, end, files.toArray(String[]::new));
+            }
+            for (long from = 0; from < end; from++) {
+                long until = from + 1 + choose.nextInt((int) (end - from) + 1);
+                List<Long> wanted = new ArrayList<>(all);
+                long first = from;
+                wanted.removeIf(offset -> offset < first || offset >= until);
+                Archive archive = open(from, until);
+                assertEquals(wanted, offsets(archive));
+                assertEquals(Math.min(until, end), archive.position());
+            }
+        }
     }
 
     @Test
