@@ -114,6 +114,14 @@ CHECKS = (
         _counts,
     ),
     Check(
+        # what waits for the end of an interval is in the state, or is written
+        "AT_INTERVALS",
+        "CREATE TABLE at_intervals AS"
+        " SELECT k, COUNT(*) AS c, SUM(n) AS total FROM events GROUP BY k EMIT CHANGES EVERY 1 SECOND;",
+        lambda numbers: {k: updates[-1:] for k, updates in _counts(numbers).items()},
+        is_last=True,
+    ),
+    Check(
         "NAMED",
         "CREATE STREAM named AS SELECT e.k AS k, e.n AS n, p.name AS name FROM events e"
         " LEFT JOIN people p ON e.k = p.k EMIT CHANGES;",

@@ -84,6 +84,19 @@ SELECT k, WINDOWEND, total FROM per_day WHERE k = 'b' AND WINDOWEND > '2026-10-2
 --@rows ordered
 -- k | windowend     | total
 -- b | 1792969200000 | 4
+SELECT k, WINDOWSTART, WINDOWEND, total FROM per_day EMIT CHANGES LIMIT 3;
+--@rows ordered
+-- k | windowstart   | windowend     | total
+-- a | 1774652400000 | 1774738800000 | 1
+-- a | 1774738800000 | 1774821600000 | 2
+-- b | 1774738800000 | 1774821600000 | 4
+SELECT k, WINDOWEND - WINDOWSTART AS length, SUM(v) AS total FROM readings
+  WINDOW CUMULATIVE (SIZE 1 DAY, STEP 1 DAY, TIME ZONE 'Europe/Berlin') GROUP BY k EMIT CHANGES LIMIT 3;
+--@rows ordered
+-- k | length   | total
+-- a | 86400000 | 1
+-- a | 82800000 | 2
+-- b | 82800000 | 4
 
 --@test: an offset, with a zone and without; sizes without a zone are those of UTC
 CREATE TABLE from_six AS
