@@ -157,7 +157,9 @@ def assign(
         has_column = any(source.timestamp is not None for source in _sources(stage))
         is_merged |= widest > 1 and has_column
         return Tasks(widest, count, False, 1, count > 1, is_merged, True, beats, False, left_first)
-    return Tasks(widest, count, False, count, count > 1, beats, False, beats)
+    # one task also reads the topic of heartbeats
+    is_merged = beats or (stage.needs_heartbeats and count == 1)
+    return Tasks(widest, count, False, count, count > 1, is_merged, False, beats)
 
 
 def waits_for(plan: PhysicalPlan, number: int) -> str | None:

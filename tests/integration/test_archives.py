@@ -244,6 +244,48 @@ def test_retention_that_overtakes_a_query_and_what_is_lost(
     assert len(gone) == 10
 
 
+def test_backfills_replays_and_push_queries(
+    server: Archives, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
+) -> None:
+    """Everything that starts at the earliest record starts in the archive."""
+    topic, path = topic_names("trips"), tmp_path / "archive"
+    archive = f", ARCHIVE='{path}'"
+    server.run(
+        f"CREATE STREAM raw {STREAM.format(topic=topic, more=', PARTITIONS=2')};"
+        f"CREATE SINK kept FROM raw WITH (TYPE='parquet', PATH='{path}', ARCHIVE=true,"
+        " COMMIT_INTERVAL='50 milliseconds');"
+    )
+    records = Records(broker.bootstrap_servers, topic, seed=7)
+    records.send(300)
+    server.caught_up("kept", 300)
+    server.run(
+        "SET 'auto.offset.reset' = 'earliest';"
+        f"CREATE STREAM trips {STREAM.format(topic=topic, more=archive)};"
+        f"CREATE TABLE sums WITH (KAFKA_TOPIC='{topic_names('sums')}') AS {SUMS};"
+    )
+    server.has("SELECT k, c, s FROM sums;", records.sums())
+    ends = {p: end for (_, p), end in server.engine.services.admin.end_offsets(topic).items()}
+    remove(broker.bootstrap_servers, topic, {0: ends[0], 1: ends[1] // 2})
+    server.run(
+        "SET 'auto.offset.reset' = 'earliest';"
+        "CREATE OR REPLACE TABLE sums WITH (EVOLVE='backfill') AS SELECT k, COUNT(*) AS c, SUM(n) * 2 AS s"
+        " FROM trips GROUP BY k EMIT CHANGES;"
+        f"CREATE TABLE replayed WITH (KAFKA_TOPIC='{topic_names('replayed')}', ORDER='event-time') AS {SUMS};"
+    )
+    server.has("SELECT k, c, s FROM sums;", [(k, c, 2 * s) for k, c, s in records.sums()])
+    server.has("SELECT k, c, s FROM replayed;", records.sums())
+    for more in ("", " WHERE n + 1 > 0"):
+        text = f"SELECT k, n FROM trips{more} EMIT CHANGES LIMIT 300;"
+        stream = server.engine.query(Request(text, {"auto.offset.reset": "earliest"}))
+        found: list[tuple[Any, ...]] = []
+        deadline = time.monotonic() + TIMEOUT_S
+        while len(found) < 300 and (batch := stream.read(1.0)) is not None:
+            assert time.monotonic() < deadline, len(found)
+            found += (tuple(row.values) for row in batch)
+        stream.close()
+        assert sorted(found) == sorted((k, n) for k, n, _ in records.sent)
+
+
 def test_a_topic_that_is_made_again(
     server: Archives, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
 ) -> None:

@@ -115,3 +115,16 @@ INSERT INTO events (ROWTIME, k, g, v) VALUES (2500, 'b', 'y', 16);
 -- g | n
 -- x | 3
 -- y | 2
+
+--@test: exactly once, by a column of a stream without a key: the one task also reads heartbeats
+CREATE STREAM payments (card STRING, n INT)
+  WITH (KAFKA_TOPIC = '${case}_payments', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+SET 'processing.guarantee' = 'exactly_once_v2';
+CREATE TABLE cards AS SELECT card, COUNT(*) AS n FROM payments GROUP BY card EMIT CHANGES EVERY 1 SECOND;
+INSERT INTO payments (card, n) VALUES ('a', 1);
+INSERT INTO payments (card, n) VALUES ('b', 2);
+INSERT INTO payments (card, n) VALUES ('a', 3);
+--@output CARDS folded
+-- card | n
+-- a    | 2
+-- b    | 1

@@ -307,3 +307,27 @@ CREATE TABLE prices (symbol STRING PRIMARY KEY, price INT)
 CREATE STREAM found AS SELECT * FROM prices MATCH_RECOGNIZE (
   PARTITION BY symbol ORDER BY ROWTIME MEASURES A.price AS p PATTERN (A B) WITHIN 1 HOUR);
 --@error: INVALID_STATEMENT
+
+--@test: PREV finds nothing behind a row that is forgotten
+CREATE STREAM rides (id STRING KEY, n INT) WITH (KAFKA_TOPIC = '${case}_rides', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM before AS
+  SELECT * FROM rides MATCH_RECOGNIZE (
+    PARTITION BY id ORDER BY ROWTIME
+    MEASURES a.n AS n, PREV(a.n) AS p1, PREV(a.n, 2) AS p2
+    PATTERN (a) WITHIN 20 SECONDS
+    DEFINE a AS n > 0
+  ) EMIT CHANGES;
+INSERT INTO rides (ROWTIME, id, n) VALUES (14000, 'c', 11);
+INSERT INTO rides (ROWTIME, id, n) VALUES (16000, 'c', 12);
+INSERT INTO rides (ROWTIME, id, n) VALUES (2000, 'c', 13);
+INSERT INTO rides (ROWTIME, id, n) VALUES (31500, 'b', 14);
+INSERT INTO rides (ROWTIME, id, n) VALUES (18500, 'c', 15);
+INSERT INTO rides (ROWTIME, id, n) VALUES (19000, 'c', 16);
+--@output BEFORE ordered
+-- id | n  | p1   | p2
+-- c  | 11 | NULL | NULL
+-- c  | 12 | 11   | NULL
+-- c  | 13 | 12   | 11
+-- b  | 14 | NULL | NULL
+-- c  | 15 | NULL | NULL
+-- c  | 16 | 15   | NULL

@@ -317,7 +317,10 @@ final class MatchRecognize extends KeyedOperator {
         return row;
     }
 
-    /** The last records that are not over, the last one first. */
+    /**
+     * The last records, the last one first, up to the first one that is over: what PREV finds there
+     * and behind it is NULL.
+     */
     private List<Recent> recent(byte[] key) {
         List<Recent> found = new ArrayList<>();
         byte[] saved = recent.getValue(key);
@@ -325,9 +328,10 @@ final class MatchRecognize extends KeyedOperator {
             ByteBuffer in = ByteBuffer.wrap(saved);
             while (in.hasRemaining()) {
                 Recent one = new Recent(in.getLong(), PartialMatches.part(in));
-                if (!isOver(one.time)) {
-                    found.add(one);
+                if (isOver(one.time)) {
+                    break;
                 }
+                found.add(one);
             }
         }
         return found;
