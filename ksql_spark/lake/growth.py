@@ -172,9 +172,7 @@ def _one_file(origin: Origin, name: str, columns: Sequence[Column]) -> pa.Table:
 def _fragment(
     origin: Origin, fragment: ds.Fragment, schema: pa.Schema, columns: Sequence[Column]
 ) -> pa.Table:
-    names = reading.names_of(schema.names, columns, origin)
-    table = fragment.to_table(schema=schema, columns=list(names.values()))
-    return table.rename_columns(list(names))
+    return reading.fragment_rows(fragment, schema, columns, origin)
 
 
 # ---- Delta Lake ---------------------------------------------------------------------------------------

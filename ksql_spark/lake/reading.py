@@ -1,7 +1,8 @@
 """Reads tables outside Kafka as Arrow rows with the columns that a statement declares.
 
-A column is found by its name, or else by the only name that is equal in another case. Values are converted
-where nothing is lost; what cannot be converted fails the whole read, with words.
+A column, or a field of a STRUCT, is found by its name, or else by the only name that is equal in another
+case, in each file for itself. Values are converted where nothing is lost; what cannot be converted fails the
+whole read, with words.
 """
 
 from __future__ import annotations
@@ -87,8 +88,23 @@ def failed(origin: Origin, error: Exception) -> KsqlError:
 
 def _parquet(origin: Origin, columns: Sequence[Column]) -> pa.Table:
     found, whole = parquet_files(origin.path)
-    names = names_of(whole.names, columns, origin)
-    table = found.to_table(columns=list(names.values()))
+    parts = [fragment_rows(fragment, whole, columns, origin) for fragment in found.get_fragments()]
+    return pa.concat_tables(parts, promote_options="permissive")
+
+
+def fragment_rows(
+    fragment: ds.Fragment, whole: pa.Schema, columns: Sequence[Column], origin: Origin
+) -> pa.Table:
+    """The columns of one file; those that only other files have, by ``whole``, are NULL.
+
+    Raises:
+        KsqlError: LAKE_UNREADABLE.
+    """
+    own = fragment.physical_schema.names
+    names: dict[str, str] = {}
+    for column in columns:
+        names |= names_of(own if _same(own, column.name) else whole.names, [column], origin)
+    table = fragment.to_table(schema=whole, columns=list(names.values()))
     return table.rename_columns(list(names))
 
 
@@ -108,31 +124,34 @@ def _without_dictionary(type_: pa.DataType) -> pa.DataType:
 
 
 def _csv(origin: Origin, columns: Sequence[Column]) -> pa.Table:
-    names = names_of(ds.dataset(origin.path, format="csv").schema.names, columns, origin)
+    files = list(ds.dataset(origin.path, format="csv").get_fragments())
+    whole = pa.schema(
+        [(name, pa.string()) for name in dict.fromkeys(n for f in files for n in f.physical_schema.names)]
+    )
     options = pa.csv.ConvertOptions(
-        column_types=dict.fromkeys(names.values(), pa.string()),
+        column_types=whole,
         null_values=[""],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
-    found = ds.dataset(origin.path, format=ds.CsvFileFormat(convert_options=options))
-    return found.to_table(columns=list(names.values())).rename_columns(list(names))
+    found = ds.dataset(origin.path, format=ds.CsvFileFormat(convert_options=options), schema=whole)
+    parts = [fragment_rows(fragment, whole, columns, origin) for fragment in found.get_fragments()]
+    return pa.concat_tables(parts)
 
 
 def _json(origin: Origin, columns: Sequence[Column]) -> pa.Table:
-    types = {column.name: _json_type(column.type) for column in columns}
     _state_of_files(origin)  # an empty folder would have no rows
     # names are not known before all is read
-    spelled = {name: list(dict.fromkeys((name, folded(name)))) for name in types}
-    wanted = pa.schema([pa.field(one, types[name]) for name, ways in spelled.items() for one in ways])
+    wanted = pa.schema(_spelled((column.name, column.type) for column in columns))
     options = pa.json.ParseOptions(explicit_schema=wanted, unexpected_field_behavior="ignore")
-    found = ds.dataset(origin.path, format=ds.JsonFileFormat(parse_options=options), schema=wanted)
-    table = found.to_table()
-    first = {
-        name: next((w for w in ways if table[w].null_count < len(table)), ways[0])
-        for name, ways in spelled.items()
-    }
-    return table.select(list(first.values())).rename_columns(list(first))
+    parts = [wanted.empty_table()]
+    for file in ds.dataset(origin.path, format="json", schema=wanted).get_fragments():
+        # a dataset would read a last line without an end as a row of NULLs, if it is the only line
+        if file.filesystem.get_file_info(file.path).size:
+            with file.filesystem.open_input_stream(file.path) as content:
+                parts.append(pa.json.read_json(content, parse_options=options))
+    table = pa.concat_tables(parts)
+    return pa.table({c.name: pc.coalesce(*(table[way] for way in _ways(c.name))) for c in columns})
 
 
 def _json_type(type_: SqlType) -> pa.DataType:
@@ -141,9 +160,20 @@ def _json_type(type_: SqlType) -> pa.DataType:
             return pa.string()
         case Array(element):
             return pa.list_(_json_type(element))
+        case Map(_, value):
+            return pa.map_(pa.string(), _json_type(value))
         case Struct(fields):
-            return pa.struct([pa.field(field.name, _json_type(field.type)) for field in fields])
+            return pa.struct(_spelled((field.name, field.type) for field in fields))
     return arrow_type(type_)
+
+
+def _spelled(fields: Iterable[tuple[str, SqlType]]) -> list[pa.Field]:
+    """What JSON may call them."""
+    return [pa.field(way, _json_type(type_)) for name, type_ in fields for way in _ways(name)]
+
+
+def _ways(name: str) -> list[str]:
+    return list(dict.fromkeys((name, folded(name))))
 
 
 def _state_of_files(origin: Origin) -> object:
@@ -264,15 +294,55 @@ def names_of(there: Iterable[str], columns: Sequence[Column], origin: Origin) ->
     known = list(there)
     found = {}
     for column in columns:
-        same = [name for name in known if name.upper() == column.name.upper()]
-        if column.name in known:
-            same = [column.name]
+        same = _same(known, column.name)
         if len(same) != 1:
             which = "has no column" if not same else f"has the columns {', '.join(same)} for"
             reason = f"it {which} {column.name}"
             raise KsqlError("LAKE_UNREADABLE", path=origin.path, reason=reason)
         found[column.name] = same[0]
     return found
+
+
+def _same(known: Sequence[str], name: str) -> list[str]:
+    return [name] if name in known else [one for one in known if one.upper() == name.upper()]
+
+
+def _renamed(values: pa.Array, wanted: SqlType) -> pa.Array:
+    """The values with the names of STRUCT fields that are declared. Raises ValueError."""
+    match wanted:
+        case Struct(fields) if pa.types.is_struct(values.type):
+            names = [values.type.field(i).name for i in range(values.type.num_fields)]
+            parts = []
+            for field in fields:
+                # JSON is read with both ways to write a name
+                same = [way for way in _ways(field.name) if way in names] or _same(names, field.name)
+                if not same:
+                    raise ValueError(f"it has no field {field.name}")
+                parts.append(_renamed(pc.coalesce(*(values.field(name) for name in same)), field.type))
+            return pa.StructArray.from_arrays(
+                parts, names=[field.name for field in fields], mask=values.is_null()
+            )
+        case Array(element) if pa.types.is_list(values.type) or pa.types.is_large_list(values.type):
+            kind = pa.ListArray if pa.types.is_list(values.type) else pa.LargeListArray
+            return kind.from_arrays(_offsets(values), _renamed(values.values, element))
+        case Map(_, value) if pa.types.is_map(values.type):
+            return pa.MapArray.from_arrays(_offsets(values), values.keys, _renamed(values.items, value))
+    return values
+
+
+def _offsets(values: pa.Array) -> pa.Array:
+    """Where lists begin in their values; NULL for those that are NULL."""
+    begins = values.offsets
+    if not values.null_count:
+        return begins
+    return pa.concat_arrays([pc.if_else(values.is_null(), None, begins[:-1]), begins[-1:]])
+
+
+def _has_struct(type_: SqlType) -> bool:
+    match type_:
+        case Array(inner) | Map(_, inner):
+            return _has_struct(inner)
+    return isinstance(type_, Struct)
 
 
 def _converted(found: pa.Table, column: Column, origin: Origin) -> pa.ChunkedArray:
@@ -284,6 +354,9 @@ def _converted(found: pa.Table, column: Column, origin: Origin) -> pa.ChunkedArr
             values = pa.chunked_array(
                 [pa.array([v and base64.b64decode(v, validate=True) for v in values.to_pylist()], wanted)]
             )
+        if _has_struct(column.type):
+            renamed = [_renamed(chunk, column.type) for chunk in values.chunks]
+            values = pa.chunked_array(renamed) if renamed else pa.chunked_array([], wanted)
         return _cast(values, wanted).cast(arrow_type(column.type, pa.int32()))
     except (pa.ArrowException, ValueError) as error:
         reason = f"its column {column.name} is no {column.type}: {' '.join(str(error).split()).rstrip('.')}"

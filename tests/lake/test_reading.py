@@ -32,7 +32,9 @@ from ksql_spark.types import (
     TIMESTAMP,
     Array,
     Decimal,
+    Field,
     Map,
+    Struct,
 )
 from tests.lake.test_delta import COLUMNS, EMPTY, FULL, rows, spec
 
@@ -124,6 +126,52 @@ def test_parquet_of_others(tmp_path: Path) -> None:
         {"ID": 1, "NAME": "a", "RATE": None, "REGION": "eu"},
         {"ID": 2, "NAME": "b", "RATE": 1.0, "REGION": "us"},
     ]
+
+
+NESTED = Column("S", Struct((Field("A", INTEGER), Field("B", Array(Struct((Field("C", STRING),)))))))
+MAPPED = Column("M", Map(STRING, Struct((Field("A", INTEGER),))))
+
+
+@pytest.mark.parametrize("format_", ["parquet", "delta", "json"])
+def test_fields_are_found_in_another_case(tmp_path: Path, format_: str) -> None:
+    inner = {"a": 1, "b": [{"c": "x"}, None]}
+    rows = [{"id": 1, "s": inner}, {"id": 2, "s": None}, {"id": 3, "s": {"a": None, "b": None}}]
+    if format_ == "json":
+        (tmp_path / "rows.json").write_text("\n".join(map(json.dumps, rows)))
+    elif format_ == "delta":
+        write_deltalake(tmp_path, pa.Table.from_pylist(rows))
+    else:
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet")
+    assert read(tmp_path, format_, (FLAT[0], NESTED)) == [
+        {"ID": 1, "S": {"A": 1, "B": [{"C": "x"}, None]}},
+        {"ID": 2, "S": None},
+        {"ID": 3, "S": {"A": None, "B": None}},
+    ]
+    wanted = Column("S", Struct((Field("A", INTEGER), Field("Z", INTEGER))))
+    if format_ != "json":  # where every field may be missing
+        with pytest.raises(KsqlError, match="it has no field Z"):
+            read(tmp_path, format_, (FLAT[0], wanted))
+
+
+def test_fields_in_maps(tmp_path: Path) -> None:
+    type_ = pa.map_(pa.string(), pa.struct([("a", pa.int32())]))
+    values = pa.array([[("k", {"a": 1})], None, []], type_)
+    pq.write_table(pa.table({"id": pa.array([1, 2, 3], pa.int32()), "m": values}), tmp_path / "a.parquet")
+    found = [row["M"] for row in read(tmp_path, "parquet", (FLAT[0], MAPPED))]
+    assert found == [[("k", {"A": 1})], None, []]
+
+
+@pytest.mark.parametrize("format_", ["parquet", "csv", "json"])
+def test_each_file_has_names_of_its_own(tmp_path: Path, format_: str) -> None:
+    for n, (key, name) in enumerate((("id", "name"), ("ID", "NAME"))):
+        file = tmp_path / f"{n}.{format_}"
+        if format_ == "csv":
+            file.write_text(f"{key},{name}\n{n},x{n}\n")
+        elif format_ == "json":
+            file.write_text(json.dumps({key: n, name: f"x{n}"}))
+        else:
+            pq.write_table(pa.table({key: pa.array([n], pa.int32()), name: [f"x{n}"]}), file)
+    assert read(tmp_path, format_, FLAT[:2]) == [{"ID": n, "NAME": f"x{n}"} for n in range(2)]
 
 
 def test_a_database(tmp_path: Path) -> None:
