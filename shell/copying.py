@@ -15,16 +15,19 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ksql_spark.shell.client import ClientError
+from ksql_spark.shell.client import ClientError, ServerError
 from ksql_spark.shell.output.console import Form
 
 _COPY = re.compile(
     r"COPY\s+(?:(?P<name>`[^`]+`|[\w.]+)\s+FROM|\((?P<query>.*)\)\s*TO)\s+'(?P<file>(?:[^']|'')+)'\s*;?\s*",
     re.IGNORECASE | re.DOTALL,
 )
+#: how a server names a row that it refuses, from 0
+_ROW = re.compile(r"row (\d+): (.*)", re.DOTALL)
 USAGE = "COPY name FROM 'file.csv|json|parquet'; or COPY (SELECT …) TO 'file.csv|json|tsv|md';"
 _FORMS = {
     ".csv": Form.CSV, ".tsv": Form.TSV, ".json": Form.NDJSON, ".jsonl": Form.NDJSON, ".ndjson": Form.NDJSON,
@@ -68,12 +71,9 @@ def rows_of(file: Path, fields: Mapping[str, Mapping[str, Any]]) -> Iterator[dic
     Raises:
         ClientError: the file cannot be read, or a value is not of its column's type, with its line.
     """
-    readers: dict[str, Callable[[Path], Iterator[tuple[str, Mapping[str, Any]]]]] = {
-        ".csv": _csv, ".tsv": _csv, ".json": _json, ".jsonl": _json, ".ndjson": _json, ".parquet": _parquet,
-    }  # fmt: skip
-    reader = readers.get(file.suffix.lower())
+    reader = _READERS.get(file.suffix.lower())
     if reader is None:
-        raise ClientError(f"COPY cannot read {file.name}: it reads {', '.join(readers)}.")
+        raise ClientError(f"COPY cannot read {file.name}: it reads {', '.join(_READERS)}.")
     is_text = file.suffix.lower() in (".csv", ".tsv")
     names = {name.upper(): name for name in fields}
     try:
@@ -83,6 +83,7 @@ def rows_of(file: Path, fields: Mapping[str, Mapping[str, Any]]) -> Iterator[dic
                 name = column if column in fields else names.get(str(column).upper())
                 if name is None:
                     known = ", ".join(fields)
+                    place = "line 1" if is_text else place
                     raise ClientError(f"{file}, {place}: there is no column {column}. There are: {known}.")
                 try:
                     convert = _typed if is_text else _exact
@@ -95,6 +96,16 @@ def rows_of(file: Path, fields: Mapping[str, Mapping[str, Any]]) -> Iterator[dic
         raise ClientError(f"Cannot read {file}: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise ClientError(f"Cannot read {file}: it is not UTF-8 text.") from None
+
+
+def refused(error: ServerError, file: Path) -> ClientError:
+    """The error of a server that has refused a row, with the row's place in the file."""
+    found = _ROW.match(error.message)
+    if found is None:
+        return error
+    rows = _READERS[file.suffix.lower()](file)
+    place, _ = next(islice(rows, int(found[1]), None))
+    return ClientError(f"{file}, {place}: {found[2]}")
 
 
 def _typed(text: str, schema: Mapping[str, Any]) -> Any:
@@ -188,3 +199,8 @@ def _parquet(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 yield f"row {number}", row
     except ArrowInvalid as error:
         raise ClientError(f"Cannot read {file}: {error}") from None
+
+
+_READERS: dict[str, Callable[[Path], Iterator[tuple[str, Mapping[str, Any]]]]] = {
+    ".csv": _csv, ".tsv": _csv, ".json": _json, ".jsonl": _json, ".ndjson": _json, ".parquet": _parquet,
+}  # fmt: skip

@@ -279,7 +279,10 @@ class Session:
             (described,) = self.client.run(f"DESCRIBE {asked.target};", self.settings)
             fields = {one["name"]: one["schema"] for one in described["sourceDescription"]["fields"]}
             with self.console.busy(f"reading {asked.file.name}"):
-                count = self.client.insert(asked.target, copying.rows_of(asked.file, fields))
+                try:
+                    count = self.client.insert(asked.target, copying.rows_of(asked.file, fields))
+                except ServerError as error:
+                    raise copying.refused(error, asked.file) from None
             self.console.note(f"{count} row{'' if count == 1 else 's'} inserted into {asked.target}")
             return
         assert asked.query is not None, "the other form"

@@ -11,8 +11,9 @@ import pytest
 from fake_engine import FakeEngine, FakeStream
 
 from ksql_spark.engine import ResultColumn, Row
+from ksql_spark.shell.client import ServerError
 from ksql_spark.shell.commands.command import Context
-from ksql_spark.shell.copying import rows_of
+from ksql_spark.shell.copying import refused, rows_of
 from ksql_spark.shell.scripts import run_text
 from ksql_spark.shell.session import Failure, Session
 
@@ -127,3 +128,19 @@ def test_what_is_written_as_json_can_be_read(session: Session, engine: FakeEngin
     assert list(rows_of(tmp_path / "x.json", fields)) == [
         {"`ID`": 1, "`NAME`": "EMIT"}, {"`ID`": 2, "`NAME`": None},
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("a.csv", "id,name\n1,a\n2,b\n", "line 3"),
+        ("a.json", '[{"id": 1},\n {"id": 2}]', "element 2"),
+        ("a.jsonl", '{"id": 1}\n\n{"id": 2}\n', "line 3"),
+    ],
+)
+def test_the_place_of_a_row_that_the_server_refuses(tmp_path: Path, name: str, text: str, place: str) -> None:
+    (tmp_path / name).write_text(text)
+    error = refused(ServerError({"message": "row 1: 5 does not fit"}), tmp_path / name)
+    assert str(error) == f"{tmp_path}/{name}, {place}: 5 does not fit"
+    other = ServerError({"message": "away"})
+    assert refused(other, tmp_path / name) is other
