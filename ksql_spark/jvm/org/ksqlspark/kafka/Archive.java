@@ -8,8 +8,6 @@ import static org.apache.parquet.filter2.predicate.FilterApi.lt;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
-import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.Path;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.header.Headers;
@@ -19,13 +17,15 @@ import org.apache.parquet.example.data.Group;
 import org.apache.parquet.filter2.compat.FilterCompat;
 import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.ParquetReader;
+import org.apache.parquet.hadoop.api.ReadSupport;
 import org.apache.parquet.hadoop.example.GroupReadSupport;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
-import org.apache.parquet.hadoop.util.HadoopInputFile;
+import org.apache.parquet.io.LocalInputFile;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -50,10 +50,9 @@ final class Archive implements AutoCloseable {
     private static final Pattern MANIFEST = Pattern.compile("(\\d+)\\.json");
     private static final String OWN = "_ksql";
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final Configuration HADOOP = new Configuration();
 
     /** The files of a commit: their offsets overlap. */
-    private record Commit(List<java.nio.file.Path> files) {}
+    private record Commit(List<Path> files) {}
 
     /** A file that is being read, and its next record. */
     private static final class Cursor {
@@ -98,7 +97,7 @@ final class Archive implements AutoCloseable {
      */
     static Archive open(String folder, String topic, TopicPartition at, long from, long until) {
         try {
-            java.nio.file.Path path = java.nio.file.Path.of(folder);
+            Path path = Path.of(folder);
             Complete complete = complete(path, topic, at.partition());
             if (complete.until <= from) {
                 return null;
@@ -118,10 +117,9 @@ final class Archive implements AutoCloseable {
      */
     private record Complete(long commit, long until) {}
 
-    private static Complete complete(java.nio.file.Path folder, String topic, int partition)
-            throws IOException {
-        TreeMap<Long, java.nio.file.Path> manifests = new TreeMap<>();
-        try (Stream<java.nio.file.Path> there = Files.list(folder.resolve(OWN))) {
+    private static Complete complete(Path folder, String topic, int partition) throws IOException {
+        TreeMap<Long, Path> manifests = new TreeMap<>();
+        try (Stream<Path> there = Files.list(folder.resolve(OWN))) {
             there.forEach(
                     path -> {
                         Matcher name = MANIFEST.matcher(path.getFileName().toString());
@@ -153,17 +151,16 @@ final class Archive implements AutoCloseable {
                 "The archive " + folder + " cannot be read: " + failed, failed);
     }
 
-    private static List<Commit> commits(java.nio.file.Path folder, int partition, long last)
-            throws IOException {
+    private static List<Commit> commits(Path folder, int partition, long last) throws IOException {
         TreeMap<Long, Commit> found = new TreeMap<>();
-        try (Stream<java.nio.file.Path> days = Files.list(folder)) {
-            for (java.nio.file.Path day : (Iterable<java.nio.file.Path>) days::iterator) {
-                java.nio.file.Path own = day.resolve("partition=" + partition);
+        try (Stream<Path> days = Files.list(folder)) {
+            for (Path day : (Iterable<Path>) days::iterator) {
+                Path own = day.resolve("partition=" + partition);
                 if (!Files.isDirectory(own)) {
                     continue;
                 }
-                try (Stream<java.nio.file.Path> files = Files.list(own)) {
-                    for (java.nio.file.Path file : (Iterable<java.nio.file.Path>) files::iterator) {
+                try (Stream<Path> files = Files.list(own)) {
+                    for (Path file : (Iterable<Path>) files::iterator) {
                         Matcher name = FILE.matcher(file.getFileName().toString());
                         if (name.matches() && Long.parseLong(name.group(1)) <= last) {
                             found.computeIfAbsent(
@@ -186,7 +183,7 @@ final class Archive implements AutoCloseable {
         while (low < high) {
             int middle = (low + high) >>> 1;
             long last = Long.MIN_VALUE;
-            for (java.nio.file.Path file : commits.get(middle).files) {
+            for (Path file : commits.get(middle).files) {
                 last = Math.max(last, lastOffset(file));
             }
             if (last < from) {
@@ -198,9 +195,9 @@ final class Archive implements AutoCloseable {
         return low;
     }
 
-    private static long lastOffset(java.nio.file.Path file) throws IOException {
+    private static long lastOffset(Path file) throws IOException {
         long last = Long.MIN_VALUE;
-        try (ParquetFileReader reader = ParquetFileReader.open(input(file))) {
+        try (ParquetFileReader reader = ParquetFileReader.open(new LocalInputFile(file))) {
             for (BlockMetaData block : reader.getFooter().getBlocks()) {
                 for (ColumnChunkMetaData column : block.getColumns()) {
                     if (column.getPath().toDotString().equals("offset")) {
@@ -213,8 +210,19 @@ final class Archive implements AutoCloseable {
         return last;
     }
 
-    private static HadoopInputFile input(java.nio.file.Path file) throws IOException {
-        return HadoopInputFile.fromPath(new Path(file.toUri()), HADOOP);
+    /**
+     * Reads files without Hadoop's file systems: whoever asks for the first of these decides which
+     * one checkpoints get.
+     */
+    private static final class Reader extends ParquetReader.Builder<Group> {
+        Reader(Path file) {
+            super(new LocalInputFile(file));
+        }
+
+        @Override
+        protected ReadSupport<Group> getReadSupport() {
+            return new GroupReadSupport();
+        }
     }
 
     /** The offset of what comes next; at the end, of what the topic must have. */
@@ -258,12 +266,9 @@ final class Archive implements AutoCloseable {
     private boolean hasNext() throws IOException {
         while (cursors.isEmpty() && commit < commits.size()) {
             var wanted = and(gtEq(longColumn("offset"), position), lt(longColumn("offset"), until));
-            for (java.nio.file.Path file : commits.get(commit).files) {
+            for (Path file : commits.get(commit).files) {
                 ParquetReader<Group> reader =
-                        ParquetReader.builder(new GroupReadSupport(), new Path(file.toUri()))
-                                .withConf(HADOOP)
-                                .withFilter(FilterCompat.get(wanted))
-                                .build();
+                        new Reader(file).withFilter(FilterCompat.get(wanted)).build();
                 Cursor cursor = new Cursor(reader);
                 if (cursor.next == null) {
                     reader.close();

@@ -43,10 +43,12 @@ class ArchiveTest {
     private String file(long commit, String day, long... offsets) throws IOException {
         String name = String.format("day=%s/partition=1/part-%020d.parquet", day, commit);
         Files.createDirectories(folder.resolve(name).getParent());
+        Configuration alone = new Configuration();
+        alone.setBoolean("fs.file.impl.disable.cache", true); // other tests have their own
         try (ParquetWriter<Group> writer =
                 ExampleParquetWriter.builder(
                                 new org.apache.hadoop.fs.Path(folder.resolve(name).toUri()))
-                        .withConf(new Configuration())
+                        .withConf(alone)
                         .withType(SCHEMA)
                         .build()) {
             for (long offset : offsets) {
