@@ -97,7 +97,8 @@ def _updates(
     frame = given.selectExpr(
         "0 as task", "X'01' as k", "0 as side", "ts", f"{packed} as v", "cast(NULL AS binary) AS h"
     )
-    done = operators.aggregate(frame._jdf, aggregator, False, kind, GAP_MS, 0, 10**9, False, False, 0)
+    bounds = (kind, GAP_MS, 0, "", "", 10**9)
+    done = operators.aggregate(frame._jdf, aggregator, False, *bounds, False, False, 0, 0)
     columns = ", ".join(f"c{i} {spark_type(t)}" for i, t in enumerate(types))
     given = (
         DataFrame(done, session)
