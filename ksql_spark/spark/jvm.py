@@ -271,11 +271,25 @@ def pattern_expressions(
 ) -> Any:
     """What MATCH_RECOGNIZE says of rows, an argument of ``keyed_operator``: see KeyedOperators.java.
 
-    Its methods ``symbol`` and ``aggregator`` add the parts (PatternExpressions.java).
+    ``pattern_symbol`` and its method ``aggregator`` add the parts (PatternExpressions.java).
     """
     operators = _class(template.sparkSession, "org.ksqlspark.state.KeyedOperators")
     lists = (list(previous), list(offsets), list(needed))
     return operators.patternExpressions(template._jdf, arguments, slots, *lists)
+
+
+def pattern_symbol(
+    expressions: Any, condition: DataFrame | None, is_known_early: bool, takes: DataFrame
+) -> None:
+    """Add a symbol to ``pattern_expressions``.
+
+    Args:
+        expressions: its result.
+        condition: the template, filtered by the symbol's condition; None: it has none.
+        is_known_early: whether the condition needs nothing of the match so far.
+        takes: the slots as they are with a row of the symbol.
+    """
+    expressions.symbol(None if condition is None else condition._jdf, is_known_early, takes._jdf)
 
 
 def with_aggregate_filters(grouped: DataFrame) -> DataFrame:

@@ -190,10 +190,11 @@ def _expressions(
     known = {*types, *(p.name for p in pattern.previous)}
     for symbol, take in zip(symbols, slots.takes, strict=True):
         condition = definitions.get(symbol)
-        made.symbol(
-            None if condition is None else template.filter(lower_condition(condition))._jdf,
+        jvm.pattern_symbol(
+            made,
+            None if condition is None else template.filter(lower_condition(condition)),
             condition is None or columns_in(condition) <= known,
-            template.selectExpr(*(named(take[name], name) for name in slots.types))._jdf,
+            template.selectExpr(*(named(take[name], name) for name in slots.types)),
         )
     row_frame = jvm.empty_frame(context.session, ", ".join(row))
     for of, group in groups.items():
