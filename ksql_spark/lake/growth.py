@@ -10,22 +10,19 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.fs
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.lake import reading
 from ksql_spark.lake.positions import Known, Mark
-from ksql_spark.lake.tables import missing
 from ksql_spark.metastore.origins import Origin
 from ksql_spark.metastore.sinks import DELTA, ICEBERG, PARQUET
 from ksql_spark.schema import Column
 
-T = TypeVar("T")
 #: rows of one file, with these columns
 Part = Callable[[Sequence[Column]], pa.Table]
 
@@ -57,38 +54,27 @@ def next_batch(origin: Origin, mark: Mark | None, known: Mapping[str, Known]) ->
         KsqlError: LAKE_MISSING; LAKE_FAILED: it is not there, cannot be read, or lacks what comes next;
             LAKE_UNREADABLE: rows were changed, not added.
     """
-    return _told(origin, lambda: _next(origin, mark, known))
+    return reading.told(origin, lambda: _next(origin, mark, known))
 
 
 def same_batch(origin: Origin, mark: Mark, known: Mapping[str, Known]) -> Batch:
     """The batch ``mark`` once more; the parameters and errors are those of next_batch()."""
-    return _told(origin, lambda: _same(origin, mark, known))
+    return reading.told(origin, lambda: _same(origin, mark, known))
 
 
 def state_of(origin: Origin) -> object:
     """Something that changes whenever the table does; see next_batch() for errors."""
     if origin.format in (DELTA, ICEBERG):
         return reading.state_of(origin)
-    return _told(origin, lambda: _files(origin.path))
+    return reading.told(origin, lambda: _files(origin.path))
 
 
 def changed_files(origin: Origin, known: Mapping[str, Known]) -> list[str]:
     """Files of a folder that are not as they were read: their new rows are in no batch."""
     if origin.format in (DELTA, ICEBERG):
         return []
-    there = _told(origin, lambda: _files(origin.path))
+    there = reading.told(origin, lambda: _files(origin.path))
     return [name for name, size in there.items() if name in known and known[name].size != size]
-
-
-def _told(origin: Origin, act: Callable[[], T]) -> T:
-    try:
-        return act()
-    except KsqlError:
-        raise
-    except ModuleNotFoundError as error:
-        raise missing(origin.format, error) from None
-    except Exception as error:  # libraries have no common class
-        raise reading.failed(origin, error) from None
 
 
 def _next(origin: Origin, mark: Mark | None, known: Mapping[str, Known]) -> Batch | None:
@@ -123,7 +109,7 @@ def unreadable(origin: Origin, reason: str) -> KsqlError:
 
 
 def _rows(origin: Origin, read: Part, columns: Sequence[Column]) -> pa.Table:
-    return _told(origin, lambda: reading.converted(read(columns), columns, origin))
+    return reading.told(origin, lambda: reading.converted(read(columns), columns, origin))
 
 
 # ---- files --------------------------------------------------------------------------------------------
@@ -131,7 +117,7 @@ def _rows(origin: Origin, read: Part, columns: Sequence[Column]) -> pa.Table:
 
 def _files(path: str) -> dict[str, int]:
     """The files of a folder, or the one that is there, and their sizes."""
-    filesystem, inner = pa.fs.FileSystem.from_uri(path) if "://" in path else (pa.fs.LocalFileSystem(), path)
+    filesystem, inner = reading.located(path)
     there = filesystem.get_file_info(inner)
     if there.type == pa.fs.FileType.NotFound:
         raise FileNotFoundError("it is not there")
@@ -155,7 +141,7 @@ def _file_parts(origin: Origin, names: Sequence[str]) -> Sequence[Part]:
     found, whole = reading.parquet_files(names, filesystem)
     # a column that only some files of a batch have is NULL in the others
     return [
-        partial(_rows, origin, partial(_fragment, origin, fragment, whole))
+        partial(_rows, origin, partial(reading.fragment_rows, fragment, whole, origin=origin))
         for fragment in found.get_fragments()
     ]
 
@@ -167,12 +153,6 @@ def _one_file(origin: Origin, name: str, columns: Sequence[Column]) -> pa.Table:
         _, mark, options = rest.partition("?")
         path = f"{scheme}://{name}{mark}{options}"
     return reading.read(replace(origin, path=path), columns)
-
-
-def _fragment(
-    origin: Origin, fragment: ds.Fragment, schema: pa.Schema, columns: Sequence[Column]
-) -> pa.Table:
-    return reading.fragment_rows(fragment, schema, columns, origin)
 
 
 # ---- Delta Lake ---------------------------------------------------------------------------------------
@@ -203,7 +183,9 @@ def _delta_parts(
         if wanted is not None and not wanted <= fragments.keys():
             raise FileNotFoundError(f"version {version} lacks the file {min(wanted - fragments.keys())}")
         for name in sorted(fragments if wanted is None else wanted):
-            yield partial(_rows, origin, partial(_fragment, origin, fragments[name], schema))
+            yield partial(
+                _rows, origin, partial(reading.fragment_rows, fragments[name], schema, origin=origin)
+            )
 
 
 def _added(origin: Origin, version: int) -> set[str]:
@@ -213,10 +195,7 @@ def _added(origin: Origin, version: int) -> set[str]:
     compaction, which changes no row.
     """
     name = f"_delta_log/{version:020}.json"
-    if "://" in origin.path:
-        filesystem, path = pa.fs.FileSystem.from_uri(origin.path)
-    else:
-        filesystem, path = pa.fs.LocalFileSystem(), origin.path
+    filesystem, path = reading.located(origin.path)
     try:
         with filesystem.open_input_stream(f"{path.rstrip('/')}/{name}") as file:
             actions = [json.loads(line) for line in file.read().splitlines() if line.strip()]

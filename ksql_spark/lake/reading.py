@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,6 +27,7 @@ from ksql_spark.metastore.sinks import DELTA, ICEBERG, JDBC, PARQUET, folded
 from ksql_spark.schema import Column
 from ksql_spark.types import BYTES, STRING, Array, Decimal, Map, Primitive, SqlType, Struct
 
+T = TypeVar("T")
 #: as ksql_spark.lake.iceberg writes them
 _CATALOG, _ICEBERG_NAME = "catalog.db", ("lake", "rows")
 #: texts that formats without such types have
@@ -43,14 +44,7 @@ def read(origin: Origin, columns: Sequence[Column]) -> pa.Table:
         KsqlError: LAKE_MISSING; LAKE_FAILED: it is not there or cannot be read; LAKE_UNREADABLE: a column is
             not there, or has values that its type does not have.
     """
-    try:
-        found = _READERS[origin.format](origin, columns)
-    except KsqlError:
-        raise
-    except ModuleNotFoundError as error:
-        raise missing(origin.format, error) from None
-    except Exception as error:  # libraries have no common class
-        raise failed(origin, error) from None
+    found = told(origin, lambda: _READERS[origin.format](origin, columns))
     return converted(found, columns, origin)
 
 
@@ -69,15 +63,26 @@ def state_of(origin: Origin) -> object | None:
     Raises:
         KsqlError: LAKE_MISSING, LAKE_FAILED.
     """
+    return told(origin, lambda: _STATES.get(origin.format, _state_of_files)(origin))
+
+
+def told(origin: Origin, act: Callable[[], T]) -> T:
+    """What ``act`` returns.
+
+    Raises:
+        KsqlError: its own; LAKE_MISSING; LAKE_FAILED for all other errors.
+    """
     try:
-        return _STATES.get(origin.format, _state_of_files)(origin)
+        return act()
+    except KsqlError:
+        raise
     except ModuleNotFoundError as error:
         raise missing(origin.format, error) from None
-    except Exception as error:
-        raise failed(origin, error) from None
+    except Exception as error:  # libraries have no common class
+        raise _failed(origin, error) from None
 
 
-def failed(origin: Origin, error: Exception) -> KsqlError:
+def _failed(origin: Origin, error: Exception) -> KsqlError:
     """LAKE_FAILED with the reason of ``error`` in one line."""
     reason = " ".join(str(getattr(error, "orig", None) or error).split()).rstrip(".")
     return KsqlError("LAKE_FAILED", path=origin.path, reason=reason or type(error).__name__)
@@ -87,6 +92,7 @@ def failed(origin: Origin, error: Exception) -> KsqlError:
 
 
 def _parquet(origin: Origin, columns: Sequence[Column]) -> pa.Table:
+    _state_of_files(origin)  # there is a file
     found, whole = parquet_files(origin.path)
     parts = [fragment_rows(fragment, whole, columns, origin) for fragment in found.get_fragments()]
     return pa.concat_tables(parts, promote_options="permissive")
@@ -124,6 +130,7 @@ def _without_dictionary(type_: pa.DataType) -> pa.DataType:
 
 
 def _csv(origin: Origin, columns: Sequence[Column]) -> pa.Table:
+    _state_of_files(origin)  # there is a file
     files = list(ds.dataset(origin.path, format="csv").get_fragments())
     whole = pa.schema(
         [(name, pa.string()) for name in dict.fromkeys(n for f in files for n in f.physical_schema.names)]
@@ -176,9 +183,13 @@ def _ways(name: str) -> list[str]:
     return list(dict.fromkeys((name, folded(name))))
 
 
+def located(path: str) -> tuple[pa.fs.FileSystem, str]:
+    """The file system of a path or URL, and the path there."""
+    return pa.fs.FileSystem.from_uri(path) if "://" in path else (pa.fs.LocalFileSystem(), path)
+
+
 def _state_of_files(origin: Origin) -> object:
-    filesystem, path = pa.fs.FileSystem.from_uri(origin.path) if "://" in origin.path else (None, origin.path)
-    filesystem = filesystem or pa.fs.LocalFileSystem()
+    filesystem, path = located(origin.path)
     there = filesystem.get_file_info(path)
     files = [there]
     if there.type == pa.fs.FileType.Directory:

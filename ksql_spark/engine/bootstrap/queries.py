@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ksql_spark.config import CurrentConfig
 from ksql_spark.engine.bootstrap.lifecycle import Lifecycle
@@ -21,9 +20,6 @@ from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading.views import Views
 from ksql_spark.spark.processing_log import ProcessingLog
 from ksql_spark.storage import Folder
-
-if TYPE_CHECKING:
-    pass
 
 log = logging.getLogger(__name__)
 
