@@ -8,7 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ksql_spark import grammar
 
 #: white space and comments before a statement's first word; a comment that is never closed is not blank
 _BLANK = re.compile(r"(?:\s+|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*", re.S)
@@ -80,6 +83,16 @@ def is_push(text: str) -> bool:
     from ksql_spark.grammar.lexer import scan
 
     return any(token.token_type is TokenType.VAR and token.text == "EMIT" for token in scan(text))
+
+
+def parsed(text: str) -> list[grammar.Statement]:
+    """The statements in ``text``, whose last ``;`` may be missing; none if they are not KSQL."""
+    from ksql_spark import grammar
+
+    try:
+        return grammar.parse(text if text.rstrip().endswith(";") else f"{text};", substitution=False)
+    except grammar.ParseFailed:
+        return []
 
 
 def is_complete(text: str) -> bool:

@@ -31,7 +31,7 @@ from ksql_spark.shell.options import (
 )
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.output.text import json_text
-from ksql_spark.shell.statements import quoted_name, type_text
+from ksql_spark.shell.statements import parsed, quoted_name, type_text
 from ksql_spark.shell.tools import shadow
 
 #: properties that ksqlDB stores with a statement but accepts from nobody
@@ -264,7 +264,7 @@ def _answer(client: Client, statement: str, member: str, default: Any) -> Any:
 
 def _source(kind: str, described: Mapping[str, Any], writer: Mapping[str, Any]) -> Item:
     made_by = str(described.get("statement") or "")
-    trees = _parsed(made_by)
+    trees = parsed(made_by)
     tree = next(iter(trees), None)
     name, fields = str(described["name"]), described.get("fields") or []
     identity = [kind, [[one.get("name"), one.get("schema"), one.get("type")] for one in fields]]
@@ -288,7 +288,7 @@ def _source(kind: str, described: Mapping[str, Any], writer: Mapping[str, Any]) 
 
 
 def _insert(query: Mapping[str, Any], text: str) -> Item:
-    tree = next(iter(_parsed(text)), None)
+    tree = next(iter(parsed(text)), None)
     if not isinstance(tree, InsertSelect):
         return Item("QUERY", str(query["id"]), text, text)
     tree.set("properties", [])
@@ -296,14 +296,6 @@ def _insert(query: Mapping[str, Any], text: str) -> Item:
     needs = frozenset({tree.this.name, *_read_by(tree)})
     properties = _usable(query.get("overriddenProperties") or {})
     return Item("QUERY", str(query["id"]), rendered, rendered, needs, properties)
-
-
-def _parsed(text: str) -> list[grammar.Statement]:
-    """The statements in ``text``; none if they are not KSQL."""
-    try:
-        return grammar.parse(text if text.rstrip().endswith(";") else f"{text};", substitution=False)
-    except grammar.ParseFailed:
-        return []
 
 
 def _read_by(tree: grammar.Statement) -> Iterator[str]:

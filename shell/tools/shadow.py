@@ -17,7 +17,7 @@ from ksql_spark.grammar import nodes
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.shell.client import Client, ClientError, Settings
-from ksql_spark.shell.statements import quoted_name, type_text
+from ksql_spark.shell.statements import parsed, quoted_name, quoted_text, type_text
 
 #: before the name of a result's topic
 PREFIX = "shadow_"
@@ -25,6 +25,7 @@ PREFIX = "shadow_"
 _THERE = "SHADOW_OF_OTHER_SERVER"
 #: how many differing rows are shown
 _SAMPLES = 3
+_BOUNDS = ("WINDOWSTART", "WINDOWEND")
 _SCANS = {"ksql.query.pull.table.scan.enabled": True}
 #: properties without which its records cannot be read
 _FORMATS = ("KEY_DELIMITER", "VALUE_DELIMITER", "WRAP_SINGLE_VALUE")
@@ -55,12 +56,7 @@ def target_of(text: str) -> str | None:
 
 
 def _tree(text: str) -> grammar.Statement | None:
-    """The first statement of a text; None if it is not KSQL."""
-    try:
-        found = grammar.parse(f"{text.rstrip().removesuffix(';')};", substitution=False)
-    except grammar.ParseFailed:
-        return None
-    return next(iter(found), None)
+    return next(iter(parsed(text)), None)
 
 
 @dataclass(frozen=True)
@@ -168,8 +164,9 @@ def _compared(found: Comparison, other: _Result, target: Client) -> Comparison:
     if declared is None:
         return replace(found, reason="the size of its windows is not in its statement")
     compared = [c["name"] for c in other.columns if "MAP<" not in type_text(c["schema"])]
-    if other.described.get("windowType"):
-        compared.append("WINDOWSTART")
+    if windows := other.described.get("windowType"):
+        # the ends of other windows follow from their starts
+        compared += _BOUNDS if windows in ("SESSION", "CUMULATIVE") else _BOUNDS[:1]
 
     def rows(text: str) -> list[list[Any]]:
         return [*target.rows(text, Settings(_SCANS))]
@@ -210,15 +207,11 @@ def _differing(name: str, columns: Sequence[str]) -> str:
 
 
 def _q(name: str) -> str:
-    return name if name == "WINDOWSTART" else quoted_name(name)
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
+    return name if name in _BOUNDS else quoted_name(name)
 
 
 def _value(value: Any) -> str:
-    return str(value).upper() if isinstance(value, bool) else _text(str(value))
+    return str(value).upper() if isinstance(value, bool) else quoted_text(str(value))
 
 
 __all__ = ["PREFIX", "Comparison", "compare", "shadowed", "target_of"]
