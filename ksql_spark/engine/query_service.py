@@ -494,7 +494,7 @@ class QueryService:
                 consumer,
                 PULL_TIMEOUT_S,
                 context.config.__getitem__,
-                starts=_seams(relations(bound.root), services.admin),
+                starts=_seams(relations(bound.root), services),
             )
         if bound.source.is_table:
             return self._answer(bound, request)
@@ -513,7 +513,7 @@ class QueryService:
             consumer,
             bound.limit,
             bound.offset or 0,
-            _seams(relations(root), services.admin),
+            _seams(relations(root), services),
         )
 
     def _past(self, statement: Query, context: StatementContext, request: Request) -> QueryStream:
@@ -598,17 +598,18 @@ def _continued(
     return {topic: {p: reached[topic].get(int(p), 0) for p in offsets} for topic, offsets in starts.items()}
 
 
-def _seams(sources: Iterable[Source], admin: KafkaAdmin) -> dict[str, str]:
+def _seams(sources: Iterable[Source], services: Services) -> dict[str, str]:
     """Where the topics begin of which archives have earlier records, as Spark's source takes it.
 
     Raises:
         KsqlError: those of archives.first_offsets.
     """
+    admin, sinks = services.admin, services.metastore.sinks()
     starts = {}
     for source in (relation.source for relation in sources):
         if source.archive is not None:
             topic = archive_name(source.topic, admin.topic_id(source.topic))
             begins = {p: offset for (_, p), offset in admin.beginning_offsets(source.topic).items()}
-            if any(begins.get(p) for p in archives.first_offsets(source.archive, topic, None)):
+            if any(begins.get(p) for p in archives.first_offsets(source.archive, topic, None, sinks)):
                 starts[source.topic] = json.dumps({str(p): offset for p, offset in begins.items()})
     return starts

@@ -6,13 +6,13 @@ The sink of Parquet writes them (lake/parquet.py), and Archive.java reads them.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.lake.tables import missing
-from ksql_spark.metastore.sinks import PARQUET, PartitionColumn
+from ksql_spark.metastore.sinks import PARQUET, PartitionColumn, Sink
 from ksql_spark.schema import Column
 from ksql_spark.types import BIGINT, BYTES, INTEGER, STRING, TIMESTAMP, Array, Field, Struct
 
@@ -44,7 +44,9 @@ def check(folder: str, topic: str) -> None:
         raise KsqlError("ARCHIVE_OF_OTHERS", path=folder, there=min(found), topic=topic)
 
 
-def first_offsets(folder: str, topic: str, since_ms: int | None) -> dict[int, int]:
+def first_offsets(
+    folder: str, topic: str, since_ms: int | None, sinks: Iterable[Sink] = ()
+) -> dict[int, int]:
     """Of each partition of which an archive has records, an offset to begin with.
 
     Args:
@@ -52,11 +54,14 @@ def first_offsets(folder: str, topic: str, since_ms: int | None) -> dict[int, in
         topic: from archive_name().
         since_ms: the first record with this timestamp or a later one; None: 0, so that the archive says which
             one is the first. Partitions without such a record are left out.
+        sinks: those whose folders may not be there yet.
 
     Raises:
         KsqlError: LAKE_FAILED: it is not there; LAKE_MISSING; ARCHIVE_OF_OTHERS.
     """
     if not Path(folder, "_ksql").is_dir():
+        if any(sink.is_archive and Path(sink.path) == Path(folder) for sink in sinks):
+            return {}
         raise KsqlError("LAKE_FAILED", path=folder, reason="there is no archive")
     check(folder, topic)
     paths = (path for path in Path(folder).glob("*/partition=*") if any(path.glob("part-*.parquet")))

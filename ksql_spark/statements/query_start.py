@@ -18,7 +18,6 @@ from ksql_spark.physical.distribution import uncertain_orders
 from ksql_spark.physical.planner import check_runnable, lower
 from ksql_spark.physical.steps import (
     PhysicalPlan,
-    StreamStreamJoin,
     StreamTableJoin,
     stateful_steps,
     tables_in_state,
@@ -307,15 +306,10 @@ def start_offsets(plan: PhysicalPlan, context: StatementContext, start: Start = 
         offsets = context.services.admin.offsets([source.topic], at)
         starts[source.topic] = {str(partition): offset for (_, partition), offset in offsets.items()}
         if source.archive is not None and at != "latest":
-            if any(
-                isinstance(s, StreamStreamJoin) for stage in plan.stages for s in stateful_steps(stage.root)
-            ):
-                reason = f"joins of two streams cannot read the archive of {source.name} yet."
-                hint = "SET 'auto.offset.reset' = 'latest', or read the topic without ARCHIVE."
-                raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
             topic = archive_name(source.topic, context.services.admin.topic_id(source.topic))
             since_ms = None if at == "earliest" else int(at)
-            for partition, offset in archives.first_offsets(source.archive, topic, since_ms).items():
+            sinks = context.metastore.sinks()
+            for partition, offset in archives.first_offsets(source.archive, topic, since_ms, sinks).items():
                 known = starts[source.topic].get(str(partition))
                 if known is not None and offset < known:
                     starts[source.topic][str(partition)] = offset

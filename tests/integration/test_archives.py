@@ -16,7 +16,6 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from ksql_spark.engine import Request
-from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
@@ -160,7 +159,7 @@ def test_history_then_live(
 def test_joins_sessions_and_a_start_in_the_past(
     server: Archives, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
 ) -> None:
-    """What DuckDB says over all records is true; joins of two streams are refused."""
+    """Two archived streams that meet by time; what DuckDB says over all records is true."""
     sides, stream = {}, ""
     for seed, side in enumerate(("l", "r")):
         topic, path = topic_names(side), tmp_path / side
@@ -181,6 +180,8 @@ def test_joins_sessions_and_a_start_in_the_past(
     since = START_MS + 150 * 40_000
     server.run(
         f"SET 'auto.offset.reset' = 'earliest'; {stream}"
+        f"CREATE STREAM j WITH (KAFKA_TOPIC='{topic_names('j')}') AS SELECT l.k AS k, l.n AS a, r.n AS b"
+        " FROM l JOIN r WITHIN 2 MINUTES GRACE PERIOD 2 HOURS ON l.k = r.k EMIT CHANGES;"
         f"CREATE TABLE se WITH (KAFKA_TOPIC='{topic_names('se')}') AS SELECT k, COUNT(*) AS c FROM l"
         " WINDOW SESSION (5 MINUTES, GRACE PERIOD 2 HOURS) GROUP BY k EMIT CHANGES;"
         f"CREATE STREAM late WITH (KAFKA_TOPIC='{topic_names('late')}', START={since}) AS SELECT k, n FROM l;"
@@ -190,12 +191,10 @@ def test_joins_sessions_and_a_start_in_the_past(
     for side, records in sides.items():
         values = ", ".join(f"('{k}', {n}, {time_ms})" for k, n, time_ms in records.sent)
         duckdb.sql(f"CREATE OR REPLACE TABLE {side} AS SELECT * FROM (VALUES {values}) AS v(k, n, t)")
-    with pytest.raises(KsqlError, match="joins of two streams cannot read the archive of L yet"):
-        server.run(
-            "SET 'auto.offset.reset' = 'earliest';"
-            "CREATE STREAM j AS SELECT l.k AS k, l.n AS a, r.n AS b"
-            " FROM l JOIN r WITHIN 2 MINUTES GRACE PERIOD 2 HOURS ON l.k = r.k EMIT CHANGES;"
-        )
+    pairs = duckdb.sql(
+        "SELECT l.k, l.n, r.n FROM l JOIN r ON l.k = r.k AND abs(l.t - r.t) <= 120000"
+    ).fetchall()
+    server.has("SELECT k, a, b FROM j;", pairs)
     sessions = duckdb.sql(
         "SELECT k, min(t), max(t), count(*) FROM (SELECT *, sum(new) OVER (PARTITION BY k ORDER BY t) AS s"
         " FROM (SELECT *, CASE WHEN t - lag(t) OVER (PARTITION BY k ORDER BY t) <= 300000 THEN 0 ELSE 1 END"

@@ -13,7 +13,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.lake import archives
 from ksql_spark.lake.arrow import schema_of
 from ksql_spark.lake.tables import TableSpec, open_table
-from ksql_spark.metastore.sinks import archive_name
+from ksql_spark.metastore.sinks import Sink, archive_name
 
 DAY_MS = 86_400_000
 TOPIC = archive_name("t", "id1")
@@ -52,6 +52,8 @@ def test_files_are_grouped_by_day_and_partition_in_the_order_of_offsets(tmp_path
 def test_first_offsets(tmp_path: Path) -> None:
     with pytest.raises(KsqlError, match="there is no archive"):
         archives.first_offsets(str(tmp_path), TOPIC, None)
+    sink = Sink("KEPT", "T", "parquet", f"{tmp_path}/", is_archive=True)
+    assert archives.first_offsets(str(tmp_path), TOPIC, None, [sink]) == {}  # its first commit is to come
     write(tmp_path, [(0, 10, 0), (0, 11, 5), (2, 4, DAY_MS)])
     write(tmp_path, [(0, 12, 3), (0, 15, DAY_MS)])
     assert archives.first_offsets(str(tmp_path), TOPIC, None) == {0: 0, 2: 0}

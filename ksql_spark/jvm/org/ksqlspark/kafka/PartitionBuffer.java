@@ -122,7 +122,8 @@ final class PartitionBuffer {
     }
 
     /**
-     * The next records of the archive, which are to be added; none if there is no room for them.
+     * The next records of the archive, which are to be added; none if there is no room for them, or
+     * if nothing is left and the topic is read from now on.
      *
      * @param most how many at the most
      */
@@ -131,7 +132,9 @@ final class PartitionBuffer {
             return List.of();
         }
         List<ConsumerRecord<byte[], byte[]>> found = archive.next(most);
-        if (archive.isOver()) {
+        if (found.isEmpty()) {
+            // the consumer's lag counts from the end that it has heard of last
+            consumer.endOffsets(List.of(partition));
             consumer.seek(partition, archive.position());
             archive.close();
             archive = null;

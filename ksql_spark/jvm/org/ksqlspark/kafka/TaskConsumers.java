@@ -158,12 +158,27 @@ final class TaskConsumers {
             sleep(timeout);
             return;
         }
-        buffers.forEach(PartitionBuffer::pauseOrResume);
         haveFailed = true;
+        boolean isEmpty = true;
+        try {
+            isEmpty = !fetch(timeout);
+        } catch (WakeupException batchEnds) {
+            // what came before is in its buffers
+        }
+        if (isEmpty && shortens) {
+            shorten();
+        }
+        haveFailed = false;
+        buffers.forEach(PartitionBuffer::lookForMore);
+    }
+
+    /** Whether there was something. */
+    private boolean fetch(long timeout) {
         boolean isEmpty = !readArchives();
         if (!isEmpty) {
             timeout = 0;
         }
+        buffers.forEach(PartitionBuffer::pauseOrResume);
         for (int i = 0; i < consumers.size(); i++) {
             ConsumerRecords<byte[], byte[]> found =
                     poll(consumers.get(i), timeout / consumers.size());
@@ -175,23 +190,19 @@ final class TaskConsumers {
                 isEmpty = false;
             }
         }
-        if (isEmpty && shortens) {
-            shorten();
-        }
-        haveFailed = false;
-        buffers.forEach(PartitionBuffer::lookForMore);
+        return !isEmpty;
     }
 
     private ConsumerRecords<byte[], byte[]> poll(
             KafkaConsumer<byte[], byte[]> consumer, long timeout) {
         try {
             return consumer.poll(Duration.ofMillis(timeout));
-        } catch (WakeupException batchEnds) {
-            return ConsumerRecords.empty();
         } catch (OffsetOutOfRangeException gone) {
             Map<TopicPartition, Long> lost = new HashMap<>(gone.offsetOutOfRangePartitions());
             Map<TopicPartition, PartitionBuffer> own = fetched.get(consumers.indexOf(consumer));
             Map<TopicPartition, Long> first = consumer.beginningOffsets(lost.keySet());
+            // else the consumer takes the beginning for the end, and knows of no lag there
+            consumer.endOffsets(lost.keySet());
             lost.entrySet()
                     .removeIf(
                             place ->
