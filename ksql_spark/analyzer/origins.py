@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ksql_spark.analyzer.failures import failure, invalid, within_statement
 from ksql_spark.analyzer.properties import Properties
+from ksql_spark.analyzer.sinks import check_catalog
 from ksql_spark.errors import nearest
 from ksql_spark.grammar.statements.sources import CreateSource
 from ksql_spark.grammar.with_properties import CREATE
@@ -69,6 +70,7 @@ def _bind(statement: CreateSource, given: Properties, source: DataSource, metast
             hint="Give it another KAFKA_TOPIC.",
         )
     format_ = _format(given, statement)
+    check_catalog(given, "LAKE", path, format_)
     if format_ == JDBC and source.kind != TABLE:
         reason = "a database does not say which rows are new. A stream needs files, delta or iceberg"
         raise failure("PROPERTY_IN_WITH", given.lake_format, name="FORMAT", reason=reason)

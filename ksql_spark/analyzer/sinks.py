@@ -10,6 +10,7 @@ from ksql_spark.errors import nearest
 from ksql_spark.grammar.statements.sinks import CreateSink, CreateSinkAs
 from ksql_spark.grammar.with_properties import SINK
 from ksql_spark.metastore.sinks import (
+    CATALOG_TABLE,
     DATABASE_URL,
     DELTA,
     ICEBERG,
@@ -118,7 +119,9 @@ def _place(
     if type_ != JDBC:
         for name in ("URL", "TABLE"):
             _refuse(given, name, f"only TYPE = '{JDBC}' has it; a lake table has the property PATH")
-        return _required(given, "PATH", "CREATE SINK", statement), None
+        path = _required(given, "PATH", "CREATE SINK", statement)
+        check_catalog(given, "PATH", path, type_)
+        return path, None
     _refuse(given, "PATH", f"TYPE = '{JDBC}' has the property URL")
     _refuse(given, "PARTITION_BY", f"TYPE = '{JDBC}' writes no files")
     url = _required(given, "URL", f"TYPE = '{JDBC}'", statement)
@@ -131,6 +134,25 @@ def _place(
     if table is not None and not all(table.split(".", 1)):
         raise failure("PROPERTY_IN_WITH", given.node("TABLE"), name="TABLE", reason="a name is missing")
     return url, folded(source.name) if table is None else table
+
+
+def check_catalog(given: Properties, name: str, path: str, type_: str) -> None:
+    """Check a path that names a table of a catalog.
+
+    Args:
+        given: the properties of WITH.
+        name: the property that has the path.
+        path: its value.
+        type_: of the table: delta, iceberg …
+
+    Raises:
+        KsqlError: the table is none of Iceberg, or has no namespace.
+    """
+    if path.startswith("catalog:") and not (type_ == ICEBERG and CATALOG_TABLE.fullmatch(path)):
+        raise failure(
+            "PROPERTY_IN_WITH", given.node(name), name=name, reason="it is no table in a catalog of Iceberg",
+            hint=f"For instance: {name} = 'catalog:prod/sales.orders', with '{ICEBERG}'.",
+        )  # fmt: skip
 
 
 def _refuse(given: Properties, name: str, reason: str) -> None:

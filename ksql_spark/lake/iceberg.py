@@ -1,5 +1,6 @@
-"""Tables of Apache Iceberg, by pyiceberg, in a catalog of their own: a SQLite file in the table's folder.
+"""Tables of Apache Iceberg, by pyiceberg.
 
+They are in a catalog that pyiceberg is configured for, or in one of their own, a SQLite file in their folder.
 Positions are a property of the table, which is set in the transaction that adds the rows. Pyiceberg must not
 repeat a commit that another one has overtaken, since that one may have had the same rows.
 """
@@ -13,16 +14,20 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.expressions import And, BooleanExpression, EqualTo, In, IsNull, Or
+from pyiceberg.table import StaticTable, Table
 from pyiceberg.transforms import DayTransform, HourTransform, IdentityTransform, MonthTransform, YearTransform
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.lake import arrow
 from ksql_spark.lake.tables import DELETED, Report, TableSpec, ignore
+from ksql_spark.metastore.sinks import CATALOG_TABLE
 
-_NAME = ("lake", "rows")
+#: of the table in a catalog of its own, and of that catalog's file
+_NAME, _FILE = ("lake", "rows"), "catalog.db"
 _POSITIONS = "ksql-spark.positions"
 _PROPERTIES = {"commit.retry.num-retries": "0"}
 #: Iceberg's TIME has microseconds
@@ -40,18 +45,19 @@ class _IcebergTable:
     def __init__(self, spec: TableSpec) -> None:
         self._spec = spec
         self._schema = arrow.schema_of(spec.columns, _TIME)
-        folder = Path(spec.path).absolute()
-        folder.mkdir(parents=True, exist_ok=True)
-        catalog = SqlCatalog(_NAME[0], uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
-        catalog.create_namespace_if_not_exists(_NAME[0])
-        if not catalog.table_exists(_NAME):
+        catalog, name, location = _known(spec.path) or _own(Path(spec.path).absolute())
+        if not catalog.table_exists(name):
+            catalog.create_namespace_if_not_exists(name[:-1])
             making = catalog.create_table_transaction(
-                _NAME, self._schema, location=folder.as_uri(), properties=_PROPERTIES
+                name, self._schema, location=location, properties=_PROPERTIES
             )
             with making, making.update_spec() as update:
                 for part in spec.partition_by:
                     update.add_field(part.column, _TRANSFORMS[part.transform], f"{part.name}_PART")
-        self._table = catalog.load_table(_NAME)
+        self._table = catalog.load_table(name)
+        if not _PROPERTIES.items() <= self._table.properties.items():  # somebody else has made it
+            with self._table.transaction() as change:
+                change.set_properties(_PROPERTIES)
         self._add_columns()
 
     def _add_columns(self) -> None:
@@ -94,6 +100,36 @@ class _IcebergTable:
                 commit.set_properties({_POSITIONS: positions})
         except CommitFailedException as error:
             raise KsqlError("LAKE_CONFLICT", path=self._spec.path, reason=str(error)) from None
+
+
+#: a catalog, the name of a table there, and where a new one is to be; None: where the catalog says
+_Place = tuple[Catalog, tuple[str, ...], str | None]
+
+
+def _known(path: str) -> _Place | None:
+    """What ``catalog:NAME/namespace.table`` means; None: the path is another one."""
+    found = CATALOG_TABLE.fullmatch(path)
+    return found and (load_catalog(found["catalog"]), tuple(found["table"].split(".")), None)
+
+
+def _own(folder: Path) -> _Place:
+    folder.mkdir(parents=True, exist_ok=True)
+    catalog = SqlCatalog(_NAME[0], uri=f"sqlite:///{folder}/{_FILE}", warehouse=folder.as_uri())
+    return catalog, _NAME, folder.as_uri()
+
+
+def table(path: str) -> Table:
+    """A table that is there: of a catalog, of a folder that a sink has made, or of one that has its metadata.
+
+    Args:
+        path: ``catalog:NAME/namespace.table``, a folder, or a file ``….metadata.json``.
+    """
+    if (known := _known(path)) is not None:
+        return known[0].load_table(known[1])
+    folder = Path(path).absolute()
+    if (folder / _FILE).exists():
+        return _own(folder)[0].load_table(_NAME)
+    return StaticTable.from_metadata(path)
 
 
 def _any_of(keys: pa.Table) -> BooleanExpression:

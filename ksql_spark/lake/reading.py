@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -28,8 +27,6 @@ from ksql_spark.schema import Column
 from ksql_spark.types import BYTES, STRING, Array, Decimal, Map, Primitive, SqlType, Struct
 
 T = TypeVar("T")
-#: as ksql_spark.lake.iceberg writes them
-_CATALOG, _ICEBERG_NAME = "catalog.db", ("lake", "rows")
 #: texts that formats without such types have
 _TEXTS = ("BYTES", "DATE", "TIME", "TIMESTAMP")
 
@@ -228,14 +225,10 @@ def _iceberg(origin: Origin, columns: Sequence[Column]) -> pa.Table:
 
 
 def iceberg_table(origin: Origin) -> Any:
-    """A table of the catalog in its folder, as sinks write it, or one whose metadata are there."""
-    from pyiceberg.catalog.sql import SqlCatalog
-    from pyiceberg.table import StaticTable
+    """The newest version of a table of Iceberg."""
+    from ksql_spark.lake import iceberg
 
-    catalog = Path(origin.path).absolute() / _CATALOG
-    if not catalog.exists():
-        return StaticTable.from_metadata(origin.path)
-    return SqlCatalog(_ICEBERG_NAME[0], uri=f"sqlite:///{catalog}").load_table(_ICEBERG_NAME)
+    return iceberg.table(origin.path)
 
 
 def _jdbc(origin: Origin, columns: Sequence[Column]) -> pa.Table:

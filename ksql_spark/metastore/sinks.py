@@ -10,6 +10,9 @@ DELTA, ICEBERG, PARQUET, JDBC = "delta", "iceberg", "parquet", "jdbc"
 #: the databases of the type jdbc
 DATABASE_URL = re.compile(r"(?:jdbc:)?(?:postgres(?:ql)?(?:\+psycopg)?://|sqlite:)", re.IGNORECASE)
 
+#: a table in a catalog of Iceberg, instead of a path
+CATALOG_TABLE = re.compile(r"catalog:(?P<catalog>[^/]+)/(?P<table>[^/.]+(?:\.[^/.]+)+)")
+
 
 def folded(name: str) -> str:
     """A name as databases have it: one that KSQL has folded to upper case is there in lower case.

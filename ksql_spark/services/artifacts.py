@@ -36,8 +36,8 @@ REGISTRY = "registry"
 CONNECT, CONNECT_AVRO = "connect", "connect-avro"
 #: the scheme of a file system -> Spark's jars for it; fetched for a server whose state is there
 FILE_SYSTEMS = {"s3a": "s3"}
-#: only fetched by tests and linters of the JVM classes (tests/jvm/tools.py)
-DEVELOPMENT = ("format", "junit")
+#: only fetched by tests, and linters of the JVM classes (tests/jvm/tools.py, tests/lake/rest_catalog.py)
+DEVELOPMENT = ("format", "junit", "iceberg-rest")
 CENTRAL = "https://repo1.maven.org/maven2/"
 
 
@@ -141,7 +141,7 @@ def _run_ivy(manifest: Path, confs: Sequence[str], into: Path, report: Report) -
         *("-cp", str(pyspark_jars() / "ivy-2.5.3.jar")),
         "org.apache.ivy.Main",
         *("-settings", str(SETTINGS), "-ivy", str(manifest), "-confs", *confs),
-        *("-retrieve", f"{into}/[conf]/[artifact]-[revision].[ext]"),
+        *("-retrieve", f"{into}/[conf]/[artifact]-[revision](-[classifier]).[ext]"),
     ]
     progress = _IvyProgress(cache / "ivy", report)
     report("JVM artifacts: resolving dependencies")

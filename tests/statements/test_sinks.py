@@ -160,6 +160,11 @@ def test_a_source_is_not_dropped_below_a_sink(ready: World) -> None:
         ("CREATE SINK x FROM es WITH (TYPE='jdbc', URL='sqlite:x', PARTITION_BY='k');", "writes no files"),
         ("CREATE SINK x FROM es WITH (TYPE='delta', PATH='x', URL='sqlite:x');", "only TYPE = 'jdbc' has it"),
         ("CREATE SINK x FROM ec WITH (TYPE='jdbc', URL='sqlite:x');", "A and a would both be a in"),
+        (
+            "CREATE SINK x FROM es WITH (TYPE='delta', PATH='catalog:a/b.c');",
+            "no table in a catalog of Iceberg",
+        ),
+        ("CREATE SINK x FROM es WITH (TYPE='iceberg', PATH='catalog:a/b');", "'catalog:prod/sales.orders'"),
         ("PAUSE SINK x;", "Sink X does not exist"),
         ("DESCRIBE SINK x;", "Sink X does not exist"),
         ("DROP SINK x;", "Sink X does not exist"),
