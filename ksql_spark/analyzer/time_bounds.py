@@ -1,4 +1,7 @@
-"""Conditions on the times of two streams' rows as WITHIN of their join (reference §2.7; beyond ksqlDB)."""
+"""Conditions on the times of rows as bounds: of one stream, and of a join as its WITHIN (reference §2.7).
+
+Both are beyond ksqlDB.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,81 @@ from typing import NamedTuple
 
 from ksql_spark.analyzer.expressions import call
 from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, Literal
-from ksql_spark.logical.nodes import WithinSpec
+from ksql_spark.logical.nodes import BatchJoin, Filter, Node, Source, WithinSpec, children
+from ksql_spark.schema import ROWTIME
 from ksql_spark.types import BIGINT
 
 #: a comparison, and what it is with its operands exchanged
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+
+
+class TimeBounds(NamedTuple):
+    """The lowest and the highest time, ms of the epoch; None: there is none."""
+
+    first_ms: int | None = None
+    last_ms: int | None = None
+
+    def union(self, other: TimeBounds) -> TimeBounds:
+        """The bounds of what one of both has."""
+        if self.first_ms is None or other.first_ms is None:
+            first_ms = None
+        else:
+            first_ms = min(self.first_ms, other.first_ms)
+        if self.last_ms is None or other.last_ms is None:
+            return TimeBounds(first_ms)
+        return TimeBounds(first_ms, max(self.last_ms, other.last_ms))
+
+
+def bounds_of(root: Node) -> list[TimeBounds]:
+    """For each of ``relations(root)``, between which ROWTIMEs its rows must be to count.
+
+    Args:
+        root: of a query that reads what is there.
+    """
+    return list(_bounds(root, ()))
+
+
+#: joins that drop rows with which a condition is not true, of the left and of the right side
+_DROPPING = {
+    "INNER": (True, True),
+    "LEFT": (True, False),
+    "RIGHT": (False, True),
+    "SEMI": (True, False),
+    "ANTI": (True, False),
+}
+
+
+def _bounds(node: Node, conditions: tuple[Expression, ...]) -> Iterator[TimeBounds]:
+    match node:
+        case Source():
+            yield _between(conditions, node.column_name(ROWTIME))
+        case Filter(child, predicate):
+            yield from _bounds(child, (*conditions, *_conjuncts(predicate)))
+        case BatchJoin(left, right, join):
+            of_left, of_right = _DROPPING.get(join, (False, False))
+            yield from _bounds(left, conditions if of_left else ())
+            yield from _bounds(right, conditions if of_right else ())
+        case _:
+            for child in children(node):
+                yield from _bounds(child, ())
+
+
+def _between(conditions: tuple[Expression, ...], column: str) -> TimeBounds:
+    lowest: list[int] = []
+    highest: list[int] = []
+    for symbol, *sides in (found for part in conditions for found in _comparisons(part)):
+        first, second = (_time(side) for side in sides)
+        if first is None or second is None:
+            continue
+        if (first.column, second.column) == ("", column):
+            symbol, first, second = _MIRRORED[symbol], second, first
+        if (first.column, second.column) == (column, ""):
+            ms = second.ms - first.ms
+            if symbol in (">", ">=", "="):
+                lowest.append(ms + (symbol == ">"))
+            if symbol in ("<", "<=", "="):
+                highest.append(ms - (symbol == "<"))
+    return TimeBounds(max(lowest, default=None), min(highest, default=None))
 
 
 class _Time(NamedTuple):
@@ -79,7 +152,7 @@ def _difference(
 ) -> tuple[str, int] | None:
     """``comparison`` as a bound of right - left, ">=" or "<=" and milliseconds; None if it is none."""
     symbol, first, second = comparison[0], _time(comparison[1]), _time(comparison[2])
-    if first is None or second is None:
+    if first is None or second is None or symbol == "=":
         return None
     if (first.column, second.column) == (left, right):
         symbol, first, second = _MIRRORED[symbol], second, first

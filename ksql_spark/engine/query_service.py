@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import random
 import sys
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,21 +32,17 @@ from ksql_spark.grammar.nodes import ErrorsOf, PastSource
 from ksql_spark.grammar.statements.print_topic import PrintTopic
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.lake import archives
 from ksql_spark.logical.nodes import (
     BatchQuery,
-    Filter,
     FlatMap,
     Node,
     Project,
     PullQuery,
     PushQuery,
-    Source,
     children,
     keeps_places,
     relations,
 )
-from ksql_spark.metastore.sinks import archive_name
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.planner import check_runnable, lower_transient
@@ -68,6 +63,7 @@ from ksql_spark.runtime.reading.view import View
 from ksql_spark.security.authorization import ALL_RIGHTS, Rights, Role, check_source, check_statement
 from ksql_spark.spark import jvm
 from ksql_spark.statements import Services, StatementContext, errors
+from ksql_spark.statements.batch_ranges import batch_ranges
 from ksql_spark.statements.query_start import start_offsets
 
 #: how long a pull query waits for its view to catch up, seconds
@@ -494,16 +490,13 @@ class QueryService:
                 consumer,
                 PULL_TIMEOUT_S,
                 context.config.__getitem__,
-                starts=_seams(relations(bound.root), services),
+                ranges=batch_ranges(bound.root, services),
             )
         if bound.source.is_table:
             return self._answer(bound, request)
         services.admin.require_topic(bound.source.topic)
         session = services.spark.session()
-        root: Any = Source(bound.source, bound.source.name)
-        if bound.predicate is not None:
-            root = Filter(root, bound.predicate)
-        root = Project(root, (), bound.items)
+        root = Project(bound.selected, (), bound.items)
         plan = lower_transient(root, root.schema.columns, "pull", context.config)
         check_runnable(plan, services.registry)
         return pull.run_on_stream(
@@ -513,7 +506,7 @@ class QueryService:
             consumer,
             bound.limit,
             bound.offset or 0,
-            _seams(relations(root), services),
+            batch_ranges(root, services),
         )
 
     def _past(self, statement: Query, context: StatementContext, request: Request) -> QueryStream:
@@ -596,20 +589,3 @@ def _continued(
         reason = "The continuation token belongs to another query, or the query's topic was recreated."
         raise KsqlError("BAD_REQUEST", reason=reason)
     return {topic: {p: reached[topic].get(int(p), 0) for p in offsets} for topic, offsets in starts.items()}
-
-
-def _seams(sources: Iterable[Source], services: Services) -> dict[str, str]:
-    """Where the topics begin of which archives have earlier records, as Spark's source takes it.
-
-    Raises:
-        KsqlError: those of archives.first_offsets.
-    """
-    admin, sinks = services.admin, services.metastore.sinks()
-    starts = {}
-    for source in (relation.source for relation in sources):
-        if source.archive is not None:
-            topic = archive_name(source.topic, admin.topic_id(source.topic))
-            begins = {p: offset for (_, p), offset in admin.beginning_offsets(source.topic).items()}
-            if any(begins.get(p) for p in archives.first_offsets(source.archive, topic, None, sinks)):
-                starts[source.topic] = json.dumps({str(p): offset for p, offset in begins.items()})
-    return starts

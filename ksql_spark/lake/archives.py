@@ -5,10 +5,11 @@ The sink of Parquet writes them (lake/parquet.py), and Archive.java reads them.
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.lake.tables import missing
@@ -26,6 +27,8 @@ COLUMNS = (
     Column("headers", Array(Struct((Field("key", STRING), Field("value", BYTES))))),
     Column("value", BYTES),
 )
+#: the name of the column of days, and of their folders
+_DAY = "timestamp_DAY"
 PARTITION_BY = (PartitionColumn("timestamp", "day"), PartitionColumn("partition"))
 
 
@@ -79,6 +82,29 @@ def first_offsets(
     found = rows.to_table(["partition", "offset"], filter=wanted)
     first = found.group_by("partition").aggregate([("offset", "min")])
     return dict(zip(first["partition"].to_pylist(), first["offset_min"].to_pylist(), strict=True))
+
+
+class Extent(NamedTuple):
+    """How many files an archive has, of how many days."""
+
+    files: int
+    days: int
+
+
+def extent(folder: str, first_ms: int | None = None, last_ms: int | None = None) -> Extent:
+    """What an archive has of the days between two times, ms of the epoch; None: any."""
+    first, last = ("" if ms is None else _day(ms) for ms in (first_ms, last_ms))
+    wanted = [
+        path
+        for path in Path(folder).glob(f"{_DAY}=*")
+        if first <= path.name.partition("=")[2] and (not last or path.name.partition("=")[2] <= last)
+    ]
+    counts = [sum(1 for _ in path.glob("partition=*/part-*.parquet")) for path in wanted]
+    return Extent(sum(counts), sum(map(bool, counts)))
+
+
+def _day(ms: int) -> str:
+    return (datetime.date(1970, 1, 1) + datetime.timedelta(days=ms // 86_400_000)).isoformat()
 
 
 def _positions(folder: str) -> Mapping[str, Any]:

@@ -870,6 +870,12 @@ class PullQuery:
     limit: int | None = None
     offset: int | None = None
 
+    @property
+    def selected(self) -> Node:
+        """The rows of the source for which WHERE is true."""
+        rows = Source(self.source, self.source.name)
+        return rows if self.predicate is None else Filter(rows, self.predicate)
+
 
 @dataclass(frozen=True)
 class BatchQuery:

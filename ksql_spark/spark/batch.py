@@ -118,13 +118,10 @@ def stream(
     consumer: Mapping[str, str],
     relation: nodes.Source,
     ends: Mapping[int, int],
-    starts: Mapping[str, str] | None = None,
+    ranges: sources.BatchRanges,
 ) -> DataFrame:
-    """A stream's rows from its first record up to ``ends`` (partition -> offset).
-
-    ``starts``: of topics with an archive, where they begin: as for sources.read().
-    """
-    frame = _records(session, consumer, relation, ends, starts).filter(f"NOT {NULL_VALUE}")
+    """A stream's rows, from where ``ranges`` say up to ``ends`` (partition -> offset)."""
+    frame = _records(session, consumer, relation, ends, ranges).filter(f"NOT {NULL_VALUE}")
     return frame.selectExpr(*(quoted(c.name) for c in relation.schema.columns))
 
 
@@ -136,7 +133,7 @@ def changes(
     deletes: str,
 ) -> DataFrame:
     """A table's changes as ``stream`` has rows; the column ``deletes`` tells which delete their row."""
-    frame = _records(session, consumer, relation, ends, None)
+    frame = _records(session, consumer, relation, ends, sources.WHOLE_TOPICS)
     columns = (quoted(c.name) for c in relation.schema.columns)
     return frame.selectExpr(*columns, f"{NULL_VALUE} AS {quoted(deletes)}")
 
@@ -146,11 +143,12 @@ def _records(
     consumer: Mapping[str, str],
     relation: nodes.Source,
     ends: Mapping[int, int],
-    starts: Mapping[str, str] | None,
+    ranges: sources.BatchRanges,
 ) -> DataFrame:
     source = relation.source
+    archive = ranges.archives.get(source.topic)
     raw = sources.read(
-        session, consumer, source.topic, starts or {}, is_batch=True, ends=ends, archive=source.archive
+        session, consumer, source.topic, ranges.starts, is_batch=True, ends=ends, archive=archive
     )
     # without a prefix, an exposed column is the hidden one of that name, which is there anyway
     prefix, exposed = (f"{relation.alias}_", relation.exposed) if relation.prefixed else ("", ())

@@ -78,7 +78,6 @@ def _source(
             context.starts,
             is_batch=context.is_batch,
             options=context.options_of(step.source),
-            archive=step.source.archive if context.is_batch else None,
         )
     return sources.decode(
         raw,

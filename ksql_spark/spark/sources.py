@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,51 @@ _RECORD = ("key", "value", "topic", "partition", "offset", "timestamp", "headers
 STOPS_ON_NO_TIME = "ksql.timestamp.throw.on.invalid"
 
 
+@dataclass(frozen=True)
+class ArchiveRange:
+    """What a batch reads of an archive.
+
+    Args:
+        folder: where it is.
+        ends: partition -> offset at which the topic begins.
+        first_ms: the lowest timestamp that is wanted, ms of the epoch; None: any.
+        last_ms: the highest one.
+    """
+
+    folder: str
+    ends: Mapping[int, int]
+    first_ms: int | None = None
+    last_ms: int | None = None
+
+    def read(self, session: SparkSession) -> DataFrame:
+        """The records; days outside the times are not read."""
+        ends = ", ".join(f"{p}, {offset}L" for p, offset in self.ends.items())
+        frame = session.read.parquet(Path(self.folder).absolute().as_uri())
+        frame = frame.filter(f"offset < map({ends})[partition]")
+        for sign, ms in ((">=", self.first_ms), ("<=", self.last_ms)):
+            if ms is not None:
+                time = f"timestamp_millis({ms})"
+                frame = frame.filter(f"timestamp_DAY {sign} to_date({time}) AND timestamp {sign} {time}")
+        return frame
+
+
+@dataclass(frozen=True)
+class BatchRanges:
+    """What batches read of topics and archives.
+
+    Args:
+        starts: topic -> {partition: offset} as JSON; those that are left out are read from their beginning.
+        archives: topic -> what is read of its archive; those that are left out: nothing.
+    """
+
+    starts: Mapping[str, str] = field(default_factory=dict)
+    archives: Mapping[str, ArchiveRange] = field(default_factory=dict)
+
+
+#: all that topics have
+WHOLE_TOPICS = BatchRanges()
+
+
 def read(
     session: SparkSession,
     consumer: Mapping[str, str],
@@ -45,7 +91,7 @@ def read(
     is_batch: bool = False,
     ends: Mapping[int, int] | None = None,
     options: Mapping[str, str] | None = None,
-    archive: str | None = None,
+    archive: ArchiveRange | None = None,
 ) -> DataFrame:
     """The records of ``topic``: key, value, timestamp, partition, offset, headers.
 
@@ -56,7 +102,7 @@ def read(
         starts: topic -> {partition: offset} as JSON, or "earliest"; used only where no checkpoint is.
         is_batch: read what is there now instead of a stream.
         ends: partition -> offset at which a batch ends; None: where the topic does.
-        archive: of a batch with ``starts``, the folder with the records before these.
+        archive: of a batch, what it reads besides.
         options: of a stream that is read by tasks and can be drained (Context.source_options); None: Spark's
             own source.
     """
@@ -76,13 +122,9 @@ def read(
         .option("includeHeaders", "true")
         .load()
     )
-    if archive is None or start == "earliest":
+    if archive is None:
         return frame
-    begins = ", ".join(f"{p}, {offset}L" for p, offset in json.loads(starts[topic]).items())
-    past = session.read.parquet(Path(archive).absolute().as_uri()).filter(
-        f"offset < map({begins})[partition]"
-    )
-    return past.select(*_RECORD).unionAll(frame.select(*_RECORD))
+    return archive.read(session).select(*_RECORD).unionAll(frame.select(*_RECORD))
 
 
 def client_options(settings: Mapping[str, str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from ksql_spark.logical.nodes import BatchJoin, FlatMap, Node, Source, children
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS
 from ksql_spark.spark import batch
 from ksql_spark.spark.frames import quoted
+from ksql_spark.spark.sources import WHOLE_TOPICS
 
 #: partition -> offset
 Offsets = Mapping[int, int]
@@ -92,7 +93,7 @@ def _stream(
     starts: Offsets,
     ends: Offsets,
 ) -> DataFrame:
-    frame = batch.stream(session, consumer, relation, ends)
+    frame = batch.stream(session, consumer, relation, ends, WHOLE_TOPICS)
     partition, offset = (quoted(relation.column_name(name)) for name in (ROWPARTITION, ROWOFFSET))
     before = [
         f"({partition} = {number} AND {offset} < {start})" for number, start in starts.items() if start > 0

@@ -22,6 +22,7 @@ from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.reading.results import schema_info
 from ksql_spark.security.authorization import check_statement
 from ksql_spark.security.masking import masked
+from ksql_spark.statements.batch_ranges import archive_lines
 from ksql_spark.statements.context import Action, Immediate, StatementContext
 from ksql_spark.statements.describe import planned_description, query_description
 from ksql_spark.statements.evolution import Evolution, plan_evolution
@@ -153,16 +154,16 @@ def _pull_description(pull: PullQuery | BatchQuery, text: str) -> QueryDescripti
     if isinstance(pull, BatchQuery):
         sources = [relation.source for relation in relations(pull.root)]
         columns = [(c.name, c.type) for c in pull.root.schema.columns]
-        shown, window = plan_text.explain_batch(pull), None
+        root, shown, window = pull.root, plan_text.explain_batch(pull), None
     else:
         sources = [pull.source]
         columns = [(i.name, i.expression.type) for i in pull.items]
-        shown, window = plan_text.explain_pull(pull), pull.source.window
+        root, shown, window = pull.selected, plan_text.explain_pull(pull), pull.source.window
     return QueryDescription(
         statement_text=masked(text),
         window_type=window.kind if window else None,
         fields=tuple(FieldInfo(name, schema_info(type_)) for name, type_ in columns),
         sources=tuple(dict.fromkeys(source.name for source in sources)),
-        execution_plan=shown,
+        execution_plan="\n".join([shown, *archive_lines(root)]),
         query_type="PULL",
     )

@@ -149,6 +149,13 @@ def test_history_then_live(
     server.has("SELECT k, WINDOWSTART, c FROM hourly;", records.windows())
     server.has("SELECT k, COUNT(*), SUM(n) FROM trips GROUP BY k;", records.sums())
     server.has("SELECT n FROM trips WHERE n < 3;", [(0,), (1,), (2,)])
+    for first, last in ((0, 950), (100, 300), (300, 949), (0, 0), (949, 949)):
+        times = f"ROWTIME >= {records.sent[first][2]} AND ROWTIME <= {records.sent[min(last, 949)][2]}"
+        wanted = [(n,) for _, n, _ in records.sent[first : last + 1]]
+        server.has(f"SELECT n FROM trips WHERE {times};", wanted)
+        server.has(f"SELECT COUNT(*) FROM trips WHERE {times};", [(len(wanted),)])
+    (told,) = server.run("EXPLAIN SELECT n FROM trips WHERE ROWTIME < '2025-12-31';")
+    assert f"Archive of topic {topic}: 0 of " in told.query_description.execution_plan
     # the archive is all that a query of its own needs, too
     files = f"read_parquet('{path}/*/*/*.parquet', hive_partitioning=true)"
     server.caught_up("kept", 950)

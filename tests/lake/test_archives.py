@@ -61,6 +61,17 @@ def test_first_offsets(tmp_path: Path) -> None:
     assert archives.first_offsets(str(tmp_path), TOPIC, DAY_MS + 1) == {}
 
 
+def test_what_an_archive_has_of_some_days(tmp_path: Path) -> None:
+    assert archives.extent(str(tmp_path / "none")) == (0, 0)
+    for day in range(4):
+        write(tmp_path, [(0, day, day * DAY_MS), (1, day, day * DAY_MS)])
+    write(tmp_path, [(0, 9, 3 * DAY_MS + 5)])
+    assert archives.extent(str(tmp_path)) == (9, 4)
+    assert archives.extent(str(tmp_path), DAY_MS, 2 * DAY_MS - 1) == (2, 1)
+    assert archives.extent(str(tmp_path), first_ms=3 * DAY_MS) == (3, 1)
+    assert archives.extent(str(tmp_path), last_ms=-1) == (0, 0)
+
+
 def test_an_archive_of_another_topic_is_refused(tmp_path: Path) -> None:
     write(tmp_path, [(0, 0, 0)])
     archives.check(str(tmp_path), TOPIC)

@@ -30,6 +30,7 @@ from ksql_spark.runtime.reading.view import StoredRow
 from ksql_spark.runtime.reading.views import Views
 from ksql_spark.schema import Column
 from ksql_spark.spark import batch, jvm
+from ksql_spark.spark.sources import WHOLE_TOPICS, BatchRanges
 
 log = logging.getLogger(__name__)
 
@@ -145,7 +146,7 @@ def run(
     timeout_s: float,
     setting: Callable[[str], Any],
     past: Mapping[str, PastRows] | None = None,
-    starts: Mapping[str, str] | None = None,
+    ranges: BatchRanges = WHOLE_TOPICS,
 ) -> BatchResult:
     """Start ``query``.
 
@@ -157,7 +158,7 @@ def run(
         timeout_s: how long to wait for the views, seconds.
         setting: effective value of a property, by name.
         past: the rows of sources that are the past of tables, by their names in the query.
-        starts: of topics with an archive, where they begin: as for sources.read().
+        ranges: what is read of streams.
 
     Raises:
         KsqlError: VIEW_BEHIND, TOPIC_UNKNOWN, BROKER_UNREACHABLE, NOT_DONE_YET; INTERNAL where Spark refuses.
@@ -179,7 +180,7 @@ def run(
         frames = (
             _past_frame(own, relation, known[relation.source.name], Path(folder.name) / f"past-{number}")
             if relation.source.name in known
-            else batch.stream(own, consumer, relation, ends[relation.source.topic], starts)
+            else batch.stream(own, consumer, relation, ends[relation.source.topic], ranges)
             if rows is None
             else batch.table(own, relation, rows)
             for number, (relation, rows) in enumerate(zip(sources, stored, strict=True))

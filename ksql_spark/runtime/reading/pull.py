@@ -40,6 +40,7 @@ from ksql_spark.spark import jvm
 from ksql_spark.spark.build import build
 from ksql_spark.spark.evaluate import STORED_KEY, evaluate, evaluate_rows
 from ksql_spark.spark.frames import Context, quoted
+from ksql_spark.spark.sources import WHOLE_TOPICS, BatchRanges, read
 from ksql_spark.types import BOOLEAN
 
 
@@ -173,7 +174,7 @@ def run_on_stream(
     consumer: Mapping[str, str],
     limit: int | None,
     offset: int = 0,
-    starts: Mapping[str, str] | None = None,
+    ranges: BatchRanges = WHOLE_TOPICS,
 ) -> PullResult:
     """Run a pull query on a stream: one batch over the records that are currently in its topic.
 
@@ -184,12 +185,15 @@ def run_on_stream(
         consumer: settings of Kafka's consumers.
         limit: the query's LIMIT; None: all rows.
         offset: number of rows to skip.
-        starts: of topics with an archive, where they begin: as for sources.read().
+        ranges: what is read of the stream.
 
     Raises:
         KsqlError: INTERNAL where Spark cannot run it.
     """
-    frame = build(plan.root, Context(session, consumer, starts or {}, is_batch=True))
+    (source,) = plan.sources
+    archive = ranges.archives.get(source.topic)
+    records = read(session, consumer, source.topic, ranges.starts, is_batch=True, archive=archive)
+    frame = build(plan.root, Context(session, consumer, {}, is_batch=True, records=records))
     serde = value_serde(plan.sink)
     names = [quoted(c.name) for c in plan.sink.schema.value]
     encoded = frame.selectExpr(f"{serde.encode_sql(names)} AS row")
