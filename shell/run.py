@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.commands.command import Context
@@ -30,6 +31,8 @@ def main(argv: Sequence[str]) -> int:
     """
     options = _parser().parse_args(argv)
     try:
+        if options.as_of is not None and not options.batch:
+            raise OptionProblem("--as-of is for --batch.")
         for name in options.files:
             if "://" in name:
                 raise OptionProblem(f"{name} is an address: write --server {name}.")
@@ -44,6 +47,8 @@ def main(argv: Sequence[str]) -> int:
             before = Running.of(client) if options.batch else None
             if options.batch:
                 context.session.properties.setdefault("auto.offset.reset", "earliest")
+            if options.as_of is not None:
+                context.session.properties["ksql.query.as.of.ms"] = options.as_of
             for name, text in scripts:
                 run_file(name, text, context)
             if before is not None:
@@ -54,6 +59,18 @@ def main(argv: Sequence[str]) -> int:
     except (OptionProblem, ClientError) as problem:
         print(f"ksql-spark run: {problem}", file=sys.stderr)
         return WRONG_OPTIONS
+
+
+def _milliseconds(text: str) -> int:
+    """Milliseconds since 1970 of an argument. Raises ValueError."""
+    if text.isdecimal() and len(text) > 4:  # else it is a year
+        return int(text)
+    time = datetime.fromisoformat(text)
+    return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+# how argparse calls the type
+_milliseconds.__name__ = "time"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -75,6 +92,13 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="run the queries of the files from the earliest record to the end of what is there, then "
         "terminate them; their results stay",
+    )
+    parser.add_argument(
+        "--as-of",
+        metavar="TIME",
+        type=_milliseconds,
+        help="with --batch, leave out records with later timestamps: an ISO 8601 time, in UTC unless it "
+        "has a zone, or milliseconds since 1970",
     )
     add_output_options(parser)
     add_connection_options(parser)

@@ -23,6 +23,10 @@ from ksql_spark.types import quote_identifier
 HEARTBEAT_MS = 250
 
 
+#: the latest timestamp of the records that a query reads of its sources
+AS_OF = "ksql.query.as.of.ms"
+
+
 @dataclass(frozen=True)
 class Context:
     """What builders need besides the steps.
@@ -96,9 +100,14 @@ class Context:
         }
 
     def options_of(self, source: DataSource) -> Mapping[str, str] | None:
-        """As source_options, with where the records are that the topic of ``source`` has no more."""
+        """As source_options, with the time as of which ``source`` is read, and where older records are."""
         options = self.source_options
-        if options is None or source.archive is None:
+        if options is None:
+            return None
+        as_of_ms = self.setting(AS_OF)
+        if as_of_ms is not None:
+            options = {**options, "ksql.as.of.ms": str(as_of_ms)}
+        if source.archive is None:
             return options
         return {
             **options,

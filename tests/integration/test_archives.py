@@ -396,3 +396,10 @@ def test_a_batch_over_an_archive_and_a_lake(tmp_path: Path, capsys: pytest.Captu
             assert time.monotonic() < deadline
         assert sorted(server.rows("SELECT zone, c FROM zoned;")) == [["z0", 3], ["z1", 2]]
         assert duckdb.sql(f"SELECT COUNT(*), MIN(N) FROM '{out}/*.parquet'").fetchall() == [(500, 500)]
+
+        file.write_text(f"CREATE TABLE sums_then AS {SUMS};")
+        as_of = ["--batch", "--as-of", str(records.sent[599][2])]
+        assert main(["run", str(file), "--server", server.url, *as_of]) == 0, capsys.readouterr().err
+        records.sent[600:] = []
+        while sorted(server.rows("SELECT k, c, s FROM sums_then;")) != sorted(map(list, records.sums())):
+            assert time.monotonic() < deadline

@@ -261,6 +261,14 @@ def test_run_of_an_address(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+def test_run_as_of_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "a.sql", "--as-of", "2026-03-01"]) == 2
+    assert capsys.readouterr().err == "ksql-spark run: --as-of is for --batch.\n"
+    with pytest.raises(SystemExit):
+        main(["run", "a.sql", "--batch", "--as-of", "noon"])
+    assert "argument --as-of: invalid time value: 'noon'" in capsys.readouterr().err
+
+
 def test_run_without_a_server(tmp_path: Path) -> None:
     script = tmp_path / "a.sql"
     script.write_text("SHOW TOPICS;")

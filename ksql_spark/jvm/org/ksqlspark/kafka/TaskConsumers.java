@@ -33,10 +33,8 @@ final class TaskConsumers {
     private final boolean hasEnd;
     private final Losses losses;
 
-    /** By topic, how it is read: where its archive is. */
+    /** By topic, how it is read: where its archive is, and up to when. */
     private final Map<String, TaskOptions> byTopic = new HashMap<>();
-
-    private final Timestamps timestamps;
 
     /** Where what is read is counted; null: nowhere. */
     private final Traffic traffic;
@@ -51,7 +49,6 @@ final class TaskConsumers {
         this.traffic = traffic;
         TaskOptions options = inputs.get(0).options();
         losses = new Losses(options);
-        timestamps = new Timestamps(options);
         for (TaskPartition input : inputs) {
             input.ranges()
                     .forEach(range -> byTopic.put(range.partition().topic(), input.options()));
@@ -183,10 +180,7 @@ final class TaskConsumers {
             ConsumerRecords<byte[], byte[]> found =
                     poll(consumers.get(i), timeout / consumers.size());
             for (TopicPartition at : found.partitions()) {
-                fetched.get(i).get(at).add(timestamps.readable(found.records(at)));
-                if (traffic != null) {
-                    traffic.read(at.topic(), found.records(at));
-                }
+                add(fetched.get(i).get(at), found.records(at));
                 isEmpty = false;
             }
         }
@@ -236,13 +230,18 @@ final class TaskConsumers {
             List<ConsumerRecord<byte[], byte[]>> found = buffer.readArchive(ARCHIVED);
             if (!found.isEmpty()) {
                 hasRead = true;
-                buffer.add(timestamps.readable(found));
-                if (traffic != null) {
-                    traffic.read(buffer.partition.topic(), found);
-                }
+                add(buffer, found);
             }
         }
         return hasRead;
+    }
+
+    private void add(PartitionBuffer buffer, List<ConsumerRecord<byte[], byte[]>> found) {
+        String topic = buffer.partition.topic();
+        buffer.add(new Timestamps(byTopic.get(topic)).readable(found));
+        if (traffic != null) {
+            traffic.read(topic, found);
+        }
     }
 
     private void shorten() {

@@ -27,6 +27,7 @@ import java.io.Serializable;
  * @param failsOnLoss whether the query fails where records are gone before it has read them
  * @param archive the folder with the records that the topic has no more; empty: none
  * @param archived name and id of the topic that the archive must be of
+ * @param asOfMs the latest timestamp of records that are read, ms
  */
 public record TaskOptions(
         String run,
@@ -42,7 +43,8 @@ public record TaskOptions(
         String query,
         boolean failsOnLoss,
         String archive,
-        String archived)
+        String archived,
+        long asOfMs)
         implements Serializable {
     /** What is found in the error of a query that fails (query_errors.py). */
     static final String PARTITIONS_CHANGED = "KSQL_PARTITIONS_CHANGED";
@@ -62,7 +64,8 @@ public record TaskOptions(
                 options.getOrDefault("ksql.query", ""),
                 options.getBoolean("ksql.fails.on.loss", false),
                 options.getOrDefault("ksql.archive", ""),
-                options.getOrDefault("ksql.archive.topic", ""));
+                options.getOrDefault("ksql.archive.topic", ""),
+                options.getLong("ksql.as.of.ms", Long.MAX_VALUE));
     }
 
     /**

@@ -7,8 +7,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Leaves out records whose timestamp no TIMESTAMP of Spark's can hold, which has microseconds: one
- * of them would end the query, each time that it is read. They are reported as unreadable.
+ * Leaves out records that are later than the query reads, and those whose timestamp no TIMESTAMP of
+ * Spark's can hold, which has microseconds: one of these would end the query, each time that it is
+ * read. They are reported as unreadable.
  */
 final class Timestamps {
     /** The latest timestamp, ms; its negative is the earliest. About the year 294,000. */
@@ -25,8 +26,8 @@ final class Timestamps {
     /** The records that a query can read, in order. */
     List<ConsumerRecord<byte[], byte[]>> readable(List<ConsumerRecord<byte[], byte[]>> records) {
         for (ConsumerRecord<byte[], byte[]> record : records) {
-            if (!isReadable(record)) {
-                return withoutUnreadable(records);
+            if (!isReadable(record) || isLate(record)) {
+                return selected(records);
             }
         }
         return records;
@@ -36,14 +37,18 @@ final class Timestamps {
         return record.timestamp() <= LATEST && record.timestamp() >= -LATEST;
     }
 
-    private List<ConsumerRecord<byte[], byte[]>> withoutUnreadable(
+    private boolean isLate(ConsumerRecord<byte[], byte[]> record) {
+        return record.timestamp() > options.asOfMs();
+    }
+
+    private List<ConsumerRecord<byte[], byte[]>> selected(
             List<ConsumerRecord<byte[], byte[]>> records) {
         List<ConsumerRecord<byte[], byte[]>> readable = new ArrayList<>();
         for (ConsumerRecord<byte[], byte[]> record : records) {
-            if (isReadable(record)) {
-                readable.add(record);
-            } else {
+            if (!isReadable(record)) {
                 report(record);
+            } else if (!isLate(record)) {
+                readable.add(record);
             }
         }
         return readable;

@@ -27,7 +27,22 @@ class LossesTest {
 
     private Losses losses(boolean fails) {
         return new Losses(
-                new TaskOptions("r", 1, 0, false, true, 0, "", "", 0, log, "q", fails, "", ""));
+                new TaskOptions(
+                        "r",
+                        1,
+                        0,
+                        false,
+                        true,
+                        0,
+                        "",
+                        "",
+                        0,
+                        log,
+                        "q",
+                        fails,
+                        "",
+                        "",
+                        Long.MAX_VALUE));
     }
 
     private static void skip(Losses losses, MockConsumer<byte[], byte[]> consumer, long place) {

@@ -15,9 +15,13 @@ import java.util.UUID;
 
 class TimestampsTest {
     private final String log = UUID.randomUUID().toString();
-    private final Timestamps timestamps =
-            new Timestamps(
-                    new TaskOptions("r", 1, 0, false, true, 0, "", "", 0, log, "q", false, "", ""));
+    private final Timestamps timestamps = timestamps(Long.MAX_VALUE);
+
+    private Timestamps timestamps(long asOfMs) {
+        return new Timestamps(
+                new TaskOptions(
+                        "r", 1, 0, false, true, 0, "", "", 0, log, "q", false, "", "", asOfMs));
+    }
 
     private static ConsumerRecord<byte[], byte[]> record(long timestamp) {
         return new ConsumerRecord<>(
@@ -39,6 +43,13 @@ class TimestampsTest {
         List<ConsumerRecord<byte[], byte[]>> records =
                 List.of(record(-1), record(0), record(Timestamps.LATEST));
         assertSame(records, timestamps.readable(records));
+        assertEquals(0, ProcessingLog.counts(log, "q")[0]);
+    }
+
+    @Test
+    void laterOnesAreLeftOutWithoutAWord() {
+        ConsumerRecord<byte[], byte[]> last = record(5);
+        assertEquals(List.of(last), timestamps(5).readable(List.of(record(6), last, record(7))));
         assertEquals(0, ProcessingLog.counts(log, "q")[0]);
     }
 
