@@ -34,6 +34,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
         "ksql_spark.shell.tools.importer",
         "import the streams, tables and queries of a ksqlDB server",
     ),
+    "branch": ("ksql_spark.shell.tools.branches", "try changes on copies of queries, and take them over"),
     "migrations": (
         "ksql_spark.shell.tools.migrations.main",
         "apply versioned files of statements in order, each once",

@@ -30,7 +30,6 @@ from ksql_spark.shell.options import (
     properties_of,
 )
 from ksql_spark.shell.output.console import Console
-from ksql_spark.shell.output.text import json_text
 from ksql_spark.shell.statements import parsed, quoted_name, type_text
 from ksql_spark.shell.tools import shadow
 
@@ -208,8 +207,9 @@ def _compare(
     for compared in shadow.compare(source, target):
         found.append(compared)
         console.line(_comparison(compared))
-        for where, row in compared.samples:
-            console.line(f"         only {where}: {json_text(row)}")
+        if compared.differences is not None:
+            for line in compared.differences.lines():
+                console.line(line)
     equal = sum(compared.is_equal for compared in found)
     console.line(
         f"{len(found)} results: {equal} equal" + (f", {len(found) - equal} not" if equal < len(found) else "")
@@ -218,16 +218,8 @@ def _compare(
 
 
 def _comparison(compared: shadow.Comparison) -> str:
-    what = f"{compared.kind} {compared.name}"
-    if compared.reason:
-        return f"{'unknown':<8} {what}: {compared.reason}"
-    there, here = compared.rows
-    if compared.is_equal:
-        return f"{'equal':<8} {what}: {here:,} rows"
-    return (
-        f"{'differs':<8} {what}: {there:,} rows there, {here:,} here; "
-        f"{compared.only_there:,} only there, {compared.only_here:,} only here"
-    )
+    state = "unknown" if compared.differences is None else "equal" if compared.is_equal else "differs"
+    return f"{state:<8} {compared.kind} {compared.name}: {compared.reason or compared.differences}"
 
 
 # ---- reading a server ----------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ Both servers read the same topics. Nothing that the other server writes is writt
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,20 +16,16 @@ from ksql_spark import grammar
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.sources import CreateAsSelect
-from ksql_spark.shell.client import Client, ClientError, Settings
+from ksql_spark.shell.client import Client, ClientError
 from ksql_spark.shell.statements import parsed, quoted_name, quoted_text, type_text
+from ksql_spark.shell.tools.comparing import BOUNDS, Differences, compared_rows
 
 #: before the name of a result's topic
 PREFIX = "shadow_"
 #: the source over the other server's topic, while it is compared
 _THERE = "SHADOW_OF_OTHER_SERVER"
-#: how many differing rows are shown
-_SAMPLES = 3
-_BOUNDS = ("WINDOWSTART", "WINDOWEND")
-_SCANS = {"ksql.query.pull.table.scan.enabled": True}
 #: properties without which its records cannot be read
 _FORMATS = ("KEY_DELIMITER", "VALUE_DELIMITER", "WRAP_SINGLE_VALUE")
-_COUNT = "SHADOW_COUNT"
 
 
 def shadowed(text: str, topic: str | None) -> str | None:
@@ -66,24 +62,19 @@ class Comparison:
     Args:
         kind: STREAM or TABLE.
         name: its name on both servers.
-        rows: how many it has there, and here.
-        only_there, only_here: how many rows one of them has alone; a table's row that differs is in both.
-        samples: some of these rows, each with where it is.
+        differences: of their rows; None if it was not compared.
         reason: why it was not compared; "" if it was.
     """
 
     kind: str
     name: str
-    rows: tuple[int, int] = (0, 0)
-    only_there: int = 0
-    only_here: int = 0
-    samples: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    differences: Differences | None = None
     reason: str = ""
 
     @property
     def is_equal(self) -> bool:
         """Whether both have the same rows."""
-        return not (self.reason or self.only_there or self.only_here)
+        return self.differences is not None and self.differences.are_none
 
 
 def compare(source: Client, target: Client) -> Iterator[Comparison]:
@@ -166,48 +157,17 @@ def _compared(found: Comparison, other: _Result, target: Client) -> Comparison:
     compared = [c["name"] for c in other.columns if "MAP<" not in type_text(c["schema"])]
     if windows := other.described.get("windowType"):
         # the ends of other windows follow from their starts
-        compared += _BOUNDS if windows in ("SESSION", "CUMULATIVE") else _BOUNDS[:1]
-
-    def rows(text: str) -> list[list[Any]]:
-        return [*target.rows(text, Settings(_SCANS))]
-
+        compared += BOUNDS if windows in ("SESSION", "CUMULATIVE") else BOUNDS[:1]
     try:
         target.run(f"DROP {found.kind} IF EXISTS {_THERE};")  # of a comparison that was killed
         target.run(declared)
         try:
-            counts = tuple(rows(f"SELECT COUNT(*) FROM {name};")[0][0] for name in (_THERE, _q(found.name)))
-            differing = _differing(found.name, compared)
-            sums = (f"SUM(CASE WHEN {_COUNT} {sign} 0 THEN ABS({_COUNT}) ELSE 0 END)" for sign in "<>")
-            (only,) = rows(f"SELECT {', '.join(sums)} FROM ({differing});")
-            samples = rows(f"{differing} LIMIT {_SAMPLES};") if any(only) else []
+            differences = compared_rows(target, found.name, _THERE, compared)
         finally:
             target.run(f"DROP {found.kind} {_THERE};")
     except ClientError as error:
         return replace(found, reason=" ".join(str(error).split()))
-    return replace(
-        found,
-        rows=(int(counts[0]), int(counts[1])),
-        only_there=int(only[0] or 0),
-        only_here=int(only[1] or 0),
-        samples=tuple(
-            ("here" if row[-1] > 0 else "there", dict(zip(compared, row, strict=False))) for row in samples
-        ),
-    )
-
-
-def _differing(name: str, columns: Sequence[str]) -> str:
-    """The rows that one side has more often than the other, and how much more often this one has them."""
-    names = ", ".join(map(_q, columns))
-    sides = " UNION ALL ".join(
-        f"SELECT {names}, {one} AS {_COUNT} FROM {source}" for source, one in ((_q(name), 1), (_THERE, -1))
-    )
-    return (
-        f"SELECT {names}, SUM({_COUNT}) AS {_COUNT} FROM ({sides}) GROUP BY {names} HAVING SUM({_COUNT}) <> 0"
-    )
-
-
-def _q(name: str) -> str:
-    return name if name in _BOUNDS else quoted_name(name)
+    return replace(found, differences=differences)
 
 
 def _value(value: Any) -> str:
