@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+SET_OPERATIONS = ("UNION", "EXCEPT", "INTERSECT")
 #: the order of a query's clauses
 CLAUSES = (
-    "FROM", "WINDOW", "WHERE", "GROUP", "PARTITION", "HAVING", "QUALIFY", "UNION", "ORDER", "EMIT",
+    "FROM", "WINDOW", "WHERE", "GROUP", "PARTITION", "HAVING", "QUALIFY", *SET_OPERATIONS, "ORDER", "EMIT",
     "LIMIT", "OFFSET",
 )  # fmt: skip
 _ORDER = ", ".join(
     f"{clause} BY" if clause in ("GROUP", "PARTITION", "ORDER") else clause
     for clause in CLAUSES
-    if clause != "UNION"
+    if clause not in SET_OPERATIONS
 )
 _CHARACTERS = {
     "&": "AND joins conditions",

@@ -400,13 +400,18 @@ def _select(self: KsqlGenerator, node: nodes.Select) -> str:
     return " ".join(parts) + _tail(self, node)
 
 
-def _union(self: KsqlGenerator, node: nodes.Union) -> str:
+def _set_operation(self: KsqlGenerator, node: nodes.SetOperation) -> str:
+    def binds(operation: nodes.SetOperation) -> bool:
+        return operation.operator == "INTERSECT"
+
     def branch(side: nodes.QueryNode, *, is_right: bool) -> str:
-        needs_brackets = bool(side.ctes or _tail(self, side)) or (is_right and isinstance(side, nodes.Union))
+        needs_brackets = bool(side.ctes or _tail(self, side))
+        if isinstance(side, nodes.SetOperation):
+            needs_brackets |= binds(side) <= binds(node) if is_right else binds(side) < binds(node)
         return f"({self.sql(side)})" if needs_brackets else self.sql(side)
 
     left, right = branch(node.left, is_right=False), branch(node.right, is_right=True)
-    return f"{_with(self, node)}{left} UNION ALL {right}{_tail(self, node)}"
+    return f"{_with(self, node)}{left} {node.operator} {right}{_tail(self, node)}"
 
 
 def _column_definition(self: KsqlGenerator, node: nodes.ColumnDefinition) -> str:
@@ -491,6 +496,6 @@ QUERIES: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     nodes.SelectItem: lambda self, node: _aliased(self, self.sql(node.this), node.alias_identifier),
     nodes.SubQuery: lambda self, node: _aliased(self, f"({self.sql(node.query)})", node.alias_identifier),
     nodes.SystemTime: lambda self, node: f"FOR SYSTEM_TIME AS OF {self.sql(node.this)}{_grace(node)}",
-    nodes.Union: _union,
+    nodes.SetOperation: _set_operation,
     nodes.Unnest: _unnest,
 }

@@ -577,7 +577,7 @@ class OrderItem(Node):
 
 
 class QueryNode(Node):
-    """A Select or a Union, with WITH, EMIT, ORDER BY, LIMIT and OFFSET.
+    """A Select or a SetOperation, with WITH, EMIT, ORDER BY, LIMIT and OFFSET.
 
     ``emit`` is None, "CHANGES" or "FINAL".
     """
@@ -625,9 +625,13 @@ class Select(QueryNode):
     qualify = Arg[exp.Expr | None]()
 
 
-class Union(QueryNode):
-    """``left UNION ALL right`` (beyond ksqlDB); its EMIT, ORDER BY and LIMIT apply to the whole."""
+class SetOperation(QueryNode):
+    """``left UNION ALL right`` (beyond ksqlDB); its EMIT, ORDER BY and LIMIT apply to the whole.
 
+    ``operator`` is UNION ALL, UNION, EXCEPT or INTERSECT.
+    """
+
+    operator = Arg[str](required=True)
     left = Arg[QueryNode](required=True)
     right = Arg[QueryNode](required=True)
 

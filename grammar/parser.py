@@ -46,36 +46,55 @@ class KsqlParser(MatchRecognizeParser):
     # ------------------------------------------------------------------------------ queries
 
     def query(self) -> nodes.QueryNode:
-        """[WITH …] SELECT … [UNION ALL SELECT …] with the clauses that follow it (reference §2.5)."""
+        """[WITH …] SELECT … [UNION … SELECT …] with the clauses that follow it (reference §2.5)."""
         return self.nested(self._query)
 
     def _query(self) -> nodes.QueryNode:
         start = self._index
         ctes = self.listed(self._common_table) if self.word("WITH") else []
         bare = not self.is_symbol(TokenType.L_PAREN)
-        node = self._branch()
-        branches = 1
-        while self.word("UNION"):
-            if not self.word("ALL"):
-                self.fail("Only UNION ALL is supported: a plain UNION would have to remember every row")
-            branches += 1
-            if branches > MAX_DEPTH:
-                self.fail("Too many UNIONs in one query")
-            right = self._branch()
-            node, bare = self.build(nodes.Union, start, left=node, right=right), True
-        if self._at_set_operation():
-            word, is_except = self._curr.text, self._curr.text == "EXCEPT"
-            self.fail(f"{word} is not supported: use WHERE {'NOT ' * is_except}EXISTS (SELECT …)")
-        if bare:  # a single query in parentheses cannot be followed by clauses
+        node, is_joined = self._set_operations("UNION", "EXCEPT")
+        if bare or is_joined:  # a single query in parentheses cannot be followed by clauses
             self._tail(node)
-            if self.is_word("UNION"):
-                self.fail("EMIT, ORDER BY, LIMIT and OFFSET come after the last SELECT of a UNION")
+            if self._at_set_operation():
+                word = self._curr.text
+                article = "a" if word == "UNION" else "an"
+                self.fail(f"EMIT, ORDER BY, LIMIT and OFFSET come after the last SELECT of {article} {word}")
         if ctes:
             if node.ctes:
                 self.fail("A query can have only one WITH clause", start)
             node.set("ctes", ctes)
         node.meta["position"] = self.span(start)
         return node
+
+    def _set_operations(self, *words: str) -> tuple[nodes.QueryNode, bool]:
+        """Queries joined by ``words``, and whether there are several; INTERSECT binds more tightly."""
+        start, is_innermost = self._index, "INTERSECT" in words
+
+        def branch() -> tuple[nodes.QueryNode, bool]:
+            return (self._branch(), False) if is_innermost else self._set_operations("INTERSECT")
+
+        node, is_joined = branch()
+        branches = 1
+        while self.is_word(*words):
+            operator = self._set_operator()
+            branches += 1
+            if branches > MAX_DEPTH:
+                self.fail(f"Too many {words[0]}s in one query")
+            right, _ = branch()
+            node = self.build(nodes.SetOperation, start, operator=operator, left=node, right=right)
+            is_joined = True
+        return node, is_joined
+
+    def _set_operator(self) -> str:
+        word = self._curr.text
+        self.skip(1)
+        if self.word("ALL"):
+            if word != "UNION":
+                self.fail(f"{word} ALL is not supported: {word} gives each row once", self._index - 1)
+            return "UNION ALL"
+        self.word("DISTINCT")
+        return word
 
     def _branch(self) -> nodes.QueryNode:
         if self.is_symbol(TokenType.L_PAREN):
@@ -291,8 +310,6 @@ class KsqlParser(MatchRecognizeParser):
             # even with a typo (EMIT CHANGE), the clause is meant
             (self.is_word("EMIT") and (self.at_end(1) or self.is_name(1)))
             or (self.is_word("PARTITION", "ORDER") and (self.is_word("BY", ahead=1) or self.is_name(1)))
-            or (self.is_word("UNION") and self.is_word("ALL", "SELECT", "DISTINCT", ahead=1))
-            or (self.is_word("UNION") and self.is_symbol(TokenType.L_PAREN, 1))
             or (self.is_word("OFFSET") and self.is_symbol(TokenType.NUMBER, 1))
             or (self.is_word("QUALIFY") and self._starts_condition())
             or (self.is_word("GRACE") and self.is_word("PERIOD", ahead=1))
@@ -303,8 +320,8 @@ class KsqlParser(MatchRecognizeParser):
         )
 
     def _at_set_operation(self) -> bool:
-        """Whether EXCEPT or INTERSECT, which are not supported, joins two queries here."""
-        return self.is_word("EXCEPT", "INTERSECT") and (
+        """Whether UNION, EXCEPT or INTERSECT joins two queries here."""
+        return self.is_word("UNION", "EXCEPT", "INTERSECT") and (
             self.is_word("SELECT", "ALL", "DISTINCT", ahead=1) or self.is_symbol(TokenType.L_PAREN, 1)
         )
 

@@ -64,6 +64,7 @@ from ksql_spark.logical.nodes import (
     NamedExpression,
     Node,
     Project,
+    SetOperation,
     Sort,
     SortKey,
     Source,
@@ -80,7 +81,7 @@ _ONLY_BY_ARRIVAL = frozenset({"EARLIEST_BY_OFFSET", "LATEST_BY_OFFSET"})
 
 
 def bind_batch(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> BatchQuery:
-    """The batch query of a SELECT or UNION ALL.
+    """The batch query of a SELECT or set operation.
 
     Raises:
         KsqlError: the first rule that is broken, with its place.
@@ -126,10 +127,9 @@ def _bind(query: nodes.QueryNode | nodes.MatchRecognize, context: Context) -> No
     context = context.with_common_tables(query)
     if isinstance(query, nodes.Select):
         return _Select(query, context).bind()
-    if isinstance(query, nodes.Union):
+    if isinstance(query, nodes.SetOperation):
         sides = [_bind(side, context) for side in (query.left, query.right)]
-        children = (part for s in sides for part in (s.children if isinstance(s, UnionAll) else (s,)))
-        root: Node = UnionAll(tuple(aligned(list(children), query)))
+        root = _set_operation(sides, query)
         return _limited(_sorted_union(root, query, context), query)
     raise invalid("This is not a query.", query)
 
@@ -140,7 +140,20 @@ def _limited(root: Node, query: nodes.QueryNode) -> Node:
     return Limit(root, query.limit, query.offset or 0)
 
 
-def _sorted_union(root: Node, query: nodes.Union, context: Context) -> Node:
+def _set_operation(sides: list[Node], query: nodes.SetOperation) -> Node:
+    if query.operator == "UNION ALL":
+        children = (part for s in sides for part in (s.children if isinstance(s, UnionAll) else (s,)))
+        return UnionAll(tuple(aligned(list(children), query)))
+    left, right = aligned(sides, query)
+    columns = left.schema.columns
+    for column in columns:
+        if contains_map(column.type):
+            raise invalid(f"{query.operator} cannot compare MAPs: {column}.", query)
+    values = tuple(NamedExpression(c.name, ColumnRef(c.name, c.type)) for c in columns)
+    return Project(SetOperation(left, right, query.operator), (), values)
+
+
+def _sorted_union(root: Node, query: nodes.SetOperation, context: Context) -> Node:
     if not query.order_by:
         return root
     scope = Scope((BoundRelation("", root.schema, root.kind),), types=context.metastore.types()).at(

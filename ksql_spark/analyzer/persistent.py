@@ -279,6 +279,12 @@ def _value_format(
     name = name or inherited.name
     if name == "NONE":
         raise invalid("The 'NONE' format can only be used for keys.", node)
+    if not schema.value and name != "JSON":
+        raise invalid(
+            f"All columns are the key, and the {name} format has no value without columns.",
+            node or statement,
+            hint="Add WITH (VALUE_FORMAT = 'JSON').",
+        )
     check_columns(name, schema.value, is_key=False, node=node or statement)
     spec = given.format_spec("VALUE", name, inherited)
     check_wrapping(name, len(schema.value), spec.wrapped, given.node("WRAP_SINGLE_VALUE"))

@@ -25,7 +25,9 @@ class Projected:
     items: tuple[Item, ...]
 
 
-def project(bound: BoundSelect, select: exp.Expr, sink: str | None, *, needs_key: bool) -> Projected:
+def project(
+    bound: BoundSelect, select: exp.Expr, sink: str | None, *, needs_key: bool, needs_value: bool = True
+) -> Projected:
     """The plan of ``bound`` with its projection on top.
 
     Args:
@@ -33,6 +35,7 @@ def project(bound: BoundSelect, select: exp.Expr, sink: str | None, *, needs_key
         select: its node, for errors.
         sink: the name of the query's sink; None for queries without one.
         needs_key: whether every key column must be selected exactly once (persistent and nested queries).
+        needs_value: whether a query with a sink must have a value column.
 
     Raises:
         KsqlError: KEY_MISSING, KEY_REPEATED, COLUMN_RESERVED and others.
@@ -57,7 +60,7 @@ def project(bound: BoundSelect, select: exp.Expr, sink: str | None, *, needs_key
         _check_reserved([i for i in items if not any(i is k for k in rekeyed)])
     key_items = [item for item, _ in keys]
     values = [i for i in items if not any(i is k for k in key_items)]
-    if sink is not None and not values:
+    if sink is not None and needs_value and not values:
         raise invalid("The projection contains no value columns.", select, hint="AS_VALUE(key) copies a key.")
     join_key = (
         keys[0][1] if keys and isinstance(bound.source.tree, Joined) and bound.grouping is None else None

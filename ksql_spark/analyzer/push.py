@@ -42,7 +42,7 @@ def _bind(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any
     if query.limit is not None and query.limit < 0:
         raise invalid(f"LIMIT must not be negative, got {query.limit}.", query)
     context = make_context(metastore, config)
-    if isinstance(query, nodes.Union):
+    if isinstance(query, nodes.SetOperation):
         planned = bind_any(query, context, None)
         types = {c.name: c.type for c in planned.root.schema.columns}
         output = tuple(Column(i.name, types[i.name]) for i in planned.select.items if i.name in types)

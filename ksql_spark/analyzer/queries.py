@@ -1,4 +1,4 @@
-"""Queries as plans: SELECT, UNION ALL, sub-queries and common table expressions (reference §2.5)."""
+"""Queries as plans: SELECT, set operations, sub-queries and common table expressions (reference §2.5)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,19 @@ from ksql_spark.analyzer.selects import BoundSelect, Target, bind_select
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.functions.signatures import common_type
 from ksql_spark.grammar import nodes
-from ksql_spark.logical.nodes import NamedExpression, Node, Project, UnionAll
-from ksql_spark.metastore.sources import STREAM
+from ksql_spark.logical.nodes import (
+    NamedExpression,
+    Node,
+    Project,
+    SetOperation,
+    UnionAll,
+    operands,
+    with_operands,
+)
+from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import Role
-from ksql_spark.types import SqlType
+from ksql_spark.types import BIGINT, DOUBLE, Decimal, SqlType, contains_map
 
 
 def bind_query(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> Node:
@@ -64,10 +72,10 @@ def bind_nested(query: nodes.QueryNode | nodes.MatchRecognize, context: Context)
 class Planned:
     """A plan that keeps its keys, and the SELECT from whose sources a sink inherits.
 
-    ``select`` is the leftmost SELECT of a UNION ALL.
+    ``select`` is the leftmost SELECT of a set operation.
     """
 
-    root: Project | UnionAll
+    root: Project | UnionAll | SetOperation
     select: BoundSelect
 
     @property
@@ -76,36 +84,104 @@ class Planned:
         return self.select.source.relations[0]
 
 
-def bind_any(query: nodes.QueryNode, context: Context, sink: str | None, emit: str | None = None) -> Planned:
-    """The plan of a Select or Union; ``sink``: the name of its sink, for messages."""
+def bind_any(
+    query: nodes.QueryNode,
+    context: Context,
+    sink: str | None,
+    emit: str | None = None,
+    *,
+    needs_value: bool = True,
+) -> Planned:
+    """The plan of a Select or SetOperation.
+
+    Args:
+        query: the query.
+        context: the metastore and the common tables.
+        sink: the name of its sink, for messages.
+        emit: EMIT of the query that it is a part of.
+        needs_value: whether a query with a sink must have a value column.
+
+    Raises:
+        KsqlError: the first rule that is broken, with its position.
+    """
     context = context.with_common_tables(query)
     match query:
         case nodes.Select():
             target = Target.PERSISTENT if sink is not None else Target.NESTED
             bound = bind_select(query, context, target, query.emit or emit)
-            return Planned(at_intervals(project(bound, query, sink, needs_key=True).root, query), bound)
-        case nodes.Union():
-            return _union(query, context, sink, query.emit or emit)
+            projected = project(bound, query, sink, needs_key=True, needs_value=needs_value)
+            return Planned(at_intervals(projected.root, query), bound)
+        case nodes.SetOperation():
+            return _set_operation(query, context, sink, query.emit or emit)
     raise invalid("This is not a query.", query)
 
 
-def _union(query: nodes.Union, context: Context, sink: str | None, emit: str | None) -> Planned:
+def _set_operation(
+    query: nodes.SetOperation, context: Context, sink: str | None, emit: str | None
+) -> Planned:
     if query.every is not None:
         raise invalid("EVERY is for queries that aggregate.", query.every)
-    left, right = (bind_any(q, context, sink, emit) for q in (query.left, query.right))
+    is_all = query.operator == "UNION ALL"
+    left, right = (bind_any(q, context, sink, emit, needs_value=is_all) for q in (query.left, query.right))
+    sides = ((left.root, query.left), (right.root, query.right))
+    if not is_all:
+        return Planned(_of_tables(query, sides), left.select)
     children: list[Node] = []
-    for part, node in ((left, query.left), (right, query.right)):
-        if part.root.kind != STREAM:
+    for root, node in sides:
+        if root.kind != STREAM:
             raise invalid(
                 "UNION ALL is for streams; this side is a table.", node,
-                hint="FULL JOIN two tables by their keys, and COALESCE their columns.",
+                hint="Use UNION, which gives each row once. A column such as 'a' AS origin tells equal rows "
+                "of both sides apart.",
             )  # fmt: skip
-        children += part.root.children if isinstance(part.root, UnionAll) else (part.root,)
+        children += root.children if isinstance(root, UnionAll) else (root,)
     return Planned(UnionAll(tuple(aligned(children, query))), left.select)
 
 
-def aligned(children: list[Node], query: nodes.Union) -> list[Node]:
-    """The children of a UNION ALL, with the column names of the first child and common types.
+#: what to write for streams
+_OF_STREAMS = {
+    "UNION": "Use UNION ALL, and DISTINCT ON (…) … WITHIN over it.",
+    "EXCEPT": "Use WHERE NOT EXISTS (SELECT …).",
+    "INTERSECT": "Use WHERE EXISTS (SELECT …).",
+}
+
+
+def _of_tables(query: nodes.SetOperation, sides: tuple[tuple[Node, nodes.QueryNode], ...]) -> SetOperation:
+    """UNION, EXCEPT or INTERSECT of tables, which are compared by their keys first."""
+    for root, node in sides:
+        if root.kind != TABLE:
+            raise invalid(
+                f"{query.operator} is for tables; this side is a stream, of which all rows would be kept.",
+                node,
+                hint=_OF_STREAMS[query.operator],
+            )
+        if root.window is not None:
+            raise invalid(f"{query.operator} cannot read windowed tables.", node)
+    found = SetOperation(sides[0][0], sides[1][0], query.operator)
+    relations = operands(found)
+    matched = aligned(list(relations), query)
+    for i, column in enumerate(matched[0].schema.columns):
+        if contains_map(column.type):
+            raise invalid(f"{query.operator} cannot compare MAPs: {column}.", query)
+        own = [relation.schema.columns[i].type for relation in relations]
+        if column.role is Role.KEY and column.type == DOUBLE and any(map(_is_exact, own)):
+            raise invalid(
+                f"The keys of both sides must have the same type: column {i + 1} is "
+                f"{' and '.join(dict.fromkeys(map(str, own)))}.",
+                query,
+                hint="Different keys may be the same DOUBLE.",
+            )
+    made = with_operands(found, iter(matched))
+    assert isinstance(made, SetOperation)
+    return made
+
+
+def _is_exact(type_: SqlType) -> bool:
+    return type_ == BIGINT or isinstance(type_, Decimal)
+
+
+def aligned(children: list[Node], query: nodes.SetOperation) -> list[Node]:
+    """The children of a set operation, with the column names of the first child and common types.
 
     Raises:
         KsqlError: their columns differ in number, role or type.
@@ -116,7 +192,7 @@ def aligned(children: list[Node], query: nodes.Union) -> list[Node]:
         columns = child.schema.columns
         if [c.role for c in columns] != [c.role for c in first]:
             raise invalid(
-                "The sides of UNION ALL need the same number of key and value columns: "
+                f"The sides of {query.operator} need the same number of key and value columns: "
                 f"{children[0].schema} and {child.schema}.",
                 query,
             )
@@ -124,7 +200,8 @@ def aligned(children: list[Node], query: nodes.Union) -> list[Node]:
             merged = common_type(types[i], column.type)
             if merged is None:
                 raise invalid(
-                    f"The sides of UNION ALL differ in column {i + 1}: {first[i]} and {column}.", query,
+                    f"The sides of {query.operator} differ in column {i + 1}: {first[i]} and {column}.",
+                    query,
                     hint="Cast one of them.",
                 )  # fmt: skip
             types[i] = merged

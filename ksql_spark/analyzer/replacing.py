@@ -58,7 +58,7 @@ def check_query_replacement(old: PersistentQuery, new: PersistentQuery, node: Pl
     if isinstance(before, Expire) or isinstance(after, Expire):
         raise refuse("TTL cannot change.")
     if not isinstance(before, Project) or not isinstance(after, Project):
-        raise refuse("queries with UNION ALL cannot be replaced.", ANEW)
+        raise refuse("queries with UNION ALL, UNION, EXCEPT or INTERSECT cannot be replaced.", ANEW)
     for part in _parts(before.child):
         if isinstance(part, Join):
             raise refuse("queries with joins cannot be replaced.", ANEW)

@@ -35,6 +35,7 @@ from ksql_spark.logical.nodes import (
     PersistentQuery,
     Project,
     SelectKey,
+    SetOperation,
     Source,
     TopN,
     UnionAll,
@@ -56,6 +57,7 @@ _UNSUPPORTED: Mapping[type, str] = {
     Expire: "TTL",
     MatchRecognize: "MATCH_RECOGNIZE",
     Over: "OVER",
+    SetOperation: "UNION, EXCEPT and INTERSECT",
     TopN: "Top-N",
     UnionAll: "UNION ALL in a sub-query",
 }

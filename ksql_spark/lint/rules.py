@@ -122,7 +122,7 @@ def _select_star(checked: Checked) -> Iterator[Found]:
     if not isinstance(statement, CreateAsSelect | InsertSelect):
         return
     query = statement.query
-    while isinstance(query, syntax.Union):
+    while isinstance(query, syntax.SetOperation):
         query = query.left
     assert isinstance(query, syntax.Select)
     for item in query.items:

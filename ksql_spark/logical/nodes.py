@@ -16,7 +16,7 @@ Limit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -664,6 +664,56 @@ class UnionAll:
         return self.children[0].window
 
 
+#: SetOperation.operator
+UNION, EXCEPT, INTERSECT = "UNION", "EXCEPT", "INTERSECT"
+
+
+@dataclass(frozen=True)
+class SetOperation:
+    """UNION, EXCEPT or INTERSECT of tables, or in a batch query of any relations (beyond ksqlDB).
+
+    Equal rows are one, and NULL is a value like others.
+
+    Args:
+        left, right: relations with equal columns; the first columns of each are its key, as many everywhere.
+        operator: UNION, EXCEPT or INTERSECT.
+    """
+
+    left: Node
+    right: Node
+    operator: str
+
+    @property
+    def schema(self) -> Schema:
+        """The left side's columns, which are the key together."""
+        return Schema(tuple(Column(c.name, c.type, Role.KEY) for c in self.left.schema.columns))
+
+    @property
+    def kind(self) -> str:
+        """TABLE."""
+        return TABLE
+
+    @property
+    def window(self) -> Windowing | None:
+        """None."""
+        return None
+
+
+def operands(node: Node) -> tuple[Node, ...]:
+    """The relations that set operations on top of each other combine, left to right; else ``node``."""
+    if isinstance(node, SetOperation):
+        return (*operands(node.left), *operands(node.right))
+    return (node,)
+
+
+def with_operands(node: Node, relations: Iterator[Node]) -> Node:
+    """``node`` over other relations than ``operands``, which are as many."""
+    if isinstance(node, SetOperation):
+        left = with_operands(node.left, relations)
+        return SetOperation(left, with_operands(node.right, relations), node.operator)
+    return next(relations)
+
+
 #: BatchJoin.join: the left rows with a partner, and those without
 SEMI, ANTI = "SEMI", "ANTI"
 
@@ -749,6 +799,7 @@ Node: TypeAlias = (
     | Expire
     | Project
     | UnionAll
+    | SetOperation
     | BatchJoin
     | Sort
     | Distinct
@@ -761,7 +812,7 @@ def children(node: Node) -> tuple[Node, ...]:
     match node:
         case Source():
             return ()
-        case Join(left, right) | BatchJoin(left, right):
+        case Join(left, right) | BatchJoin(left, right) | SetOperation(left, right):
             return (left, right)
         case UnionAll(inner):
             return inner
@@ -812,7 +863,7 @@ class PersistentQuery:
     """CREATE … AS SELECT or INSERT INTO … SELECT: ``root`` written to ``sink``'s topic.
 
     Args:
-        root: a Project or UnionAll; its columns match the sink's by position.
+        root: a Project, UnionAll or SetOperation; its columns match the sink's by position.
         sink: the stream or table that is written; for CREATE … AS not in the metastore yet.
         creates_sink: False for INSERT INTO.
         query_id: the QUERY_ID property, else None.

@@ -348,6 +348,8 @@ class _Rules:
                 found = self._partitioning(child)
                 key = tuple(ColumnRef(c.name, c.type) for c in child.schema.key)
                 return None if found is not None and found.keys == key else "its topic has another key"
+            case steps.TableSetOperation(branches):
+                return self._set_operation_why_not(branches)
             case steps.ForeignKeyLatest():
                 return None  # its messages are partitioned by the left table's packed key
             case steps.ForeignKeyAnswer():
@@ -370,6 +372,15 @@ class _Rules:
         assert left is not None and right is not None
         if left.encoding != right.encoding:
             return "the keys of both sides are not written in the same way"
+        return None
+
+    def _set_operation_why_not(self, branches: tuple[Step, ...]) -> str | None:
+        found = [self._partitioning(branch) for branch in branches]
+        for branch, how in zip(branches, found, strict=True):
+            if how is None or how.keys != tuple(ColumnRef(c.name, c.type) for c in branch.schema.key):
+                return "the topic of a table has another key"
+        if any(how != found[0] for how in found):
+            return "the keys of the tables are not written in the same way"
         return None
 
     def _scatters_nulls(self, step: Step, keys: tuple[Expression, ...]) -> bool:

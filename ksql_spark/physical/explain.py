@@ -119,6 +119,8 @@ def _logical_details(node: Node) -> Details:
             return [("", ", ".join(map(str, shown)))]
         case nodes.Limit(_, limit, offset):
             return [("", limit), ("Offset", offset or None)]
+        case nodes.SetOperation(_, _, operator):
+            return [("", operator)]
         case nodes.UnionAll() | nodes.Distinct():
             return []
 

@@ -5,8 +5,9 @@ Only this module knows which logical node becomes which step. It is pure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from ksql_spark import __version__
@@ -186,6 +187,13 @@ def _names_bounds(node: nodes.Aggregate) -> bool:
     return any(columns_in(e) & WINDOW_BOUNDS.keys() for e in used)
 
 
+def _postfix(node: nodes.Node, numbers: Iterator[int]) -> tuple[str, ...]:
+    """A set operation in postfix notation, with the numbers of its operands."""
+    if isinstance(node, nodes.SetOperation):
+        return (*_postfix(node.left, numbers), *_postfix(node.right, numbers), node.operator)
+    return (str(next(numbers)),)
+
+
 class _Lowering:
     """Lowers one query, and collects its inner sub-topologies."""
 
@@ -236,6 +244,9 @@ class _Lowering:
                 return projection(self.lower(child), keys, values, node.schema, node.window)
             case nodes.UnionAll(inner):
                 return steps.StreamUnion(tuple(self._stateless(c) for c in inner), node.schema, node.window)
+            case nodes.SetOperation():
+                branches = tuple(self._stateless(operand, ()) for operand in nodes.operands(node))
+                return steps.TableSetOperation(branches, _postfix(node, count()), node.schema)
             case nodes.Join():
                 return self._join(node)
             case nodes.Aggregate():

@@ -36,6 +36,7 @@ from ksql_spark.physical.text import (
     items_text,
     on_text,
     pattern_details,
+    set_operation_text,
     span_text,
     window_text,
     windowing_text,
@@ -754,6 +755,35 @@ class StreamUnion(Step):
     @property
     def row_expressions(self) -> tuple[Expression, ...]:
         return ()
+
+
+@dataclass(frozen=True)
+class TableSetOperation(TableKeepingStep):
+    """Set operations over the current rows of tables: a table whose columns are all its key.
+
+    ``operation`` in postfix notation: numbers of branches, UNION, EXCEPT and INTERSECT.
+    """
+
+    branches: tuple[Step, ...]
+    operation: tuple[str, ...]
+    schema: Schema
+    window: Windowing | None = None
+
+    @property
+    def inputs(self) -> tuple[Step, ...]:
+        return self.branches
+
+    @property
+    def details(self) -> Details:
+        return [("", set_operation_text(self.operation))]
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return ()
+
+    @property
+    def kept_state(self) -> str:
+        return "the latest row of each key of every table"
 
 
 @dataclass(frozen=True)

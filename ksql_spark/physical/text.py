@@ -46,6 +46,18 @@ def best_text(count: int, limit: str) -> str:
     return f"the first {count}" if limit == ROW_NUMBER else f"{limit} <= {count}"
 
 
+def set_operation_text(operation: Iterable[str]) -> str:
+    """Set operations in postfix notation as ``(1 UNION 2) EXCEPT 3``; inputs are counted from 1."""
+    stack: list[str] = []
+    for token in operation:
+        if token.isdigit():
+            stack.append(str(int(token) + 1))
+        else:
+            right, left = (part if part.isdigit() else f"({part})" for part in (stack.pop(), stack.pop()))
+            stack.append(f"{left} {token} {right}")
+    return stack.pop()
+
+
 def groups_text(items: Iterable[NamedExpression]) -> str:
     """The expressions of GROUP BY; "all rows" if there are none."""
     return items_text(items) or "all rows"

@@ -198,6 +198,13 @@ class _Builder:
                 for frame in frames[1:]:
                     result = result.unionAll(frame)
                 return result
+            case nodes.SetOperation(left, right, operator):
+                sides = self.build(left), self.build(right)
+                if operator == nodes.UNION:
+                    return sides[0].unionAll(sides[1]).distinct()
+                return (
+                    sides[0].subtract(sides[1]) if operator == nodes.EXCEPT else sides[0].intersect(sides[1])
+                )
             case nodes.Distinct(child):
                 return self.build(child).distinct()
             case nodes.Sort(child, by):

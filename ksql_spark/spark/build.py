@@ -187,6 +187,7 @@ BUILDERS: dict[type[Step], Callable[[Any, Sequence[DataFrame], Context], DataFra
     steps.TableExpire: keyed.expire,
     steps.TableFilter: keyed.table_filter,
     steps.TableSelect: _select,
+    steps.TableSetOperation: keyed.set_operation,
     steps.TableSource: _source,
     steps.TableTableJoin: keyed.table_table_join,
     steps.TableTopN: keyed.top_n,

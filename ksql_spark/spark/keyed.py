@@ -372,6 +372,26 @@ def table_table_join(step: steps.TableTableJoin, inputs: Sequence[DataFrame], co
     return join.result(operator(context, "tableTableJoin", records, *outer, state=join.state), context)
 
 
+def set_operation(step: steps.TableSetOperation, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    """UNION, EXCEPT and INTERSECT of tables (reference §6.18): the rows of each key are compared."""
+    records = []
+    for number, (branch, frame) in enumerate(zip(step.branches, inputs, strict=True)):
+        side = _rows_of_table(Side.of(frame, branch.schema), branch.schema)
+        keys = [quoted(c.name) for c in branch.schema.key]
+        # the numbers that KeyedOperator.java has for other rows are left out
+        records.append(side.records(number + 2 * (number > 1), keys, context, packs_nulls=True))
+    row = columns_ddl(column_types(step.schema))
+    state = {
+        "key": key_ddl([c.type for c in step.branches[0].schema.key]),
+        "row": row,
+        "rows": "by branch",
+    }
+    done = operator(context, "setOperation", records, list(step.operation), state=state)
+    done.select(named(unpacked("k", row), "__row"), *passed_through(context), named("l IS NULL", NULL_VALUE))
+    columns = [named(f"__row.{quoted(c.name)}", c.name) for c in step.schema.columns]
+    return done.select(*columns, *passed_through(context), NULL_VALUE).frame()
+
+
 def stream_stream_join(
     step: steps.StreamStreamJoin, inputs: Sequence[DataFrame], context: Context
 ) -> DataFrame:

@@ -36,6 +36,8 @@ BATCH_BYTES = 131_072
 #: a broker that starts has forgotten producers of old events, and takes any batch of theirs for the next one:
 #: of several on their way it may take a later one first, and refuse the others for two minutes (ADR 44)
 ONE_REQUEST = {"max.in.flight.requests.per.connection": "1"}
+#: the value of a table's row that has only a key; its format is JSON
+_ONLY_KEY = b"{}"
 
 
 def encode(
@@ -82,6 +84,9 @@ def encode(
         key = "cast(NULL AS binary)"
     values = [quoted(c.name) for c in schema.value]
     value = value_serde.encode_sql(values)
+    if not values and sink.is_table:
+        # a NULL value would delete the row
+        value = f"X'{_ONLY_KEY.hex()}'"
     time = event_time_column(frame.columns)
     if sink.timestamp is not None:
         # a record without a usable time in its column is not written (§5.7); a deletion has no columns

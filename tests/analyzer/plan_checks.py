@@ -25,6 +25,7 @@ from ksql_spark.logical.nodes import (
     PullQuery,
     PushQuery,
     SelectKey,
+    SetOperation,
     Sort,
     Source,
     TopN,
@@ -111,6 +112,13 @@ def _node(node: Node) -> Iterator[str]:
             yield from _node(node.left)
             yield from _node(node.right)
             yield from _expression(node.condition, available(node.left) | available(node.right))
+            return
+        case SetOperation(left, right):
+            yield from _node(left)
+            yield from _node(right)
+            pairs = zip(left.schema.columns, right.schema.columns, strict=True)
+            if any((a.name, a.type) != (b.name, b.type) for a, b in pairs):
+                yield f"{left.schema} is not {right.schema}"
             return
         case UnionAll():
             for child in node.children:

@@ -26,6 +26,7 @@ from ksql_spark.logical.nodes import (
     PullQuery,
     PushQuery,
     SelectKey,
+    SetOperation,
     Sort,
     Source,
     TopN,
@@ -166,6 +167,8 @@ def _line(node: Node) -> str:
             return f"Expire ttl {ttl_ms} ms"
         case Project(_, keys, values):
             return f"Project key [{_list(keys)}] value [{_list(values)}]"
+        case SetOperation(_, _, operator):
+            return f"SetOperation {operator}"
         case UnionAll() | Distinct():
             return type(node).__name__
         case BatchJoin(_, _, join, condition):

@@ -116,8 +116,8 @@ SELECT * FROM s LIMIT heh;
 SELECT * FROM s LIMIT 2147483648;
 -- 1:32 The number 2147483647 is too large; the maximum is 2147483646.
 SELECT * FROM s LIMIT 1 OFFSET 2147483647;
--- 1:23 Only UNION ALL is supported: a plain UNION would have to remember every row.
-SELECT a FROM s UNION SELECT b FROM t;
+-- 1:28 EMIT, ORDER BY, LIMIT and OFFSET come after the last SELECT of an EXCEPT.
+SELECT a FROM s ORDER BY a EXCEPT SELECT b FROM t;
 -- 1:30 EMIT, ORDER BY, LIMIT and OFFSET come after the last SELECT of a UNION.
 SELECT a FROM s EMIT CHANGES UNION ALL SELECT b FROM t;
 -- 1:8 SELECT is a keyword and cannot be the name of a variable.
@@ -242,10 +242,10 @@ SELECT * FROM s JOIN t FOR SYSTEM_TIME AS OF F(a) ON a = b;
 SELECT * FROM s CROSS JOIN UNNEST(a) WITH ORDINALITY AS u (x);
 -- 1:48 CROSS JOIN UNNEST comes after all other joins, or in a sub-query
 SELECT * FROM s CROSS JOIN UNNEST(a) AS u (x)  JOIN t ON x = y;
--- 1:17 EXCEPT is not supported: use WHERE NOT EXISTS (SELECT …)
-SELECT a FROM s EXCEPT SELECT a FROM t;
--- 1:31 INTERSECT is not supported: use WHERE EXISTS (SELECT …)
-SELECT a FROM s x WHERE a = 1 INTERSECT (SELECT a FROM t);
+-- 1:24 EXCEPT ALL is not supported: EXCEPT gives each row once
+SELECT a FROM s EXCEPT ALL SELECT a FROM t;
+-- 1:41 INTERSECT ALL is not supported: INTERSECT gives each row once
+SELECT a FROM s x WHERE a = 1 INTERSECT ALL (SELECT a FROM t);
 -- 1:68 Unexpected ')'. Expected a name.
 SELECT * FROM s MATCH_RECOGNIZE (ORDER BY ROWTIME PATTERN (A | B | ) WITHIN 1 HOUR);
 -- 1:61 A quantifier {n,m} needs 0 <= n <= m and m > 0.

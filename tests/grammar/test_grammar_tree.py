@@ -110,7 +110,7 @@ def test_beyond_ksqldb() -> None:
     )
     assert isinstance(statement, Query)
     union = statement.query
-    assert isinstance(union, nodes.Union)
+    assert isinstance(union, nodes.SetOperation)
     assert [c.table_name for c in union.ctes] == ["X"]
     assert [(o.descending, o.nulls) for o in union.order_by] == [(True, "FIRST"), (False, None)]
     assert (union.limit, union.offset) == (3, 4)

@@ -115,3 +115,11 @@ CREATE TABLE windows_at_intervals AS
   SELECT k, COUNT(*) AS n FROM a WINDOW SESSION (1 MINUTE) GROUP BY k EMIT CHANGES EVERY 1 SECOND;
 CREATE TABLE of_table_at_intervals AS
   SELECT v, COUNT(*) AS n FROM ranked GROUP BY v HAVING COUNT(*) > 1 EMIT CHANGES EVERY 1 MINUTE;
+
+-- UNION, EXCEPT and INTERSECT: of tables by their keys, of one that is filtered, as the input of another step
+CREATE TABLE graded (k STRING PRIMARY KEY, v INT) WITH (KAFKA_TOPIC = 'graded', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE TABLE in_both WITH (KEY_FORMAT = 'JSON') AS SELECT k, v FROM ranked INTERSECT SELECT k, v FROM graded EMIT CHANGES;
+CREATE TABLE in_one WITH (KEY_FORMAT = 'JSON') AS
+  SELECT k, v FROM ranked EXCEPT SELECT k, v FROM graded WHERE v > 1 UNION SELECT k, v + 1 AS v FROM graded EMIT CHANGES;
+CREATE TABLE of_union AS
+  SELECT v, COUNT(*) AS n FROM (SELECT k, v FROM ranked UNION SELECT k, v FROM graded) u GROUP BY v EMIT CHANGES;

@@ -366,7 +366,7 @@ SELECT id FROM s WHERE CAST(name AS TIME) = '25:00' EMIT CHANGES;
                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE TABLE o AS SELECT id, v FROM plain UNION ALL SELECT id, v FROM plain;
-    INVALID_STATEMENT: UNION ALL is for streams; this side is a table. FULL JOIN two tables by their keys, and COALESCE their columns.
+    INVALID_STATEMENT: UNION ALL is for streams; this side is a table. Use UNION, which gives each row once. A column such as 'a' AS origin tells equal rows of both sides apart.
     line 1:19
       CREATE TABLE o AS SELECT id, v FROM plain UNION ALL SELECT id, v FROM plain
                         ^^^^^^^^^^^^^^^^^^^^^^^
@@ -381,3 +381,93 @@ SELECT id, title AS t FROM s2 UNION ALL SELECT id, name FROM s WHERE id IN (SELE
           Source S
           Project key [ID AS KSQL_0_ID] value []
             Source PLAIN
+
+CREATE TABLE o WITH (KEY_FORMAT = 'JSON') AS SELECT id, v FROM plain UNION SELECT id, v FROM plain;
+    TABLE O SINK
+      columns `ID` INTEGER KEY, `V` STRING KEY
+      topic O, key JSON, value JSON
+    SetOperation UNION
+      Project key [ID AS ID] value [V AS V]
+        Source PLAIN
+      Project key [ID AS ID] value [V AS V]
+        Source PLAIN
+
+CREATE TABLE o WITH (KEY_FORMAT = 'JSON') AS SELECT id FROM plain EXCEPT SELECT id FROM plain WHERE v > 'x' INTERSECT SELECT id FROM plain;
+    TABLE O SINK
+      columns `ID` INTEGER KEY
+      topic O, key JSON, value JSON
+    SetOperation EXCEPT
+      Project key [ID AS ID] value []
+        Source PLAIN
+      SetOperation INTERSECT
+        Project key [ID AS ID] value []
+          Filter (V > 'x')
+            Source PLAIN
+        Project key [ID AS ID] value []
+          Source PLAIN
+
+CREATE TABLE o AS SELECT id, v FROM plain UNION SELECT id, v FROM plain;
+    FORMAT_SCHEMA: Key format does not support schema.
+    format: KAFKA
+    schema: [`ID` INTEGER KEY, `V` STRING KEY]
+    reason: The 'KAFKA' format only supports a single field. Got: [`ID` INTEGER KEY, `V` STRING KEY]. Add WITH (KEY_FORMAT = 'JSON').
+    line 1:1
+      CREATE TABLE o AS SELECT id, v FROM plain UNION SELECT id, v FROM plain
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT id, title FROM s2 UNION SELECT id, name FROM s;
+    INVALID_STATEMENT: UNION is for tables; this side is a stream, of which all rows would be kept. Use UNION ALL, and DISTINCT ON (…) … WITHIN over it.
+    line 1:20
+      CREATE STREAM o AS SELECT id, title FROM s2 UNION SELECT id, name FROM s
+                         ^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT id, v FROM plain EXCEPT SELECT id, name FROM s EMIT CHANGES;
+    INVALID_STATEMENT: EXCEPT is for tables; this side is a stream, of which all rows would be kept. Use WHERE NOT EXISTS (SELECT …).
+    line 1:32
+      SELECT id, v FROM plain EXCEPT SELECT id, name FROM s EMIT CHANGES
+                                     ^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT v, id FROM plain INTERSECT SELECT v, id FROM plain EMIT CHANGES;
+    OUTPUT `V` STRING, `ID` INTEGER
+    SetOperation INTERSECT
+      Project key [ID AS ID] value [V AS V]
+        Source PLAIN
+      Project key [ID AS ID] value [V AS V]
+        Source PLAIN
+
+SELECT id, v FROM plain INTERSECT SELECT id, MAP('x' := v) AS m FROM plain EMIT CHANGES;
+    INVALID_STATEMENT: The sides of INTERSECT differ in column 2: `V` STRING and `M` MAP<STRING, STRING>. Cast one of them.
+    line 1:1
+      SELECT id, v FROM plain INTERSECT SELECT id, MAP('x' := v) AS m FROM plain EMIT CHANGES
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT id, MAP('x' := v) AS m FROM plain INTERSECT SELECT id, MAP('x' := v) AS m FROM plain EMIT CHANGES;
+    INVALID_STATEMENT: INTERSECT cannot compare MAPs: `M` MAP<STRING, STRING>.
+    line 1:1
+      SELECT id, MAP('x' := v) AS m FROM plain INTERSECT SELECT id, MAP('x' := v) AS m FROM plain EMIT CHANGES
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT id FROM (SELECT id, v FROM plain UNION SELECT id, v FROM plain) u UNION SELECT id, v FROM plain EMIT CHANGES;
+    KEY_MISSING: Key missing from projection (ie, SELECT).
+    The query must include the key columns ID and V in its projection (eg, SELECT ID, V...).
+    line 1:1
+      SELECT id FROM (SELECT id, v FROM plain UNION SELECT id, v FROM plain) u UNION SELECT id, v FROM plain EMIT CHANGES
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT id, v FROM (SELECT id, v FROM plain UNION SELECT id, v FROM plain) u UNION SELECT id, v FROM plain EMIT CHANGES;
+    INVALID_STATEMENT: The sides of UNION need the same number of key and value columns: `ID` INTEGER KEY, `V` STRING KEY and `ID` INTEGER KEY, `V` STRING.
+    line 1:1
+      SELECT id, v FROM (SELECT id, v FROM plain UNION SELECT id, v FROM plain) u UNION SELECT id, v FROM plain EMIT CHANGES
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT id, v FROM plain UNION SELECT id, v FROM plain EMIT CHANGES EVERY 10 SECONDS;
+    INVALID_STATEMENT: EVERY is for queries that aggregate.
+    line 1:92
+      CREATE TABLE o AS SELECT id, v FROM plain UNION SELECT id, v FROM plain EMIT CHANGES EVERY 10 SECONDS
+                                                                                                 ^^^^^^^^^^
+
+CREATE TABLE o WITH (FORMAT = 'AVRO') AS SELECT id, v FROM plain UNION SELECT id, v FROM plain;
+    INVALID_STATEMENT: All columns are the key, and the AVRO format has no value without columns. Add WITH (VALUE_FORMAT = 'JSON').
+    line 1:22
+      CREATE TABLE o WITH (FORMAT = 'AVRO') AS SELECT id, v FROM plain UNION SELECT id, v FROM plain
+                           ^^^^^^^^^^^^^^^

@@ -171,6 +171,17 @@ public final class KeyedOperators {
     }
 
     /**
+     * Set operations over the current rows of tables, in postfix notation; a row comes out as the
+     * key, with itself or without a value.
+     *
+     * @param operation numbers of tables, UNION, EXCEPT and INTERSECT; the side of the records of
+     *     table n is n, or from 2 on n + 2
+     */
+    public static Dataset<Row> setOperation(Dataset<Row> input, List<String> operation) {
+        return KeyedOperator.apply(input, new SetOperation(operation));
+    }
+
+    /**
      * A table's changes: old rows with the sign -1, and new rows with 1, in {@code ws}; the new row
      * is beside the old one too, in {@code r}.
      */
