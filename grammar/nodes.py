@@ -149,7 +149,7 @@ class TimeSpan:
 
 @dataclass(frozen=True)
 class Window:
-    """The WINDOW clause (reference §2.6); ``kind`` is TUMBLING, HOPPING, CUMULATIVE or SESSION.
+    """The WINDOW clause (reference §2.6); ``kind`` is TUMBLING, HOPPING, CUMULATIVE, SLIDING or SESSION.
 
     ``size`` is a session's inactivity gap; ``advance`` is set for HOPPING only, ``step`` for CUMULATIVE.
     ``zone`` and ``offset`` are TIME ZONE and OFFSET (beyond ksqlDB).

@@ -388,7 +388,7 @@ class KsqlParser(MatchRecognizeParser):
 
     def _window(self) -> nodes.Window:
         start = self._index - 1
-        kinds = ("TUMBLING", "HOPPING", "SESSION", "CUMULATIVE")
+        kinds = ("TUMBLING", "HOPPING", "SESSION", "CUMULATIVE", "SLIDING")
         if self.is_name() and self.is_word(*kinds, ahead=1):
             self._advance()  # ksqlDB accepts a name for the window here, and ignores it
         kind = self.expect_one_of(*kinds)

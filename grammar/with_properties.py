@@ -73,7 +73,7 @@ PROPERTIES: dict[str, Rule] = {
     "WINDOW_SIZE": Rule("string", frozenset({CREATE})),
     "WINDOW_TIME_ZONE": Rule("string", frozenset({CREATE})),
     "WINDOW_TYPE": Rule(
-        "string", frozenset({CREATE}), choices=("TUMBLING", "HOPPING", "SESSION", "CUMULATIVE")
+        "string", frozenset({CREATE}), choices=("TUMBLING", "HOPPING", "SESSION", "CUMULATIVE", "SLIDING")
     ),
     "WRAP_SINGLE_VALUE": Rule("boolean"),
 }

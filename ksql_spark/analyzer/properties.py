@@ -366,8 +366,8 @@ class Properties:
                     raise invalid(f"'{name}' needs 'WINDOW_TYPE' too.", self.node(name))
             return None
         upper = kind.upper()
-        if upper not in ("TUMBLING", "HOPPING", "SESSION", "CUMULATIVE"):
-            reason = f"'{kind}' is not one of SESSION, HOPPING, TUMBLING, CUMULATIVE"
+        if upper not in ("TUMBLING", "HOPPING", "SESSION", "CUMULATIVE", "SLIDING"):
+            reason = f"'{kind}' is not one of SESSION, HOPPING, TUMBLING, CUMULATIVE, SLIDING"
             raise failure("PROPERTY_IN_WITH", self.node("WINDOW_TYPE"), name="WINDOW_TYPE", reason=reason)
         if upper != "TUMBLING":
             for name in _OF_CALENDARS:

@@ -40,7 +40,7 @@ def bind_window(node: nodes.Window, emit_final: bool, lateness_ms: int | None = 
         what = "gap" if node.kind == "SESSION" else "SIZE"
         raise invalid(f"The window's {what} must be longer than zero.", node.size)
     calendar = step = None
-    if node.kind == "HOPPING":
+    if node.kind in ("HOPPING", "SLIDING"):
         _check_fixed(node)
     elif node.kind != "SESSION":
         calendar = bind_calendar(node.size, node.zone, node.offset)

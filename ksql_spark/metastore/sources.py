@@ -49,7 +49,7 @@ class TimestampColumn:
 
 @dataclass(frozen=True)
 class Windowing:
-    """The window in a topic's keys (§6.9): TUMBLING, HOPPING, CUMULATIVE or SESSION.
+    """The window in a topic's keys (§6.9): TUMBLING, HOPPING, CUMULATIVE, SLIDING or SESSION.
 
     A key has the start of its window; the end is ``size_ms`` later, or what ``calendar`` says. With neither,
     as for SESSION and CUMULATIVE, the key has both bounds.

@@ -634,7 +634,14 @@ class StreamWindowedAggregate(AggregateStep, WaitingStep):
 
     @property
     def kept_state(self) -> str:
-        retention = span_text(self.window_spec.retention_ms)
+        spec = self.window_spec
+        if spec.kind == "SLIDING":
+            how_long = span_text(3 * spec.size_ms + spec.grace_ms)
+            return (
+                "the aggregates of up to two windows for each time of a key's records, "
+                f"for {how_long}{self._held}"
+            )
+        retention = span_text(spec.retention_ms)
         return f"the aggregates of each key and window, for {retention}{self._held}"
 
 

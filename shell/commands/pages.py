@@ -50,7 +50,7 @@ SELECT [DISTINCT | DISTINCT ON (expression, …)] * | expression [[AS] name], �
   [[INNER | LEFT | RIGHT | FULL] JOIN source [alias] [WITHIN n unit [GRACE PERIOD n unit]] ON condition]
   [WITHIN n unit]
   [WINDOW TUMBLING (SIZE n unit) | HOPPING (SIZE n unit, ADVANCE BY n unit) |
-          CUMULATIVE (SIZE n unit, STEP n unit) | SESSION (n unit)]
+          CUMULATIVE (SIZE n unit, STEP n unit) | SLIDING (SIZE n unit) | SESSION (n unit)]
   [WHERE condition] [GROUP BY expression | ROLLUP (…) | CUBE (…) | GROUPING SETS (…), …]
   [PARTITION BY expression] [HAVING condition]
   [QUALIFY ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1]

@@ -334,7 +334,10 @@ def _offers(
         case _ if last in ("GROUP", "PARTITION"):
             yield ("BY", "keyword")
         case _ if last == "WINDOW":
-            yield from ((f"{name} (", "keyword") for name in ("TUMBLING", "HOPPING", "SESSION", "CUMULATIVE"))
+            yield from (
+                (f"{name} (", "keyword")
+                for name in ("TUMBLING", "HOPPING", "SESSION", "CUMULATIVE", "SLIDING")
+            )
         case _ if first == "CREATE" and "AS" not in upper and "(" in upper:
             yield from ((name, "type") for name in (*DATA_TYPES, *metadata.types))
             yield from ((name, "keyword") for name in ("KEY", "PRIMARY KEY", "HEADERS"))

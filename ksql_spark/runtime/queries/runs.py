@@ -427,7 +427,7 @@ class QueryRuns:
         begun = self._noted_anew(query)
         self.remove_state(query)
         window = query.plan.sink.window
-        if window is not None and window.kind == "SESSION":
+        if window is not None and window.kind in ("SESSION", "SLIDING"):
             delete_session_rows(self._admin, query.plan.sink.topic)
         self._checkpoints.keep(query.id)
         if begun is not None:

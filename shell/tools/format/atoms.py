@@ -36,6 +36,7 @@ _AFTER = {
     "RETURNS": {")"},
     "SCHEMA": {"ASSERT", "EXISTS"},
     "SESSION": {"WINDOW"},
+    "SLIDING": {"WINDOW"},
     "SUBJECT": {"SCHEMA"},
     "SYSTEM": {"ALTER"},
     "TABLES": {"DESCRIBE"},
@@ -186,7 +187,7 @@ def atoms(tokens: Sequence[Token], text: str) -> list[Atom]:
                 space = (
                     not is_call
                     or (before_last in _DECLARES and not in_query)
-                    or (last in ("CUMULATIVE", "SESSION") and before_last == "WINDOW")
+                    or (last in ("CUMULATIVE", "SESSION", "SLIDING") and before_last == "WINDOW")
                     or (last == "KEY" and before_last == ")")
                 )
             else:

@@ -606,3 +606,24 @@ CREATE TABLE o AS SELECT name, n FROM (SELECT name, COUNT(*) AS n FROM s GROUP B
     line 1:40
       CREATE TABLE o AS SELECT name, n FROM (SELECT name, COUNT(*) AS n FROM s GROUP BY name EMIT CHANGES EVERY 1 SECOND) c
                                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW SLIDING (SIZE 10 MINUTES, GRACE PERIOD 1 MINUTE) GROUP BY name EMIT FINAL;
+    TABLE O SINK
+      columns `NAME` STRING KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+      window Windowing(kind='SLIDING', size_ms=600000)
+    Project key [NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0 WindowSpec(kind='SLIDING', size_ms=600000, advance_ms=None, retention_ms=86400000, grace_ms=60000) FINAL
+        Source S
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW SLIDING (SIZE 1 WEEK) GROUP BY name;
+    INVALID_STATEMENT: WEEKS are for TUMBLING and CUMULATIVE windows only.
+    line 1:74
+      CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW SLIDING (SIZE 1 WEEK) GROUP BY name
+                                                                               ^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW SLIDING (SIZE 0 MINUTES) GROUP BY name;
+    INVALID_STATEMENT: The window's SIZE must be longer than zero.
+    line 1:74
+      CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW SLIDING (SIZE 0 MINUTES) GROUP BY name
+                                                                               ^^^^^^^^^

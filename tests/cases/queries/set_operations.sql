@@ -121,3 +121,22 @@ SELECT name, id FROM olds INTERSECT SELECT name, id FROM news;
 --@rows
 -- name | id
 -- NULL | 2
+
+--@test: another query in its place
+CREATE TABLE changing WITH (KEY_FORMAT = 'JSON') AS SELECT id, name FROM old UNION SELECT id, name FROM new EMIT CHANGES;
+INSERT INTO old (id, name) VALUES (1, 'a');
+INSERT INTO old (id, name) VALUES (2, 'b');
+INSERT INTO new (id, name) VALUES (2, 'b');
+INSERT INTO new (id, name) VALUES (3, 'c');
+--@output CHANGING folded
+-- id | name
+-- 1  | a
+-- 2  | b
+-- 3  | c
+CREATE OR REPLACE TABLE changing WITH (KEY_FORMAT = 'JSON') AS SELECT id, name FROM old EXCEPT SELECT id, name FROM new EMIT CHANGES;
+--@error: INVALID_STATEMENT
+CREATE OR REPLACE TABLE changing WITH (KEY_FORMAT = 'JSON', EVOLVE = 'backfill') AS
+  SELECT id, name FROM old EXCEPT SELECT id, name FROM new EMIT CHANGES;
+--@output CHANGING folded
+-- id | name
+-- 1  | a

@@ -246,14 +246,15 @@ public final class KeyedOperators {
      * is added and its result is not emitted, as the group's next record follows.
      *
      * @param hasFilter whether the aggregator has HAVING's predicate
-     * @param kind NONE, TUMBLING, HOPPING, CUMULATIVE or SESSION
+     * @param kind NONE, TUMBLING, HOPPING, CUMULATIVE, SLIDING or SESSION
      * @param size window size, inactivity gap, or without windows the TTL of groups (0: none), ms
      * @param advance advance of hopping windows, step of cumulative ones, ms
      * @param calendar of windows by a calendar, see CalendarWindows; else empty
      * @param step of cumulative windows that grow by a calendar, as {@code calendar}; else empty
      * @param grace how late a record may be, ms
      * @param isFinal emit once, when the window closes
-     * @param isLossy windows that a jump in time leaves behind are lost; not for sessions
+     * @param isLossy windows that a jump in time leaves behind are lost; not for sessions and
+     *     sliding windows
      * @param idle see KeyedOperator.apply
      * @param every see KeyedOperator.setInterval
      */
@@ -271,20 +272,25 @@ public final class KeyedOperators {
             boolean isLossy,
             long idle,
             long every) {
-        boolean isUnwindowed = kind.equals("NONE");
         KeyedOperator operator =
-                kind.equals("SESSION")
-                        ? new SessionAggregate(aggregator, hasFilter, size, grace, isFinal)
-                        : new WindowAggregate(
-                                aggregator,
-                                hasFilter,
-                                isUnwindowed
-                                        ? null
-                                        : Windows.of(kind, size, advance, calendar, step),
-                                isUnwindowed ? size : 0,
-                                grace,
-                                isFinal,
-                                isLossy);
+                switch (kind) {
+                    case "SESSION" ->
+                            new SessionAggregate(aggregator, hasFilter, size, grace, isFinal);
+                    case "SLIDING" ->
+                            new SlidingAggregate(aggregator, hasFilter, size, grace, isFinal);
+                    case "NONE" ->
+                            new WindowAggregate(
+                                    aggregator, hasFilter, null, size, grace, isFinal, isLossy);
+                    default ->
+                            new WindowAggregate(
+                                    aggregator,
+                                    hasFilter,
+                                    Windows.of(kind, size, advance, calendar, step),
+                                    0,
+                                    grace,
+                                    isFinal,
+                                    isLossy);
+                };
         operator.setInterval(every);
         return KeyedOperator.apply(input, operator, idle);
     }
