@@ -689,10 +689,10 @@ class CheckConstraint(Node):
 
 
 class ColumnDefinition(Node):
-    """``name type [KEY | PRIMARY KEY | HEADERS | HEADER('k')] [NOT NULL] [CHECK (condition)] …``.
+    """``name type [KEY | PRIMARY KEY | HEADERS | HEADER('k') | TOPIC] [NOT NULL] [CHECK (condition)] …``.
 
-    ``constraint`` is None or one of KEY, PRIMARY KEY, HEADERS, HEADER; ``header`` is the
-    string literal of HEADER('k'). NOT NULL and CHECK are beyond ksqlDB.
+    ``constraint`` is None or one of KEY, PRIMARY KEY, HEADERS, HEADER, TOPIC; ``header`` is the
+    string literal of HEADER('k'). TOPIC, NOT NULL and CHECK are beyond ksqlDB.
     """
 
     this = Arg[exp.Identifier](required=True)

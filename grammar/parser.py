@@ -441,7 +441,7 @@ class KsqlParser(MatchRecognizeParser):
         return name
 
     def column_definition(self) -> nodes.ColumnDefinition:
-        """``name type [KEY | PRIMARY KEY | HEADERS | HEADER('k')]``."""
+        """``name type [KEY | PRIMARY KEY | HEADERS | HEADER('k') | TOPIC]``."""
         start = self._index
         if self.is_word("PRIMARY") and self.is_word("KEY", ahead=1) and self.is_symbol(TokenType.L_PAREN, 2):
             self.fail("PRIMARY KEY follows each key column, as in id INT PRIMARY KEY")
@@ -454,7 +454,7 @@ class KsqlParser(MatchRecognizeParser):
         elif self.word("HEADER"):
             constraint, header = "HEADER", self.bracketed(self.string)
         else:
-            constraint = self.one_of("KEY", "HEADERS")
+            constraint = self.one_of("KEY", "HEADERS", "TOPIC")
         args = {"data_type": data_type, "constraint": constraint, "header": header}
         return self.build(nodes.ColumnDefinition, start, this=name, **args)
 

@@ -59,6 +59,7 @@ PROPERTIES: dict[str, Rule] = {
     "TABLE": Rule("string", frozenset({CREATE, SINK})),
     "TIMESTAMP": Rule("string"),
     "TIMESTAMP_FORMAT": Rule("string"),
+    "TOPIC_PATTERN": Rule("string", frozenset({CREATE})),
     "TTL": Rule("string", frozenset({CREATE_AS})),
     "TYPE": Rule("string", frozenset({SINK}), choices=("delta", "iceberg", "jdbc", "parquet")),
     "URL": Rule("string", frozenset({SINK})),

@@ -15,6 +15,8 @@ class Role(Enum):
     KEY = "KEY"
     VALUE = "VALUE"
     HEADERS = "HEADERS"
+    #: the name of its topic (beyond ksqlDB)
+    TOPIC = "TOPIC"
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Column:
     header_key: str | None = None
 
     def __str__(self) -> str:
-        suffix = {Role.KEY: " KEY", Role.VALUE: "", Role.HEADERS: " HEADERS"}[self.role]
+        suffix = "" if self.role is Role.VALUE else f" {self.role.value}"
         if self.header_key is not None:
             suffix = f" HEADER('{self.header_key}')"
         return f"{quote_identifier(self.name)} {self.type}{suffix}"
@@ -58,8 +60,8 @@ class Schema:
 
     @property
     def headers(self) -> tuple[Column, ...]:
-        """Read-only columns filled from record headers."""
-        return tuple(c for c in self.columns if c.role is Role.HEADERS)
+        """Read-only columns filled from what a record has beside key and value: headers, its topic."""
+        return tuple(c for c in self.columns if c.role in (Role.HEADERS, Role.TOPIC))
 
     def find(self, name: str) -> Column | None:
         """The column called exactly ``name``, or None."""

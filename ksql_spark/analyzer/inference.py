@@ -273,7 +273,7 @@ def _written_out(
         else:
             suffix = f" {word}" if side == "KEY" else ""
             listed += [f"{quote_identifier(c.name)} {c.type}{suffix}" for c in inferred[0]]
-    listed += [grammar.render(c) for c in statement.columns if c.constraint in ("HEADERS", "HEADER")]
+    listed += [grammar.render(c) for c in statement.columns if c.constraint in ("HEADERS", "HEADER", "TOPIC")]
     listed += map(grammar.render, statement.checks)
     names = []
     for side, inferred in found.items():

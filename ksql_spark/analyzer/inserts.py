@@ -27,7 +27,7 @@ from ksql_spark.expressions import (
 from ksql_spark.grammar.statements.inserts import InsertValues
 from ksql_spark.metastore.sources import Constraint, DataSource
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, Role
+from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME
 from ksql_spark.types import SqlType
 
 
@@ -136,10 +136,22 @@ def check_writable(source: DataSource, what: str, config: Mapping[str, Any], nod
     if source.read_only:
         raise invalid(f"Cannot {what} read-only {word}: {source.name}", node)
     check_no_envelope(source, node, what)
+    check_one_topic(source, what, node)
     if source.window is not None:
         raise invalid(f"Cannot {what} windowed {word}: {source.name}", node)
     if settings.is_read_only_topic(config, source.topic):
         raise invalid(f"Cannot {what} read-only topic: {source.topic}", node)
+
+
+def check_one_topic(source: DataSource, what: str, node: exp.Expr | None) -> None:
+    """Refuse what needs one topic, for a stream over all topics of a pattern; ``what``: Cannot ``what`` …
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    if source.topic_pattern is not None:
+        reason = f"Cannot {what} {source.name}: it reads all topics of the pattern {source.topic_pattern}"
+        raise invalid(reason, node, hint="Use a stream over one of these topics.")
 
 
 def check_no_envelope(source: DataSource, node: exp.Expr | None, what: str = "insert into") -> None:
@@ -177,7 +189,7 @@ def _columns(statement: InsertValues, source: DataSource) -> list[tuple[str, Sql
     """(name, type, syntax node) of the columns that get a value."""
     schema = source.schema
     if not statement.columns:
-        plain = [c for c in schema.columns if c.role is not Role.HEADERS]
+        plain = [c for c in schema.columns if c not in schema.headers]
         if schema.headers and len(statement.values) != len(plain):
             names = ", ".join(c.name for c in schema.headers)
             raise invalid(f"Cannot insert into HEADER columns: {names}", statement)
@@ -219,8 +231,7 @@ def _columns(statement: InsertValues, source: DataSource) -> list[tuple[str, Sql
 
 
 def _is_header(source: DataSource, name: str) -> bool:
-    column = source.schema.find(name)
-    return column is not None and column.role is Role.HEADERS
+    return source.schema.find(name) in source.schema.headers
 
 
 def _check_key(source: DataSource, values: list[tuple[str, Expression]], statement: InsertValues) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.inference import with_schema_ids
-from ksql_spark.analyzer.inserts import check_no_envelope
+from ksql_spark.analyzer.inserts import check_no_envelope, check_one_topic
 from ksql_spark.analyzer.properties import (
     Properties,
     check_topic_name,
@@ -305,6 +305,7 @@ def _bind_insert(statement: InsertSelect, metastore: MetaStore, config: Mapping[
     check_no_envelope(sink, statement.this)
     if settings.is_read_only_topic(config, sink.topic):
         raise invalid(f"Cannot insert into read-only topic: {sink.topic}", statement.this)
+    check_one_topic(sink, "insert into", statement.this)
     if sink.schema.headers:
         raise invalid(f"Cannot insert into {sink.name} because it has header columns", statement.this)
     given = Properties(statement.properties, INSERT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ksql_spark.analyzer.failures import failure, invalid
+from ksql_spark.analyzer.inserts import check_one_topic
 from ksql_spark.analyzer.properties import Properties, identifier
 from ksql_spark.errors import nearest
 from ksql_spark.grammar.statements.sinks import CreateSink, CreateSinkAs
@@ -46,6 +47,7 @@ def bind_create_sink(statement: CreateSink | CreateSinkAs, metastore: MetaStore)
         KsqlError: an unknown source; a property that is missing or has a wrong value.
     """
     source = metastore.require(statement.source_name)
+    check_one_topic(source, "write a sink of", statement)
     given = Properties(statement.properties, SINK)
     _required(given, "TYPE", "CREATE SINK", statement)
     type_ = given.get("TYPE").lower()

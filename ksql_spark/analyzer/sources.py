@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ksql_spark import deadline
+from ksql_spark import deadline, topic_patterns
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.expressions import bind_predicate
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
@@ -24,7 +24,7 @@ from ksql_spark.grammar.with_properties import CREATE
 from ksql_spark.metastore.sources import TABLE, Constraint, DataSource, FormatSpec
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import RESERVED_COLUMNS, Column, Role, Schema
-from ksql_spark.types import BOOLEAN, BYTES, HEADERS
+from ksql_spark.types import BOOLEAN, BYTES, HEADERS, STRING
 
 #: the alternative in SCHEMA_REGISTRY_MISSING
 OR_LIST_COLUMNS = ", or list the columns in the statement"
@@ -55,7 +55,7 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
     existing = metastore.find(statement.name)
     _check_replaceable(statement, existing)
     given = Properties(statement.properties, CREATE)
-    topic = given.get("KAFKA_TOPIC")
+    topic = _pattern(given, statement) or given.get("KAFKA_TOPIC")
     if topic is None and "LAKE" in given:
         topic = f"{settings.text(config, 'ksql.output.topic.name.prefix') or ''}{statement.name}"
     if topic is None:
@@ -100,6 +100,41 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
     if existing is not None:
         check_replacement(existing, source, statement)
     return source
+
+
+#: what streams over one topic have
+_OF_ONE_TOPIC = ("KAFKA_TOPIC", "PARTITIONS", "REPLICAS", "RETENTION_MS", "ARCHIVE", "INFER", "LAKE")
+
+
+def _pattern(given: Properties, statement: CreateSource) -> str | None:
+    """The topic of a stream with TOPIC_PATTERN (beyond ksqlDB); None for one over one topic.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    pattern, node = given.get("TOPIC_PATTERN"), given.node("TOPIC_PATTERN")
+    if pattern is None:
+        return None
+    if statement.kind == TABLE:
+        raise invalid(
+            "TOPIC_PATTERN is for streams: a row of a table is what one topic says of its key.", node,
+            hint="CREATE a stream, and a table AS SELECT ... GROUP BY of it.",
+        )  # fmt: skip
+    if not statement.columns:
+        raise invalid(
+            "A stream with TOPIC_PATTERN needs its columns in the statement: each topic has its own schema.",
+            statement,
+        )
+    for name in _OF_ONE_TOPIC:
+        if name in given:
+            raise invalid(f"'{name}' is not for streams with TOPIC_PATTERN.", given.node(name))
+    found = topic_patterns.problem(pattern) if pattern else "it is empty"
+    if found is not None:
+        raise invalid(
+            f"TOPIC_PATTERN is not a regular expression of topics: {found}.", node,
+            hint="For instance: 'orders\\..*' for orders.eu and orders.us.",
+        )  # fmt: skip
+    return topic_patterns.topic_of(pattern)
 
 
 def _archive(given: Properties, kind: str) -> str | None:
@@ -168,7 +203,7 @@ def _schema(statement: CreateSource, metastore: MetaStore, config: Mapping[str, 
         column = _column(definition, statement, metastore, config)
         if column.name in names:
             raise invalid(f"Duplicate column names: `{column.name}`", definition)
-        if column.role is Role.HEADERS:
+        if column.role in (Role.HEADERS, Role.TOPIC):
             _check_headers(column, columns, definition)
         columns.append(column)
         names.add(column.name)
@@ -197,6 +232,10 @@ def _column(
             label = "HEADERS" if constraint == "HEADERS" else f"HEADER('{definition.header_key}')"
             raise invalid(f"Invalid type for {label} column: expected {expected}, got {type_}.", definition)
         return Column(name, type_, Role.HEADERS, definition.header_key)
+    if constraint == "TOPIC":
+        if type_ != STRING:
+            raise invalid(f"Invalid type for TOPIC column: expected {STRING}, got {type_}.", definition)
+        return Column(name, type_, Role.TOPIC)
     wanted = _KEY_WORDS[statement.kind]
     if constraint != wanted:
         raise invalid(
@@ -208,6 +247,10 @@ def _column(
 
 
 def _check_headers(column: Column, before: list[Column], node: nodes.ColumnDefinition) -> None:
+    if column.role is Role.TOPIC:
+        if any(c.role is Role.TOPIC for c in before):
+            raise invalid("Schema already contains a TOPIC column.", node)
+        return
     headers = [c for c in before if c.role is Role.HEADERS]
     if any(c.header_key is None for c in headers):
         raise invalid("Schema already contains a HEADERS column.", node)

@@ -65,6 +65,7 @@ from ksql_spark.spark import jvm
 from ksql_spark.statements import Services, StatementContext, errors
 from ksql_spark.statements.batch_ranges import batch_ranges
 from ksql_spark.statements.query_start import start_offsets
+from ksql_spark.topic_patterns import pattern_of
 
 #: how long a pull query waits for its view to catch up, seconds
 PULL_TIMEOUT_S = 30.0
@@ -256,7 +257,8 @@ class QueryService:
         return ends
 
     def _print(self, statement: PrintTopic, services: Services, rights: Rights) -> QueryStream:
-        topic = services.admin.topic(statement.topic)
+        is_name = pattern_of(statement.topic) is None
+        topic = services.admin.topic(statement.topic) if is_name else None
         if topic is None:
             near = nearest(statement.topic, filter(rights.may_see_topic, services.admin.topics()))
             hint = f"Did you mean '{near}'?" if near else "SHOW TOPICS lists all topics."

@@ -47,5 +47,5 @@ class FieldInfo(Body):
 
     name: str
     schema: SchemaInfo
-    type: Omitted[Literal["KEY", "HEADER"]] = None
+    type: Omitted[Literal["KEY", "HEADER", "TOPIC"]] = None
     header_key: Omitted[str] = None

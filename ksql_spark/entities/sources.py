@@ -110,6 +110,7 @@ class SourceDescription(Body):
         envelope: what is around the rows in the topic, for instance debezium.
         origin: the table outside Kafka that it follows.
         archive: the folder with the records that its topic has no more.
+        topics: those that the pattern of a stream over many finds now.
     """
 
     name: str
@@ -138,6 +139,7 @@ class SourceDescription(Body):
     envelope: Omitted[str] = None
     origin: Omitted[OriginInfo] = None
     archive: Omitted[str] = None
+    topics: Omitted[tuple[str, ...]] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,8 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetS
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection, is_moving
+from ksql_spark.topic_patterns import names as matching
+from ksql_spark.topic_patterns import pattern_of
 
 #: time within which brokers learn of a topic that another client has created
 NEW_TOPIC_WAIT_S = 1.0
@@ -84,6 +86,8 @@ class KafkaAdmin:
         servers: ``host:port`` pairs, separated by commas.
         settings: more settings, under librdkafka's names (security, SASL).
 
+    A pattern of topics (topic_patterns.py) stands for all topics that it matches at the moment.
+
     All methods raise KsqlError BROKER_UNREACHABLE if the cluster does not answer within ``timeout_s``
     seconds, KAFKA_REFUSED if it refuses the request, and STOPPED after close().
     """
@@ -130,7 +134,14 @@ class KafkaAdmin:
         return {name: _topic(name, found[name]) for name in sorted(found)}
 
     def topic(self, name: str) -> Topic | None:
-        """The topic called exactly ``name``, or None."""
+        """The topic called exactly ``name``, or None.
+
+        For a pattern, the widest of its topics; without any, one partition with -1 replicas.
+        """
+        if pattern_of(name) is not None:
+            there = self.topics()
+            found = [there[each].replicas for each in matching(name, there)]
+            return Topic(name, max(found, key=len, default=(-1,)))
         future = self._client.describe_topics(TopicCollection([name]), request_timeout=self._timeout_s)[name]
         try:
             return _topic(name, self._wait(future, f"describe topic '{name}'", name))
@@ -159,7 +170,7 @@ class KafkaAdmin:
 
     def identities(self, names: Iterable[str]) -> dict[str, TopicIdentity]:
         """The identities of existing topics, by name."""
-        wanted = list(names)
+        wanted = self.expanded(names)
         if not wanted:
             return {}
         found = self._client.describe_topics(TopicCollection(wanted), request_timeout=self._timeout_s)
@@ -172,6 +183,13 @@ class KafkaAdmin:
                 if error.condition != "TOPIC_UNKNOWN":
                     raise
         return identities
+
+    def expanded(self, names: Iterable[str]) -> list[str]:
+        """``names``, each once, with the topics that are found now in place of a pattern."""
+        wanted = list(names)
+        there = self.topics() if any(pattern_of(name) is not None for name in wanted) else {}
+        found = ([name] if pattern_of(name) is None else matching(name, there) for name in wanted)
+        return list(dict.fromkeys(each for some in found for each in some))
 
     def require_topic(self, name: str) -> Topic:
         """The topic called exactly ``name``; retries for up to a second, because it may have just been
@@ -345,6 +363,9 @@ class KafkaAdmin:
         return committed
 
     def _partitions(self, name: str) -> list[Partition]:
+        if pattern_of(name) is not None:
+            there = self.topics()
+            return [(each, p) for each in matching(name, there) for p in range(there[each].partitions)]
         return [(name, number) for number in range(self.require_topic(name).partitions)]
 
     def _list_offsets(

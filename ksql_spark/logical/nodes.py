@@ -834,7 +834,8 @@ def keeps_places(node: Node) -> bool:
     match node:
         case Source(source):
             names = {column.name for column in source.schema.columns}
-            return node.kind == STREAM and not node.prefixed and not _PLACE & names
+            is_one = node.kind == STREAM and source.topic_pattern is None
+            return is_one and not node.prefixed and not _PLACE & names
         case Filter(child, _):
             return keeps_places(child)
         case FlatMap(child, functions):

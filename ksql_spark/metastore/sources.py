@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ksql_spark import topic_patterns
 from ksql_spark.expressions import Expression
 from ksql_spark.metastore.calendars import Calendar
 from ksql_spark.schema import Schema
@@ -86,7 +87,7 @@ class DataSource:
         name: its name, in the case in which it is stored.
         kind: STREAM or TABLE.
         schema: key columns, then value columns.
-        topic: the Kafka topic.
+        topic: the Kafka topic, or a pattern of topics (topic_patterns.py).
         key_format: the format of keys; NONE without key columns.
         value_format: the format of values.
         partitions: number of the topic's partitions; None if not known yet.
@@ -128,6 +129,11 @@ class DataSource:
     def envelope(self) -> str | None:
         """What is around the rows in its topic; None: nothing."""
         return self.value_format.envelope
+
+    @property
+    def topic_pattern(self) -> str | None:
+        """The regular expression of a stream over all topics that match it; else None."""
+        return topic_patterns.pattern_of(self.topic)
 
     @property
     def is_table(self) -> bool:

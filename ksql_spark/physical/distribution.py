@@ -17,6 +17,7 @@ from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import MICROBATCH, PhysicalPlan, Step
 from ksql_spark.schema import ROWPARTITION
+from ksql_spark.topic_patterns import pattern_of
 
 
 @dataclass(frozen=True)
@@ -287,6 +288,8 @@ class _Rules:
             ):
                 return f"a column is called {ROWPARTITION}"
         for topic in stage.topics:
+            if pattern_of(topic) is not None:
+                return f"the topics of {topic} may have any number of partitions"
             if topic in self._scattered:
                 return f"partitions were added to topic {topic}"
         counts = {topic: (self._partitions or {}).get(topic, 1) for topic in stage.topics}
@@ -395,7 +398,7 @@ class _Rules:
     def _partitioning(self, step: Step) -> _Partitioning | None:
         """What determines the partition of a row of ``step``; None if unknown."""
         match step:
-            case steps.SourceStep(source=source):
+            case steps.SourceStep(source=source) if source.topic_pattern is None:
                 keys = tuple(ColumnRef(c.name, c.type) for c in step.schema.key)
                 return _Partitioning(keys, _encoding(source)) if keys else None
             case steps.Unpacked(child=steps.SourceStep(source=source)):

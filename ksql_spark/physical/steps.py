@@ -1066,7 +1066,9 @@ def record_topic(step: Step) -> str | None:
         if any(step.schema.find(name) is not None for name in (ROWPARTITION, ROWOFFSET)):
             return None
         if not isinstance(step, _ROW_BY_ROW):
-            return step.source.topic if isinstance(step, SourceStep) else None
+            if not isinstance(step, SourceStep) or step.source.topic_pattern is not None:
+                return None
+            return step.source.topic
         step = step.child
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from ksql_spark import topic_patterns
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.nodes import AliasedSource, CommonTable, ErrorsOf, Statement, property_values
 from ksql_spark.grammar.statements.asserts import AssertTopic
@@ -88,7 +89,8 @@ class Grant:
     """A role for a pattern of names: of sources in SQL, or of topics in single quotes.
 
     A pattern of sources also applies to topics, because topics have the names of their sources unless a
-    statement says otherwise. ``*`` matches any text. Case matters only in quotes, as in SQL.
+    statement says otherwise. ``*`` matches any text, and alone also a stream's pattern of topics. Case
+    matters only in quotes, as in SQL.
 
     >>> grant = Grant.of("developer:sales_*")
     >>> grant.covers(Kind.SOURCE, "SALES_2"), grant.covers(Kind.TOPIC, "SALES_2")
@@ -121,6 +123,8 @@ class Grant:
         if kind is Kind.SOURCE and pattern[0] == "'":
             return False
         parts = pattern.strip(pattern[0] if pattern[0] in "`'" else "").split("*")
+        if kind is Kind.TOPIC and topic_patterns.pattern_of(name) is not None:
+            return not any(parts)  # what it finds may have any name
         return re.fullmatch(".*".join(map(re.escape, parts)), name, re.DOTALL) is not None
 
     def __str__(self) -> str:
@@ -244,7 +248,10 @@ def _query(statement: Query, catalog: Catalog) -> Iterator[Need]:
 
 def _create_source(statement: CreateSource, catalog: Catalog) -> Iterator[Need]:
     yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
-    topic = property_values(statement.properties).get("KAFKA_TOPIC")
+    given = property_values(statement.properties)
+    topic = given.get("KAFKA_TOPIC")
+    if "TOPIC_PATTERN" in given:
+        topic = topic_patterns.topic_of(str(given["TOPIC_PATTERN"]))
     if topic is not None:
         yield Need(Role.READER if statement.source else Role.DEVELOPER, Kind.TOPIC, str(topic))
 

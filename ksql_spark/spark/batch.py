@@ -117,10 +117,10 @@ def stream(
     session: SparkSession,
     consumer: Mapping[str, str],
     relation: nodes.Source,
-    ends: Mapping[int, int],
+    ends: Mapping[int, int] | None,
     ranges: sources.BatchRanges,
 ) -> DataFrame:
-    """A stream's rows, from where ``ranges`` say up to ``ends`` (partition -> offset)."""
+    """A stream's rows, from where ``ranges`` say up to ``ends`` (partition -> offset; None: those of its topics)."""
     frame = _records(session, consumer, relation, ends, ranges).filter(f"NOT {NULL_VALUE}")
     return frame.selectExpr(*(quoted(c.name) for c in relation.schema.columns))
 
@@ -142,7 +142,7 @@ def _records(
     session: SparkSession,
     consumer: Mapping[str, str],
     relation: nodes.Source,
-    ends: Mapping[int, int],
+    ends: Mapping[int, int] | None,
     ranges: sources.BatchRanges,
 ) -> DataFrame:
     source = relation.source

@@ -330,6 +330,10 @@ class Runs(Protocol):
         """Whether a run in micro-batches has ended the batch that ran when it was drained."""
         ...
 
+    def endBatch(self, run: str) -> None:
+        """End the batch of a run in real time."""
+        ...
+
     def release(self, run: str, feeds: str) -> None:
         """Forget a run that was stopped; ``feeds``: the internal topic that it wrote, or nothing."""
         ...

@@ -118,6 +118,10 @@ class SparkQuery:
         if self._last is None:
             self._last = int(self._runs.drain(self._run_id))
 
+    def end_batch(self) -> None:
+        """End the batch that runs in real time, so that the next one reads topics that are new."""
+        self._runs.endBatch(self._run_id)
+
     def stop(self, timeout_s: float = 0.0) -> bool:
         """Stop it; after drain(), once what was read is committed. Callable from any thread, more than once.
 

@@ -91,12 +91,13 @@ def evaluate(
 def _frame(session: SparkSession, records: Sequence[Record]) -> DataFrame:
     """Records as ``sources.read`` returns them."""
     rows = ", ".join(
-        f"({_bytes(r.key)}, {_bytes(r.value)}, {r.partition}, {r.offset}L, {r.timestamp_ms}L, {_headers(r)})"
+        f"({_bytes(r.key)}, {_bytes(r.value)}, {string(r.topic)}, {r.partition}, {r.offset}L, "
+        f"{r.timestamp_ms}L, {_headers(r)})"
         for r in records
     )
     return session.sql(
-        "SELECT key, value, partition, offset, timestamp_millis(__time) AS timestamp, headers"
-        f" FROM VALUES {rows} AS t(key, value, partition, offset, __time, headers)"
+        "SELECT key, value, topic, partition, offset, timestamp_millis(__time) AS timestamp, headers"
+        f" FROM VALUES {rows} AS t(key, value, topic, partition, offset, __time, headers)"
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 
+from ksql_spark import topic_patterns
 from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.formats import RecordSpec, Serde
 from ksql_spark.functions.lowering import lower
@@ -98,7 +99,7 @@ def read(
     Args:
         session: the query's session.
         consumer: settings of Kafka's consumers, ``bootstrap.servers`` among them.
-        topic: one topic.
+        topic: one topic, or a pattern of topics.
         starts: topic -> {partition: offset} as JSON, or "earliest"; used only where no checkpoint is.
         is_batch: read what is there now instead of a stream.
         ends: partition -> offset at which a batch ends; None: where the topic does.
@@ -106,9 +107,8 @@ def read(
         options: of a stream that is read by tasks and can be drained (Context.source_options); None: Spark's
             own source.
     """
-    start = starts.get(topic, "earliest")
-    if start != "earliest":
-        start = json.dumps({topic: json.loads(start)})
+    known = {name: json.loads(starts[name]) for name in topic_patterns.names(topic, starts)}
+    start = json.dumps(known) if known else "earliest"
     reader: Any = session.read if is_batch else session.readStream
     reader = reader.format("kafka" if options is None else "org.ksqlspark.kafka.DrainableSource")
     reader = reader.options(**(options or {}))
@@ -116,7 +116,7 @@ def read(
         reader = reader.option("endingOffsets", json.dumps({topic: {str(p): end for p, end in ends.items()}}))
     frame: DataFrame = (
         reader.options(**client_options(consumer))
-        .option("subscribe", topic)
+        .option(*_subscribed(topic))
         .option("startingOffsets", start)
         .option("failOnDataLoss", "false")
         .option("includeHeaders", "true")
@@ -125,6 +125,16 @@ def read(
     if archive is None:
         return frame
     return archive.read(session).select(*_RECORD).unionAll(frame.select(*_RECORD))
+
+
+def _subscribed(topic: str) -> tuple[str, str]:
+    """The option that tells Spark's source which topics to read."""
+    pattern = topic_patterns.pattern_of(topic)
+    return (
+        ("subscribe", topic)
+        if pattern is None
+        else ("subscribePattern", topic_patterns.java_pattern(pattern))
+    )
 
 
 def client_options(settings: Mapping[str, str]) -> dict[str, str]:
@@ -172,10 +182,12 @@ def decode(
     # NULL too, and so is the key that sinks put together
     key = key_serde.or_null_sql("key") if schema.key and source.window is None else "key"
     value = value_serde.or_null_sql("value") if schema.value else "value"
+    needs_topic = source.topic_pattern is not None or any(c.role is Role.TOPIC for c in schema.columns)
     parts = [
         f"{key} AS key", f"{value} AS value", "partition", "offset", "headers",
         "unix_millis(timestamp) AS __time",
         *(f"{text} AS {name}" for name, text in bounds.items()),
+        *(["topic"] if needs_topic else []),
     ]  # fmt: skip
     if schema.key:
         parts.append(f"{key_serde.decode_sql(key_bytes)} AS __key")
@@ -186,6 +198,8 @@ def decode(
     def reported(serde: Serde, target: str, data: str) -> str:
         """Conditions that only a bad record reaches: they report it, or stop the query."""
         reason = serde.explain_sql(data)
+        if source.topic_pattern is not None:
+            reason = f"concat('Topic ', topic, ': ', {reason})"
         text = ""
         if log is not None:
             text = f" OR {log.unreadable(DESERIALIZER, source.topic, target, reason, target)}"
@@ -210,6 +224,8 @@ def decode(
         row = {Role.KEY: "__key", Role.VALUE: "__value"}.get(column.role)
         if row:
             text = f"{row}.{quoted(column.name)}"
+        elif column.role is Role.TOPIC:
+            text = "topic"
         elif column.header_key is None:
             text = "coalesce(transform(headers, h -> struct(h.key AS KEY, h.value AS VALUE)), array())"
         else:
@@ -258,7 +274,7 @@ def _usable(time: str, source: DataSource, prefix: str, log: QueryLog | None, st
     is_usable, why = is_time(time), NOT_A_TIME if source.timestamp else NO_TIMESTAMP
     if log is not None:
         row = {c.name: quoted(prefix + c.name) for c in source.schema.columns}
-        log = log.of_topic(None if _is_place_taken(source, prefix) else source.topic)
+        log = log.of_topic(None if _has_no_place(source, prefix) else source.topic)
         is_usable += f" OR {log.failed(TIMESTAMPS, NO_TIME, why, log.record(row))}"
     if stops:
         is_usable += f" OR {stopped_for_time(source.topic, why)}"
@@ -273,15 +289,18 @@ def _allowed(source: DataSource, prefix: str, log: QueryLog | None) -> str:
     for constraint in source.constraints:
         text = f"coalesce({lower(constraint.predicate, columns)}, false)"
         if log is not None:
-            of_topic = log.of_topic(None if _is_place_taken(source, prefix) else source.topic)
+            of_topic = log.of_topic(None if _has_no_place(source, prefix) else source.topic)
             text += f" OR {of_topic.failed(CONSTRAINTS, VIOLATION, constraint.text, log.record(names))}"
         met.append(f"({text})")
     return f"{NULL_VALUE} OR {' AND '.join(met)}"
 
 
-def _is_place_taken(source: DataSource, prefix: str) -> bool:
-    """Whether a column of the source has the name of a hidden one, as a key that PARTITION BY made."""
-    return bool({ROWPARTITION, ROWOFFSET} & {prefix + column.name for column in source.schema.columns})
+def _has_no_place(source: DataSource, prefix: str) -> bool:
+    """Whether ROWPARTITION and ROWOFFSET do not say where a record is: it is in one of several topics, or a
+    column has the name of a hidden one, as a key that PARTITION BY made."""
+    return source.topic_pattern is not None or bool(
+        {ROWPARTITION, ROWOFFSET} & {prefix + column.name for column in source.schema.columns}
+    )
 
 
 def _window(source: DataSource) -> tuple[str, dict[str, str]]:

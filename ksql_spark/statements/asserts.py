@@ -12,6 +12,7 @@ from ksql_spark.grammar.nodes import TimeSpan, property_values
 from ksql_spark.grammar.statements.asserts import AssertSchema, AssertTopic
 from ksql_spark.kafka.admin import Topic
 from ksql_spark.statements.context import Action, Immediate, StatementContext
+from ksql_spark.topic_patterns import pattern_of
 
 #: pause between two checks
 INTERVAL_S = 0.1
@@ -38,7 +39,7 @@ def assert_topic(statement: AssertTopic, context: StatementContext) -> Action:
             raise KsqlError("INVALID_STATEMENT", reason=f"{key} must be a whole number.")
 
     def problem() -> str | None:
-        topic = admin.topic(name)
+        topic = admin.topic(name) if pattern_of(name) is None else None
         if statement.absent:
             return None if topic is None else f"Topic {name} exists"
         if topic is None:

@@ -54,7 +54,7 @@ def _streams(root: Node) -> dict[str, tuple[TimeBounds, str | None]]:
     found: dict[str, tuple[TimeBounds, str | None]] = {}
     for relation, given in zip(relations(root), bounds_of(root), strict=True):
         source: DataSource = relation.source
-        if source.is_table:
+        if source.is_table or source.topic_pattern is not None:
             continue
         # a column of the value that is ROWTIME says nothing about the times of records
         bounds = given if source.timestamp is None else TimeBounds()

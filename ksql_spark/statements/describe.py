@@ -114,7 +114,7 @@ def source_description(source: DataSource, context: StatementContext, *, extende
         value_format=source.value_format.name,
         topic=source.topic,
         partitions=len(topic.replicas) if topic else 0,
-        replication=max(topic.replicas, default=0) if topic else 0,
+        replication=max(0, *topic.replicas) if topic else 0,
         statement=masked(source.statement)
         if source.name in services.metastore.origins()
         else source.statement,
@@ -126,6 +126,7 @@ def source_description(source: DataSource, context: StatementContext, *, extende
         envelope=source.envelope,
         origin=_origin(source, services),
         archive=source.archive,
+        topics=None if source.topic_pattern is None else tuple(services.admin.expanded([source.topic])),
     )
 
 
@@ -172,7 +173,7 @@ def _offset_summaries(
         read = dict.fromkeys(s.topic for s in query.plan.sources)
         if query.plan.sink.name != source.name:
             read = {topic: None for topic in read if topic == source.topic}
-        there = [topic for topic in read if services.admin.topic(topic) is not None]
+        there = list(services.admin.identities(read))
         if not there:
             continue
         try:

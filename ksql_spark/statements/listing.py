@@ -26,6 +26,8 @@ def field_info(column: Column) -> FieldInfo:
             return FieldInfo(column.name, schema, "KEY")
         case Role.HEADERS:
             return FieldInfo(column.name, schema, "HEADER", column.header_key)
+        case Role.TOPIC:
+            return FieldInfo(column.name, schema, "TOPIC")
     return FieldInfo(column.name, schema)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ksql_spark import topic_patterns
 from ksql_spark.analyzer.properties import Evolve
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import RecordSpec
@@ -283,9 +284,28 @@ def _check_sink_topic(bound: PersistentQuery, plan: PhysicalPlan, context: State
     for source in plan.sources:
         if source.topic not in context.new_topics:
             context.services.admin.require_topic(source.topic)
+    _check_loop(plan, context)
     topic = context.services.admin.topic(plan.sink.topic)
     if bound.creates_sink and topic is not None:
         check_topic(plan.sink, topic, context)
+
+
+def _check_loop(plan: PhysicalPlan, context: StatementContext) -> None:
+    """Refuse a query whose results a pattern would find that the query reads, if only through others."""
+    metastore = context.metastore
+    above, below = {source.name for source in plan.sources}, {plan.sink.name}
+    for _ in context.queries:  # as long as a chain of them can be
+        above |= {name for q in context.queries if q.sink in above for name in q.sources}
+        below |= {q.sink for q in context.queries if q.sources & below}
+    written = [plan.sink.topic, *(s.topic for name in below if (s := metastore.find(name)) is not None)]
+    for source in (found for name in sorted(above) if (found := metastore.find(name)) is not None):
+        if source.topic_pattern is not None and (looped := topic_patterns.names(source.topic, written)):
+            reason = (
+                f"{source.name} reads all topics that match {source.topic_pattern}, and so would read topic "
+                f"{looped[0]}, which gets results made from {source.name}."
+            )
+            hint = "Choose another KAFKA_TOPIC for the results, or a narrower TOPIC_PATTERN."
+            raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
 
 
 def start_offsets(plan: PhysicalPlan, context: StatementContext, start: Start = None) -> Starts:
@@ -303,8 +323,10 @@ def start_offsets(plan: PhysicalPlan, context: StatementContext, start: Start = 
     for source in plan.sources:
         is_whole = source.is_table and (joined or reset is None)
         at = "earliest" if is_whole else "latest" if reset is None else reset
-        offsets = context.services.admin.offsets([source.topic], at)
-        starts[source.topic] = {str(partition): offset for (_, partition), offset in offsets.items()}
+        if source.topic_pattern is None:
+            starts[source.topic] = {}
+        for (topic, partition), offset in context.services.admin.offsets([source.topic], at).items():
+            starts.setdefault(topic, {})[str(partition)] = offset
         if source.archive is not None and at != "latest":
             topic = archive_name(source.topic, context.services.admin.topic_id(source.topic))
             since_ms = None if at == "earliest" else int(at)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from ksql_spark import topic_patterns
 from ksql_spark.config import find
 from ksql_spark.entities import Entity, KsqlWarning
 from ksql_spark.entities.catalog import (
@@ -78,7 +79,8 @@ _NO_WRITERS = (
 def _topics(statement: Show, context: StatementContext) -> Entity:
     hidden = list(context.config["ksql.hidden.topics"])
     there = context.services.admin.topics()
-    seen = {s.topic for s in context.services.metastore.sources() if context.rights.may_read(s.name)}
+    readable = [s.topic for s in context.services.metastore.sources() if context.rights.may_read(s.name)]
+    seen = {name for topic in readable for name in topic_patterns.names(topic, there)}
     shown = {name for name in there if name in seen or context.rights.may_see_topic(name)}
     topics = [
         t

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ksql_spark import analyzer, grammar
+from ksql_spark import analyzer, grammar, topic_patterns
 from ksql_spark.analyzer.settings import is_read_only_topic
 from ksql_spark.entities.commands import WarningEntity
 from ksql_spark.errors import KsqlError, nearest
@@ -72,7 +72,10 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
         reason = f"Cannot replace {existing.kind.lower()} '{existing.name}': a query created it."
         hint = f"Use CREATE OR REPLACE {existing.kind} {existing.name} AS SELECT ..."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
-    partitions = None if context.is_replay else _topic_partitions(source, context)
+    if not context.is_replay:
+        _check_pattern(source, context)
+    is_one = source.topic_pattern is None
+    partitions = None if context.is_replay or not is_one else _topic_partitions(source, context)
     if not source.partitions and partitions:
         source = replace(source, partitions=partitions)
     source = replace(source, statement=statement.source_text + ";")
@@ -116,6 +119,15 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
         change=change,
         properties=pinned,
     )
+
+
+def _check_pattern(source: DataSource, context: StatementContext) -> None:
+    """Refuse a pattern that finds the processing log: errors of its records would be records of it."""
+    log_topic = context.services.queries.log_topic
+    if source.topic_pattern is not None and topic_patterns.names(source.topic, [log_topic or ""]):
+        reason = f"TOPIC_PATTERN finds topic {log_topic}, which gets the errors of single records."
+        hint = f"TOPIC_PATTERN = '(?!{log_topic}).*' leaves it out."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
 
 
 def _sample(context: StatementContext, topic: str) -> list[Sample]:
@@ -411,6 +423,9 @@ def _check_deletable(source: DataSource, context: StatementContext) -> None:
     Raises:
         KsqlError: INVALID_STATEMENT.
     """
+    if source.topic_pattern is not None:
+        reason = f"Cannot delete the topics of {source.name}: it reads all of a pattern, and owns none."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=f"DROP STREAM {source.name};")
     if source.read_only and source.name not in context.services.metastore.origins():
         raise KsqlError(
             "INVALID_STATEMENT", reason=f"Cannot delete topic for read-only source: {source.name}."

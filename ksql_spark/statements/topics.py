@@ -95,7 +95,8 @@ def _sink_replicas(plan: PhysicalPlan, context: StatementContext) -> int:
 
 def _inherited_retention(plan: PhysicalPlan, context: StatementContext) -> int:
     """The leftmost source's retention in ms (-1: forever), at least that of the plan's windows (§6.8)."""
-    config = context.services.admin.config(plan.sources[0].topic)
+    first = plan.sources[0]
+    config = {} if first.topic_pattern is not None else context.services.admin.config(first.topic)
     retention = DEFAULT_RETENTION_MS
     if "delete" in config.get("cleanup.policy", ""):
         retention = int(config.get("retention.ms", DEFAULT_RETENTION_MS))

@@ -20,7 +20,7 @@ from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.reading.results import api_value
-from ksql_spark.schema import ROWTIME, Role
+from ksql_spark.schema import ROWTIME
 from ksql_spark.security.authorization import Role as UserRole
 from ksql_spark.security.authorization import check_source
 from ksql_spark.spark import tracing
@@ -38,6 +38,9 @@ def explain_row(statement: ExplainRow, context: StatementContext) -> Action:
     query, bound = _writer(statement.name, context)
     for source in sorted(query.plan.sources, key=lambda source: source.name):
         check_source(context.rights, UserRole.READER, source.name)
+        if source.topic_pattern is not None:
+            reason = f"EXPLAIN ROW needs records of one topic: {source.name} reads all of a pattern."
+            raise KsqlError("INVALID_STATEMENT", reason=reason)
     traces = analyzer.bind_traces(bound, statement.where, context.metastore)
     return Immediate(lambda: _explained(statement, query, traces, context), waits=True)
 
@@ -146,7 +149,7 @@ def _columns(
     found = read_at(admin.servers, source.topic, {p: sorted(o) for p, o in offsets.items()}, admin.settings)
     # the number travels in place of the event time
     rows = [(r.key or b"", r.value or b"", numbers[r.partition, r.offset], None, None) for r in found]
-    columns = [c for c in source.schema.columns if c.role is not Role.HEADERS]
+    columns = [c for c in source.schema.columns if c not in source.schema.headers]
     wanted = [ColumnRef(ROWTIME, BIGINT), *(ColumnRef(c.name, c.type) for c in columns)]
     return {
         places[row[0]]: {c.name: api_value(v, c.type) for c, v in zip(columns, row[1:], strict=True)}

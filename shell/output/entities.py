@@ -550,6 +550,8 @@ def _fields(fields: Sequence[Entity], source_type: Any = None, window: Any = Non
                 kind += f" (Window type: {window})" if window else ""
             case "HEADER" if field.get("headerKey"):
                 kind += f" (header('{field['headerKey']}'))"
+            case "TOPIC":
+                kind += " (topic)"
             case "HEADER":
                 kind += " (headers)"
         rows.append([field.get("name"), kind])

@@ -53,7 +53,8 @@ def execute(post: Post, engine: Engine) -> Iterator[Callable[[str], list[dict[st
     metastore = engine.services.metastore
     while made := [s for s in metastore.sources() if s.name not in before]:
         source = next(s for s in made if not metastore.dependents(s.name))
-        run(f"DROP {source.kind} `{source.name}` DELETE TOPIC;")
+        also = " DELETE TOPIC" if source.topic_pattern is None else ""
+        run(f"DROP {source.kind} `{source.name}`{also};")
         metastore = engine.services.metastore
 
 

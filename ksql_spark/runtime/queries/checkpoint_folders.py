@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
+from ksql_spark import topic_patterns
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.queries.checkpoints import Checkpoint
 from ksql_spark.runtime.queries.definition import TRANSIENT_PREFIX
@@ -106,7 +107,7 @@ class QueryCheckpoints:
             except KsqlError:  # the query is in ERROR because of it
                 resumed_at = {}
             reached = {**query.starts, **resumed_at, **(checkpoint.committed() or {})}
-            for topic in stage.topics:
+            for topic in (name for each in stage.topics for name in topic_patterns.names(each, reached)):
                 for partition, offset in reached.get(topic, {}).items():
                     known = found.setdefault(topic, {})
                     known[int(partition)] = min(known.get(int(partition), offset), offset)

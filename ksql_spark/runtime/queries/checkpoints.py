@@ -168,7 +168,7 @@ class Checkpoint:
             return {}
 
     def move(self, topic: str, offsets: Mapping[str, int]) -> None:
-        """Make the next batch read ``topic`` from ``offsets``, with the existing state.
+        """Make the next batch read ``topic`` from ``offsets``, with the existing state; {}: not at all.
 
         Batches that were planned but not committed are forgotten: they refer to records that are gone. The
         server may be killed at any point; then it is repeated.
@@ -324,9 +324,12 @@ def _lines(text: str) -> tuple[list[str], list[str]]:
 
 
 def _moved(line: str, topic: str, offsets: Mapping[str, int]) -> str:
-    """A source's line of a file of offsets, with those of ``topic`` replaced."""
+    """A source's line of a file of offsets, with those of ``topic`` replaced, or without it."""
     topics = json.loads(line) if line != "-" else {}
-    return json.dumps(topics | {topic: dict(offsets)}) if topic in topics else line
+    if topic not in topics:
+        return line
+    rest = {name: there for name, there in topics.items() if name != topic}
+    return json.dumps(topics | {topic: dict(offsets)} if offsets else rest)
 
 
 def _offsets(text: str) -> Offsets:

@@ -33,6 +33,8 @@ from ksql_spark.spark.query import SparkQuery, new_run_id
 from ksql_spark.spark.session import new_session
 from ksql_spark.spark.sources import STOPS_ON_NO_TIME
 from ksql_spark.spark.transactions import release
+from ksql_spark.topic_patterns import names as matching
+from ksql_spark.topic_patterns import pattern_of
 
 log = logging.getLogger(__name__)
 
@@ -230,6 +232,12 @@ class Launcher:
         begins = self._checkpoints.first_offsets(query, number)
         starts = {topic: dict(offsets) for topic, offsets in begins.items() if offsets}
         if self._checkpoints.of(query, number).committed() is None:  # otherwise Spark ignores them
+            patterns = [topic for topic in query.plan.stages[number].topics if pattern_of(topic) is not None]
+            found = self._admin.expanded(patterns)
+            gone = {name for topic in patterns for name in matching(topic, starts)} - set(found)
+            starts = {name: offsets for name, offsets in starts.items() if name not in gone}
+            for name in found:
+                starts.setdefault(name, {})
             for topic, offsets in starts.items():
                 there = self._admin.topic(topic)
                 partitions = map(str, range(there.partitions if there is not None else 0))

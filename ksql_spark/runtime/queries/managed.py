@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
+from ksql_spark import topic_patterns
 from ksql_spark.logical.nodes import PersistentQuery, PushQuery
 from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.errors import QueryError
@@ -140,7 +141,13 @@ class ManagedQuery:
     def partitions(self) -> Mapping[str, int]:
         """The number of partitions of each topic when it was planned, by name."""
         between = dict.fromkeys(internal_topics(self.plan), self.internal_partitions)
-        sources = {topic: len(offsets) for topic, offsets in self.starts.items()}
+        starts = self.starts
+        sources = {
+            source.topic: max(
+                [1, *(len(starts[name]) for name in topic_patterns.names(source.topic, starts))]
+            )
+            for source in self.plan.sources
+        }
         return {self.plan.sink.topic: self.sink_partitions, **between, **sources}
 
 

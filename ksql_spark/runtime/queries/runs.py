@@ -353,7 +353,7 @@ class QueryRuns:
         """The ends of a stage's topics, for readers of committed records."""
         offsets = EndOffsets(self._admin.servers, self._admin.settings)
         try:
-            return offsets.of(set(query.plan.stages[number].topics))
+            return offsets.of(self._admin.expanded(query.plan.stages[number].topics))
         finally:
             offsets.close()
 

@@ -11,10 +11,11 @@ that relies on the location of keys then stops; a rebuild repartitions rows by k
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from ksql_spark import topic_patterns
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin, Partition, TopicIdentity
 from ksql_spark.physical.distribution import distribution
@@ -79,16 +80,37 @@ class QueryTopics:
         #: what was recorded at the last check
         self._known: NotedTopics | None = None
         self.sources = tuple(dict.fromkeys(source.topic for source in plan.sources))
+        self.patterns = [topic for topic in self.sources if topic_patterns.pattern_of(topic) is not None]
         self.internal = tuple(stage.sink.topic for stage in plan.inner)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All its topics."""
-        return tuple(dict.fromkeys((*self.sources, *self.internal, self._plan.sink.topic)))
+        """All its topics: those that its patterns have found, too."""
+        found = self.found(self._known.ids if self._known is not None else ())
+        return tuple(dict.fromkeys((*self.sources, *found, *self.internal, self._plan.sink.topic)))
+
+    def found(self, there: Iterable[str]) -> list[str]:
+        """Those among ``there`` that the patterns of its sources find."""
+        return [name for topic in self.patterns for name in topic_patterns.names(topic, there)]
 
     def missing(self, there: Mapping[str, TopicIdentity]) -> list[str]:
         """The sources that do not exist; ``there``: the existing topics."""
-        return [name for name in self.sources if name not in there]
+        return [name for name in self.sources if name not in there and name not in self.patterns]
+
+    def note_found(self, there: Mapping[str, TopicIdentity]) -> list[str]:
+        """Record the topics that patterns have found since the last record, and return them; ``there`` as
+        above.
+
+        Raises:
+            OSError, KsqlError: the note cannot be read or written.
+        """
+        if not self.patterns:
+            return []
+        known = self._known or self._read()
+        new = [name for name in self.found(there) if name not in known.ids]
+        if new:
+            self.note(replace(known, ids={**known.ids, **{name: there[name].id for name in new}}))
+        return new
 
     def changed(self, there: Mapping[str, TopicIdentity]) -> list[str]:
         """The topics that have been deleted or recreated since the query was started; ``there`` as above."""
@@ -194,11 +216,11 @@ class QueryTopics:
                 as KafkaAdmin.
             OSError: the note cannot be read or written.
         """
+        known, sink = self._read(), self._plan.sink.topic
         there = self._admin.identities(self.names)
         if missing := self.missing(there):
             raise KsqlError("SOURCE_TOPIC_DELETED", topic=missing[0])
         self.check_partitions(there)
-        known, sink = self._read(), self._plan.sink.topic
         losses = []
         for name in self.names:
             if name in known.ids and _id(there, name) != known.ids[name]:
@@ -207,9 +229,11 @@ class QueryTopics:
                 losses.append(Loss(name, f"{what} {how}."))
         lost = {loss.topic for loss in losses}
         moves = [
-            (number, topic, _of_one(self._admin.beginning_offsets(topic)))
+            # a topic that a pattern found may be gone for good
+            (number, name, _of_one(self._admin.beginning_offsets(name)) if name in there else {})
             for number, stage in enumerate(self._plan.stages)
-            for topic in lost.intersection(stage.topics)
+            for topic in stage.topics
+            for name in topic_patterns.names(topic, lost)
         ]
         if checks_ends:
             for number, topic, ends in self._shortened(lost):
@@ -224,7 +248,7 @@ class QueryTopics:
         if sink not in there and sink in known.ids:
             recorded = known.sink or {"partitions": sink_partitions, "replicas": -1, "config": {}}
             self._admin.create_topic(sink, recorded["partitions"], recorded["replicas"], recorded["config"])
-            there = self._admin.identities(self.names)
+            there = {**there, **self._admin.identities([sink])}
         ids = {name: topic.id for name, topic in there.items()}
         if ids != dict(known.ids):
             self.note(replace(known, ids=ids, sink=known.sink or self._described(sink)))

@@ -215,6 +215,10 @@ class QueryWatcher:
         if query.state is State.RUNNING and not changed:
             try:
                 topics.check_partitions(there)
+                if new := topics.note_found(there):
+                    log.info("query %s reads %s, too", query.id, ", ".join(new), extra={"query": query.id})
+                    for run in query.spark:
+                        run.end_batch()
             except KsqlError as error:
                 log.error("query %s stops: %s", query.id, error, extra={"query": query.id})
                 # not drained: the records that it reads now may be of keys whose state is elsewhere

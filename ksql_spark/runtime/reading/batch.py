@@ -164,7 +164,9 @@ def run(
         KsqlError: VIEW_BEHIND, TOPIC_UNKNOWN, BROKER_UNREACHABLE, NOT_DONE_YET; INTERNAL where Spark refuses.
     """
     sources = relations(query.root)
-    ends = views.ends(dict.fromkeys(relation.source.topic for relation in sources))
+    # of a pattern's topics Spark finds the ends
+    topics = (relation.source.topic for relation in sources if relation.source.topic_pattern is None)
+    ends = views.ends(dict.fromkeys(topics))
     views.folder.mkdir(parents=True, exist_ok=True)
     folder = tempfile.TemporaryDirectory(dir=views.folder, prefix="pull-")
     try:
@@ -180,7 +182,7 @@ def run(
         frames = (
             _past_frame(own, relation, known[relation.source.name], Path(folder.name) / f"past-{number}")
             if relation.source.name in known
-            else batch.stream(own, consumer, relation, ends[relation.source.topic], ranges)
+            else batch.stream(own, consumer, relation, ends.get(relation.source.topic), ranges)
             if rows is None
             else batch.table(own, relation, rows)
             for number, (relation, rows) in enumerate(zip(sources, stored, strict=True))

@@ -24,7 +24,7 @@ from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading.results import QueryStream, Row, Rows, api_value, result_columns
 from ksql_spark.runtime.reading.row_decoding import READERS, rows_of
 from ksql_spark.runtime.reading.topic_feeds import Batch, Subscription
-from ksql_spark.schema import PSEUDO_COLUMNS, Column, Role
+from ksql_spark.schema import PSEUDO_COLUMNS, Column
 
 #: makes records the rows that a client gets
 RowMaker = Callable[[Iterable[Record]], Rows]
@@ -104,13 +104,14 @@ def direct(query: PushQuery, on_unreadable: OnUnreadable) -> tuple[DataSource, R
     if not isinstance(below, Source) or below.prefixed or below.source.is_table:
         return None
     source = below.source
-    known = {c.name for c in source.schema.columns if c.role is not Role.HEADERS} | PSEUDO_COLUMNS.keys()
+    known = {c.name for c in source.schema.columns} | PSEUDO_COLUMNS.keys()
     for name, type_ in PSEUDO_COLUMNS.items():
         named.setdefault(name, ColumnRef(name, type_))
     if (
         source.window is not None
         or source.timestamp is not None
         or source.schema.headers
+        or source.topic_pattern is not None
         or source.constraints
     ):
         return None

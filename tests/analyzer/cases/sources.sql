@@ -544,3 +544,80 @@ CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', 
     line 1:105
       CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='0 MONTHS')
                                                                                                               ^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM p (id INT KEY, src STRING TOPIC, v INT) WITH (TOPIC_PATTERN='orders\..*', VALUE_FORMAT='JSON');
+    STREAM P
+      columns `ID` INTEGER KEY, `SRC` STRING TOPIC, `V` INTEGER
+      topic /orders\..*/, key KAFKA, value JSON
+
+CREATE STREAM p (v INT) WITH (TOPIC_PATTERN='orders(', VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: TOPIC_PATTERN is not a regular expression of topics: missing ), unterminated subpattern at position 6. For instance: 'orders\..*' for orders.eu and orders.us.
+    line 1:31
+      CREATE STREAM p (v INT) WITH (TOPIC_PATTERN='orders(', VALUE_FORMAT='JSON')
+                                    ^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM p (v INT) WITH (TOPIC_PATTERN='(?<name>a)', VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: TOPIC_PATTERN is not a regular expression of topics: unknown extension ?<n at position 1. For instance: 'orders\..*' for orders.eu and orders.us.
+    line 1:31
+      CREATE STREAM p (v INT) WITH (TOPIC_PATTERN='(?<name>a)', VALUE_FORMAT='JSON')
+                                    ^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM p (v INT) WITH (TOPIC_PATTERN='[a-z&&[^b]]', VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: TOPIC_PATTERN is not a regular expression of topics: "[a-z&&[" at position 0 does not mean the same everywhere. For instance: 'orders\..*' for orders.eu and orders.us.
+    line 1:31
+      CREATE STREAM p (v INT) WITH (TOPIC_PATTERN='[a-z&&[^b]]', VALUE_FORMAT='JSON')
+                                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM p (v INT) WITH (TOPIC_PATTERN='', VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: TOPIC_PATTERN is not a regular expression of topics: it is empty. For instance: 'orders\..*' for orders.eu and orders.us.
+    line 1:31
+      CREATE STREAM p (v INT) WITH (TOPIC_PATTERN='', VALUE_FORMAT='JSON')
+                                    ^^^^^^^^^^^^^^^^
+
+CREATE STREAM p (v INT) WITH (TOPIC_PATTERN='a.*', KAFKA_TOPIC='a', VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: 'KAFKA_TOPIC' is not for streams with TOPIC_PATTERN.
+    line 1:52
+      CREATE STREAM p (v INT) WITH (TOPIC_PATTERN='a.*', KAFKA_TOPIC='a', VALUE_FORMAT='JSON')
+                                                         ^^^^^^^^^^^^^^^
+
+CREATE STREAM p (v INT) WITH (TOPIC_PATTERN='a.*', PARTITIONS=2, VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: 'PARTITIONS' is not for streams with TOPIC_PATTERN.
+    line 1:52
+      CREATE STREAM p (v INT) WITH (TOPIC_PATTERN='a.*', PARTITIONS=2, VALUE_FORMAT='JSON')
+                                                         ^^^^^^^^^^^^
+
+CREATE STREAM p WITH (TOPIC_PATTERN='a.*', VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: A stream with TOPIC_PATTERN needs its columns in the statement: each topic has its own schema.
+    line 1:1
+      CREATE STREAM p WITH (TOPIC_PATTERN='a.*', VALUE_FORMAT='JSON')
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM p WITH (TOPIC_PATTERN='a.*', VALUE_FORMAT='AVRO');
+    INVALID_STATEMENT: A stream with TOPIC_PATTERN needs its columns in the statement: each topic has its own schema.
+    line 1:1
+      CREATE STREAM p WITH (TOPIC_PATTERN='a.*', VALUE_FORMAT='AVRO')
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE p (id INT PRIMARY KEY, v INT) WITH (TOPIC_PATTERN='a.*', VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: TOPIC_PATTERN is for streams: a row of a table is what one topic says of its key. CREATE a stream, and a table AS SELECT ... GROUP BY of it.
+    line 1:50
+      CREATE TABLE p (id INT PRIMARY KEY, v INT) WITH (TOPIC_PATTERN='a.*', VALUE_FORMAT='JSON')
+                                                       ^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM p (v INT) WITH (KAFKA_TOPIC='/a.*/', VALUE_FORMAT='JSON');
+    PROPERTY_IN_WITH: Configuration KAFKA_TOPIC is invalid: Expected a topic's name, up to 249 letters (a-z, A-Z), digits, '.', '_' and '-', got '/a.*/'.
+    line 1:31
+      CREATE STREAM p (v INT) WITH (KAFKA_TOPIC='/a.*/', VALUE_FORMAT='JSON')
+                                    ^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM p (v INT, src INT TOPIC) WITH (KAFKA_TOPIC='a', VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: Invalid type for TOPIC column: expected STRING, got INTEGER.
+    line 1:25
+      CREATE STREAM p (v INT, src INT TOPIC) WITH (KAFKA_TOPIC='a', VALUE_FORMAT='JSON')
+                              ^^^^^^^^^^^^^
+
+CREATE STREAM p (v INT, src STRING TOPIC, other STRING TOPIC) WITH (KAFKA_TOPIC='a', VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: Schema already contains a TOPIC column.
+    line 1:43
+      CREATE STREAM p (v INT, src STRING TOPIC, other STRING TOPIC) WITH (KAFKA_TOPIC='a', VALUE_FORMAT='JSON')
+                                                ^^^^^^^^^^^^^^^^^^

@@ -70,6 +70,11 @@ public final class DrainableSource implements TableProvider {
         return QueryRun.of(run).isDrained();
     }
 
+    /** Ends the batch in real time of a run, so that the next one finds topics that are new. */
+    public static void endBatch(String run) {
+        QueryRun.of(run).endBatch();
+    }
+
     /** Forgets a run that was stopped, and how far it got with the internal topic that it wrote. */
     public static void release(String run, String feeds) {
         QueryRun.release(run);

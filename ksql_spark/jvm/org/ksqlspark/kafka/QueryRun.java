@@ -209,6 +209,12 @@ final class QueryRun {
         return isOver();
     }
 
+    /** Ends the batch that runs in real time. */
+    void endBatch() {
+        end(System.currentTimeMillis());
+        wakeUp();
+    }
+
     private synchronized void end(long now) {
         if (!isEnding) {
             isEnding = true;

@@ -28,6 +28,7 @@ import java.io.Serializable;
  * @param archive the folder with the records that the topic has no more; empty: none
  * @param archived name and id of the topic that the archive must be of
  * @param asOfMs the latest timestamp of records that are read, ms
+ * @param pattern the pattern of the topics that are read; empty: one topic
  */
 public record TaskOptions(
         String run,
@@ -44,7 +45,8 @@ public record TaskOptions(
         boolean failsOnLoss,
         String archive,
         String archived,
-        long asOfMs)
+        long asOfMs,
+        String pattern)
         implements Serializable {
     /** What is found in the error of a query that fails (query_errors.py). */
     static final String PARTITIONS_CHANGED = "KSQL_PARTITIONS_CHANGED";
@@ -65,7 +67,8 @@ public record TaskOptions(
                 options.getBoolean("ksql.fails.on.loss", false),
                 options.getOrDefault("ksql.archive", ""),
                 options.getOrDefault("ksql.archive.topic", ""),
-                options.getLong("ksql.as.of.ms", Long.MAX_VALUE));
+                options.getLong("ksql.as.of.ms", Long.MAX_VALUE),
+                options.getOrDefault("subscribePattern", ""));
     }
 
     /**

@@ -99,6 +99,10 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         }
         StringBuilder name = new StringBuilder().append(inputs.get(0).index());
         for (TaskPartition input : inputs) {
+            if (!input.options().pattern().isEmpty()) { // it may find more topics
+                name.append(' ').append(input.options().pattern());
+                continue;
+            }
             input.ranges().stream()
                     .map(range -> range.partition().topic())
                     .distinct()

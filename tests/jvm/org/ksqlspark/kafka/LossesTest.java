@@ -42,7 +42,8 @@ class LossesTest {
                         fails,
                         "",
                         "",
-                        Long.MAX_VALUE));
+                        Long.MAX_VALUE,
+                        ""));
     }
 
     private static void skip(Losses losses, MockConsumer<byte[], byte[]> consumer, long place) {
