@@ -1,4 +1,4 @@
-"""UPDATE and DELETE of a table's rows (beyond ksqlDB, reference §2.4)."""
+"""UPDATE, DELETE and TRUNCATE of a table's rows (beyond ksqlDB, reference §2.4)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ksql_spark.grammar.rules import StatementRule
 
 
 class RowChange(Statement):
-    """Common to UPDATE and DELETE: a table, and which of its rows."""
+    """Common to UPDATE, DELETE and TRUNCATE: a table, and which of its rows; None: all."""
 
     this = Arg[AliasedSource](required=True)
-    where = Arg[exp.Expr](required=True)
+    where = Arg[exp.Expr | None]()
 
     @property
     def name(self) -> str:
@@ -30,6 +30,10 @@ class UpdateRows(RowChange):
 
 class DeleteRows(RowChange):
     """DELETE FROM name WHERE condition."""
+
+
+class TruncateTable(RowChange):
+    """TRUNCATE [TABLE] name."""
 
 
 def _update(parser: KsqlParser) -> UpdateRows:
@@ -56,6 +60,16 @@ def _delete(parser: KsqlParser) -> DeleteRows:
     return parser.build(DeleteRows, start, this=_table(parser), where=_where(parser, "DELETE"))
 
 
+def _truncate(parser: KsqlParser) -> TruncateTable:
+    start = parser.at
+    parser.expect_word("TRUNCATE")
+    parser.word("TABLE")
+    table = _table(parser)
+    if parser.is_word("WHERE"):
+        parser.fail("TRUNCATE removes all rows: DELETE FROM … WHERE removes some")
+    return parser.build(TruncateTable, start, this=table)
+
+
 def _table(parser: KsqlParser) -> AliasedSource:
     at = parser.at
     return parser.build(AliasedSource, at, this=parser.source_name())
@@ -77,7 +91,12 @@ def _render_delete(self: KsqlGenerator, node: DeleteRows) -> str:
     return f"DELETE FROM {self.sql(node.this)} WHERE {self.sql(node.where)}"
 
 
+def _render_truncate(self: KsqlGenerator, node: TruncateTable) -> str:
+    return f"TRUNCATE TABLE {self.sql(node.this)}"
+
+
 RULES = (
     StatementRule(UpdateRows, ("UPDATE",), _update, _render_update),
     StatementRule(DeleteRows, ("DELETE FROM",), _delete, _render_delete),
+    StatementRule(TruncateTable, ("TRUNCATE",), _truncate, _render_truncate),
 )

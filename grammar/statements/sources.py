@@ -47,6 +47,12 @@ class AlterSource(NamedStatement):
     columns = Arg[list[ColumnDefinition]](required=True)
 
 
+class RefreshSchema(NamedStatement):
+    """ALTER STREAM|TABLE name REFRESH SCHEMA."""
+
+    kind = Arg[str](required=True)
+
+
 class DropSource(NamedStatement):
     """DROP STREAM|TABLE [IF EXISTS] name [DELETE TOPIC] [CASCADE]; CASCADE is beyond ksqlDB."""
 
@@ -79,11 +85,14 @@ def _create(parser: KsqlParser) -> CreateSource | CreateAsSelect:
     return parser.build(CreateSource, start, **args, source=source, **given)
 
 
-def _alter(parser: KsqlParser) -> AlterSource:
+def _alter(parser: KsqlParser) -> AlterSource | RefreshSchema:
     start = parser.at
     parser.expect_word("ALTER")
     kind = parser.expect_one_of("STREAM", "TABLE")
     name = parser.source_name()
+    if parser.word("REFRESH"):
+        parser.expect_word("SCHEMA")
+        return parser.build(RefreshSchema, start, this=name, kind=kind)
     parser.expect_word("ADD")
     columns = [_added_column(parser)]
     while parser.comma():
@@ -128,6 +137,10 @@ def _render_create_as(self: KsqlGenerator, node: CreateAsSelect) -> str:
     return f"{_head(self, node, False)}{self.with_clause(node.properties)} AS {self.sql(node.query)}"
 
 
+def _render_refresh(self: KsqlGenerator, node: RefreshSchema) -> str:
+    return f"ALTER {node.kind} {self.sql(node.this)} REFRESH SCHEMA"
+
+
 def _render_alter(self: KsqlGenerator, node: AlterSource) -> str:
     added = ", ".join(f"ADD COLUMN {self.sql(c.this)} {type_text(c.data_type)}" for c in node.columns)
     return f"ALTER {node.kind} {self.sql(node.this)} {added}"
@@ -155,5 +168,6 @@ RULES = (
     ),
     StatementRule(CreateAsSelect, (), _create, _render_create_as),
     StatementRule(AlterSource, ("ALTER STREAM", "ALTER TABLE"), _alter, _render_alter),
+    StatementRule(RefreshSchema, (), _alter, _render_refresh),
     StatementRule(DropSource, ("DROP STREAM", "DROP TABLE"), _drop, _render_drop),
 )

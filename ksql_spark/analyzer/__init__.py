@@ -6,7 +6,7 @@ are KsqlErrors with their position in the statement and, where possible, a hint.
 
 from ksql_spark.analyzer.evolving import bind_evolution, check_evolution, evolve_of, is_stateless
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
-from ksql_spark.analyzer.inference import infer_columns
+from ksql_spark.analyzer.inference import infer_columns, refreshed
 from ksql_spark.analyzer.inserts import BoundRow, bind_insert_target, bind_insert_values
 from ksql_spark.analyzer.origins import bind_origin
 from ksql_spark.analyzer.past import bind_past, bind_verification
@@ -50,4 +50,5 @@ __all__ = [
     "infer_columns",
     "is_stateless",
     "kind_of_result",
+    "refreshed",
 ]

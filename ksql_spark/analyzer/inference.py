@@ -9,18 +9,21 @@ from typing import Any
 from ksql_spark import grammar
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.failures import Placed, failure, invalid, within_statement
+from ksql_spark.analyzer.inserts import check_one_topic
 from ksql_spark.analyzer.properties import Properties, with_naming
 from ksql_spark.analyzer.serialization import check_wrapping, known_format
-from ksql_spark.analyzer.sources import OR_LIST_COLUMNS, format_names
+from ksql_spark.analyzer.sources import OR_LIST_COLUMNS, check_alterable, format_names
+from ksql_spark.expressions import name_text
 from ksql_spark.formats import CAPABILITIES, ENVELOPES
 from ksql_spark.formats.capabilities import KINDS
 from ksql_spark.formats.framed import with_schema_id
 from ksql_spark.formats.registered import FieldLeftOut, NotConvertible, ReadSchema, columns
 from ksql_spark.formats.sampling import Sample, guessed, propose, schema_of
 from ksql_spark.formats.schemas import check_further, read_schema
-from ksql_spark.grammar.statements.sources import CreateSource
+from ksql_spark.grammar.statements.sources import AlterSource, CreateSource, RefreshSchema
 from ksql_spark.grammar.with_properties import CREATE
 from ksql_spark.metastore.sources import DataSource, FormatSpec
+from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import RESERVED_COLUMNS, Column, Role
 from ksql_spark.schema_registry import PROTOBUF, TOPIC_NAME, RegisteredSchema, SchemaRegistry, subject_of
 from ksql_spark.types import STRING, Array, Field, Map, SqlType, Struct, quote_identifier
@@ -109,6 +112,56 @@ def _side(
             node or statement,
         )
     return found, read
+
+
+# ---- ALTER … REFRESH SCHEMA ----------------------------------------------------------------------------
+
+
+def refreshed(
+    statement: RefreshSchema, metastore: MetaStore, registry: SchemaRegistry | None
+) -> AlterSource | None:
+    """The ALTER … ADD COLUMN of the columns that the newest registered schema has and the source has not.
+
+    None if there are none. Columns that the schema has no more stay; their values in new records are NULL.
+
+    Raises:
+        KsqlError: those of check_alterable; INVALID_STATEMENT for a format without schemas, a source of one
+            schema, and for columns whose types have changed; SCHEMA_REGISTRY_MISSING, SCHEMA_UNKNOWN.
+    """
+    with within_statement(statement):
+        source, node = check_alterable(statement, metastore), statement.this
+        check_one_topic(source, "refresh the schema of", node)
+        spec = source.value_format
+        if not CAPABILITIES[spec.name].registry:
+            raise invalid(
+                f"The values of {source.name} are in {spec.name}, which has no schemas in a registry.", node,
+                hint=f"ALTER {source.kind} {source.name} ADD COLUMN ...",
+            )  # fmt: skip
+        if spec.schema_id is not None:
+            reason = f"The values of {source.name} have the schema of VALUE_SCHEMA_ID = {spec.schema_id}."
+            raise invalid(reason, node, hint="CREATE OR REPLACE names another one.")
+        schema = _fetched("VALUE", spec, source.topic, registry, node)
+        member = None if spec.envelope is None else ENVELOPES[spec.envelope].row
+        is_bare = spec.wrapped is False and spec.envelope is None
+        found, _ = _columns("VALUE", spec, source.topic, schema, is_bare, node, member)
+        others = {c.name for c in source.schema.columns if c.role is not Role.VALUE}
+        there = {c.name: c.type for c in source.schema.value}
+        changed = [c for c in found if c.name in there and c.type != there[c.name]]
+        if changed:
+            listed = ", ".join(f"{name_text(c.name)} from {there[c.name]} to {c.type}" for c in changed)
+            raise invalid(
+                f"The newest schema of {source.name} changes columns, which must keep their types: {listed}.",
+                node,
+                hint="Declare another stream or table over the topic, with the new types.",
+            )
+        new = [c for c in found if c.name not in there and c.name not in others]
+        if not new:
+            return None
+        added = ", ".join(f"ADD COLUMN {quote_identifier(c.name)} {c.type}" for c in new)
+        name = quote_identifier(source.name)
+        altered = grammar.parse_one(f"ALTER {source.kind} {name} {added}", substitution=False)
+        assert isinstance(altered, AlterSource)
+        return altered
 
 
 # ---- from samples --------------------------------------------------------------------------------------

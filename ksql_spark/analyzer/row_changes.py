@@ -1,4 +1,4 @@
-"""UPDATE and DELETE of a table's rows (beyond ksqlDB, reference §2.4)."""
+"""UPDATE, DELETE and TRUNCATE of a table's rows (beyond ksqlDB, reference §2.4)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class BoundChange:
 
     Args:
         query: finds the rows; it has no items.
-        row: what SET says; None for DELETE.
+        row: what SET says; None where rows are deleted.
     """
 
     query: PullQuery
@@ -63,6 +63,8 @@ def bind_row_change(
         assert source is not None
         _check_changeable(source, statement, metastore, config, queries or {})
         scope = without_disk_columns(Scope((relation,), types=metastore.types()), "WHERE")
+        if statement.where is None:
+            return BoundChange(PullQuery(source, None, None, (), frozenset()), None)
         predicate = bind_predicate(statement.where, scope)
         check_key_values(predicate, source, statement.where)
         check_scan(predicate, source, statement, config)

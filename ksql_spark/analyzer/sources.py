@@ -19,7 +19,7 @@ from ksql_spark.expressions import Call, ColumnRef, columns_in, name_text, walk
 from ksql_spark.formats import CAPABILITIES, ENVELOPES
 from ksql_spark.functions.user import is_user_call
 from ksql_spark.grammar import nodes, render
-from ksql_spark.grammar.statements.sources import AlterSource, CreateSource
+from ksql_spark.grammar.statements.sources import AlterSource, CreateSource, RefreshSchema
 from ksql_spark.grammar.with_properties import CREATE
 from ksql_spark.metastore.sources import TABLE, Constraint, DataSource, FormatSpec
 from ksql_spark.metastore.store import MetaStore
@@ -412,6 +412,34 @@ def check_replacement(old: DataSource, new: DataSource, statement: nodes.NamedSt
         )
 
 
+def check_alterable(statement: AlterSource | RefreshSchema, metastore: MetaStore) -> DataSource:
+    """The stream or table of an ALTER.
+
+    Raises:
+        KsqlError: SOURCE_UNKNOWN; INVALID_STATEMENT if the kind is wrong, the source is read-only or was
+        created by a query.
+    """
+    source = metastore.require(statement.name, place(statement.this))
+    word = source.kind.lower()
+    if source.kind != statement.kind:
+        raise invalid(
+            f"Incompatible data source type is {source.kind}, but statement was ALTER {statement.kind}.",
+            statement.this,
+        )
+    if source.read_only:
+        raise invalid(
+            f"Cannot alter {word} '{source.name}': ALTER operations are not supported on source {word}s.",
+            statement.this,
+        )
+    if source.is_sink:
+        raise invalid(
+            f"ALTER command is not supported for CREATE ... AS statements: {source.name}.",
+            statement.this,
+            hint=f"Use CREATE OR REPLACE {source.kind} {source.name} AS SELECT ...",
+        )  # fmt: skip
+    return source
+
+
 def bind_alter_source(statement: AlterSource, metastore: MetaStore) -> DataSource:
     """The stream or table with the columns of ALTER … ADD COLUMN appended (reference §2.3).
 
@@ -420,24 +448,7 @@ def bind_alter_source(statement: AlterSource, metastore: MetaStore) -> DataSourc
         created by a query, or a column exists.
     """
     with within_statement(statement):
-        source = metastore.require(statement.name, place(statement.this))
-        word = source.kind.lower()
-        if source.kind != statement.kind:
-            raise invalid(
-                f"Incompatible data source type is {source.kind}, but statement was ALTER {statement.kind}.",
-                statement.this,
-            )
-        if source.read_only:
-            raise invalid(
-                f"Cannot alter {word} '{source.name}': ALTER operations are not supported on source {word}s.",
-                statement.this,
-            )
-        if source.is_sink:
-            raise invalid(
-                f"ALTER command is not supported for CREATE ... AS statements: {source.name}.",
-                statement.this,
-                hint=f"Use CREATE OR REPLACE {source.kind} {source.name} AS SELECT ...",
-            )  # fmt: skip
+        source = check_alterable(statement, metastore)
         columns = list(source.schema.columns)
         for definition in statement.columns:
             if definition.constraint is not None:

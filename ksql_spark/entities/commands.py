@@ -70,7 +70,7 @@ class ErrorsReplayed(Entity):
 
 @dataclass(frozen=True, kw_only=True)
 class RowsChanged(Entity):
-    """Of UPDATE and DELETE of rows; ``operation`` is one of the two, ``count`` the number of rows."""
+    """Of UPDATE, DELETE and TRUNCATE; ``operation`` is one of these, ``count`` the number of rows."""
 
     operation: str
     count: int

@@ -27,7 +27,13 @@ from ksql_spark.grammar.statements.session import (
     UnsetProperty,
 )
 from ksql_spark.grammar.statements.sinks import CreateSink, CreateSinkAs
-from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
+from ksql_spark.grammar.statements.sources import (
+    AlterSource,
+    CreateAsSelect,
+    CreateSource,
+    DropSource,
+    RefreshSchema,
+)
 from ksql_spark.grammar.statements.types import CreateType, DropType
 from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import DataSource
@@ -134,6 +140,9 @@ class Catalog:
                 self._create(statement, config)
             case AlterSource():
                 store.add(analyzer.bind_alter_source(statement, store))
+            case RefreshSchema():
+                # which columns it adds only the registry knows
+                self._unknown.add(store.require(statement.name, place(statement.this)).name)
             case InsertValues():
                 analyzer.bind_insert_values(statement, store, config)
             case RowChange():
@@ -185,5 +194,6 @@ _WITH_TARGET = (
     DropSource,
     InsertSelect,
     InsertValues,
+    RefreshSchema,
     RowChange,
 )

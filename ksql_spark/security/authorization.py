@@ -39,7 +39,7 @@ from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import Pause, QueryControl, ReplayErrors, Resume, Terminate
 from ksql_spark.grammar.statements.print_topic import PrintTopic
 from ksql_spark.grammar.statements.queries import Query
-from ksql_spark.grammar.statements.rows import DeleteRows, UpdateRows
+from ksql_spark.grammar.statements.rows import DeleteRows, TruncateTable, UpdateRows
 from ksql_spark.grammar.statements.session import (
     AlterSystem,
     DefineVariable,
@@ -49,7 +49,13 @@ from ksql_spark.grammar.statements.session import (
 )
 from ksql_spark.grammar.statements.show import Show
 from ksql_spark.grammar.statements.sinks import CreateSink, CreateSinkAs, DescribeSink, DropSink
-from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
+from ksql_spark.grammar.statements.sources import (
+    AlterSource,
+    CreateAsSelect,
+    CreateSource,
+    DropSource,
+    RefreshSchema,
+)
 
 
 class Role(enum.IntEnum):
@@ -275,6 +281,8 @@ def _write(
     statement: AlterSource
     | DeleteRows
     | InsertValues
+    | RefreshSchema
+    | TruncateTable
     | UpdateRows
     | Swap
     | AbortEvolution
@@ -376,6 +384,8 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
     UndefineVariable: _nothing,
     Undrop: _write,
     UnsetProperty: _nothing,
+    RefreshSchema: _write,
+    TruncateTable: _write,
     UpdateRows: _write,
 }
 

@@ -31,7 +31,7 @@ from ksql_spark.grammar.statements.evolution import (
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import Pause, ReplayErrors, Resume, Terminate
-from ksql_spark.grammar.statements.rows import DeleteRows, UpdateRows
+from ksql_spark.grammar.statements.rows import DeleteRows, TruncateTable, UpdateRows
 from ksql_spark.grammar.statements.session import (
     AlterSystem,
     DefineVariable,
@@ -48,7 +48,13 @@ from ksql_spark.grammar.statements.sinks import (
     PauseSink,
     ResumeSink,
 )
-from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
+from ksql_spark.grammar.statements.sources import (
+    AlterSource,
+    CreateAsSelect,
+    CreateSource,
+    DropSource,
+    RefreshSchema,
+)
 from ksql_spark.grammar.statements.types import CreateType, DropType
 from ksql_spark.statements import (
     asserts,
@@ -86,6 +92,7 @@ from ksql_spark.statements.context import (
 HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = {
     AbortEvolution: evolving.abort_evolution,
     AlterSource: sources.alter_source,
+    RefreshSchema: sources.refresh_schema,
     AlterSystem: session.alter_system,
     AssertSchema: asserts.assert_schema,
     AssertTopic: asserts.assert_topic,
@@ -98,6 +105,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     CreateType: types.create_type,
     DefineVariable: session.define,
     DeleteRows: row_changes.change_rows,
+    TruncateTable: row_changes.change_rows,
     DescribeConnector: connectors.describe_connector,
     DescribeEvolution: evolving.describe_evolution,
     DescribeFunction: describe.describe_function,

@@ -1,11 +1,11 @@
-"""UPDATE and DELETE of a table's rows (beyond ksqlDB, reference §2.4): they read as a pull query does, and
-write as INSERT VALUES does.
+"""UPDATE, DELETE and TRUNCATE of a table's rows (beyond ksqlDB, reference §2.4): they read as a pull query
+does, and write as INSERT VALUES does.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ksql_spark import analyzer
 from ksql_spark.analyzer import BoundChange, BoundRow
@@ -13,7 +13,7 @@ from ksql_spark.analyzer.inserts import violation
 from ksql_spark.entities.commands import RowsChanged
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef, Expression, transform
-from ksql_spark.grammar.statements.rows import RowChange, UpdateRows
+from ksql_spark.grammar.statements.rows import DeleteRows, RowChange, TruncateTable, UpdateRows
 from ksql_spark.metastore.serdes import writing_serdes
 from ksql_spark.runtime.reading import pull
 from ksql_spark.runtime.reading.view import View
@@ -22,6 +22,7 @@ from ksql_spark.statements.inserts import checked_values, to_evaluate
 
 #: how long to wait for all rows of the table, seconds
 TIMEOUT_S = 30.0
+_WORDS = {UpdateRows: "UPDATE", DeleteRows: "DELETE", TruncateTable: "TRUNCATE"}
 
 
 def change_rows(statement: RowChange, context: StatementContext) -> Action:
@@ -29,21 +30,35 @@ def change_rows(statement: RowChange, context: StatementContext) -> Action:
     queries = {query.sink: query.id for query in context.queries}
     change = analyzer.bind_row_change(statement, context.metastore, context.config, queries)
     services, topic = context.services, change.source.topic
-    word = "UPDATE" if isinstance(statement, UpdateRows) else "DELETE"
+    word = _WORDS[type(statement)]
 
     def run() -> RowsChanged:
         # one change of a table at a time: each sees what the one before it has written
         with services.row_changes[topic]:
             view = services.views.current(change.source, TIMEOUT_S)
-            # all are computed before the first is written
-            records = list(_records(change, view, services))
-            services.producer.send_all(topic, records, int(time.time() * 1000))
+            count, now_ms = 0, int(time.time() * 1000)
+            for records in _pages(change, view, services):
+                services.producer.send_all(topic, records, now_ms)
+                count += len(records)
         context.known.note(topic, services.producer.written.get(topic, {}))
-        count = len(records)
-        told = f"{count:,} row{'' if count == 1 else 's'} of {change.source.name} {word.lower()}d"
+        done = "updated" if change.row is not None else "deleted"
+        told = f"{count:,} row{'' if count == 1 else 's'} of {change.source.name} {done}"
         return RowsChanged(statement_text=statement.source_text, operation=word, count=count, message=told)
 
     return Immediate(run, waits=True)
+
+
+def _pages(
+    change: BoundChange, view: View, services: Services
+) -> Iterator[Sequence[tuple[bytes, bytes | None]]]:
+    """The records to write: a page at a time where all rows go, else all, computed before the first is
+    written.
+    """
+    if change.query.predicate is None:
+        for page in view.pages():
+            yield [(row.key, None) for row in page]
+        return
+    yield list(_records(change, view, services))
 
 
 def _records(change: BoundChange, view: View, services: Services) -> Iterator[tuple[bytes, bytes | None]]:

@@ -12,9 +12,16 @@ from ksql_spark import analyzer, grammar, topic_patterns
 from ksql_spark.analyzer.settings import is_read_only_topic
 from ksql_spark.entities.commands import WarningEntity
 from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.expressions import name_text
 from ksql_spark.formats.sampling import Sample
 from ksql_spark.grammar.statements.inserts import InsertSelect
-from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
+from ksql_spark.grammar.statements.sources import (
+    AlterSource,
+    CreateAsSelect,
+    CreateSource,
+    DropSource,
+    RefreshSchema,
+)
 from ksql_spark.kafka.admin import Topic
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.lake.positions import positions_topic
@@ -290,7 +297,27 @@ def alter_source(statement: AlterSource, context: StatementContext) -> Action:
         return Outcome(f"{old.kind.capitalize()} {old.name} altered.")
 
     change = Change((old.name,), IN_PLACE, is_alter=True)
-    return Logged(f"{statement.kind.lower()}/{old.name}/alter", apply, change=change)
+    command_id = f"{statement.kind.lower()}/{old.name}/alter"
+    return Logged(command_id, apply, change=change, statement=statement.source_text)
+
+
+def refresh_schema(statement: RefreshSchema, context: StatementContext) -> Action:
+    """ALTER STREAM|TABLE … REFRESH SCHEMA: an ALTER … ADD COLUMN of what the newest schema has, logged so."""
+    altered = analyzer.refreshed(statement, context.metastore, context.services.registry)
+    if altered is None:
+        message = f"The newest registered schema has no further columns for {statement.name}."
+        return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
+    action = alter_source(altered, context)
+    assert isinstance(action, Logged)
+    added = ", ".join(f"{name_text(c.name)} {grammar.render(c.data_type)}" for c in altered.columns)
+    readers = sorted(q.id for q in context.queries if statement.name in q.sources)
+    kept = f"Running queries keep their columns: {', '.join(readers)}. CREATE OR REPLACE adds the new ones."
+
+    def apply(starts: Starts) -> Outcome:
+        done = action.apply(starts)
+        return replace(done, message=f"{done.message} New: {added}.", warnings=(kept,) if readers else ())
+
+    return replace(action, apply=apply)
 
 
 def drop_source(statement: DropSource, context: StatementContext) -> Action:

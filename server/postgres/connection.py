@@ -658,7 +658,8 @@ class Connection:
             return
         for entity in entities:
             if isinstance(entity, RowsChanged):
-                portal.tag = f"{entity.operation} {entity.count}"
+                is_all = entity.operation == "TRUNCATE"
+                portal.tag = "TRUNCATE TABLE" if is_all else f"{entity.operation} {entity.count}"
                 continue
             members = to_json(entity)
             said = (members.get("commandStatus") or {}).get("message") or members.get("message")

@@ -97,6 +97,11 @@ PAGES: Mapping[type[Statement], Page] = {
     sources.AlterSource: Page(
         ("ALTER STREAM", "ALTER TABLE"), "add columns", ("ALTER STREAM orders ADD COLUMN note STRING;",)
     ),
+    sources.RefreshSchema: Page(
+        ("ALTER STREAM REFRESH SCHEMA", "ALTER TABLE REFRESH SCHEMA", "REFRESH SCHEMA"),
+        "add the columns that the newest registered schema has",
+        ("ALTER STREAM orders REFRESH SCHEMA;",),
+    ),
     sources.DropSource: Page(
         ("DROP STREAM", "DROP TABLE"),
         "remove a stream or table, and the query that fills it",
@@ -122,6 +127,7 @@ PAGES: Mapping[type[Statement], Page] = {
         "remove rows of a table",
         ("DELETE FROM items WHERE item IN ('tea', 'coffee');",),
     ),
+    rows.TruncateTable: Page(("TRUNCATE",), "remove all rows of a table", ("TRUNCATE TABLE items;",)),
     types.CreateType: Page(
         ("CREATE TYPE",), "name a type", ("CREATE TYPE point AS STRUCT<x DOUBLE, y DOUBLE>;",)
     ),

@@ -32,8 +32,8 @@ class Candidate:
 #: first words of statements
 STARTS = (
     "SELECT", "CREATE STREAM", "CREATE TABLE", "CREATE OR REPLACE", "CREATE SOURCE", "CREATE TYPE",
-    "INSERT INTO", "UPDATE", "DELETE FROM", "SHOW", "LIST", "DESCRIBE", "EXPLAIN", "DROP STREAM",
-    "DROP TABLE", "DROP TYPE",
+    "INSERT INTO", "UPDATE", "DELETE FROM", "TRUNCATE TABLE", "SHOW", "LIST", "DESCRIBE", "EXPLAIN",
+    "DROP STREAM", "DROP TABLE", "DROP TYPE",
     "CREATE FUNCTION", "DROP FUNCTION", "CREATE SINK", "DROP SINK", "SWAP", "ABORT EVOLUTION", "ROLLBACK",
     "UNDROP STREAM", "UNDROP TABLE", "TERMINATE", "PAUSE", "RESUME",
     "REPLAY ERRORS OF", "PRINT", "SET", "UNSET", "DEFINE", "UNDEFINE", "ALTER STREAM", "ALTER TABLE",
@@ -306,7 +306,7 @@ def _offers(
             yield ("INTO", "keyword")
         case ["DELETE"]:
             yield ("FROM", "keyword")
-        case ["UPDATE"] | ["DELETE", "FROM"]:
+        case ["UPDATE"] | ["DELETE", "FROM"] | ["TRUNCATE", "TABLE"]:
             yield from ((name, "source") for name in metadata.tables)
         case ["UPDATE", _]:
             yield ("SET", "keyword")

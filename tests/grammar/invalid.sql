@@ -4,6 +4,8 @@
 SELEC * FROM s;
 -- 1:19 UPDATE needs a WHERE that says which rows: WHERE key = ….
 UPDATE s SET a = 1;
+-- 1:12 TRUNCATE removes all rows: DELETE FROM … WHERE removes some
+TRUNCATE t WHERE k = 1;
 -- 1:14 DELETE needs a WHERE that says which rows: WHERE key = ….
 DELETE FROM s;
 -- 1:14 Unexpected '('. Expected a name.

@@ -399,8 +399,8 @@ class FakeEngine:
                 return []
             case ["INSERT", _] if "VALUES" in text.upper():
                 return []
-            case ["UPDATE" | "DELETE" as operation, _]:
-                message = f"2 rows of RIDES {operation.lower()}d"
+            case ["UPDATE" | "DELETE" | "TRUNCATE" as operation, _]:
+                message = f"2 rows of RIDES {'updated' if operation == 'UPDATE' else 'deleted'}"
                 return [RowsChanged(statement_text=shown, operation=operation, count=2, message=message)]
         match = re.match(r"CREATE\s+(STREAM|TABLE)\s+(\w+)", text, re.I)
         if match:

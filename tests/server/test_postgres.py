@@ -293,6 +293,7 @@ def test_changed_rows_are_counted(port: Port) -> None:
         assert (cursor.statusmessage, cursor.rowcount) == ("UPDATE 2", 2)
         assert port.engine.requests[-1].parameters == {"p1": "a", "p2": 7}
         assert connection.execute("DELETE FROM rides WHERE vendorid = 7").statusmessage == "DELETE 2"
+        assert connection.execute("TRUNCATE rides").statusmessage == "TRUNCATE TABLE"
         assert said == []
 
 

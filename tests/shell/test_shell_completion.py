@@ -86,6 +86,7 @@ def offered(text: str) -> list[str]:
         ("UPDATE ZONES SET ", ["LOCATIONID", "BOROUGH"]),
         ("UPDATE ZONES SET BOROUGH = 'x' WHERE L", ["LOCATIONID"]),
         ("DELETE ", ["FROM"]),
+        ("TRUNCATE TABLE ", ["ZONES"]),
         ("DELETE FROM ", ["ZONES"]),
         ("DELETE FROM ZONES ", ["WHERE"]),
         ("DELETE FROM ZONES WHERE ", ["LOCATIONID", "BOROUGH"]),

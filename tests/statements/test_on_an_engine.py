@@ -211,13 +211,24 @@ def test_changed_rows_are_those_that_a_query_reads(engine: Engine, partitions: i
         [4, None, 4, "1.50", None, None, None],
         [5, "r5", 5, "5.00", "qg==", [5, 7], {"A": 0.5}],
     ]
-    deadline = time.monotonic() + TIMEOUT_S
-    found: list[list[Any]] = []
-    while found != expected and time.monotonic() < deadline:
+
+    def copied() -> list[list[Any]]:
         stream = engine.query(Request(f"SELECT k, s, n, d, b, l, st FROM {name}_copy;"))
-        found = []
+        found: list[list[Any]] = []
         while (rows := stream.read(0.5)) is not None:
             found += [[str(v) if i == 3 else v for i, v in enumerate(row.values)] for row in rows]
-        found.sort()
-    assert found == expected
+        return sorted(found)
+
+    def until(expected: list[list[Any]]) -> None:
+        deadline = time.monotonic() + TIMEOUT_S
+        while (found := copied()) != expected and time.monotonic() < deadline:
+            pass
+        assert found == expected
+
+    until(expected)
+    # the query that reads the table sees each row go
+    assert [run(f"TRUNCATE TABLE {name};"), run(f"TRUNCATE {name};")] == [4, 0]
+    until([])
+    engine.execute(Request(f"INSERT INTO {name} (k, n) VALUES (1, 1);"))
+    until([[1, None, 1, None, None, None, None]])
     engine.execute(Request(f"DROP TABLE {name}_copy DELETE TOPIC; DROP TABLE {name} DELETE TOPIC;"))

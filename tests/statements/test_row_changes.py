@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,19 @@ def test_delete_writes_a_tombstone_where_insert_has_written_the_row(items: Table
     assert {key[5] for key in items.rows()} == {"0", "1", "2"} and len(items.rows()) == 4
 
 
+def test_truncate_deletes_all_rows_also_those_that_cannot_be_read(items: Table) -> None:
+    items.world.services.producer.send(items.topic, b'{"A":8,"B":"x"}', b"no JSON")
+    before = items.rows()
+    assert len(before) == 7
+    tombstones = items.written("TRUNCATE TABLE items;")
+    assert Counter((key, value) for _, key, value in tombstones) == Counter(
+        (key.encode(), None) for key in before
+    )
+    assert changed(items.world, "TRUNCATE items;") == ("0 rows of ITEMS deleted", 0)
+    items.world.run("INSERT INTO items (a, b, n) VALUES (1, 'x', 1);")
+    assert changed(items.world, "TRUNCATE items;") == ("1 row of ITEMS deleted", 1)
+
+
 def test_update_writes_what_insert_would_write(items: Table) -> None:
     new = items.written("UPDATE items SET n = 5, x = 2 WHERE a = 1 AND b = 'y';")
     assert new == items.written("INSERT INTO items (a, b, n, x) VALUES (1, 'y', 5, 2);")
@@ -157,6 +171,8 @@ REFUSED = [
     ("UPDATE nowhere SET a = 1 WHERE a = 1;", "does not exist: NOWHERE", 8),
     ("UPDATE s SET v = 1 WHERE k = 'a';", "S is a stream: only rows of tables can be changed.", 8),
     ("DELETE FROM s WHERE k = 'a';", "S is a stream", 13),
+    ("TRUNCATE s;", "S is a stream", 10),
+    ("TRUNCATE TABLE counts;", "COUNTS is the result of the query CTAS_COUNTS_", 16),
     ("DELETE FROM counts WHERE k = 'a';", "COUNTS is the result of the query CTAS_COUNTS_", 13),
     ("UPDATE again SET n = 1 WHERE k = 'a';", "'COUNTS', the topic of AGAIN, is the result of", 8),
     ("DELETE FROM r WHERE k = 'a';", "Cannot change rows of read-only table: R", 13),
