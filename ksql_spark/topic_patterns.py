@@ -60,6 +60,17 @@ def names(topic: str, there: Iterable[str]) -> list[str]:
     return sorted(name for name in there if not name.startswith("_") and matches(name))
 
 
+def expanded(topics: Iterable[str], there: Iterable[str]) -> list[str]:
+    """``topics``, each once, with the names that are found among ``there`` in place of a pattern.
+
+    >>> expanded(["b", "/a.*/"], ["a1", "a2"])
+    ['b', 'a1', 'a2']
+    """
+    known = list(there)
+    found = ([topic] if pattern_of(topic) is None else names(topic, known) for topic in topics)
+    return list(dict.fromkeys(name for some in found for name in some))
+
+
 def java_pattern(pattern: str) -> str:
     """The expression for Java's Matcher.find() that finds the same names."""
     return f"^(?!_)(?:{pattern})$"

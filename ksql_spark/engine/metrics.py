@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
+from ksql_spark import topic_patterns
 from ksql_spark.engine.query_service import QueryService
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.queries.managed import ManagedQuery
@@ -181,7 +182,8 @@ class Measures:
         """The end offsets of existing topics."""
         try:
             there = self._services.admin.topics()
-            return self._services.views.ends(dict.fromkeys(t for t in topics if t in there))
+            names = (name for topic in topics for name in topic_patterns.names(topic, there))
+            return self._services.views.ends(dict.fromkeys(names))
         except KsqlError as error:
             log.warning("metrics lack offsets: %s", error)
             return {}
@@ -206,7 +208,9 @@ class Measures:
         except (KsqlError, OSError, ValueError) as error:  # its checkpoint cannot be read
             log.warning("metrics lack offsets of %s: %s", query.id, error)
             return
-        for topic in dict.fromkeys(source.topic for source in query.plan.sources):
+        sources = query.plan.sources
+        read_topics = (topic_patterns.names(s.topic, committed) or [s.topic] for s in sources)
+        for topic in dict.fromkeys(name for names in read_topics for name in names):
             reached = committed.get(topic, {})
             starts = query.starts.get(topic, {})
             read = sum(max(0, offset - starts.get(str(p), 0)) for p, offset in reached.items())

@@ -23,8 +23,8 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetS
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection, is_moving
+from ksql_spark.topic_patterns import expanded, pattern_of
 from ksql_spark.topic_patterns import names as matching
-from ksql_spark.topic_patterns import pattern_of
 
 #: time within which brokers learn of a topic that another client has created
 NEW_TOPIC_WAIT_S = 1.0
@@ -188,8 +188,7 @@ class KafkaAdmin:
         """``names``, each once, with the topics that are found now in place of a pattern."""
         wanted = list(names)
         there = self.topics() if any(pattern_of(name) is not None for name in wanted) else {}
-        found = ([name] if pattern_of(name) is None else matching(name, there) for name in wanted)
-        return list(dict.fromkeys(each for some in found for each in some))
+        return expanded(wanted, there)
 
     def require_topic(self, name: str) -> Topic:
         """The topic called exactly ``name``; retries for up to a second, because it may have just been

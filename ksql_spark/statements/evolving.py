@@ -473,7 +473,7 @@ def progress(query: ManagedQuery, services: Services) -> Progress:
         KsqlError: CHECKPOINT_DAMAGED; as KafkaAdmin.
     """
     committed = services.queries.checkpoints.committed_offsets(query)
-    topics = dict.fromkeys(source.topic for source in query.plan.sources)
+    topics = services.admin.expanded(source.topic for source in query.plan.sources)
     left = dict.fromkeys(topics, 0)
     for (topic, partition), end in services.admin.end_offsets(*topics).items():
         left[topic] += max(0, end - committed.get(topic, {}).get(partition, 0))

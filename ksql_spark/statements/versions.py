@@ -294,6 +294,9 @@ def _starts(
     starts: dict[str, dict[str, int]] = {}
     for source in dict.fromkeys(relation.source for relation in relations(bound.root)):
         topic = source.topic
+        if source.topic_pattern is not None:
+            reason = f"UNDROP brings back no query of a pattern of topics, as {sink.name} has one."
+            raise KsqlError("INVALID_STATEMENT", reason=reason, hint=_ANEW)
         wanted = first.get(topic, {})
         if is_there and sink.kind != TABLE and not source.is_table:
             position = dropped.command.starts.get(position_of(sink.name, topic))

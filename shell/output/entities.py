@@ -471,11 +471,18 @@ def _origin(source: Entity) -> Iterator[Part]:
     )
 
 
+def _topics_found(source: Entity) -> Iterator[Part]:
+    """What the pattern of a stream over many topics finds now."""
+    if (topics := source.get("topics")) is not None:
+        yield label("Topics found", ", ".join(map(text, topics)) or "none yet")
+
+
 def _describe(source: Entity) -> Iterator[Part]:
     yield label("Name", source.get("name"))
     if not source.get("extended"):
         yield _fields(source.get("fields") or [], source.get("type"), source.get("windowType"))
         yield from _constraints(source)
+        yield from _topics_found(source)
         yield from _origin(source)
         yield "For runtime statistics and query details run: DESCRIBE <Stream,Table> EXTENDED;"
         return
@@ -491,6 +498,7 @@ def _describe(source: Entity) -> Iterator[Part]:
         f"partitions: {text(source.get('partitions'))}, replication: {text(source.get('replication'))}"
     )
     yield label("Kafka topic", f"{text(source.get('topic'))} ({replication})")
+    yield from _topics_found(source)
     yield label("Statement", source.get("statement"))
     yield ""
     yield _fields(source.get("fields") or [], source.get("type"), source.get("windowType"))

@@ -230,5 +230,5 @@ def test_changed_rows_are_those_that_a_query_reads(engine: Engine, partitions: i
     assert [run(f"TRUNCATE TABLE {name};"), run(f"TRUNCATE {name};")] == [4, 0]
     until([])
     engine.execute(Request(f"INSERT INTO {name} (k, n) VALUES (1, 1);"))
-    until([[1, None, 1, None, None, None, None]])
+    until([[1, None, 1, "None", None, None, None]])
     engine.execute(Request(f"DROP TABLE {name}_copy DELETE TOPIC; DROP TABLE {name} DELETE TOPIC;"))

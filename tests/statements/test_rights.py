@@ -96,6 +96,8 @@ def refused(world: World, text: str, rights: Rights = ALICE, **more: Any) -> Ksq
         # topics of others, by new names
         "CREATE STREAM alice_x (v INT) WITH (KAFKA_TOPIC='salaries', VALUE_FORMAT='JSON');",
         "CREATE STREAM alice_x (v INT) WITH (kafka_topic='salaries', VALUE_FORMAT='JSON');",
+        "CREATE STREAM alice_x (v INT) WITH (TOPIC_PATTERN='ALICE_.*', VALUE_FORMAT='JSON');",
+        "CREATE SOURCE STREAM alice_x (v INT) WITH (TOPIC_PATTERN='.*|ALICE_', VALUE_FORMAT='JSON');",
         "CREATE SOURCE STREAM alice_x (v INT) WITH (KAFKA_TOPIC='salaries', VALUE_FORMAT='JSON');",
         "CREATE OR REPLACE STREAM alice_s (k STRING KEY, v INT) WITH (KAFKA_TOPIC='o', VALUE_FORMAT='JSON');",
         "CREATE STREAM IF NOT EXISTS alice_x (v INT) WITH (KAFKA_TOPIC='o', VALUE_FORMAT='JSON');",
@@ -357,6 +359,11 @@ def test_what_is_no_role(text: str) -> None:
 )
 def test_patterns(pattern: str, source: str, is_covered: bool) -> None:
     assert Grant.of(f"reader:{pattern}").covers(Kind.SOURCE, source) is is_covered
+
+
+def test_only_a_role_for_everything_covers_the_topics_of_a_pattern() -> None:
+    for pattern, is_covered in (("*", True), ("'*'", True), ("'/a.*/'", False), ("'*a*'", False)):
+        assert Grant.of(f"reader:{pattern}").covers(Kind.TOPIC, "/a.*/") is is_covered
 
 
 def test_the_highest_role_counts() -> None:

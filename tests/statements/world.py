@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from ksql_spark import topic_patterns
 from ksql_spark.config import Config, CurrentConfig
 from ksql_spark.engine.bootstrap import connect_cluster, schema_registry
 from ksql_spark.engine.command_runner import CommandRunner
@@ -60,8 +61,11 @@ class FakeAdmin:
         return self._topics.get(name)
 
     def identities(self, names: Iterable[str]) -> dict[str, TopicIdentity]:
-        there = [name for name in names if name in self._topics]
+        there = [name for name in self.expanded(names) if name in self._topics]
         return {name: TopicIdentity(self.ids[name], self._topics[name].partitions) for name in there}
+
+    def expanded(self, names: Iterable[str]) -> list[str]:
+        return topic_patterns.expanded(names, self._topics)
 
     def require_topic(self, name: str) -> Topic:
         topic = self.topic(name)

@@ -12,6 +12,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from ksql_spark import topic_patterns
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions.spec import Spec
@@ -219,7 +220,8 @@ class QueryRuns:
         whole = tables_in_state(query.plan)
         offsets = {**noted["offsets"], **{topic: query.starts[topic] for topic in whole}}
         for number, stage in enumerate(query.plan.stages):
-            there = {topic: offsets[topic] for topic in stage.topics if topic in offsets}
+            read = (name for topic in stage.topics for name in topic_patterns.names(topic, offsets))
+            there = {name: offsets[name] for name in read}
             self._checkpoints.of(query, number).begin_anew(there)
         self._admin.delete_topics([stage.sink.topic for stage in query.plan.inner])
         self._checkpoints.folder(query.id).write(_ANEW, json.dumps({**noted, "is_done": True}))
