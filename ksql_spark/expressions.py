@@ -90,11 +90,15 @@ class Members:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a registered function or operator, arguments already coerced."""
+    """A call of a registered function or operator, arguments already coerced.
+
+    ``ansi``: for an operator, NULL operands have the meaning of the SQL standard (reference §3.2).
+    """
 
     function: str
     arguments: tuple[Expression, ...]
     type: SqlType
+    ansi: bool = False
 
     def __str__(self) -> str:
         args = [str(a) for a in self.arguments]

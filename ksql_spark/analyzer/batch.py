@@ -156,9 +156,11 @@ def _set_operation(sides: list[Node], query: nodes.SetOperation) -> Node:
 def _sorted_union(root: Node, query: nodes.SetOperation, context: Context) -> Node:
     if not query.order_by:
         return root
-    scope = Scope((BoundRelation("", root.schema, root.kind),), types=context.metastore.types()).at(
-        "ORDER BY"
-    )
+    scope = Scope(
+        (BoundRelation("", root.schema, root.kind),),
+        types=context.metastore.types(),
+        ansi=settings.is_ansi(context.config),
+    ).at("ORDER BY")
     keys = []
     for item in query.order_by:
         column = _by_position(item, [c.name for c in root.schema.columns])
@@ -321,7 +323,9 @@ class _Select:
         self.relations = tuple(found.values())
         check_aliases(self.relations)
         check_internal_names(self.relations)
-        self.scope = Scope(self.relations, types=context.metastore.types())
+        self.scope = Scope(
+            self.relations, types=context.metastore.types(), ansi=settings.is_ansi(context.config)
+        )
         self.tree = (
             _bind_join(from_item, found, self.scope)
             if isinstance(from_item, nodes.Join)

@@ -33,6 +33,7 @@ from ksql_spark.expressions import (
 )
 from ksql_spark.functions import registry
 from ksql_spark.functions.casts import can_cast
+from ksql_spark.functions.nullness import as_condition, with_ansi
 from ksql_spark.functions.spec import Kind, decimal_type
 from ksql_spark.grammar import nodes
 from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
@@ -84,7 +85,8 @@ def bind_expression(node: exp.Expr, scope: Scope) -> Expression:
     rule = _RULES.get(type(node))
     if rule is None:
         raise invalid(f"{type(node).__name__} is not supported here.", node)
-    return rule(node, scope)
+    bound = rule(node, scope)
+    return with_ansi(bound) if scope.ansi else bound
 
 
 def bind_predicate(node: exp.Expr, scope: Scope) -> Expression:
@@ -94,11 +96,31 @@ def bind_predicate(node: exp.Expr, scope: Scope) -> Expression:
         KsqlError: as bind_expression; PREDICATE_TYPE.
     """
     bound = bind_expression(node, scope)
+    if scope.ansi:
+        bound = as_condition(_typed_null(bound, BOOLEAN))
     if bound.type != BOOLEAN:
         raise failure(
             "PREDICATE_TYPE", node, clause=scope.clause, expression=scope.show(bound), type=bound.type
         )
     return bound
+
+
+def bind_check(node: exp.Expr, scope: Scope) -> Expression:
+    """``node`` as the condition of a CHECK, which in the SQL standard a row violates only if it is FALSE.
+
+    Raises:
+        KsqlError: as bind_predicate.
+    """
+    bound = bind_predicate(node, scope)
+    if not scope.ansi:
+        return bound
+    whole = _typed_null(bind_expression(node, scope), BOOLEAN)
+    return call("COALESCE", (whole, Literal(True, BOOLEAN)), node)
+
+
+def _typed_null(node: Expression, type_: SqlType) -> Expression:
+    """``node``; the literal NULL gets ``type_``, or STRING if that is NULL, too."""
+    return Cast(node, STRING if isinstance(type_, Null) else type_) if isinstance(node.type, Null) else node
 
 
 def call(name: str, arguments: Sequence[Expression], node: exp.Expr | None) -> Call:
@@ -143,6 +165,8 @@ def _column(node: exp.Column, scope: Scope) -> Expression:
 def _arithmetic(symbol: str) -> Rule:
     def rule(node: exp.Binary, scope: Scope) -> Expression:
         left, right = bind_expression(node.this, scope), bind_expression(node.expression, scope)
+        if scope.ansi and is_numeric(widest := right.type if isinstance(left.type, Null) else left.type):
+            left, right = _typed_null(left, widest), _typed_null(right, widest)
         if isinstance(left.type, Null) or isinstance(right.type, Null):
             raise failure(
                 "ARITHMETIC_NULL", node, clause=scope.clause, left=_shown_type(left.type),
@@ -170,11 +194,14 @@ def _shown_type(type_: SqlType) -> str:
 
 def _comparison(symbol: str) -> Rule:
     def rule(node: exp.Binary, scope: Scope) -> Expression:
-        left = _timestamp(node.this, node.expression, scope)
-        right = _timestamp(node.expression, node.this, scope)
-        return compare(symbol, left, right, node, scope)
+        return compare(symbol, *_sides(node.this, node.expression, scope), node, scope)
 
     return rule
+
+
+def _sides(left: exp.Expr, right: exp.Expr, scope: Scope) -> tuple[Expression, Expression]:
+    """The bound operands of a comparison."""
+    return _timestamp(left, right, scope), _timestamp(right, left, scope)
 
 
 def compare(symbol: str, left: Expression, right: Expression, node: exp.Expr, scope: Scope) -> Expression:
@@ -183,6 +210,8 @@ def compare(symbol: str, left: Expression, right: Expression, node: exp.Expr, sc
     Raises:
         KsqlError: COMPARISON_NULL, COMPARISON_TYPES.
     """
+    if scope.ansi and not symbol.startswith("IS "):
+        left, right = _typed_null(left, right.type), _typed_null(right, left.type)
     if NULL in (left.type, right.type) and not symbol.startswith("IS "):
         raise failure(
             "COMPARISON_NULL", node, clause=scope.clause,
@@ -240,6 +269,9 @@ def _between(node: exp.Between, scope: Scope) -> Expression:
     low, high = node.args["low"], node.args["high"]
     value = bind_expression(node.this, scope)
     bounds = [_timestamp(low, node.this, scope), _timestamp(high, node.this, scope)]
+    if scope.ansi:
+        type_ = next((e.type for e in (value, *bounds) if not isinstance(e.type, Null)), NULL)
+        value, *bounds = [_typed_null(e, type_) for e in (value, *bounds)]
     for bound, part in zip(bounds, (low, high), strict=True):
         # for the errors, because those of <= and >= are clearer
         compare("<=", value, bound, part, scope)
@@ -249,16 +281,23 @@ def _between(node: exp.Between, scope: Scope) -> Expression:
 def _in(node: exp.In, scope: Scope) -> Expression:
     members = [node.this, *node.expressions]
     bound = [_timestamp(m, node.this, scope) for m in members]
-    if isinstance(bound[0].type, Null):
+    if isinstance(bound[0].type, Null) and not scope.ansi:
         raise invalid("NULL cannot be looked up with IN.", node, hint="Use IS NULL.")
     type_, fitted = unify(bound, members, scope.problem)
+    if scope.ansi:
+        fitted = [_typed_null(e, type_) for e in fitted]
     if isinstance(type_, Map):
         # maps can only be compared with =
-        tests: list[Expression] = [call("=", (fitted[0], m), node) for m in fitted[1:]]
-        return reduce(lambda a, b: call("OR", (a, b), node), tests)
+        meant = with_ansi if scope.ansi else _same
+        tests: list[Expression] = [meant(call("=", (fitted[0], m), node)) for m in fitted[1:]]
+        return reduce(lambda a, b: meant(call("OR", (a, b), node)), tests)
     bound_call = _with_times(call("IN", fitted, node), node)
     members_ = constants(bound_call.arguments[1:], type_)
     return bound_call if members_ is None else Call("IN", (bound_call.arguments[0], members_), BOOLEAN)
+
+
+def _same(node: Expression) -> Expression:
+    return node
 
 
 def _sub_query(node: nodes.Exists | nodes.InQuery, scope: Scope) -> Expression:
@@ -273,6 +312,8 @@ def _sub_query(node: nodes.Exists | nodes.InQuery, scope: Scope) -> Expression:
 def _like(node: nodes.Like, scope: Scope) -> Expression:
     parts = [node.this, node.expression, *([node.escape] if node.escape is not None else [])]
     bound = [bind_expression(p, scope) for p in parts]
+    if scope.ansi:
+        bound = [_typed_null(b, STRING) for b in bound]
     if any(b.type != STRING for b in bound[:2]):
         raise invalid(
             f"Error in {scope.clause} expression: Like condition must be between strings, "
@@ -409,14 +450,16 @@ def _struct(node: nodes.StructConstructor, scope: Scope) -> Expression:
 
 
 def _case(node: exp.Case, scope: Scope) -> Expression:
-    if node.this is not None:
-        raise invalid(
-            "CASE with an operand is not supported.", node, hint="Write CASE WHEN x = ... THEN ... END."
-        )
     branches: list[exp.If] = node.args["ifs"]
     conditions = []
     for branch in branches:
+        if node.this is not None:
+            condition = compare("=", *_sides(node.this, branch.this, scope), branch.this, scope)
+            conditions.append(as_condition(with_ansi(condition)) if scope.ansi else condition)
+            continue
         condition = bind_expression(branch.this, scope)
+        if scope.ansi:
+            condition = as_condition(_typed_null(condition, BOOLEAN))
         if condition.type != BOOLEAN:
             raise invalid(
                 f"WHEN operand type should be boolean. Type for '{condition}' is {condition.type}.", branch
@@ -476,7 +519,20 @@ def _call(node: nodes.FunctionCall, scope: Scope) -> Expression:
         )
     if node.distinct:
         raise invalid(f"DISTINCT is only for aggregate functions; {node.name} is not one.", node)
-    return call(node.name, bind_arguments(node, scope), node)
+    arguments = bind_arguments(node, scope)
+    if scope.ansi and node.name == "FILTER":
+        arguments = [_criterion(a, node) for a in arguments]
+    return call(node.name, arguments, node)
+
+
+def _criterion(node: Expression, place: exp.Expr) -> Expression:
+    """The lambda of FILTER, if ``node`` is one, where NULL takes no element."""
+    if not isinstance(node, Lambda) or node.body.type != BOOLEAN:
+        return node
+    condition = as_condition(node.body)
+    if condition == node.body:
+        condition = call("COALESCE", (condition, Literal(False, BOOLEAN)), place)
+    return Lambda(node.parameters, condition, node.type)
 
 
 def bind_arguments(node: nodes.FunctionCall, scope: Scope) -> list[Expression]:

@@ -93,7 +93,7 @@ def bind_insert_values(statement: InsertValues, metastore: MetaStore, config: Ma
         settings.check_lambdas(statement, config)
         source = bind_insert_target(statement.name, metastore, config, statement)
         columns = _columns(statement, source)
-        scope = Scope(types=metastore.types(), clause="VALUES")
+        scope = Scope(types=metastore.types(), clause="VALUES", ansi=settings.is_ansi(config))
         values = []
         for (name, type_, at), node in zip(columns, statement.values, strict=True):
             value = insert_coerce(bind_expression(node, scope), type_, name, node or at)

@@ -21,7 +21,7 @@ from ksql_spark.analyzer.relations import source_relation
 from ksql_spark.analyzer.scope import BoundRelation, Scope
 from ksql_spark.analyzer.select_items import bind_items, check_typed, expand_stars, star_items
 from ksql_spark.analyzer.serialization import check_results
-from ksql_spark.analyzer.settings import check_lambdas
+from ksql_spark.analyzer.settings import check_lambdas, is_ansi
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.functions import registry
 from ksql_spark.grammar import nodes
@@ -70,7 +70,7 @@ def _bind(query: nodes.Select, metastore: MetaStore, config: Mapping[str, Any]) 
     assert source is not None
     check_queryable(source, query.relation, config)
     check_limit(query, config)
-    scope = Scope((relation,), types=metastore.types())
+    scope = Scope((relation,), types=metastore.types(), ansi=is_ansi(config))
     items, key_names = _items(query, scope, relation)
     predicate = lookups = None
     if query.where is not None:

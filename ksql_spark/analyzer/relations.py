@@ -14,6 +14,7 @@ from ksql_spark.analyzer.failures import invalid, place
 from ksql_spark.analyzer.joins import Joined, bind_join, relations_of
 from ksql_spark.analyzer.naming import first_free
 from ksql_spark.analyzer.scope import BoundRelation, Scope, hidden_columns
+from ksql_spark.analyzer.settings import is_ansi
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import (
@@ -134,7 +135,7 @@ def _bind_joins(from_item: nodes.Relation, context: Context) -> From:
     relations = [_bind_relation(r, context, is_join) for r in flat(from_item)]
     _check_self_joins(relations)
     check_aliases(relations)
-    scope = Scope(tuple(relations), types=context.metastore.types())
+    scope = Scope(tuple(relations), types=context.metastore.types(), ansi=is_ansi(context.config))
     if not isinstance(from_item, nodes.Join):
         return From(relations[0], scope)
     taken = {c.name for relation in relations for c in relation.schema.columns}

@@ -62,7 +62,9 @@ def bind_row_change(
         source = relation.source
         assert source is not None
         _check_changeable(source, statement, metastore, config, queries or {})
-        scope = without_disk_columns(Scope((relation,), types=metastore.types()), "WHERE")
+        scope = without_disk_columns(
+            Scope((relation,), types=metastore.types(), ansi=settings.is_ansi(config)), "WHERE"
+        )
         if statement.where is None:
             return BoundChange(PullQuery(source, None, None, (), frozenset()), None)
         predicate = bind_predicate(statement.where, scope)

@@ -86,6 +86,7 @@ class Scope:
         forbidden: names that are not allowed here -> error message.
         show: the text of a bound expression for messages.
         outer: the scope around a sub-query, for the names that its own relations lack.
+        ansi: whether NULL in conditions has the meaning of the SQL standard.
     """
 
     relations: tuple[BoundRelation, ...] = ()
@@ -103,6 +104,7 @@ class Scope:
     forbidden: Mapping[str, str] = field(default_factory=dict)
     show: Callable[[Expression], str] = str
     outer: Scope | None = None
+    ansi: bool = False
 
     @classmethod
     def of(cls, schema: Schema, alias: str = "", kind: str = "STREAM") -> Scope:

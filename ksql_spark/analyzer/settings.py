@@ -34,6 +34,11 @@ def is_read_only_topic(config: Mapping[str, Any], topic: str) -> bool:
     return any(re.fullmatch(pattern, topic) for pattern in patterns)
 
 
+def is_ansi(config: Mapping[str, Any]) -> bool:
+    """Whether NULL in conditions has the meaning of the SQL standard (reference §3.2)."""
+    return str(config.get("ksql.sql.nulls") or "").lower() == "ansi"
+
+
 def check_lambdas(node: exp.Expr, config: Mapping[str, Any]) -> None:
     """Refuse lambdas if ksql.lambdas.enabled is false; running queries are not affected.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ksql_spark import deadline, topic_patterns
 from ksql_spark.analyzer import settings
-from ksql_spark.analyzer.expressions import bind_predicate
+from ksql_spark.analyzer.expressions import bind_check
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.properties import Properties, with_naming
 from ksql_spark.analyzer.replacing import BACKFILL, is_evolvable
@@ -87,7 +87,7 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
             "Cannot define RETENTION_MS on an unwindowed table: its topic is compacted.",
             given.node("RETENTION_MS"),
         )
-    constraints = _constraints(statement, schema, metastore)
+    constraints = _constraints(statement, schema, metastore, config)
     source = DataSource(
         statement.name, statement.kind, schema, topic, key_format, value_format,
         partitions=given.get("PARTITIONS"), replicas=given.get("REPLICAS"), retention_ms=retention,
@@ -258,7 +258,9 @@ def _check_headers(column: Column, before: list[Column], node: nodes.ColumnDefin
         raise invalid(f"Schema already contains a HEADER('{column.header_key}') column.", node)
 
 
-def _constraints(statement: CreateSource, schema: Schema, metastore: MetaStore) -> tuple[Constraint, ...]:
+def _constraints(
+    statement: CreateSource, schema: Schema, metastore: MetaStore, config: Mapping[str, Any]
+) -> tuple[Constraint, ...]:
     """NOT NULL and CHECK in the statement (beyond ksqlDB), bound to its columns."""
     found: list[Constraint] = []
     checks = [check for column in statement.columns for check in column.checks] + statement.checks
@@ -269,9 +271,13 @@ def _constraints(statement: CreateSource, schema: Schema, metastore: MetaStore) 
             reference = ColumnRef(column.name, column.type)
             text = f"{name_text(column.name)} NOT NULL"
             found.append(Constraint(text, Call("IS NOT NULL", (reference,), BOOLEAN)))
-    scope = Scope((BoundRelation(statement.name, schema, statement.kind),), types=metastore.types())
+    scope = Scope(
+        (BoundRelation(statement.name, schema, statement.kind),),
+        types=metastore.types(),
+        ansi=settings.is_ansi(config),
+    )
     for check in checks:
-        bound = bind_predicate(check.this, scope.at("CHECK"))
+        bound = bind_check(check.this, scope.at("CHECK"))
         if any(map(is_user_call, walk(bound))):
             raise invalid("A CHECK cannot call user functions.", check)
         if not columns_in(bound):

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Any
 
 from sqlglot import exp
 
 from ksql_spark.analyzer.expressions import bind_predicate, call
 from ksql_spark.analyzer.failures import invalid
 from ksql_spark.analyzer.scope import BoundRelation, Scope
+from ksql_spark.analyzer.settings import is_ansi
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Case, ColumnRef, Expression, Literal, columns_in, transform
 from ksql_spark.logical.nodes import (
@@ -118,7 +120,9 @@ def added(number: int) -> Added:
     return Added(f"__IS_READ_{number}", f"__DELETES_{number}", f"__UNTIL_{number}")
 
 
-def bind_traces(query: PersistentQuery, where: exp.Expr, metastore: MetaStore) -> tuple[Trace, ...]:
+def bind_traces(
+    query: PersistentQuery, where: exp.Expr, metastore: MetaStore, config: Mapping[str, Any]
+) -> tuple[Trace, ...]:
     """The traces of the rows of a query's result for which ``where`` is true: one for each SELECT.
 
     Raises:
@@ -126,7 +130,7 @@ def bind_traces(query: PersistentQuery, where: exp.Expr, metastore: MetaStore) -
     """
     root = query.root
     relation = BoundRelation(query.sink.name, root.schema, root.kind, hidden=dict(PSEUDO_COLUMNS))
-    scope = Scope((relation,), types=metastore.types()).at("WHERE")
+    scope = Scope((relation,), types=metastore.types(), ansi=is_ansi(config)).at("WHERE")
     condition = bind_predicate(where, scope)
     names = [column.name for column in root.schema.columns]
     selects = root.children if isinstance(root, UnionAll) else (root,)

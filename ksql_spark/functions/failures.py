@@ -14,9 +14,10 @@ from __future__ import annotations
 from ksql_spark.expressions import Call, Cast, Expression, Lambda, Literal, Members, TryCast, children
 from ksql_spark.functions import registry
 from ksql_spark.functions.casts import cast_can_fail
-from ksql_spark.functions.nullness import Nullness, nullness
+from ksql_spark.functions.nullness import Nullness, nullness, on_null
 from ksql_spark.functions.spec import OnNull, has_fixed_size
 from ksql_spark.functions.user import is_user_call
+from ksql_spark.types import Decimal
 
 
 def can_fail(node: Expression) -> bool:
@@ -29,8 +30,15 @@ def can_fail(node: Expression) -> bool:
         case Call() if is_user_call(node):
             return False
         case Call(name, _):
-            return nullness(node) is Nullness.ERROR or registry.require(name).can_fail or _is_limited(node)
+            fails = nullness(node) is Nullness.ERROR or registry.require(name).can_fail
+            return fails or _is_limited(node) or (node.ansi and _is_partial(node))
     return False
+
+
+def _is_partial(node: Call) -> bool:
+    """Whether an operator may have no result for operands that are not NULL."""
+    of_decimals = isinstance(node.type, Decimal) and node.function in ("+", "-", "*", "NEG")
+    return node.function in ("/", "%", "LIKE") or of_decimals
 
 
 def _is_limited(node: Call) -> bool:
@@ -42,8 +50,8 @@ def passing_on(node: Expression) -> list[bool]:
     operands = children(node)
     if not isinstance(node, Call) or nullness(node) is not Nullness.ERROR:
         return [False for _ in operands]
-    on_null = registry.require(node.function).on_null
-    return [on_null is OnNull.ERROR or nullness(operand) is Nullness.ERROR for operand in operands]
+    meaning = on_null(node)
+    return [meaning is OnNull.ERROR or nullness(operand) is Nullness.ERROR for operand in operands]
 
 
 def needed(node: Expression) -> list[Expression]:
@@ -63,6 +71,8 @@ def cause(node: Expression) -> str:
     match node:
         case Cast(operand, type_):
             return f"There is a value that cannot be cast from {operand.type} to {type_}."
+        case Call(ansi=True) if not _is_limited(node):
+            return "The divisor is zero, the result does not fit its type, or a pattern is not valid."
         case Call(name, _) if name in ("/", "%"):
             return "An operand is NULL, the divisor is zero, or the result does not fit its type."
         case Call("+", _) if _is_limited(node):

@@ -33,7 +33,7 @@ from ksql_spark.expressions import (
 from ksql_spark.functions import registry
 from ksql_spark.functions.casts import cast
 from ksql_spark.functions.failures import can_fail, cause, needed, passing_on
-from ksql_spark.functions.nullness import Nullness, nullness
+from ksql_spark.functions.nullness import Nullness, nullness, on_null
 from ksql_spark.functions.spark_text import (
     SESSION_SETTINGS,
     LambdaText,
@@ -43,7 +43,7 @@ from ksql_spark.functions.spark_text import (
     variable,
 )
 from ksql_spark.functions.spec import OnNull, has_fixed_size
-from ksql_spark.types import Decimal, Map, quote_identifier
+from ksql_spark.types import BOOLEAN, DOUBLE, Decimal, Map, quote_identifier
 
 #: (the expression that failed, why it may have: one sentence) -> Spark SQL text, a BOOLEAN, that reports it
 Report = Callable[[Expression, str], str]
@@ -89,7 +89,7 @@ def lower_condition(node: Expression) -> str:
     match node:
         case Call("AND", (left, right)):
             return f"({lower_condition(left)} and {lower_condition(right)})"
-        case Call(name, arguments) if registry.require(name).on_null is OnNull.FALSE:
+        case Call(_, arguments) if on_null(node) is OnNull.FALSE:
             return _spark(node, [lower(a) for a in arguments])
     return lower(node)
 
@@ -196,22 +196,30 @@ class _Lowerer:
         return f"if({' or '.join(checks)}, NULL, {bare})"
 
     def _case(self, node: Case) -> str:
-        whens = []
+        whens: list[tuple[str, str]] = []
         for condition, result in node.whens:
             text = self.lower(condition)
             if nullness(condition) is Nullness.ERROR:
-                whens.append(f"when {text} is null then NULL")
+                whens.append((f"{text} is null", "NULL"))
                 text = self._silent(condition)
-            whens.append(f"when {text} then {self.lower(result)}")
-        default = "" if node.default is None else f" else {self.lower(node.default)}"
-        return f"(case {' '.join(whens)}{default} end)"
+            whens.append((text, self.lower(result)))
+        if node.default is None or _is_null(node.default):
+            # where no branch is taken, Spark's code for CASE keeps the value of the row before, and gives it
+            # to functions of ours; that for IF does not
+            *whens, (condition_text, result_text) = whens
+            default = f"if({condition_text}, {result_text}, NULL)"
+        else:
+            default = self.lower(node.default)
+        if not whens:
+            return f"({default})"
+        return f"(case {' '.join(f'when {c} then {r}' for c, r in whens)} else {default} end)"
 
     def _call(self, node: Call) -> str:
-        on_null = registry.require(node.function).on_null
+        meaning = on_null(node)
         kinds = [nullness(a) for a in node.arguments]
         # arguments that are evaluated first, so that the rest of the text need not report them again
         checked: list[int] = []
-        if on_null in (OnNull.FALSE, OnNull.NEVER):
+        if meaning in (OnNull.FALSE, OnNull.NEVER):
             checked = [i for i, kind in enumerate(kinds) if kind is Nullness.ERROR]
         lambdas = [a for a in node.arguments if isinstance(a, Lambda)]
         # FILTER has no criterion if its lambda returns NULL, for whatever reason
@@ -221,17 +229,17 @@ class _Lowerer:
             checked.append(1)
 
         def compose(texts: Sequence[str]) -> str:
-            if on_null is OnNull.ERROR and node.function in ("AND", "OR") and kinds[0] is Nullness.NEVER:
+            if meaning is OnNull.ERROR and node.function in ("AND", "OR") and kinds[0] is Nullness.NEVER:
                 return f"({texts[0]} {node.function.lower()} {texts[1]})"
             rest = [self._silent(a) if i in checked else texts[i] for i, a in enumerate(node.arguments)]
-            bare = _spark(node, rest)
+            bare = _ansi(node, rest) if node.ansi else _spark(node, rest)
             if can_miss:
                 bare = _failing_with_an_element(node, texts, bare)
             if node.function == "TRANSFORM":
                 bare = self._within_limits(node, texts, bare)
-            if on_null not in (OnNull.FALSE, OnNull.NEVER):
+            if meaning not in (OnNull.FALSE, OnNull.NEVER):
                 return bare
-            if on_null is OnNull.FALSE:
+            if meaning is OnNull.FALSE:
                 if Nullness.VALUE not in kinds:
                     return bare
                 bare = f"coalesce({bare}, false)"
@@ -239,6 +247,11 @@ class _Lowerer:
             return f"if({failed}, NULL, {bare})" if failed else bare
 
         return self._composed(node, node.arguments, compose)
+
+
+def _is_null(node: Expression) -> bool:
+    bare = node.operand if isinstance(node, Cast) else node
+    return isinstance(bare, Literal) and bare.value is None
 
 
 def _multiplies(step: Lambda) -> bool:
@@ -275,6 +288,27 @@ def _failing_with_an_element(node: Call, texts: Sequence[str], bare: str) -> str
             kept = f"map_values(transform_values({collection}, {step}))"
             return f"if(exists({kept}, {v} -> {v} is null), NULL, {bare})"
     return bare
+
+
+def _ansi(node: Call, texts: Sequence[str]) -> str:
+    """The text of an operator of ansi conditions, whose NULLs are those of Spark."""
+    if node.function in ("AND", "OR"):
+        return f"({texts[0]} {node.function.lower()} {texts[1]})"
+    if node.arguments[0].type != DOUBLE or node.type != BOOLEAN or node.function == "IN":
+        return _spark(node, texts)
+    if node.function == "BETWEEN":
+        value, low, high = node.arguments
+        above, below = Call(">=", (value, low), BOOLEAN, True), Call("<=", (value, high), BOOLEAN, True)
+        return f"({_ansi(above, texts[:2])} and {_ansi(below, texts[::2])})"
+    # beside NaN a comparison is FALSE, but not where the other side is NULL
+    of_null = " or ".join(
+        f"{t} is null" for t, a in zip(texts, node.arguments, strict=True) if not _is_known(a)
+    )
+    return f"if({of_null}, NULL, {_spark(node, texts)})" if of_null else _spark(node, texts)
+
+
+def _is_known(node: Expression) -> bool:
+    return nullness(node.operand if isinstance(node, Cast) else node) is Nullness.NEVER
 
 
 def _spark(node: Call, texts: Sequence[str]) -> str:

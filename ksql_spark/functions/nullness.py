@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 
 from ksql_spark.expressions import Call, Expression, Literal, MakeStruct, Members
 from ksql_spark.functions import registry
-from ksql_spark.functions.spec import OnNull
+from ksql_spark.functions.spec import Kind, OnNull
+from ksql_spark.types import BOOLEAN
 
 
 class Nullness(Enum):
@@ -23,6 +25,36 @@ class Nullness(Enum):
 _TOTAL_LOGIC = frozenset({"AND", "OR", "NOT"})
 
 
+def on_null(call: Call) -> OnNull:
+    """What a NULL argument means for ``call``; the operators of ansi conditions pass it on."""
+    return OnNull.VALUE if call.ansi else registry.require(call.function).on_null
+
+
+def with_ansi(node: Expression) -> Expression:
+    """``node`` with the standard's meaning of NULL, where it is an operator that ksqlDB gives another one."""
+    if not isinstance(node, Call):
+        return node
+    spec = registry.require(node.function)
+    differs = spec.kind is Kind.OPERATOR and spec.on_null in (OnNull.ERROR, OnNull.FALSE)
+    return replace(node, ansi=True) if differs else node
+
+
+def as_condition(node: Expression) -> Expression:
+    """``node`` where only TRUE counts, as in WHERE: with ksqlDB's operators where they choose the same rows.
+
+    Below AND and OR a NULL may be FALSE. So rules about conditions, such as look-ups by key, hold for both.
+    """
+    if not isinstance(node, Call) or not node.ansi:
+        return node
+    if node.function in ("AND", "OR"):
+        parts = tuple(map(as_condition, node.arguments))
+        is_total = all(nullness(part) is Nullness.NEVER for part in parts)
+        return replace(node, arguments=parts, ansi=not is_total)
+    plain = replace(node, ansi=False)
+    is_total = node.type == BOOLEAN and nullness(plain) is Nullness.NEVER
+    return plain if is_total else node
+
+
 def nullness(node: Expression) -> Nullness:
     """Whether ``node`` may be NULL, and what that means."""
     match node:
@@ -32,10 +64,10 @@ def nullness(node: Expression) -> Nullness:
             return Nullness.NEVER
         case Call(name, arguments):
             inner = {nullness(a) for a in arguments}
-            on_null = registry.require(name).on_null
-            if on_null is OnNull.VALUE:
+            meaning = on_null(node)
+            if meaning is OnNull.VALUE:
                 return Nullness.VALUE
-            if on_null is OnNull.ERROR:
+            if meaning is OnNull.ERROR:
                 return (
                     Nullness.NEVER if name in _TOTAL_LOGIC and inner == {Nullness.NEVER} else Nullness.ERROR
                 )

@@ -41,7 +41,7 @@ def explain_row(statement: ExplainRow, context: StatementContext) -> Action:
         if source.topic_pattern is not None:
             reason = f"EXPLAIN ROW needs records of one topic: {source.name} reads all of a pattern."
             raise KsqlError("INVALID_STATEMENT", reason=reason)
-    traces = analyzer.bind_traces(bound, statement.where, context.metastore)
+    traces = analyzer.bind_traces(bound, statement.where, context.metastore, context.config)
     return Immediate(lambda: _explained(statement, query, traces, context), waits=True)
 
 

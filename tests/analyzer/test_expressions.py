@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ksql_spark import grammar
-from ksql_spark.analyzer import Scope, bind_expression
+from ksql_spark.analyzer import Scope, bind_expression, bind_predicate
 from ksql_spark.errors import KsqlError, Position
+from ksql_spark.expressions import Call, Expression
+from ksql_spark.functions.nullness import Nullness, nullness
 from ksql_spark.schema import Column, Schema
 from ksql_spark.types import (
     BIGINT,
@@ -147,7 +151,6 @@ def test_bound(text: str, bound: str | None, type_: str) -> None:
         ("ARRAY[NULL]", "INVALID_STATEMENT", 1, "Cannot construct an array with all NULL elements."),
         ("MAP(NULL := 1)", "INVALID_STATEMENT", 1, "Cannot construct a map with all NULL keys."),
         ("STRUCT(a := 1, a := 2)", "INVALID_STATEMENT", 16, "Duplicate field name in STRUCT: 'A'."),
-        ("CASE i WHEN 1 THEN 2 END", "INVALID_STATEMENT", 1, "CASE with an operand is not supported."),
         ("CASE WHEN i THEN 2 END", "INVALID_STATEMENT", None, "WHEN operand type should be boolean."),
         ("CASE WHEN b THEN NULL END", "INVALID_STATEMENT", 1, "All case branches have NULL type."),
         (
@@ -197,3 +200,48 @@ def test_an_unknown_function_is_marked_without_its_arguments() -> None:
     with pytest.raises(KsqlError) as raised:
         bind("1 + NOFUNC(i, LEN(s))")
     assert raised.value.position == Position(1, 5, len("NOFUNC"))
+
+
+def test_operators_of_ansi_conditions_pass_null_on() -> None:
+    scope = replace(SCOPE, ansi=True)
+
+    def bound(text: str) -> Expression:
+        return bind_expression(grammar.parse_expression(text), scope)
+
+    for text in (
+        "I = 1",
+        "I + 1",
+        "NOT B",
+        "B OR B",
+        "I IN (1, NULL)",
+        "S LIKE 'a'",
+        "I BETWEEN 1 AND 2",
+        "1 / I",
+    ):
+        node = bound(text)
+        assert isinstance(node, Call)
+        assert node.ansi, text
+        assert nullness(node) is Nullness.VALUE
+    for text in ("I IS NULL", "I IS DISTINCT FROM 1", "COALESCE(I, 1)", "S || 'a'"):
+        assert bound(text) == bind_expression(grammar.parse_expression(text), SCOPE)
+    assert str(bound("I = NULL")) == "(I = CAST(NULL AS INTEGER))"
+    assert str(bound("NULL = NULL")) == "(CAST(NULL AS STRING) = CAST(NULL AS STRING))"
+
+
+@pytest.mark.parametrize(
+    "text", ["I = 1 AND S > 'a'", "I IN (1, 2) OR I BETWEEN 4 AND 5", "S = 'a'", "(I + 1) > 5"]
+)
+def test_only_true_counts_in_a_condition(text: str) -> None:
+    node = grammar.parse_expression(text)
+    ansi = bind_predicate(node, replace(SCOPE, ansi=True))
+    plain = bind_predicate(node, SCOPE)
+    assert str(ansi) == str(plain)
+    assert isinstance(ansi, Call)
+    assert not ansi.ansi
+
+
+@pytest.mark.parametrize("text", ["B AND I = 1", "NOT (I = 1)", "B OR TRUE"])
+def test_conditions_that_differ_keep_three_values(text: str) -> None:
+    ansi = bind_predicate(grammar.parse_expression(text), replace(SCOPE, ansi=True))
+    assert isinstance(ansi, Call)
+    assert ansi.ansi
