@@ -341,13 +341,54 @@ class ExpressionParser(Cursor):
             elif self._curr.token_type == TokenType.DCOLON:
                 self._advance()
                 node = self.build(exp.Cast, start, this=node, to=self.type_())
+            elif self._curr.token_type == TokenType.COLON:
+                self._advance()
+                node = self.build(nodes.JsonPath, start, this=node, steps=self._json_path())
             else:
                 return node
             self._depth_of_chain(node)
 
+    def _json_path(self) -> list[str | int]:
+        """``name.name[0]['name']``; a name keeps its case, and may be any word."""
+        steps: list[str | int] = []
+        if self._curr.token_type != TokenType.L_BRACKET:
+            steps.append(self._json_name())
+        while len(steps) <= MAX_DEPTH:
+            if self._curr.token_type == TokenType.DOT:
+                self._advance()
+                steps.append(self._json_name())
+            elif self._curr.token_type == TokenType.L_BRACKET:
+                self._advance()
+                is_index = self.is_symbol(TokenType.NUMBER)
+                steps.append(self.whole_number(2**31 - 1) if is_index else self._json_key())
+                self.expect_symbol(TokenType.R_BRACKET, "]")
+            else:
+                return steps
+        self.fail("The path is too long")
+
+    def _json_key(self) -> str:
+        """A name in quotes, in brackets."""
+        if self._curr.token_type != TokenType.STRING:
+            self.fail("A path has [n], from 0, for an element of an array, and ['name'] for any name")
+        text = str(self.string().this)
+        if "'" in text and '"' in text:
+            self.fail("A name in a path cannot have both kinds of quotes", self._index - 1)
+        return text
+
+    def _json_name(self) -> str:
+        token = self._curr
+        if token.token_type != TokenType.VAR:
+            self._seek("the name of a JSON member")
+            self.fail()
+        text = self._whole[token.start : token.end + 1]
+        if not text[0].isalpha() and text[0] != "_":
+            self.fail(f"Write ['{text}']: a name in a path begins with a letter")
+        self._advance()
+        return text
+
     def _depth_of_chain(self, node: exp.Expr) -> None:
         depth = 0
-        while isinstance(node, nodes.Dereference | nodes.Subscript | exp.Cast):
+        while isinstance(node, nodes.Dereference | nodes.Subscript | nodes.JsonPath | exp.Cast):
             node, depth = node.this, depth + 1
         if depth > MAX_DEPTH:
             self.fail("The expression is nested too deeply")

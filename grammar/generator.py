@@ -263,6 +263,10 @@ def _subscript(self: KsqlGenerator, node: nodes.Subscript) -> str:
     return f"{self.tight(node.this, _PRIMARY)}[{self.tight(node.index_expression, _VALUE)}]"
 
 
+def _json_path(self: KsqlGenerator, node: nodes.JsonPath) -> str:
+    return f"{self.tight(node.this, _PRIMARY)}:{node.path}"
+
+
 def _lambda(self: KsqlGenerator, node: nodes.Lambda) -> str:
     names = self.joined(node.parameters)
     left = names if len(node.parameters) == 1 else f"({names})"
@@ -463,6 +467,7 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     nodes.GroupingSets: lambda self, node: f"{node.kind} ({self.joined(node.sets)})",
     nodes.InQuery: _in_query,
     nodes.IntegerLiteral: _literal,
+    nodes.JsonPath: _json_path,
     nodes.Lambda: _lambda,
     nodes.Like: _like,
     nodes.MapConstructor: lambda self, node: f"MAP({self.joined(node.entries)})",

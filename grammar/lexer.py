@@ -16,7 +16,7 @@ _TOKEN = re.compile(
     r"""
       (?P<space>[\s\ufeff]+)  # U+FEFF: editors put it before a file's text
     | (?P<word>[A-Za-z_][A-Za-z0-9_@]*)
-    | (?P<symbol>->|=>|:=|::|<>|!=|<=|>=|\|\||[+*%=<>()\[\],;]|-(?!-)|/(?!\*)|\.(?![0-9]))
+    | (?P<symbol>->|=>|:=|::|<>|!=|<=|>=|\|\||[+*%=<>()\[\],;:]|-(?!-)|/(?!\*)|\.(?![0-9]))
     | (?P<string>'[^']*(?:''[^']*)*')
     | (?P<code>\$\$[\s\S]*?\$\$)
     | (?P<number>
@@ -41,6 +41,7 @@ _SYMBOLS = {
     "=>": TokenType.FARROW,
     ":=": TokenType.COLON_EQ,
     "::": TokenType.DCOLON,
+    ":": TokenType.COLON,
     "<>": TokenType.NEQ,
     "!=": TokenType.NEQ,
     "<=": TokenType.LTE,

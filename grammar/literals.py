@@ -82,7 +82,9 @@ def put_in(template: Template) -> str:
 _PARAMETER = re.compile(
     r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `(?:[^`]|``)*` | --[^\n]*
     | (?i:\bPATTERN\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))  # its ? are quantifiers
-    | /\*.*?(?:\*/|\Z) | (?P<any>\?) | :(?P<name>[A-Za-z_]\w*)""",
+    | /\*.*?(?:\*/|\Z) | (?P<any>\?) 
+    | (?<![\w@:)\]"`']):(?P<name>[A-Za-z_]\w*)  # not x::INT, not payload:path
+    """,
     re.VERBOSE | re.DOTALL,
 )
 

@@ -10,6 +10,7 @@ Trees know no sources, column types or functions: a name is just a name.
 from __future__ import annotations
 
 import decimal
+import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast, overload
 
@@ -295,6 +296,26 @@ class Subscript(Node, exp.Condition):
 
     this = Arg[exp.Expr](required=True)
     index_expression = Arg[exp.Expr](required=True)
+
+
+def _step_text(step: str | int) -> str:
+    if isinstance(step, int):
+        return f"[{step}]"
+    is_bare = re.fullmatch("[A-Za-z_][A-Za-z0-9_@]*", step)
+    return f".{step}" if is_bare else "['" + step.replace("'", "''") + "']"
+
+
+class JsonPath(Node, exp.Condition):
+    """``this:name.name[0]['name']``: a value in JSON text; steps are names and indexes of arrays."""
+
+    this = Arg[exp.Expr](required=True)
+    steps = Arg[list[str | int]](required=True)
+
+    @property
+    def path(self) -> str:
+        """The path as KSQL."""
+        parts = [_step_text(step) for step in self.steps]
+        return "".join(parts).removeprefix(".")
 
 
 class ArrayConstructor(Node, exp.Condition):

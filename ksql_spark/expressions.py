@@ -21,6 +21,8 @@ from ksql_spark.grammar.words import RESERVED
 from ksql_spark.types import DOUBLE, NULL, SqlType, quote_identifier
 
 _BARE_NAME = re.compile(r"[A-Z_][A-Z0-9_@]*")
+#: a step of a path in JSON, as the operator ":" has it
+_STEP = re.compile(r"""\[(?:(\d+)|'([^']*)'|"([^"]*)")\]""")
 #: words that start a constructor if a bracket follows them
 _CONSTRUCTORS = frozenset(("ARRAY", "MAP", "STRUCT"))
 
@@ -119,6 +121,16 @@ def _like(args: Sequence[str]) -> str:
     return f"({args[0]} LIKE {args[1]}{escape})"
 
 
+def json_path(args: Sequence[str]) -> str:
+    """KSQL text of the operator ``:``; ``args``: the text of its operand, and of its path as a string."""
+    path = args[1][1:-1].replace("''", "'")
+    steps = (
+        f"[{number}]" if number else "['" + (single or double).replace("'", "''") + "']"
+        for number, single, double in _STEP.findall(path)
+    )
+    return f"{args[0]}:{''.join(steps)}"
+
+
 def _map(args: Sequence[str]) -> str:
     pairs = zip(args[::2], args[1::2], strict=True)
     return f"MAP({', '.join(f'{key}:={value}' for key, value in pairs)})"
@@ -128,6 +140,7 @@ def _map(args: Sequence[str]) -> str:
 _OPERATORS: dict[str, Callable[[Sequence[str]], str]] = {
     **{word: _infix(word) for word in ("AND", "OR", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")},
     "ARRAY": lambda a: f"ARRAY[{', '.join(a)}]",
+    ":": json_path,
     "BETWEEN": lambda a: f"({a[0]} BETWEEN {a[1]} AND {a[2]})",
     "IN": lambda a: f"({a[0]} IN ({', '.join(a[1:])}))",
     "IS NOT NULL": lambda a: f"({a[0]} IS NOT NULL)",

@@ -378,6 +378,21 @@ def _subscript(node: nodes.Subscript, scope: Scope) -> Expression:
     return call("[]", (collection, index), node)
 
 
+def _json_path(node: nodes.JsonPath, scope: Scope) -> Expression:
+    operand = bind_expression(node.this, scope)
+    if operand.type != STRING:
+        hint = "Write -> for the field of a STRUCT." if isinstance(operand.type, Struct) else None
+        raise invalid(f": needs a STRING with JSON, got {operand} ({operand.type}).", node, hint=hint)
+    path = "$" + "".join(f"[{_quoted_step(step)}]" for step in node.steps)
+    return call(":", (operand, Literal(path, STRING)), node)
+
+
+def _quoted_step(step: str | int) -> str:
+    if isinstance(step, int):
+        return str(step)
+    return f'"{step}"' if "'" in step else f"'{step}'"
+
+
 def struct_fields(node: nodes.AllFields, scope: Scope) -> list[tuple[str, Expression]]:
     """The fields of ``s->*``: (name, expression) for each field of a STRUCT.
 
@@ -640,6 +655,7 @@ _RULES: dict[type[exp.Expr], Rule] = {
         bind_expression(node.this, scope), node.field_name, node
     ),
     nodes.Subscript: _subscript,
+    nodes.JsonPath: _json_path,
     nodes.ArrayConstructor: _array,
     nodes.MapConstructor: _map,
     nodes.StructConstructor: _struct,

@@ -7,7 +7,17 @@ import string
 from decimal import Decimal
 from typing import Any
 
-from ksql_spark.expressions import Call, Case, Cast, Expression, FieldRef, Lambda, Literal, MakeStruct
+from ksql_spark.expressions import (
+    Call,
+    Case,
+    Cast,
+    Expression,
+    FieldRef,
+    Lambda,
+    Literal,
+    MakeStruct,
+    json_path,
+)
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Example, Kind, Spec, expression
 from ksql_spark.types import quote_identifier
@@ -45,6 +55,8 @@ def _call(name: str, texts: list[str]) -> str:
             return f"ARRAY[{', '.join(texts)}]"
         case "MAP", _:
             return f"MAP({', '.join(f'{k} := {v}' for k, v in zip(texts[::2], texts[1::2], strict=True))})"
+        case ":", _:
+            return json_path(texts)
         case "[]", [operand, index]:
             return f"{operand}[{index}]"
         case "NEG", [operand]:

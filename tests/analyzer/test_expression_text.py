@@ -50,6 +50,7 @@ COLUMNS: dict[str, SqlType] = {
 
 TEXTS = [
     "a + b * 2 - -1 % 3",
+    "s:user.Name || s:items[0]['it''s']['']",
     "-(-a)",
     "- - a",
     "-d / 1.5E300",

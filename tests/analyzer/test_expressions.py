@@ -57,6 +57,9 @@ def bind(text: str) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("text", "bound", "type_"),
     [
+        # paths in JSON
+        ("S:user.Name", "S:['user']['Name']", "STRING"),
+        ("S:items[0]['it''s']::INT", "CAST(S:['items'][0]['it''s'] AS INTEGER)", "INTEGER"),
         # literals
         ("2147483647", "2147483647", "INTEGER"),
         ("2147483648", "2147483648", "BIGINT"),
@@ -183,6 +186,8 @@ def test_bound(text: str, bound: str | None, type_: str) -> None:
             "Lambda function argument can't be a column name: I.",
         ),
         ("TRANSFORM(ai, e => TRANSFORM(ai, e => 1))", "INVALID_STATEMENT", None, "Reusing lambda arguments"),
+        ("I:a", "INVALID_STATEMENT", 1, ": needs a STRING with JSON, got I (INTEGER)."),
+        ("ST:a", "INVALID_STATEMENT", 1, "Write -> for the field of a STRUCT."),
         ("STRUCT(f := i, `g` := s)->g", "FIELD_UNKNOWN", 1, "Did you mean g?"),
     ],
 )

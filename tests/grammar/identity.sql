@@ -239,3 +239,7 @@ ASSERT TABLE T (A INT PRIMARY KEY) WITH (KAFKA_TOPIC = 't');
 
 -- scripts
 RUN SCRIPT '/tmp/it''s.sql';
+
+-- paths in JSON: names keep their case
+SELECT P:user.Name, S.P:items[0].price, P:['odd name'][1]['it''s'].from, F(A):x FROM S AS S;
+SELECT P:order AS TOTAL FROM S WHERE CAST(P:user.age AS INT) > 18;

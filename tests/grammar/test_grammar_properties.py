@@ -65,6 +65,11 @@ types = st.recursive(
     max_leaves=5,
 )
 
+json_paths = st.builds(
+    lambda first, rest: first + "".join(rest),
+    st.sampled_from(["user", "Order", "from", "[0]", "['a b']", "_x@1", "['it''s']"]),
+    st.lists(st.sampled_from([".name", ".SELECT", "[12]", "['']", "[ 'x.y' ]", " . a"]), max_size=3),
+)
 _OPERATORS = ["+", "-", "*", "/", "%", "||"]
 _COMPARISONS = ["=", "<>", "!=", "<", "<=", ">", ">=", "IS DISTINCT FROM", "is not distinct from"]
 _PREDICATES = [
@@ -88,6 +93,7 @@ def _values(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.tuples(names, listed(inner, least=0)).map(lambda p: f"f_{p[0][:0]}g({p[1]})"),
         inner.map(lambda e: f"g() OVER (ORDER BY {e})"),
         inner.map(lambda e: f"({e})->fld[{e}]"),
+        st.tuples(inner, json_paths).map(lambda p: f"({p[0]}):{p[1]}"),
         inner.map(lambda e: f"CASE WHEN {e} THEN {e} ELSE {e} END"),
         st.tuples(inner, types).map(lambda p: f"CAST({p[0]} AS {p[1]})"),
         listed(inner, least=0).map(lambda e: f"ARRAY[{e}]"),

@@ -91,8 +91,14 @@ public final class JsonFunctions {
 
     /** (JSON, path) to the STRING at the path. Reads the whole value, to check that it is JSON. */
     public static final class Extract extends InvokeFunction<UTF8String> {
-        public Extract() {
+        private final boolean showsNull;
+
+        /**
+         * @param showsNull whether the literal null is a text, as in ksqlDB's function; else NULL
+         */
+        public Extract(boolean showsNull) {
             super(DataTypes.StringType, DataTypes.StringType, DataTypes.StringType);
+            this.showsNull = showsNull;
         }
 
         public UTF8String invoke(UTF8String json, UTF8String path) {
@@ -113,10 +119,22 @@ public final class JsonFunctions {
                     && parser.getText().charAt(0) != '-';
         }
 
+        @Override
+        public boolean equals(Object other) {
+            return super.equals(other) && ((Extract) other).showsNull == showsNull;
+        }
+
+        @Override
+        public int hashCode() {
+            return super.hashCode() + Boolean.hashCode(showsNull);
+        }
+
         /** Moves to the end of the current value; null if the path does not exist. */
-        private static UTF8String find(JsonParser parser, String[] steps, int depth)
-                throws IOException {
+        private UTF8String find(JsonParser parser, String[] steps, int depth) throws IOException {
             if (depth == steps.length) {
+                if (parser.currentToken() == JsonToken.VALUE_NULL && !showsNull) {
+                    return null;
+                }
                 if (parser.currentToken() == JsonToken.VALUE_STRING || isPlainNumber(parser)) {
                     return UTF8String.fromString(parser.getText());
                 }

@@ -60,7 +60,8 @@ public final class ScalarFunctions {
         table.add("json_array_contains", call -> new JsonFunctions.ArrayContains(call.type(1)));
         table.add("json_array_length", call -> new JsonFunctions.ArrayLength());
         table.add("json_concat", call -> new JsonFunctions.Concat());
-        table.add("json_extract", call -> new JsonFunctions.Extract());
+        table.add("json_extract", call -> new JsonFunctions.Extract(true));
+        table.add("json_path", call -> new JsonFunctions.Extract(false));
         table.add("json_items", call -> new JsonFunctions.Items(call.limits()));
         table.add("json_keys", call -> new JsonFunctions.Keys());
         table.add("json_records", call -> new JsonFunctions.Records());
