@@ -54,7 +54,8 @@ test-long: setup ## longer tests on Kafka and Spark: faults, crashes, lost serve
 
 test-cluster: setup $(S3) ## all case files with the tasks of queries in executors; a standalone cluster; state in S3
 	@$(BIN)/python -m pytest -q tests/integration/test_cluster.py tests/integration/test_standalone_cluster.py \
-	  tests/integration/test_state_on_s3.py $(ARGS)
+	  tests/integration/test_state_on_s3.py tests/lake/test_object_stores.py $(ARGS)
+	$(BIN)/python -m pytest -q tests/integration/test_archives_on_s3.py -m long $(ARGS)
 	@TEST_SPARK_MASTER='local-cluster[2,256,1536]' $(BIN)/python -m pytest -q tests/integration/test_exactly_once.py \
 	  -m "not long" $(ARGS)
 	@TEST_SPARK_MASTER=standalone $(BIN)/python -m pytest -q tests/cases/test_cases.py -k "aggregates or joins" $(ARGS)

@@ -154,8 +154,8 @@ def _archive(given: Properties, kind: str) -> str | None:
         raise invalid(
             "ARCHIVE of a stream is the folder of an archive.", node, hint="ARCHIVE = '/lake/trips'"
         )
-    if "://" in folder:
-        raise invalid("ARCHIVE must be a folder of the server's file system.", node)
+    if "://" in folder and not folder.startswith(("s3://", "s3a://")):
+        raise invalid("ARCHIVE must be a folder of the server's file system, or one of S3.", node)
     return folder
 
 

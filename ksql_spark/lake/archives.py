@@ -5,17 +5,22 @@ The sink of Parquet writes them (lake/parquet.py), and Archive.java reads them.
 
 from __future__ import annotations
 
-import datetime
-import json
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+import re
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.lake.tables import missing
-from ksql_spark.metastore.sinks import PARQUET, PartitionColumn, Sink
+from ksql_spark.metastore.sinks import PARQUET, PartitionColumn, Sink, place_of
 from ksql_spark.schema import Column
 from ksql_spark.types import BIGINT, BYTES, INTEGER, STRING, TIMESTAMP, Array, Field, Struct
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from ksql_spark.lake.stores import Store
 
 #: their names are in Archive.java, too
 COLUMNS = (
@@ -27,9 +32,8 @@ COLUMNS = (
     Column("headers", Array(Struct((Field("key", STRING), Field("value", BYTES))))),
     Column("value", BYTES),
 )
-#: the name of the column of days, and of their folders
-_DAY = "timestamp_DAY"
 PARTITION_BY = (PartitionColumn("timestamp", "day"), PartitionColumn("partition"))
+_FOLDER = re.compile(r"timestamp_DAY=([\d-]+)/partition=(\d+)/")
 
 
 def check(folder: str, topic: str) -> None:
@@ -40,11 +44,10 @@ def check(folder: str, topic: str) -> None:
         topic: from archive_name().
 
     Raises:
-        KsqlError: LAKE_FAILED; ARCHIVE_OF_OTHERS.
+        KsqlError: LAKE_FAILED; LAKE_MISSING; ARCHIVE_OF_OTHERS.
     """
-    found = _positions(folder)
-    if found and topic not in found:
-        raise KsqlError("ARCHIVE_OF_OTHERS", path=folder, there=min(found), topic=topic)
+    manifests, store = _manifests(folder)
+    _check(folder, topic, manifests.newest(store).positions)
 
 
 def first_offsets(
@@ -62,26 +65,54 @@ def first_offsets(
     Raises:
         KsqlError: LAKE_FAILED: it is not there; LAKE_MISSING; ARCHIVE_OF_OTHERS.
     """
-    if not Path(folder, "_ksql").is_dir():
-        if any(sink.is_archive and Path(sink.path) == Path(folder) for sink in sinks):
-            return {}
-        raise KsqlError("LAKE_FAILED", path=folder, reason="there is no archive")
-    check(folder, topic)
-    paths = (path for path in Path(folder).glob("*/partition=*") if any(path.glob("part-*.parquet")))
-    there = {int(path.name.partition("=")[2]) for path in paths}
-    if since_ms is None or not there:
-        return dict.fromkeys(there, 0)
+    manifests, store = _manifests(folder)
+    for _ in range(10):
+        last = manifests.newest(store)
+        if not last.number and not any(s.is_archive and s.place[0] == place_of(folder) for s in sinks):
+            raise KsqlError("LAKE_FAILED", path=folder, reason="there is no archive")
+        _check(folder, topic, last.positions)
+        try:
+            found: dict[int, int] = {}
+            for name, (_, first, _) in manifests.listed(store, last).items():
+                if (known := _FOLDER.match(name)) is not None:
+                    partition = int(known[2])
+                    content = partial(manifests.content, store, last, name)
+                    offset = first if since_ms is None else _since(content, known[1], first, since_ms)
+                    if offset is not None:
+                        found[partition] = min(offset, found.get(partition, offset))
+            return found if since_ms is not None else dict.fromkeys(found, 0)
+        except FileNotFoundError:
+            continue  # a compaction has replaced it
+    raise KsqlError("LAKE_FAILED", path=folder, reason="a file of the newest commit is not there")
+
+
+def _since(content: Callable[[], bytes], day: str, first: int, since_ms: int) -> int | None:
+    """The least offset in a file of a record that is not before a time; ``first``: the least of all."""
+    since = _day(since_ms)
+    if day != since:
+        return first if day > since else None
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    rows = pq.read_table(pa.BufferReader(content()), columns=["timestamp", "offset"])
+    wanted = pc.field("timestamp") >= pa.scalar(since_ms * 1000, pa.timestamp("us", "UTC"))
+    least: int | None = pc.min(rows.filter(wanted)["offset"]).as_py()
+    return least
+
+
+def _manifests(folder: str) -> tuple[ModuleType, Store]:
+    """The module, whose packages are an extra, and the folder.
+
+    Raises:
+        KsqlError: LAKE_MISSING, LAKE_FAILED.
+    """
     try:
-        import pyarrow as pa
-        import pyarrow.dataset as ds
+        from ksql_spark.lake import manifests
+        from ksql_spark.lake.stores import Store
     except ModuleNotFoundError as error:
         raise missing(PARQUET, error) from None
-    hive = ds.partitioning(pa.schema([("partition", pa.int32())]), flavor="hive")
-    rows = ds.dataset(folder, format="parquet", partitioning=hive)
-    wanted = ds.field("timestamp") >= pa.scalar(since_ms * 1000, pa.timestamp("us", "UTC"))
-    found = rows.to_table(["partition", "offset"], filter=wanted)
-    first = found.group_by("partition").aggregate([("offset", "min")])
-    return dict(zip(first["partition"].to_pylist(), first["offset_min"].to_pylist(), strict=True))
+    return manifests, Store(folder)
 
 
 class Extent(NamedTuple):
@@ -92,25 +123,27 @@ class Extent(NamedTuple):
 
 
 def extent(folder: str, first_ms: int | None = None, last_ms: int | None = None) -> Extent:
-    """What an archive has of the days between two times, ms of the epoch; None: any."""
-    first, last = ("" if ms is None else _day(ms) for ms in (first_ms, last_ms))
+    """What an archive has of the days between two times, ms of the epoch; None: any.
+
+    Raises:
+        KsqlError: LAKE_MISSING, LAKE_FAILED.
+    """
+    manifests, store = _manifests(folder)
+    names = manifests.listed(store, manifests.newest(store))
+    days = [known[1] for name in names if (known := _FOLDER.match(name)) is not None]
     wanted = [
-        path
-        for path in Path(folder).glob(f"{_DAY}=*")
-        if first <= path.name.partition("=")[2] and (not last or path.name.partition("=")[2] <= last)
+        day
+        for day in days
+        if (first_ms is None or day >= _day(first_ms)) and (last_ms is None or day <= _day(last_ms))
     ]
-    counts = [sum(1 for _ in path.glob("partition=*/part-*.parquet")) for path in wanted]
-    return Extent(sum(counts), sum(map(bool, counts)))
+    return Extent(len(wanted), len(set(wanted)))
 
 
 def _day(ms: int) -> str:
-    return (datetime.date(1970, 1, 1) + datetime.timedelta(days=ms // 86_400_000)).isoformat()
+    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)).date().isoformat()
 
 
-def _positions(folder: str) -> Mapping[str, Any]:
-    """Of the newest manifest: topic -> partition -> offset; none: there is no archive yet."""
-    try:
-        manifests = sorted(Path(folder, "_ksql").glob("*.json"))
-        return json.loads(manifests[-1].read_bytes())["positions"] if manifests else {}
-    except (OSError, ValueError) as error:
-        raise KsqlError("LAKE_FAILED", path=folder, reason=str(error).rstrip(".")) from None
+def _check(folder: str, topic: str, there: Iterable[str]) -> None:
+    names = set(there)
+    if names and topic not in names:
+        raise KsqlError("ARCHIVE_OF_OTHERS", path=folder, there=min(names), topic=topic)

@@ -75,6 +75,17 @@ class _DeltaTable:
         except CommitFailedError as error:
             raise KsqlError("LAKE_CONFLICT", path=self._spec.path, reason=str(error)) from None
 
+    def compact(self) -> None:
+        """Merge small files, and remove what the table's retention of deleted files and of its log allows."""
+        try:
+            self._table.optimize.compact()
+            self._table.vacuum(dry_run=False)
+        except CommitFailedError as error:
+            raise KsqlError("LAKE_CONFLICT", path=self._spec.path, reason=str(error)) from None
+        self._table.update_incremental()
+        self._table.create_checkpoint()
+        self._table.cleanup_metadata()
+
     def _merge(self, rows: pa.Table, properties: CommitProperties) -> None:
         # columns that the source has lost are NULL from now on
         columns = {_quoted(field.name): "NULL" for field in self._table.schema().fields}

@@ -1,46 +1,41 @@
-"""Folders of plain Parquet files.
-
-A commit is a manifest: a small file with the positions and the names of the new files, which gets its number
-by a hard link, so that of two writers only one has it. The files are written before it below other names, and
-renamed after it. Whoever opens the table next completes a renaming that was interrupted.
-"""
+"""Folders of plain Parquet files, on this machine or in an object store; manifests.py has their commits."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import uuid
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.lake import arrow
+from ksql_spark.lake import arrow, manifests
+from ksql_spark.lake.manifests import OWN, File, Manifest
+from ksql_spark.lake.stores import Store
 from ksql_spark.lake.tables import Report, TableSpec, ignore
 
-#: readers ignore names that begin so
-_OWN = "_ksql"
-#: how many manifests are kept
-_KEPT = 10
+#: compaction leaves files of this size alone, bytes
+_LARGE = 64 << 20
+#: rows of a group in the files that it writes
+_GROUP = 100_000
 
 
 class _ParquetTable:
     def __init__(self, spec: TableSpec) -> None:
         self._spec = spec
         self._schema = arrow.with_partitions(arrow.schema_of(spec.columns), spec.partition_by)
-        self._folder = Path(spec.path)
-        self._own = self._folder / _OWN
-        self._own.mkdir(parents=True, exist_ok=True)
-        numbers = sorted(int(path.stem) for path in self._own.glob("*.json"))
-        self._number = numbers[-1] if numbers else 0
-        last = json.loads(self._manifest(self._number).read_bytes()) if numbers else {}
-        self._positions: dict[str, dict[str, int]] = last.get("positions", {})
-        self._publish(last.get("files", {}))
-        there = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(last["schema"]))) if last else pa.schema([])
+        self._store = Store(spec.path, is_made=True)
+        names = self._store.names(OWN)
+        self._last = manifests.newest(self._store, names)
+        if manifests.is_pending(self._last, names):
+            manifests.publish(self._store, self._last)
+        manifests.tidy(self._store, self._last, names)
+        schema = self._last.schema
+        there = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(schema))) if schema else pa.schema([])
         for name in set(self._schema.names) & set(there.names):
             if there.field(name).type != self._schema.field(name).type:
                 raise KsqlError(
@@ -50,87 +45,138 @@ class _ParquetTable:
                     there=there.field(name).type,
                     wanted=self._schema.field(name).type,
                 )
-        known = pa.unify_schemas([there, self._schema])
-        self._columns = known.serialize().to_pybytes().hex()
-        for number in numbers[:-_KEPT]:
-            self._manifest(number).unlink(missing_ok=True)
-
-    def _manifest(self, number: int) -> Path:
-        return self._own / f"{number:020}.json"
+        self._all = pa.unify_schemas([there, self._schema])
 
     def positions(self) -> dict[int, int]:
-        found = self._positions.get(self._spec.topic, {})
+        found = self._last.positions.get(self._spec.topic, {})
         return {int(partition): offset for partition, offset in found.items()}
 
     def write(self, rows: pa.Table, ends: Mapping[int, int], report: Report = ignore) -> None:
-        number = self._number + 1
+        number = self._last.number + 1
+        files, known = self._staged(rows, number) if rows.num_rows else ({}, {})
         moved = {str(partition): offset for partition, offset in ends.items()}
-        commit = {
-            "positions": self._positions | {self._spec.topic: moved},
-            "files": self._staged(rows, number) if rows.num_rows else {},
-            "schema": self._columns,
-        }
-        manifest = self._own / f"{uuid.uuid4().hex}.tmp"
-        manifest.write_text(json.dumps(commit), encoding="utf-8")
-        _sync(manifest)
-        try:
-            os.link(manifest, self._manifest(number))
-        except FileExistsError:
-            for name in commit["files"]:
-                (self._own / name).unlink()
-            reason = f"Commit {number} is there already."
-            raise KsqlError("LAKE_CONFLICT", path=self._spec.path, reason=reason) from None
-        finally:
-            manifest.unlink()
-        _sync(self._own)
-        self._publish(commit["files"])
+        self._commit(
+            replace(
+                self._last,
+                number=number,
+                positions={**self._last.positions, self._spec.topic: moved},
+                schema=self._all.serialize().to_pybytes().hex(),
+                files=files,
+                removed=(),
+                recent={**self._last.recent, **known},
+            )
+        )
 
-    def _staged(self, rows: pa.Table, number: int) -> dict[str, str]:
-        """Write rows to files that readers do not see: name below ``_own`` -> name below the folder."""
+    def compact(self) -> None:
+        """Merge small files of each folder, in the order of their rows; see LakeTable."""
+        live = manifests.listed(self._store, self._last)
+        number = self._last.number + 1
+        groups = list(_groups(live))
+        files: dict[str, str] = {}
+        made: dict[str, File] = {}
+        for i, group in enumerate(groups):
+            staged = manifests.staged_name(number)
+            name = str(Path(group[0]).with_name(f"part-{number:020}-{i}.parquet"))
+            with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
+                self._merge(group, Path(file.name))
+                made[name] = self._write(staged, Path(file.name))
+            files[staged] = name
+        removed = [name for group in groups for name in group]
+        if removed:
+            left = {name: file for name, file in live.items() if name not in set(removed)}
+            self._commit(
+                replace(
+                    self._last, number=number, files=files, removed=removed, recent={**left, **made}, lists=()
+                )
+            )
+        # what writers left that were overtaken, or killed while they removed files
+        live = manifests.listed(self._store, self._last)
+        for name in self._store.all_names():
+            known = manifests.PART.fullmatch(name.rpartition("/")[2])
+            if known is not None and int(known[1]) <= self._last.number and name not in live:
+                self._store.remove(name)
+
+    def _merge(self, names: Sequence[str], target: Path) -> None:
+        opened = [pq.ParquetFile(pa.BufferReader(self._store.read(name))) for name in names]
+        schema = pa.unify_schemas([file.schema_arrow for file in opened])
+        waiting: list[pa.Table] = []
+        with pq.ParquetWriter(target, schema) as writer:
+            for file in opened:
+                for batch in file.iter_batches(_GROUP):
+                    rows = [schema.empty_table(), pa.Table.from_batches([batch])]
+                    waiting.append(pa.concat_tables(rows, promote_options="default"))
+                    if sum(rows.num_rows for rows in waiting) >= _GROUP:
+                        writer.write_table(pa.concat_tables(waiting))
+                        waiting = []
+            if waiting:
+                writer.write_table(pa.concat_tables(waiting))
+
+    def _commit(self, manifest: Manifest) -> None:
+        if manifest.removed:  # until they are
+            self._store.write(f"{OWN}/{manifests.staged_name(manifest.number)}", b"")
+        if not manifests.commit(self._store, manifest):
+            self._store.remove(*(f"{OWN}/{staged}" for staged in manifest.files))
+            reason = f"Commit {manifest.number} is there already."
+            raise KsqlError("LAKE_CONFLICT", path=self._spec.path, reason=reason)
+        manifests.publish(self._store, manifest)
+        self._last = manifests.newest(self._store)
+
+    def _staged(self, rows: pa.Table, number: int) -> tuple[dict[str, str], dict[str, File]]:
+        """Write rows to files that readers do not see: name below OWN -> name; name -> file."""
         data = arrow.partitioned(rows.cast(arrow.schema_of(self._spec.columns)), self._spec.partition_by)
         data = data.cast(self._schema)
-        mark = uuid.uuid4().hex
-        names = [part.name for part in self._spec.partition_by]
-        if not names:
-            pq.write_table(data, self._own / f"{mark}.tmp")
-            _sync(self._own / f"{mark}.tmp")
-            return {f"{mark}.tmp": f"part-{number:020}.parquet"}
-        staging = self._own / mark
-        layout = ds.partitioning(pa.schema([self._schema.field(name) for name in names]), flavor="hive")
-        ds.write_dataset(
-            data,
-            staging,
-            format="parquet",
-            partitioning=layout,
-            max_partitions=100_000,
-            use_threads=False,  # rows stay in their order
-        )
-        files = {}
-        for i, path in enumerate(sorted(staging.rglob("*.parquet"))):
-            staged = f"{mark}-{i}.tmp"
-            files[staged] = str(path.relative_to(staging).with_name(f"part-{number:020}.parquet"))
-            path.rename(self._own / staged)
-            _sync(self._own / staged)
-        for folder in sorted((p for p in staging.rglob("*")), reverse=True):
-            folder.rmdir()
-        staging.rmdir()
-        return files
+        fields = [self._schema.field(part.name) for part in self._spec.partition_by]
+        files: dict[str, str] = {}
+        known: dict[str, File] = {}
+        with tempfile.TemporaryDirectory() as folder:
+            ds.write_dataset(
+                data,
+                folder,
+                format="parquet",
+                partitioning=ds.partitioning(pa.schema(fields), flavor="hive") if fields else None,
+                max_partitions=100_000,
+                use_threads=False,  # rows stay in their order
+            )
+            for path in sorted(Path(folder).rglob("*.parquet")):
+                staged = manifests.staged_name(number)
+                name = str(path.relative_to(folder).with_name(f"part-{number:020}.parquet"))
+                files[staged], known[name] = name, self._write(staged, path)
+        return files, known
 
-    def _publish(self, files: Mapping[str, str]) -> None:
-        for staged, name in files.items():
-            target = self._folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with contextlib.suppress(FileNotFoundError):  # it was renamed before
-                (self._own / staged).rename(target)
+    def _write(self, staged: str, file: Path) -> File:
+        """Write a file below OWN."""
+        self._store.write(f"{OWN}/{staged}", file)
+        size = file.stat().st_size
+        if not self._spec.is_archive:
+            return (size,)
+        offsets = pq.read_table(file, columns=["offset"], partitioning=None)["offset"]
+        return (size, *(pc.min_max(offsets)[end].as_py() for end in ("min", "max")))
 
 
-def _sync(path: Path) -> None:
-    """Let a file or folder outlive a crash of the machine."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _groups(live: Mapping[str, File]) -> Iterator[list[str]]:
+    """Files of one folder that become one, in the order of their rows."""
+    folders: dict[str, list[str]] = {}
+    # offsets, or else commits and their parts
+    for name in sorted(live, key=lambda name: (live[name][1:], _place(name))):
+        folders.setdefault(name.rpartition("/")[0], []).append(name)
+    for names in folders.values():
+        group: list[str] = []
+        size = 0
+        for name in names:
+            if group and (live[name][0] >= _LARGE or size >= _LARGE):
+                if len(group) > 1:
+                    yield group
+                group, size = [], 0
+            if live[name][0] < _LARGE:
+                group.append(name)
+                size += live[name][0]
+        if len(group) > 1:
+            yield group
+
+
+def _place(name: str) -> tuple[int, int]:
+    commit, _, part = Path(name).stem.removeprefix("part-").partition("-")
+    return int(commit), int(part or 0)
 
 
 def open_table(spec: TableSpec) -> _ParquetTable:

@@ -16,7 +16,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.lake import archives
 from ksql_spark.lake.following import Follower, Run
-from ksql_spark.lake.tables import Refusal, TableSpec, open_table
+from ksql_spark.lake.tables import Refusal, TableSpec, compact, open_table
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.metastore.sinks import Sink, archive_name
 from ksql_spark.metastore.sources import DataSource
@@ -78,6 +78,8 @@ class SinkStatus:
         rows: how many rows they had.
         removed: records that retention had removed before they were read.
         last_commit_ms: epoch milliseconds.
+        compacted: which COMPACT SINK was carried out; None: nothing has run here yet.
+        last_compaction_ms: epoch milliseconds.
     """
 
     state: str = WAITING
@@ -88,6 +90,8 @@ class SinkStatus:
     rows: int = 0
     removed: int = 0
     last_commit_ms: int | None = None
+    compacted: int | None = None
+    last_compaction_ms: int | None = None
 
     @property
     def lag(self) -> int | None:
@@ -113,7 +117,8 @@ def spec_of(sink: Sink, source: DataSource, topic_id: str) -> TableSpec:
         keys = (*(column.name for column in source.schema.key), *bounds)
     topic = archive_name(source.topic, topic_id) if sink.is_archive else f"{source.topic}:{topic_id}"
     partition_by = archives.PARTITION_BY if sink.is_archive else sink.partition_by
-    return TableSpec(sink.path, topic, columns_of(sink, source), keys, partition_by, sink.table or "")
+    columns = columns_of(sink, source)
+    return TableSpec(sink.path, topic, columns, keys, partition_by, sink.table or "", sink.is_archive)
 
 
 def next_range(positions: Mapping[int, int], ends: Mapping[int, int], most: int) -> Range:
@@ -152,6 +157,8 @@ class SinkRun(Run[Sink, SinkStatus]):
         status: SinkStatus,
         report: Reports = lambda sink, refused: None,
     ) -> None:
+        if status.compacted is None:  # what was asked before this server has run it is over
+            status = replace(status, compacted=sink.compactions)
         super().__init__(f"sink {sink.name}", sink, status)
         self.sink = sink
         self._find = find
@@ -160,8 +167,11 @@ class SinkRun(Run[Sink, SinkStatus]):
         self._report = report
 
     def work(self) -> float:
-        """Make a commit, if there is something to write."""
-        return 0.0 if self.commit() else self.sink.interval_ms / 1000
+        """Make a commit, if there is something to write, and a compaction, if one is wanted."""
+        has_more = self.commit()
+        if self.status.compacted != self.sink.compactions:
+            self.compact()
+        return 0.0 if has_more else self.sink.interval_ms / 1000
 
     def failed(self, why: str) -> None:
         """Tell it."""
@@ -171,6 +181,19 @@ class SinkRun(Run[Sink, SinkStatus]):
         """Another writer may be faster, as where PAUSE and RESUME follow each other during a commit."""
         is_overtaken = isinstance(error, KsqlError) and error.condition == "LAKE_CONFLICT"
         return _OVERTAKEN_PAUSE_S if is_overtaken and failures <= _OVERTAKEN_TIMES else None
+
+    def compact(self) -> None:
+        """Compact the table, between two commits.
+
+        Raises:
+            KsqlError: those of tables.compact.
+        """
+        source = self._find(self.sink.source)
+        if source is not None:
+            topic_id = self._admin.topic_id(source.topic) or ""
+            compact(self.sink.type, spec_of(self.sink, source, topic_id))
+            done_ms = int(time.time() * 1000)
+            self.status = replace(self.status, compacted=self.sink.compactions, last_compaction_ms=done_ms)
 
     def commit(self) -> bool:
         """Write the next records, if there are any; returns whether more are waiting.

@@ -35,6 +35,7 @@ class TableSpec:
         keys: names of the columns that identify a row; none: rows are appended.
         partition_by: how its files are grouped.
         table: of a database, the table's name, after that of its schema and a dot if it is not the usual one.
+        is_archive: whether its rows are the records of a topic, with their offsets.
     """
 
     path: str
@@ -43,6 +44,7 @@ class TableSpec:
     keys: tuple[str, ...] = ()
     partition_by: tuple[PartitionColumn, ...] = ()
     table: str = ""
+    is_archive: bool = False
 
 
 @dataclass(frozen=True)
@@ -149,3 +151,17 @@ def open_table(type_: str, spec: TableSpec) -> LakeTable:
     except ModuleNotFoundError as error:  # the driver of a database
         raise missing(type_, error) from None
     return table
+
+
+def compact(type_: str, spec: TableSpec) -> None:
+    """Make few large files of many small ones, and remove what no reader needs any more. Rows and positions
+    stay as they are.
+
+    Raises:
+        KsqlError: those of open_table; LAKE_CONFLICT: somebody else has changed the table.
+    """
+    table: Any = open_table(type_, spec)
+    if type_ == ICEBERG:
+        importlib.import_module("ksql_spark.lake.snapshots").expire(table)
+    else:
+        table.compact()

@@ -28,6 +28,17 @@ def archive_name(topic: str, topic_id: str | None) -> str:
     return f"archive:{topic}:{topic_id or ''}"
 
 
+def place_of(path: str) -> str:
+    """What two ways to write a path have in common.
+
+    >>> place_of("/lake//trips/"), place_of("s3a://lake/trips/")
+    ('/lake/trips', 's3://lake/trips')
+    """
+    if "://" not in path:
+        return path.rstrip("/") if ":" in path else os.path.normpath(path)
+    return path.replace("s3a://", "s3://", 1).rstrip("/")
+
+
 @dataclass(frozen=True)
 class PartitionColumn:
     """One part of PARTITION_BY: a column, or ``transform`` (year, month, day, hour) of a column."""
@@ -59,6 +70,7 @@ class Sink:
         statement: the statement's text.
         is_paused: whether it waits for RESUME SINK.
         is_archive: whether it writes the records of the topic as they are.
+        compactions: how many times COMPACT SINK was run.
     """
 
     name: str
@@ -71,12 +83,12 @@ class Sink:
     statement: str = ""
     is_paused: bool = False
     is_archive: bool = False
+    compactions: int = 0
 
     @property
     def place(self) -> tuple[str, str | None]:
         """What two sinks that write the same table have in common."""
-        path = self.path if ":" in self.path else os.path.normpath(self.path)
-        return path.rstrip("/"), self.table
+        return place_of(self.path), self.table
 
     @property
     def id(self) -> str:

@@ -120,7 +120,7 @@ def stream(
     ends: Mapping[int, int] | None,
     ranges: sources.BatchRanges,
 ) -> DataFrame:
-    """A stream's rows, from where ``ranges`` say up to ``ends`` (partition -> offset; None: those of its topics)."""
+    """A stream's rows, from where ``ranges`` say up to ``ends`` (partition -> offset; None: all)."""
     frame = _records(session, consumer, relation, ends, ranges).filter(f"NOT {NULL_VALUE}")
     return frame.selectExpr(*(quoted(c.name) for c in relation.schema.columns))
 

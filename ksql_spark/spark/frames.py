@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +14,7 @@ from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.distribution import ONE_TASK, Tasks
 from ksql_spark.physical.steps import EVENT_TIME
 from ksql_spark.schema import ROWPARTITION, ROWTIME
-from ksql_spark.spark import jvm
+from ksql_spark.spark import archives, jvm
 from ksql_spark.spark.processing_log import QueryLog
 from ksql_spark.types import quote_identifier
 
@@ -111,7 +110,7 @@ class Context:
             return options
         return {
             **options,
-            "ksql.archive": os.path.abspath(source.archive),  # the JVM has a working folder of its own
+            "ksql.archive": archives.located(self.session, source.archive),
             "ksql.archive.topic": self.topic_names.get(source.topic, ""),
         }
 

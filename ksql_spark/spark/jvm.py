@@ -516,3 +516,26 @@ def call_folder(session: SparkSession, uri: str, method: str, *arguments: str) -
         raise OSError(str(error.java_exception.getMessage() or error.java_exception)) from error
     except Py4JError as error:
         raise OSError("Spark's JVM does not answer") from error
+
+
+# -- archives ----------------------------------------------------------------------------------------------
+
+
+def reach_object_stores(session: SparkSession, jars: Sequence[Path]) -> None:
+    """Let Hadoop reach S3; ``jars``: for a JVM that has started without them (ObjectStores.java)."""
+    hadoop = session.sparkContext._jsc.hadoopConfiguration()
+    _class(session, "org.ksqlspark.kafka.ObjectStores").reach(hadoop, os.pathsep.join(map(str, jars)))
+
+
+def archived_files(session: SparkSession, folder: str, begins: str) -> list[str]:
+    """The files of an archive with offsets below those where its topic begins (Archive.java).
+
+    Args:
+        session: any session.
+        folder: where the archive is.
+        begins: partition -> offset, as JSON.
+
+    Raises:
+        JvmError: it cannot be read.
+    """
+    return [str(name) for name in _class(session, "org.ksqlspark.kafka.Archive").files(folder, begins)]

@@ -127,6 +127,8 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # checkpoints as plain files: the default runs readlink and chmod for each file
     "spark.hadoop.fs.file.impl": "org.ksqlspark.state.LocalFiles",
+    # the driver looks up the files of archives, which are named one by one: tasks may lack S3's classes
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
     # what Hadoop's file systems need for a moment lies in the folder of the JVM that uses them
     "spark.hadoop.hadoop.tmp.dir": "${java.io.tmpdir}/hadoop",
     # small files, read from their beginning to their end

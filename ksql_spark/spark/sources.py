@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -20,6 +19,7 @@ from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import EVENT_TIME, FORWARDED_HEADERS, NULL_KEY, NULL_VALUE
 from ksql_spark.schema import LATEST_TIME_MS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Role
+from ksql_spark.spark import archives
 from ksql_spark.spark.frames import Transformations, event_time_column, quoted
 from ksql_spark.spark.processing_log import QueryLog
 from ksql_spark.types import STRING, TIMESTAMP
@@ -54,10 +54,18 @@ class ArchiveRange:
     first_ms: int | None = None
     last_ms: int | None = None
 
-    def read(self, session: SparkSession) -> DataFrame:
-        """The records; days outside the times are not read."""
+    def read(self, session: SparkSession) -> DataFrame | None:
+        """The records; days outside the times are not read. None: there are none.
+
+        Raises:
+            KsqlError: ARTIFACTS_UNAVAILABLE.
+            JvmError: it cannot be read.
+        """
+        begins = json.dumps({str(p): offset for p, offset in self.ends.items()})
+        frame = archives.records_before(session, self.folder, begins)
+        if frame is None:
+            return None
         ends = ", ".join(f"{p}, {offset}L" for p, offset in self.ends.items())
-        frame = session.read.parquet(Path(self.folder).absolute().as_uri())
         frame = frame.filter(f"offset < map({ends})[partition]")
         for sign, ms in ((">=", self.first_ms), ("<=", self.last_ms)):
             if ms is not None:
@@ -124,7 +132,8 @@ def read(
     )
     if archive is None:
         return frame
-    return archive.read(session).select(*_RECORD).unionAll(frame.select(*_RECORD))
+    past = archive.read(session)
+    return frame if past is None else past.select(*_RECORD).unionAll(frame.select(*_RECORD))
 
 
 def _subscribed(topic: str) -> tuple[str, str]:

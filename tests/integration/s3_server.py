@@ -58,6 +58,17 @@ class S3Server:
             "fs.s3a.secret.key": "test",
         }
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """What delta-rs and obstore need, and archives."""
+        return {
+            "AWS_ENDPOINT_URL": self.url,
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+        }
+
     def keys(self, prefix: str = "") -> list[str]:
         """The names of the objects that begin so."""
         found: list[str] = []

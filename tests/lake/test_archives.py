@@ -19,9 +19,20 @@ DAY_MS = 86_400_000
 TOPIC = archive_name("t", "id1")
 
 
-def write(folder: Path, records: Sequence[tuple[int, int, int]], topic: str = TOPIC) -> None:
+def archive_spec(folder: Path | str, topic: str = TOPIC) -> TableSpec:
+    return TableSpec(
+        str(folder),
+        topic,
+        archives.COLUMNS,
+        (),
+        archives.PARTITION_BY,
+        is_archive=topic.startswith("archive:"),
+    )
+
+
+def write(folder: Path | str, records: Sequence[tuple[int, int, int]], topic: str = TOPIC) -> None:
     """One commit; ``records``: partition, offset, timestamp in ms."""
-    table = open_table("parquet", TableSpec(str(folder), topic, archives.COLUMNS, (), archives.PARTITION_BY))
+    table = open_table("parquet", archive_spec(folder, topic))
     rows = pa.Table.from_pylist(
         [
             {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.lake import parquet
+from ksql_spark.lake import manifests
 from ksql_spark.lake.tables import open_table
 from ksql_spark.metastore.sinks import PartitionColumn
 from ksql_spark.schema import Column, Role
@@ -53,7 +52,7 @@ def test_of_two_writers_at_one_position_one_fails(tmp_path: Path) -> None:
     assert len(list((tmp_path / "_ksql").iterdir())) == 1
 
 
-@pytest.mark.parametrize("at", ["link", "rename"])
+@pytest.mark.parametrize("at", ["commit", "publish"])
 def test_a_kill_before_and_after_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
     wanted = spec(tmp_path, partition_by=(PartitionColumn("ID"),))
     open_table("parquet", wanted).write(rows(FULL), {0: 1})
@@ -66,14 +65,12 @@ def test_a_kill_before_and_after_the_commit(tmp_path: Path, monkeypatch: pytest.
 
     table = open_table("parquet", wanted)
     with monkeypatch.context() as patch:
-        patch.setattr(
-            *((os, "link", killed) if at == "link" else (parquet._ParquetTable, "_publish", killed))
-        )
+        patch.setattr(manifests, at, killed)
         with pytest.raises(Killed):
             table.write(rows(EMPTY), {0: 2})
     assert len(contents(tmp_path)) == 1
     table = open_table("parquet", wanted)
-    is_committed = at == "rename"
+    is_committed = at == "publish"
     assert table.positions() == {0: 2 if is_committed else 1}
     if not is_committed:
         table.write(rows(EMPTY), {0: 2})

@@ -210,8 +210,8 @@ def test_archives(ready: World) -> None:
         ("CREATE SINK a FROM et WITH (TYPE='parquet', PATH='/x', ARCHIVE=true);", "rows of a table change"),
         ("CREATE STREAM x (k INT) WITH (KAFKA_TOPIC='es', FORMAT='JSON', ARCHIVE=true);", "is the folder"),
         (
-            "CREATE STREAM x (k INT) WITH (KAFKA_TOPIC='es', FORMAT='JSON', ARCHIVE='s3://b/x');",
-            "file system",
+            "CREATE STREAM x (k INT) WITH (KAFKA_TOPIC='es', FORMAT='JSON', ARCHIVE='gs://b/x');",
+            "or one of S3",
         ),
         (
             "CREATE STREAM x (k INT) WITH (LAKE='/x', FORMAT='csv', ARCHIVE='/y');",

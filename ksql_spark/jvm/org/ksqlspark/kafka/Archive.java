@@ -15,17 +15,14 @@ import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.kafka.common.record.TimestampType;
 import org.apache.parquet.example.data.Group;
 import org.apache.parquet.filter2.compat.FilterCompat;
-import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.ParquetReader;
 import org.apache.parquet.hadoop.api.ReadSupport;
 import org.apache.parquet.hadoop.example.GroupReadSupport;
-import org.apache.parquet.hadoop.metadata.BlockMetaData;
-import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
-import org.apache.parquet.io.LocalInputFile;
+import org.apache.parquet.io.InputFile;
+import org.apache.parquet.io.ParquetDecodingException;
 
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -34,25 +31,26 @@ import java.util.PriorityQueue;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 /**
  * The records of one partition that an archive has and the topic has no more, in the order of their
  * offsets.
  *
- * <p>An archive is a folder of Parquet files that a sink has written (lake/parquet.py): files
- * called part-N.parquet below folders partition=P, where N is the number of a commit, and manifests
- * _ksql/N.json, which say how far the archive was complete then. Within a file, offsets ascend; so
- * they do from commit to commit.
+ * <p>An archive is a folder of Parquet files that a sink has written (lake/parquet.py), below
+ * folders partition=P. Which files there are, with which offsets, and how far the archive is
+ * complete, is in manifests (lake/manifests.py): _ksql/N.json is that of commit N. Within a file,
+ * offsets ascend.
  */
-final class Archive implements AutoCloseable {
-    private static final Pattern FILE = Pattern.compile("part-(\\d+)(?:-\\d+)?\\.parquet");
+public final class Archive implements AutoCloseable {
     private static final Pattern MANIFEST = Pattern.compile("(\\d+)\\.json");
-    private static final String OWN = "_ksql";
+    private static final String OWN = "_ksql/";
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    /** The files of a commit: their offsets overlap. */
-    private record Commit(List<Path> files) {}
+    /** How often in a row files may be gone, because a compaction has replaced them. */
+    private static final int MOST_ATTEMPTS = 5;
+
+    /** A file, and its first and last offset. */
+    private record Part(String name, long first, long last) {}
 
     /** A file that is being read, and its next record. */
     private static final class Cursor {
@@ -69,154 +67,160 @@ final class Archive implements AutoCloseable {
         }
     }
 
-    private final String folder;
+    private final String path;
+    private final String topic;
     private final TopicPartition at;
     private final long until;
-    private final List<Commit> commits;
-    private int commit;
+
+    private ArchiveFolder folder;
+
+    /** Files that are not open yet, by their first offsets. */
+    private ArrayDeque<Part> parts;
+
     private final PriorityQueue<Cursor> cursors =
             new PriorityQueue<>(Comparator.comparingLong(Cursor::offset));
     private long position;
+    private int attempts;
 
-    private Archive(String folder, TopicPartition at, long from, long until, List<Commit> commits) {
-        this.folder = folder;
+    private Archive(String path, String topic, TopicPartition at, long from, long until) {
+        this.path = path;
+        this.topic = topic;
         this.at = at;
         this.until = until;
-        this.commits = commits;
         position = from;
     }
 
     /**
      * What an archive has of a partition.
      *
-     * @param folder the archive's
+     * @param path the archive's folder
      * @param topic name and id of the topic, which the archive must be of
      * @param from the first offset that is wanted
      * @param until the first one that is not
      * @return null: the archive has nothing there
      */
-    static Archive open(String folder, String topic, TopicPartition at, long from, long until) {
+    static Archive open(String path, String topic, TopicPartition at, long from, long until) {
         try {
-            Path path = Path.of(folder);
-            Complete complete = complete(path, topic, at.partition());
-            if (complete.until <= from) {
+            ArchiveFolder folder = ArchiveFolder.of(path);
+            JsonNode manifest = complete(folder);
+            long complete = complete(manifest, topic, at.partition());
+            if (complete <= from) {
                 return null;
             }
-            List<Commit> commits = commits(path, at.partition(), complete.commit);
-            long end = Math.min(until, complete.until);
-            Archive made = new Archive(folder, at, from, end, commits);
-            made.commit = firstCommit(commits, from);
+            Archive made = new Archive(path, topic, at, from, Math.min(until, complete));
+            made.find();
             return made;
         } catch (IOException failed) {
-            throw failure(folder, failed);
+            throw failure(path, failed);
         }
     }
 
     /**
-     * The last commit whose files all have their names, and the offset up to which it is complete.
+     * The files of an archive with offsets below those where its topic begins.
+     *
+     * @param path the archive's folder
+     * @param begins JSON, partition to offset
      */
-    private record Complete(long commit, long until) {}
-
-    private static Complete complete(Path folder, String topic, int partition) throws IOException {
-        TreeMap<Long, Path> manifests = new TreeMap<>();
-        try (Stream<Path> there = Files.list(folder.resolve(OWN))) {
-            there.forEach(
-                    path -> {
-                        Matcher name = MANIFEST.matcher(path.getFileName().toString());
-                        if (name.matches()) {
-                            manifests.put(Long.parseLong(name.group(1)), path);
-                        }
-                    });
+    public static List<String> files(String path, String begins) {
+        for (int attempt = 1; ; attempt++) {
+            try {
+                ArchiveFolder folder = ArchiveFolder.of(path);
+                JsonNode manifest = complete(folder);
+                List<String> found = new ArrayList<>();
+                for (var begin : JSON.readTree(begins).properties()) {
+                    int partition = Integer.parseInt(begin.getKey());
+                    long until = begin.getValue().asLong();
+                    for (Part part : parts(folder, manifest, partition, 0, until)) {
+                        found.add(path + "/" + part.name);
+                    }
+                }
+                return found;
+            } catch (IOException failed) {
+                if (!ArchiveFolder.isMissing(failed) || attempt == MOST_ATTEMPTS) {
+                    throw failure(path, failed);
+                }
+            }
         }
-        for (var manifest : manifests.descendingMap().entrySet()) {
-            JsonNode found = JSON.readTree(Files.readAllBytes(manifest.getValue()));
+    }
+
+    /** The last manifest whose files all have their names; empty: there is none. */
+    private static JsonNode complete(ArchiveFolder folder) throws IOException {
+        TreeMap<Long, String> manifests = new TreeMap<>();
+        for (String name : folder.names(OWN)) {
+            Matcher known = MANIFEST.matcher(name);
+            if (known.matches()) {
+                manifests.put(Long.parseLong(known.group(1)), name);
+            }
+        }
+        for (String name : manifests.descendingMap().values()) {
+            JsonNode found = JSON.readTree(folder.read(OWN + name));
             boolean isThere = true;
             for (JsonNode file : found.path("files")) {
-                isThere &= Files.exists(folder.resolve(file.asText()));
+                isThere = isThere && folder.exists(file.asText());
             }
             if (isThere) {
-                long until =
-                        found.path("positions")
-                                .path(topic)
-                                .path(String.valueOf(partition))
-                                .asLong(0);
-                return new Complete(manifest.getKey(), until);
+                return found;
             }
         }
-        return new Complete(0, 0);
+        return JSON.createObjectNode();
     }
 
-    private static IllegalStateException failure(String folder, IOException failed) {
+    /** The offset up to which a manifest is complete. */
+    private static long complete(JsonNode manifest, String topic, int partition) {
+        JsonNode positions = manifest.path("positions").path(topic);
+        return positions.path(String.valueOf(partition)).asLong(0);
+    }
+
+    /** The files with offsets of a range, by their first offsets. */
+    private static List<Part> parts(
+            ArchiveFolder folder, JsonNode manifest, int partition, long from, long until)
+            throws IOException {
+        List<JsonNode> lists = new ArrayList<>(List.of(manifest.path("recent")));
+        for (JsonNode name : manifest.path("lists")) {
+            lists.add(JSON.readTree(folder.read(OWN + name.asText())));
+        }
+        List<Part> found = new ArrayList<>();
+        for (JsonNode list : lists) {
+            for (var file : list.properties()) {
+                long first = file.getValue().path(1).asLong();
+                long last = file.getValue().path(2).asLong();
+                boolean isOwn = file.getKey().contains("/partition=" + partition + "/");
+                if (isOwn && last >= from && first < until) {
+                    found.add(new Part(file.getKey(), first, last));
+                }
+            }
+        }
+        found.sort(Comparator.comparingLong(Part::first));
+        return found;
+    }
+
+    private static IllegalStateException failure(String path, Exception failed) {
         return new IllegalStateException(
-                "The archive " + folder + " cannot be read: " + failed, failed);
+                "The archive " + path + " cannot be read: " + failed, failed);
     }
 
-    private static List<Commit> commits(Path folder, int partition, long last) throws IOException {
-        TreeMap<Long, Commit> found = new TreeMap<>();
-        try (Stream<Path> days = Files.list(folder)) {
-            for (Path day : (Iterable<Path>) days::iterator) {
-                Path own = day.resolve("partition=" + partition);
-                if (!Files.isDirectory(own)) {
-                    continue;
+    /** Finds the files from the position on. */
+    private void find() throws IOException {
+        folder = ArchiveFolder.of(path);
+        for (int attempt = 1; ; attempt++) {
+            try {
+                JsonNode manifest = complete(folder);
+                if (complete(manifest, topic, at.partition()) < until) {
+                    throw new IOException("a file of its newest commit is not there");
                 }
-                try (Stream<Path> files = Files.list(own)) {
-                    for (Path file : (Iterable<Path>) files::iterator) {
-                        Matcher name = FILE.matcher(file.getFileName().toString());
-                        if (name.matches() && Long.parseLong(name.group(1)) <= last) {
-                            found.computeIfAbsent(
-                                            Long.parseLong(name.group(1)),
-                                            number -> new Commit(new ArrayList<>()))
-                                    .files
-                                    .add(file);
-                        }
-                    }
+                parts = new ArrayDeque<>(parts(folder, manifest, at.partition(), position, until));
+                return;
+            } catch (IOException failed) {
+                if (!ArchiveFolder.isMissing(failed) || attempt == MOST_ATTEMPTS) {
+                    throw failed;
                 }
             }
         }
-        return List.copyOf(found.values());
     }
 
-    /** The number of the first commit with an offset that is not below {@code from}. */
-    private static int firstCommit(List<Commit> commits, long from) throws IOException {
-        int low = 0;
-        int high = commits.size();
-        while (low < high) {
-            int middle = (low + high) >>> 1;
-            long last = Long.MIN_VALUE;
-            for (Path file : commits.get(middle).files) {
-                last = Math.max(last, lastOffset(file));
-            }
-            if (last < from) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        return low;
-    }
-
-    private static long lastOffset(Path file) throws IOException {
-        long last = Long.MIN_VALUE;
-        try (ParquetFileReader reader = ParquetFileReader.open(new LocalInputFile(file))) {
-            for (BlockMetaData block : reader.getFooter().getBlocks()) {
-                for (ColumnChunkMetaData column : block.getColumns()) {
-                    if (column.getPath().toDotString().equals("offset")) {
-                        Object most = column.getStatistics().genericGetMax();
-                        last = Math.max(last, most == null ? Long.MAX_VALUE : (Long) most);
-                    }
-                }
-            }
-        }
-        return last;
-    }
-
-    /**
-     * Reads files without Hadoop's file systems: whoever asks for the first of these decides which
-     * one checkpoints get.
-     */
     private static final class Reader extends ParquetReader.Builder<Group> {
-        Reader(Path file) {
-            super(new LocalInputFile(file));
+        Reader(InputFile file) {
+            super(file);
         }
 
         @Override
@@ -242,43 +246,63 @@ final class Archive implements AutoCloseable {
      */
     List<ConsumerRecord<byte[], byte[]>> next(int most) {
         List<ConsumerRecord<byte[], byte[]>> found = new ArrayList<>();
-        try {
-            while (found.size() < most && hasNext()) {
-                Cursor first = cursors.poll();
+        while (found.size() < most) {
+            try {
+                Cursor first = first();
+                if (first == null) {
+                    break;
+                }
                 found.add(record(first.next));
-                first.next = first.reader.read();
-                if (first.next == null) {
+                position = first.offset() + 1;
+                Group next = first.reader.read();
+                cursors.poll();
+                first.next = next;
+                if (next == null) {
                     first.reader.close();
                 } else {
                     cursors.add(first);
                 }
+                attempts = 0;
+            } catch (IOException | ParquetDecodingException failed) {
+                again(failed);
             }
-        } catch (IOException failed) {
-            throw failure(folder, failed);
         }
-        position =
-                found.isEmpty()
-                        ? until
-                        : Math.max(position, found.get(found.size() - 1).offset() + 1);
+        if (found.isEmpty()) {
+            position = until;
+        }
         return found;
     }
 
-    private boolean hasNext() throws IOException {
-        while (cursors.isEmpty() && commit < commits.size()) {
-            var wanted = and(gtEq(longColumn("offset"), position), lt(longColumn("offset"), until));
-            for (Path file : commits.get(commit).files) {
-                ParquetReader<Group> reader =
-                        new Reader(file).withFilter(FilterCompat.get(wanted)).build();
-                Cursor cursor = new Cursor(reader);
-                if (cursor.next == null) {
-                    reader.close();
-                } else {
-                    cursors.add(cursor);
-                }
-            }
-            commit++;
+    /** Goes on from the position with the files that are there now. */
+    private void again(Exception failed) {
+        if (!ArchiveFolder.isMissing(failed) || ++attempts > MOST_ATTEMPTS) {
+            throw failure(path, failed);
         }
-        return !cursors.isEmpty();
+        try {
+            close();
+            find();
+        } catch (IOException again) {
+            throw failure(path, again);
+        }
+    }
+
+    /** The file with the next record; null: there is none. */
+    private Cursor first() throws IOException {
+        while (!parts.isEmpty()
+                && (cursors.isEmpty() || parts.peek().first <= cursors.peek().offset())) {
+            var wanted = and(gtEq(longColumn("offset"), position), lt(longColumn("offset"), until));
+            ParquetReader<Group> reader =
+                    new Reader(folder.parquet(parts.poll().name))
+                            .withFilter(FilterCompat.get(wanted))
+                            .build();
+            Cursor cursor = new Cursor(reader);
+            if (cursor.next == null) {
+                reader.close();
+            } else {
+                cursors.add(cursor);
+            }
+        }
+        return cursors.peek();
     }
 
     private ConsumerRecord<byte[], byte[]> record(Group row) {
@@ -321,7 +345,7 @@ final class Archive implements AutoCloseable {
             try {
                 cursor.reader.close();
             } catch (IOException failed) {
-                throw failure(folder, failed);
+                throw failure(path, failed);
             }
         }
         cursors.clear();

@@ -22,6 +22,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -38,6 +39,9 @@ class ArchiveTest {
                             + " optional binary value; }");
 
     @TempDir Path folder;
+
+    /** Of manifests: a file, its size and offsets. */
+    private final Map<Path, List<String>> recent = new HashMap<>();
 
     /** A file of a commit with records of these offsets. */
     private String file(long commit, String day, long... offsets) throws IOException {
@@ -62,6 +66,10 @@ class ArchiveTest {
                 writer.write(row);
             }
         }
+        long first = offsets[0];
+        long last = offsets[offsets.length - 1];
+        recent.computeIfAbsent(folder, path -> new ArrayList<>())
+                .add("\"" + name + "\":[1," + first + "," + last + "]");
         return name;
     }
 
@@ -74,7 +82,13 @@ class ArchiveTest {
         }
         Files.writeString(
                 folder.resolve("_ksql").resolve(String.format("%020d.json", commit)),
-                "{\"positions\":{\"t:1\":{\"1\":" + end + "}},\"files\":{" + named + "}}");
+                "{\"positions\":{\"t:1\":{\"1\":"
+                        + end
+                        + "}},\"files\":{"
+                        + named
+                        + "},\"recent\":{"
+                        + String.join(",", recent.getOrDefault(folder, List.of()))
+                        + "}}");
     }
 
     private Archive open(long from, long until) {
@@ -171,6 +185,67 @@ class ArchiveTest {
         assertNotNull(open(0, 20));
         assertNull(Archive.open(folder.toString(), "t:2", AT, 0, 20));
         assertNull(Archive.open(folder.toString(), "t:1", new TopicPartition("t", 0), 0, 20));
+    }
+
+    @Test
+    void aCompactionUnderAReaderChangesNothing() throws IOException {
+        for (int seed = 0; seed < 30; seed++) {
+            int at = seed;
+            Path root = Files.createDirectory(folder.resolve("seed" + seed));
+            Path before = folder;
+            folder = root;
+            List<Long> all = new ArrayList<>();
+            List<String> files = new ArrayList<>();
+            for (long commit = 1; commit <= 6; commit++) {
+                files.add(file(commit, "a", 3 * commit, 3 * commit + 1));
+                all.addAll(List.of(3 * commit, 3 * commit + 1));
+                manifest(commit, 3 * commit + 2, files.get(files.size() - 1));
+            }
+            Archive archive = open(0, 100);
+            List<Long> found = new ArrayList<>();
+            for (int i = 0; i < at % 13 && found.size() < 12; i++) {
+                archive.next(1).forEach(record -> found.add(record.offset()));
+            }
+            recent.get(folder).clear();
+            Files.createDirectories(folder.resolve("_ksql"));
+            long[] offsets = all.stream().mapToLong(o -> o).toArray();
+            manifest(7, 20, file(7, "a", offsets));
+            for (String name : files) {
+                Files.delete(folder.resolve(name));
+            }
+            found.addAll(offsets(archive));
+            assertEquals(all, found);
+            folder = before;
+        }
+    }
+
+    @Test
+    void listsOfFilesBelongToTheManifest() throws IOException {
+        String old = file(1, "a", 0, 1);
+        Files.createDirectories(folder.resolve("_ksql"));
+        Files.writeString(folder.resolve("_ksql/1.list"), "{\"" + old + "\":[1,0,1]}");
+        recent.get(folder).clear();
+        file(2, "b", 2, 4);
+        Files.writeString(
+                folder.resolve("_ksql/2.json"),
+                "{\"positions\":{\"t:1\":{\"1\":5}},\"files\":{},\"lists\":[\"1.list\"],"
+                        + "\"recent\":{"
+                        + recent.get(folder).get(0)
+                        + "}}");
+        assertEquals(List.of(0L, 1L, 2L, 4L), offsets(open(0, 20)));
+        assertEquals(
+                List.of(folder + "/" + old),
+                Archive.files(folder.toString(), "{\"1\": 2, \"0\": 9}"));
+    }
+
+    @Test
+    void aFileThatIsNeitherThereNorReplacedIsTold() throws IOException {
+        manifest(1, 2, file(1, "a", 0, 1));
+        manifest(2, 4, file(2, "a", 2, 3));
+        Archive archive = open(0, 20);
+        Files.delete(folder.resolve(String.format("day=a/partition=1/part-%020d.parquet", 1)));
+        RuntimeException error = assertThrows(IllegalStateException.class, () -> offsets(archive));
+        assertTrue(error.getMessage().startsWith("The archive " + folder));
     }
 
     @Test

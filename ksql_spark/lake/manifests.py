@@ -1,0 +1,168 @@
+"""Manifests: which files a folder of Parquet files has, and up to where it has the records of its topics.
+
+A commit is a manifest: it gets its number only if nobody has it yet, so that of two writers only one commits.
+The files are written before it below other names, and get theirs after it. Whoever opens the folder next
+completes that. Names that no commit can use any more are removed then, too. So a manifest's number tells what
+may be removed: no clock does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ksql_spark.lake.stores import Store
+
+#: readers of folders ignore names that begin so
+OWN = "_ksql"
+#: how many manifests are kept
+_KEPT = 10
+#: so many files are named by manifests themselves, more of them by lists, which do not change
+_LISTED = 1000
+_NAME = re.compile(r"(\d{20})(?:-.*)?\.(json|list|tmp)")
+#: what commits call their files
+PART = re.compile(r"part-(\d{20})(?:-\d+)?\.parquet")
+
+#: a file's size in bytes; of an archive its first and last offsets, too
+File = Sequence[int]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A commit, and all that was before it.
+
+    Args:
+        number: of the commit.
+        positions: topic -> partition -> offset of the first record that is missing.
+        schema: of Arrow, serialized, in hexadecimal digits.
+        files: the commit's: name below OWN -> name.
+        removed: files that those of the commit replace.
+        recent: files that no list has.
+        lists: names below OWN, with files that were there before.
+    """
+
+    number: int = 0
+    positions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    schema: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    removed: Sequence[str] = ()
+    recent: Mapping[str, File] = field(default_factory=dict)
+    lists: Sequence[str] = ()
+
+
+def newest(store: Store, names: Iterable[str] | None = None) -> Manifest:
+    """The newest manifest of a folder; number 0: it has none.
+
+    Args:
+        store: the folder.
+        names: what is below OWN, where it is known already.
+
+    Raises:
+        KsqlError: LAKE_FAILED.
+    """
+    while True:
+        found = (_NAME.fullmatch(name) for name in (store.names(OWN) if names is None else names))
+        numbers = [int(known[1]) for known in found if known is not None and known[2] == "json"]
+        if not numbers:
+            return Manifest()
+        number, names = max(numbers), None
+        try:
+            return Manifest(number, **json.loads(store.read(f"{OWN}/{_name(number)}")))
+        except FileNotFoundError:
+            continue  # it is so old that it was removed meanwhile
+
+
+def listed(store: Store, manifest: Manifest) -> dict[str, File]:
+    """All files of a folder.
+
+    Raises:
+        KsqlError: LAKE_FAILED.
+        FileNotFoundError: newer commits have replaced the manifest.
+    """
+    found: dict[str, File] = {}
+    for name in manifest.lists:
+        found |= json.loads(store.read(f"{OWN}/{name}"))
+    return found | dict(manifest.recent)
+
+
+def content(store: Store, manifest: Manifest, name: str) -> bytes:
+    """What a file has.
+
+    Raises:
+        KsqlError: LAKE_FAILED.
+        FileNotFoundError: newer commits have replaced it.
+    """
+    try:
+        return store.read(name)
+    except FileNotFoundError:
+        staged = next((staged for staged, final in manifest.files.items() if final == name), None)
+        if staged is None:
+            raise
+        return store.read(f"{OWN}/{staged}")
+
+
+def staged_name(number: int) -> str:
+    """A name below OWN for a file of a commit, which nothing else has."""
+    return f"{number:020}-{uuid.uuid4().hex}.tmp"
+
+
+def commit(store: Store, manifest: Manifest) -> bool:
+    """Make a commit, whose files are written; returns whether it has won its number.
+
+    Raises:
+        KsqlError: LAKE_FAILED: whether it has is not known.
+    """
+    if len(manifest.recent) > _LISTED:
+        recent, lists = sorted(manifest.recent.items()), list(manifest.lists)
+        for first in range(0, len(recent), _LISTED):
+            lists.append(f"{manifest.number:020}-{uuid.uuid4().hex}.list")
+            content = json.dumps(dict(recent[first : first + _LISTED])).encode()
+            store.write(f"{OWN}/{lists[-1]}", content)
+        manifest = replace(manifest, recent={}, lists=lists)
+    text = {name: value for name, value in vars(manifest).items() if name != "number"}
+    content = json.dumps(text).encode()
+    name = f"{OWN}/{_name(manifest.number)}"
+    # where the store's answer was lost, it is ours that is there
+    return store.create(name, content) or store.read(name) == content
+
+
+def publish(store: Store, manifest: Manifest) -> None:
+    """Give the files of a commit their names, and remove what it replaces.
+
+    Raises:
+        KsqlError: LAKE_FAILED.
+    """
+    for staged, name in manifest.files.items():
+        store.rename(f"{OWN}/{staged}", name)
+    store.remove(*manifest.removed)
+
+
+def is_pending(manifest: Manifest, names: Iterable[str]) -> bool:
+    """Whether a commit may not be published yet; ``names``: what is below OWN."""
+    return any(name.startswith(f"{manifest.number:020}-") and name.endswith(".tmp") for name in names)
+
+
+def tidy(store: Store, manifest: Manifest, names: Iterable[str]) -> None:
+    """Remove what commits up to this one have left below OWN; its files must have their names.
+
+    Args:
+        store: the folder.
+        manifest: the newest one.
+        names: what is below OWN.
+
+    Raises:
+        KsqlError: LAKE_FAILED.
+    """
+    for name in names:
+        known = _NAME.fullmatch(name)
+        if known is None or int(known[1]) > manifest.number or name in manifest.lists:
+            continue
+        if known[2] != "json" or int(known[1]) <= manifest.number - _KEPT:
+            store.remove(f"{OWN}/{name}")
+
+
+def _name(number: int) -> str:
+    return f"{number:020}.json"

@@ -1,0 +1,117 @@
+"""Parquet and archives in an object store: what readers and other writers find in moto's S3 server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.lake import archives, manifests
+from ksql_spark.lake.stores import Store
+from ksql_spark.lake.tables import open_table
+from ksql_spark.metastore.sinks import PartitionColumn
+from tests.integration.s3_server import S3Server
+from tests.lake.test_archives import DAY_MS, TOPIC, archive_spec, write
+from tests.lake.test_delta import EMPTY, FULL, rows, spec
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[S3Server]:
+    with S3Server() as running:
+        yield running
+
+
+@pytest.fixture
+def s3(server: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Server:
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    return server
+
+
+def contents(path: str) -> list[dict[str, Any]]:
+    store = Store(path)
+    tables = [
+        pq.read_table(pa.BufferReader(store.read(name)))
+        for name in store.all_names()
+        if name.endswith(".parquet")
+    ]
+    return sorted(pa.concat_tables(tables).to_pylist(), key=lambda row: row["ID"]) if tables else []
+
+
+@pytest.mark.parametrize("scheme", ["s3", "s3a"])
+def test_rows_are_there_and_other_programs_read_them(s3: S3Server, scheme: str) -> None:
+    path = s3.folder(f"rows {scheme}").replace("s3a", scheme)
+    wanted = spec(path, partition_by=(PartitionColumn("TS", "day"),))
+    open_table("parquet", wanted).write(rows(FULL), {0: 1})
+    open_table("parquet", wanted).write(rows(FULL | {"ID": 2}), {0: 2})
+    assert open_table("parquet", wanted).positions() == {0: 2}
+    assert [row["ID"] for row in contents(path)] == [1, 2]
+    assert all("/TS_DAY=2026-03-01/part-" in key for key in s3.keys("rows " + scheme + "/TS"))
+
+
+def test_of_two_writers_at_one_position_one_fails(s3: S3Server) -> None:
+    path = s3.folder("writers")
+    one, other = (open_table("parquet", spec(path)) for _ in range(2))
+    one.write(rows(FULL), {0: 1})
+    with pytest.raises(KsqlError) as refused:
+        other.write(rows(FULL), {0: 1})
+    assert refused.value.condition == "LAKE_CONFLICT"
+    assert len(contents(path)) == 1 and len(s3.keys("writers/_ksql/")) == 1
+
+
+@pytest.mark.parametrize("at", ["commit", "publish"])
+def test_a_kill_before_and_after_the_commit(s3: S3Server, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+    path = s3.folder(f"killed-{at}")
+    open_table("parquet", spec(path)).write(rows(FULL), {0: 1})
+
+    class Killed(BaseException):
+        pass
+
+    def killed(*_: object) -> None:
+        raise Killed
+
+    table = open_table("parquet", spec(path))
+    with monkeypatch.context() as patch:
+        patch.setattr(manifests, at, killed)
+        with pytest.raises(Killed):
+            table.write(rows(EMPTY), {0: 2})
+    assert len(contents(path)) == 1
+    table = open_table("parquet", spec(path))
+    assert table.positions() == {0: 2 if at == "publish" else 1}
+    if at == "commit":
+        table.write(rows(EMPTY), {0: 2})
+        open_table("parquet", spec(path))
+    assert [row["ID"] for row in contents(path)] == [1, 2]
+    assert not [key for key in s3.keys(f"killed-{at}/") if key.endswith(".tmp")]
+
+
+def test_an_archive(s3: S3Server) -> None:
+    path = s3.folder("archive")
+    with pytest.raises(KsqlError, match="there is no archive"):
+        archives.first_offsets(path, TOPIC, None)
+    write(path, [(0, 10, 0), (0, 11, 5), (2, 4, DAY_MS)])
+    write(path, [(0, 12, 3), (0, 15, DAY_MS)])
+    assert archives.first_offsets(path, TOPIC, None) == {0: 0, 2: 0}
+    assert archives.first_offsets(path.replace("s3a", "s3"), TOPIC, 4) == {0: 11, 2: 4}
+    open_table("parquet", archive_spec(path)).compact()
+    assert archives.first_offsets(path, TOPIC, 4) == {0: 11, 2: 4}
+    with pytest.raises(KsqlError, match="has the records of topic archive:t:id1, not of"):
+        archives.check(path, "archive:t:id2")
+
+
+def test_a_store_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    with S3Server() as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        path = server.folder("away")
+        table = open_table("parquet", spec(path))
+        table.write(rows(FULL), {0: 1})
+    with pytest.raises(KsqlError, match=r"The table s3a://.*/away cannot be read or written") as error:
+        table.write(rows(FULL), {0: 1})
+    assert "\n" not in error.value.message
+    with pytest.raises(KsqlError, match="cannot be read or written"):
+        archives.first_offsets(path, TOPIC, None)
