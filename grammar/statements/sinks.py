@@ -1,4 +1,4 @@
-"""CREATE, DROP, DESCRIBE, PAUSE and RESUME SINK: tables outside Kafka (beyond ksqlDB)."""
+"""CREATE, DROP, DESCRIBE, PAUSE, RESUME and COMPACT SINK: tables outside Kafka (beyond ksqlDB)."""
 
 from __future__ import annotations
 
@@ -61,6 +61,10 @@ class ResumeSink(NamedStatement):
     """RESUME SINK name."""
 
 
+class CompactSink(NamedStatement):
+    """COMPACT SINK name."""
+
+
 def _create(parser: KsqlParser) -> CreateSink | CreateSinkAs:
     start = parser.at
     parser.expect_word("CREATE", "SINK")
@@ -106,7 +110,7 @@ def about_sink(parser: KsqlParser, start: int, node: type[NamedStatement]) -> Na
     return parser.build(node, start, this=parser.name())
 
 
-def _rule(word: str, node: type[NamedStatement]) -> StatementRule:
+def _rule(word: str, node: type[NamedStatement], *words: str) -> StatementRule:
     def parse(parser: KsqlParser) -> NamedStatement:
         start = parser.at
         parser.expect_word(word)
@@ -116,7 +120,7 @@ def _rule(word: str, node: type[NamedStatement]) -> StatementRule:
         return f"{word} SINK {self.sql(node.this)}"
 
     # the rule of the word decides, because a query or source may be called SINK
-    return StatementRule(node, (), parse, render)
+    return StatementRule(node, words, parse, render)
 
 
 RULES = (
@@ -126,4 +130,5 @@ RULES = (
     _rule("DESCRIBE", DescribeSink),
     _rule("PAUSE", PauseSink),
     _rule("RESUME", ResumeSink),
+    _rule("COMPACT", CompactSink, "COMPACT SINK"),
 )

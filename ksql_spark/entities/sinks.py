@@ -64,6 +64,7 @@ class SinkDescription(Entity):
         records_unreadable: records that the source's format could not read.
         records_refused: rows that the database refused.
         last_commit_ms: when this server committed last, epoch milliseconds.
+        last_compaction_ms: when this server compacted the table last.
     """
 
     sink: SinkInfo
@@ -77,3 +78,4 @@ class SinkDescription(Entity):
     records_unreadable: int
     records_refused: int
     last_commit_ms: int | None
+    last_compaction_ms: int | None

@@ -41,6 +41,7 @@ from ksql_spark.grammar.statements.session import (
 )
 from ksql_spark.grammar.statements.show import Show
 from ksql_spark.grammar.statements.sinks import (
+    CompactSink,
     CreateSink,
     CreateSinkAs,
     DescribeSink,
@@ -99,6 +100,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     CreateAsSelect: sources.create_as_select,
     CreateConnector: connectors.create_connector,
     CreateFunction: functions.create_function,
+    CompactSink: sinks.compact_sink,
     CreateSink: sinks.create_sink,
     CreateSinkAs: sinks.create_sink_as,
     CreateSource: sources.create_source,

@@ -15,6 +15,7 @@ from ksql_spark.entities.sinks import SinkDescription, SinkInfo, SinkPosition, S
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.grammar.statements.show import Show
 from ksql_spark.grammar.statements.sinks import (
+    CompactSink,
     CreateSink,
     CreateSinkAs,
     DescribeSink,
@@ -23,7 +24,7 @@ from ksql_spark.grammar.statements.sinks import (
     ResumeSink,
 )
 from ksql_spark.lake import tables
-from ksql_spark.metastore.sinks import Sink
+from ksql_spark.metastore.sinks import JDBC, PARQUET, Sink, place_of
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.security.masking import masked
 from ksql_spark.statements.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
@@ -124,6 +125,29 @@ def resume_sink(statement: ResumeSink, context: StatementContext) -> Action:
     )
 
 
+def compact_sink(statement: CompactSink, context: StatementContext) -> Action:
+    """COMPACT SINK name: its thread does so after its next commit."""
+    sink = _required(statement.name, context)
+    if sink.type == JDBC:
+        reason = f"The sink {sink.name} writes a table of a database, which has no files to compact."
+        raise KsqlError("INVALID_STATEMENT", reason=reason)
+    for name, origin in context.metastore.origins().items():
+        is_read = origin.format == sink.type == PARQUET and place_of(origin.path) == sink.place[0]
+        if is_read and not context.metastore.require(name).is_table:
+            reason = (
+                f"The stream {name if context.rights.may_read(name) else 'of somebody else'} reads the files"
+                f" of {sink.name}, and would take those that a compaction writes for new ones."
+            )
+            raise KsqlError("INVALID_STATEMENT", reason=reason)
+    asked = replace(sink, compactions=sink.compactions + 1)
+    return _changing(
+        context,
+        lambda store: store.add_sink(asked),
+        f"{asked.name}/compact",
+        "The sink compacts its table after its next commit.",
+    )
+
+
 def _changing(
     context: StatementContext, change: Callable[[MetaStore], None], action: str, message: str
 ) -> Logged:
@@ -178,6 +202,7 @@ def describe_sink(statement: DescribeSink, context: StatementContext) -> Action:
             records_unreadable=counts.unreadable,
             records_refused=counts.failed,
             last_commit_ms=status.last_commit_ms,
+            last_compaction_ms=status.last_compaction_ms,
         )
 
     return Immediate(run)

@@ -231,6 +231,11 @@ PAGES: Mapping[type[Statement], Page] = {
     sinks.DescribeSink: Page(
         ("DESCRIBE SINK",), "how far a sink is, and what stops it", ("DESCRIBE SINK orders_lake;",)
     ),
+    sinks.CompactSink: Page(
+        ("COMPACT SINK",),
+        "merge the small files of a lake table, and remove what is not needed any more",
+        ("COMPACT SINK orders_lake;",),
+    ),
     sinks.PauseSink: Page(("PAUSE SINK",), "stop a sink until RESUME SINK", ("PAUSE SINK orders_lake;",)),
     sinks.ResumeSink: Page(("RESUME SINK",), "go on with a paused sink", ("RESUME SINK orders_lake;",)),
     print_topic.PrintTopic: Page(

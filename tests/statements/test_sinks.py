@@ -166,6 +166,7 @@ def test_a_source_is_not_dropped_below_a_sink(ready: World) -> None:
         ),
         ("CREATE SINK x FROM es WITH (TYPE='iceberg', PATH='catalog:a/b');", "'catalog:prod/sales.orders'"),
         ("PAUSE SINK x;", "Sink X does not exist"),
+        ("COMPACT SINK x;", "Sink X does not exist"),
         ("DESCRIBE SINK x;", "Sink X does not exist"),
         ("DROP SINK x;", "Sink X does not exist"),
     ],
@@ -227,3 +228,17 @@ def test_archives_that_are_refused(ready: World, statement: str, says: str) -> N
     with pytest.raises(KsqlError) as refused:
         ready.run(statement)
     assert says in refused.value.message
+
+
+def test_compaction(ready: World) -> None:
+    ready.run("CREATE SINK lake FROM es WITH (TYPE='parquet', PATH='/x/lake');")
+    ready.run("COMPACT SINK lake; COMPACT SINK lake;")
+    assert sinks(ready)[0].compactions == 2
+    ready.restart()
+    assert sinks(ready)[0].compactions == 2
+    ready.run("CREATE SINK db FROM es WITH (TYPE='jdbc', URL='sqlite:/x.db');")
+    with pytest.raises(KsqlError, match="writes a table of a database, which has no files to compact"):
+        ready.run("COMPACT SINK db;")
+    ready.run("CREATE STREAM again (k STRING) WITH (LAKE='/x/lake/', FORMAT='parquet', KAFKA_TOPIC='again');")
+    with pytest.raises(KsqlError, match="The stream AGAIN reads the files of LAKE, and would take those"):
+        ready.run("COMPACT SINK lake;")
