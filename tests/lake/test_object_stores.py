@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.lake import archives, manifests
+from ksql_spark.lake.sinks import SinkRun, SinkStatus
 from ksql_spark.lake.stores import Store
-from ksql_spark.lake.tables import open_table
-from ksql_spark.metastore.sinks import PartitionColumn
+from ksql_spark.lake.tables import compact, open_table
+from ksql_spark.metastore.sinks import PartitionColumn, Sink
+from ksql_spark.services.ports import free_port
 from tests.integration.s3_server import S3Server
 from tests.lake.test_archives import DAY_MS, TOPIC, archive_spec, write
 from tests.lake.test_delta import EMPTY, FULL, rows, spec
+from tests.lake.test_sinks import SOURCE, Topic
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +57,18 @@ def test_rows_are_there_and_other_programs_read_them(s3: S3Server, scheme: str) 
     assert open_table("parquet", wanted).positions() == {0: 2}
     assert [row["ID"] for row in contents(path)] == [1, 2]
     assert all("/TS_DAY=2026-03-01/part-" in key for key in s3.keys("rows " + scheme + "/TS"))
+
+
+@pytest.mark.parametrize("scheme", ["s3", "s3a"])
+def test_delta(s3: S3Server, scheme: str) -> None:
+    path = s3.folder(f"delta-{scheme}").replace("s3a", scheme, 1)
+    one, other = (open_table("delta", spec(path)) for _ in range(2))
+    one.write(rows(FULL), {0: 1})
+    with pytest.raises(KsqlError, match="Another writer has changed the table"):
+        other.write(rows(FULL), {0: 1})
+    compact("delta", spec(path))
+    assert open_table("delta", spec(path)).positions() == {0: 1}
+    assert DeltaTable(path).to_pyarrow_table()["ID"].to_pylist() == [1]
 
 
 def test_of_two_writers_at_one_position_one_fails(s3: S3Server) -> None:
@@ -115,3 +133,26 @@ def test_a_store_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\n" not in error.value.message
     with pytest.raises(KsqlError, match="cannot be read or written"):
         archives.first_offsets(path, TOPIC, None)
+
+
+def test_a_sink_goes_on_when_its_store_is_back(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic, path = Topic(3), s3.folder("back")
+    sink = Sink("LAKE", "S", "parquet", path, interval_ms=10)
+    run = SinkRun(sink, lambda name: SOURCE, cast(KafkaAdmin, topic), topic.read, SinkStatus())
+    run.work()
+    topic.ends = {0: 5}
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
+    run.start()
+    while run.status.state != "ERROR":
+        time.sleep(0.01)
+    assert "cannot be read or written" in str(run.status.reason)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", s3.url)
+    while run.status.rows < 5:
+        time.sleep(0.01)
+    run.close()
+    run.join(10)
+    store = Store(path)
+    listed = manifests.listed(store, manifests.newest(store))
+    tables = [pq.read_table(pa.BufferReader(store.read(name))) for name in listed]
+    assert sorted(pa.concat_tables(tables)["N"].to_pylist()) == list(range(5))
+    assert (run.status.state, run.status.reason) == ("RUNNING", None)
