@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,10 @@ _COMPARISONS: dict[TokenType, type[exp.Expression]] = {
 
 #: milliseconds of a billion days: window ends, with their grace period, must fit into 64 bits
 _LONGEST_MS = 10**9 * 86_400_000
+
+#: an amount in an INTERVAL's text, and its unit if it names one
+_AMOUNT = re.compile(r"([+-]?[0-9]{1,18})\s*([A-Za-z]*)")
+_AMOUNTS = re.compile(r"(?:[+-]?[0-9]{1,18}\s*[A-Za-z]*\s*)+")
 
 #: binary operators on values: token -> (precedence, node); reference §1.1
 _ARITHMETIC: dict[TokenType, tuple[int, type[exp.Expression]]] = {
@@ -594,6 +599,31 @@ class ExpressionParser(Cursor):
         self.expect_symbol(TokenType.R_PAREN, ")")
         return self.build(kind, start, this=operand, to=target)
 
+    def _interval_value(self) -> exp.Expr | None:
+        """``INTERVAL 1 DAY``, ``INTERVAL '1 day 2 hours'`` …; None if the word is a name."""
+        if self._next.token_type not in (TokenType.NUMBER, TokenType.STRING):
+            return None
+        start, units = self._index, {**UNITS, **CALENDAR_UNITS}
+        self._advance()
+        if self._curr.token_type == TokenType.NUMBER:
+            parts = [(str(self.whole_number()), "")]
+        else:
+            text = str(self.string().this).strip()
+            parts = _AMOUNT.findall(text)
+            known = all(not word or word.upper() in units for _, word in parts)
+            if not _AMOUNTS.fullmatch(text) or not known or (len(parts) > 1 and not all(w for _, w in parts)):
+                shown = text if len(text) <= 40 else text[:37] + "..."
+                hint = "as in INTERVAL '1' HOUR or INTERVAL '1 day 2 hours'"
+                self.fail(f"INTERVAL takes whole numbers and units, {hint}; not '{shown}'", self._index - 1)
+        named = [units[word.upper()] for _, word in parts if word]
+        if not named:
+            unit = self.one_of(*units)
+            if unit is None:
+                self.fail()
+            named = [units[unit]]
+        amounts = [int(amount) for amount, _ in parts]
+        return self.build(nodes.Interval, start, amounts=amounts, units=named)
+
     def _decimal(self) -> exp.Expr:
         start = self._index
         self._advance()
@@ -661,6 +691,7 @@ _PRIMARIES: dict[str, Callable[[ExpressionParser], exp.Expr | None]] = {
     "EXISTS": ExpressionParser._exists,
     "FALSE": ExpressionParser._constant,
     "FINAL": ExpressionParser._match_value,
+    "INTERVAL": ExpressionParser._interval_value,
     "MAP": ExpressionParser._map,
     "NULL": ExpressionParser._constant,
     "RUNNING": ExpressionParser._match_value,

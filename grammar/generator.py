@@ -263,6 +263,11 @@ def _subscript(self: KsqlGenerator, node: nodes.Subscript) -> str:
     return f"{self.tight(node.this, _PRIMARY)}[{self.tight(node.index_expression, _VALUE)}]"
 
 
+def _interval(_: KsqlGenerator, node: nodes.Interval) -> str:
+    parts = " ".join(f"{a} {u}" for a, u in zip(node.amounts, node.units, strict=True))
+    return f"INTERVAL {parts}" if len(node.units) == 1 and node.amounts[0] >= 0 else f"INTERVAL '{parts}'"
+
+
 def _json_path(self: KsqlGenerator, node: nodes.JsonPath) -> str:
     return f"{self.tight(node.this, _PRIMARY)}:{node.path}"
 
@@ -467,6 +472,7 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     nodes.GroupingSets: lambda self, node: f"{node.kind} ({self.joined(node.sets)})",
     nodes.InQuery: _in_query,
     nodes.IntegerLiteral: _literal,
+    nodes.Interval: _interval,
     nodes.JsonPath: _json_path,
     nodes.Lambda: _lambda,
     nodes.Like: _like,

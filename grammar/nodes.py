@@ -298,6 +298,13 @@ class Subscript(Node, exp.Condition):
     index_expression = Arg[exp.Expr](required=True)
 
 
+class Interval(Node, exp.Condition):
+    """``INTERVAL 1 DAY``, ``INTERVAL '1 DAY 2 HOURS'``: amounts and their units, as plurals."""
+
+    amounts = Arg[list[int]](required=True)
+    units = Arg[list[str]](required=True)
+
+
 def _step_text(step: str | int) -> str:
     if isinstance(step, int):
         return f"[{step}]"

@@ -56,6 +56,12 @@ UNITS = {
 }
 
 
+#: the milliseconds of units of a fixed length; a week has 7 days here
+UNIT_MS = {
+    "MILLISECONDS": 1, "SECONDS": 1000, "MINUTES": 60_000, "HOURS": 3_600_000, "DAYS": 86_400_000,
+    "WEEKS": 604_800_000,
+}  # fmt: skip
+
 #: units of the calendar, for windows (beyond ksqlDB)
 CALENDAR_UNITS = {word: plural for plural in ("WEEKS", "MONTHS", "YEARS") for word in (plural, plural[:-1])}
 

@@ -18,8 +18,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Union
 
 from ksql_spark.grammar.words import RESERVED
-from ksql_spark.types import DOUBLE, NULL, SqlType, quote_identifier
+from ksql_spark.types import CALENDAR_INTERVAL, DOUBLE, INTERVAL, NULL, SqlType, quote_identifier
 
+_DAY_MS = 86_400_000
 _BARE_NAME = re.compile(r"[A-Z_][A-Z0-9_@]*")
 #: a step of a path in JSON, as the operator ":" has it
 _STEP = re.compile(r"""\[(?:(\d+)|'([^']*)'|"([^"]*)")\]""")
@@ -57,6 +58,11 @@ class Literal:
                 return "NULL" if self.type == NULL else f"CAST(NULL AS {self.type})"
             case bool():
                 return "TRUE" if self.value else "FALSE"
+            case int() if self.type in (INTERVAL, CALENDAR_INTERVAL):
+                days, rest = divmod(self.value, _DAY_MS)
+                if self.type == CALENDAR_INTERVAL:
+                    return f"INTERVAL '{self.value} MONTHS'"
+                return f"INTERVAL '{self.value} MILLISECONDS'" if rest else f"INTERVAL '{days} DAYS'"
             case str():
                 return "'" + self.value.replace("'", "''") + "'"
             case float() if not math.isfinite(self.value):

@@ -110,6 +110,10 @@ BYTES = Primitive("BYTES")
 DATE = Primitive("DATE")
 TIME = Primitive("TIME")
 TIMESTAMP = Primitive("TIMESTAMP")
+#: milliseconds; a value within expressions, which no column stores (§3.5)
+INTERVAL = Primitive("INTERVAL")
+#: months and years, whose lengths differ
+CALENDAR_INTERVAL = Primitive("INTERVAL YEAR TO MONTH")
 NULL = Null()
 
 PRIMITIVES: dict[str, Primitive] = {
@@ -141,6 +145,18 @@ def contains_map(type_: SqlType) -> bool:
         case Struct(fields):
             return any(contains_map(f.type) for f in fields)
     return False
+
+
+def contains_interval(type_: SqlType) -> bool:
+    """True if ``type_`` is or contains an INTERVAL, which no column stores (§3.5)."""
+    match type_:
+        case Array(element):
+            return contains_interval(element)
+        case Map(key, value):
+            return contains_interval(key) or contains_interval(value)
+        case Struct(fields):
+            return any(contains_interval(f.type) for f in fields)
+    return type_ in (INTERVAL, CALENDAR_INTERVAL)
 
 
 def to_decimal(type_: SqlType) -> Decimal:

@@ -34,16 +34,22 @@ from ksql_spark.expressions import (
 from ksql_spark.functions import registry
 from ksql_spark.functions.casts import can_cast
 from ksql_spark.functions.nullness import as_condition, with_ansi
+from ksql_spark.functions.operators import MOST_YEARS
 from ksql_spark.functions.spec import Kind, decimal_type
 from ksql_spark.grammar import nodes
+from ksql_spark.grammar.words import UNIT_MS
 from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
+    CALENDAR_INTERVAL,
+    DATE,
     DOUBLE,
     INTEGER,
+    INTERVAL,
     NULL,
     STRING,
+    TIMESTAMP,
     Array,
     Field,
     Function,
@@ -51,6 +57,7 @@ from ksql_spark.types import (
     Null,
     SqlType,
     Struct,
+    contains_interval,
     is_numeric,
 )
 
@@ -65,6 +72,7 @@ INTERVAL_UNITS = frozenset(
 NAVIGATION = frozenset(
     ("FIRST", "LAST", "PREV", "NEXT", "CLASSIFIER", "MATCH_NUMBER", "MATCH_ROWTIME", "MATCH_PROCTIME")
 )
+_MOST_DAYS = 10**9
 _MOMENTS = frozenset((ROWTIME, WINDOWSTART, WINDOWEND))
 #: ksqlDB's names of comparisons in messages
 _COMPARISON_NAMES = {
@@ -162,9 +170,42 @@ def _column(node: exp.Column, scope: Scope) -> Expression:
 # ---- operators ----------------------------------------------------------------------------------------
 
 
+def _interval(node: nodes.Interval, scope: Scope) -> Expression:
+    by_calendar = {"MONTHS": 1, "YEARS": 12}
+    if not by_calendar.keys() & set(node.units):
+        length = sum(a * UNIT_MS[u] for a, u in zip(node.amounts, node.units, strict=True))
+        if abs(length) > _MOST_DAYS * UNIT_MS["DAYS"]:
+            raise invalid(f"An INTERVAL cannot be longer than {_MOST_DAYS} days.", node)
+        return Literal(length, INTERVAL)
+    if not set(node.units) <= by_calendar.keys():
+        raise invalid("An INTERVAL has months and years, or weeks, days and shorter units; not both.", node)
+    months = sum(a * by_calendar[u] for a, u in zip(node.amounts, node.units, strict=True))
+    if abs(months) > 12 * MOST_YEARS:
+        raise invalid(f"An INTERVAL of months cannot be longer than {MOST_YEARS} years.", node)
+    return Literal(months, CALENDAR_INTERVAL)
+
+
+def _with_interval(symbol: str, left: Expression, right: Expression) -> tuple[Expression, Expression]:
+    """The operands of + - *, in the order and types that these have for times and INTERVALs (§3.5)."""
+    intervals = (INTERVAL, CALENDAR_INTERVAL)
+    if symbol in "+*" and left.type in intervals and right.type not in intervals:
+        left, right = right, left
+    if symbol == "*" and right.type == INTERVAL and left.type in (INTEGER, BIGINT):
+        return right, coerce(left, BIGINT)
+    if symbol == "-" and {left.type, right.type} == {DATE, TIMESTAMP}:
+        return coerce(left, TIMESTAMP), coerce(right, TIMESTAMP)
+    if right.type != INTERVAL:
+        return left, right
+    if left.type == BIGINT:
+        return left, Literal(right.value, BIGINT) if isinstance(right, Literal) else Cast(right, BIGINT)
+    is_days = isinstance(right, Literal) and right.value % UNIT_MS["DAYS"] == 0
+    return (left if left.type != DATE or is_days else Cast(left, TIMESTAMP)), right
+
+
 def _arithmetic(symbol: str) -> Rule:
     def rule(node: exp.Binary, scope: Scope) -> Expression:
         left, right = bind_expression(node.this, scope), bind_expression(node.expression, scope)
+        left, right = _with_interval(symbol, left, right)
         if scope.ansi and is_numeric(widest := right.type if isinstance(left.type, Null) else left.type):
             left, right = _typed_null(left, widest), _typed_null(right, widest)
         if isinstance(left.type, Null) or isinstance(right.type, Null):
@@ -356,7 +397,7 @@ def _negate(node: exp.Neg, scope: Scope) -> Expression:
     if isinstance(node.this, nodes.IntegerLiteral):
         return _whole(-node.this.value, node)
     bound = bind_expression(node.this, scope)
-    if isinstance(bound, Literal) and is_numeric(bound.type):
+    if isinstance(bound, Literal) and (is_numeric(bound.type) or contains_interval(bound.type)):
         value = bound.value
         # "-" would round a DECIMAL to 28 digits
         return Literal(value.copy_negate() if isinstance(value, PythonDecimal) else -value, bound.type)
@@ -656,6 +697,7 @@ _RULES: dict[type[exp.Expr], Rule] = {
     ),
     nodes.Subscript: _subscript,
     nodes.JsonPath: _json_path,
+    nodes.Interval: _interval,
     nodes.ArrayConstructor: _array,
     nodes.MapConstructor: _map,
     nodes.StructConstructor: _struct,

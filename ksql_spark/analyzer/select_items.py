@@ -26,7 +26,7 @@ from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import NamedExpression
 from ksql_spark.schema import WINDOW_BOUNDS
-from ksql_spark.types import Null
+from ksql_spark.types import Null, contains_interval
 
 #: prefix of the columns with results of table functions
 _SYNTHETIC = "KSQL_SYNTH_"
@@ -101,7 +101,7 @@ def star_items(relation: BoundRelation, node: exp.Expr, *, with_bounds: bool) ->
 
 
 def check_typed(items: Iterable[Item]) -> None:
-    """Refuse an output column that is a bare NULL.
+    """Refuse an output column that is a bare NULL, or an INTERVAL.
 
     Raises:
         KsqlError: INVALID_STATEMENT.
@@ -113,6 +113,11 @@ def check_typed(items: Iterable[Item]) -> None:
                 "e.g. CAST(null AS VARCHAR).",
                 item.node,
             )
+        if contains_interval(item.expression.type):
+            raise invalid(
+                "An INTERVAL cannot be a column.", item.node,
+                hint="CAST(… AS BIGINT) gives its milliseconds.",
+            )  # fmt: skip
 
 
 def with_aggregates(scope: Scope, aggregates: Aggregates) -> Scope:

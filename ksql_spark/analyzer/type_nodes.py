@@ -15,7 +15,7 @@ _ELSEWHERE = {
     **dict.fromkeys(
         ("TEXT", "CHAR", "CHARACTER", "NVARCHAR", "VARCHAR2", "UUID", "JSON", "JSONB", "VARIANT"), "STRING"
     ),
-    **dict.fromkeys(("LONG", "INT8", "INT64", "SERIAL", "UNSIGNED"), "BIGINT"),
+    **dict.fromkeys(("LONG", "INT8", "INT64", "SERIAL", "UNSIGNED", "INTERVAL"), "BIGINT"),
     **dict.fromkeys(("SHORT", "SMALLINT", "TINYINT", "BYTE", "INT32", "INT16"), "INTEGER"),
     **dict.fromkeys(("FLOAT", "REAL", "FLOAT64", "FLOAT32", "FLOAT8"), "DOUBLE"),
     **dict.fromkeys(("NUMERIC", "NUMBER", "MONEY"), "DECIMAL(precision, scale)"),

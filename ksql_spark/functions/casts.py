@@ -137,6 +137,7 @@ _CASTS: dict[tuple[str, str], _Cast] = {
     ("STRING", "TIME"): _Cast(lambda text, _: let(text, _parse_time), _always),
     ("STRING", "TIMESTAMP"): _Cast(_parse_timestamp, _always),
     ("TIMESTAMP", "DATE"): _Cast(),
+    ("INTERVAL", "BIGINT"): _Cast(),
     ("TIMESTAMP", "TIME"): _Cast(lambda text, _: f"cast(pmod(unix_millis({text}), 86400000L) as int)"),
     ("DATE", "TIMESTAMP"): _Cast(lambda text, _: timestamp_of(f"(unix_date({text}) * 86400000L)"), _always),
 }  # fmt: skip

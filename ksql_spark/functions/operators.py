@@ -16,6 +16,7 @@ from ksql_spark.functions.spark_text import (
     ordered,
     signed,
     spark_type,
+    timestamp_of,
     variable,
     without_maps,
 )
@@ -36,9 +37,11 @@ from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
     BYTES,
+    CALENDAR_INTERVAL,
     DATE,
     DOUBLE,
     INTEGER,
+    INTERVAL,
     NULL,
     STRING,
     TIME,
@@ -84,6 +87,46 @@ def _remainder(a: Decimal, b: Decimal) -> Decimal:
 _DECIMAL_RESULT = {"+": _added, "-": _added, "*": _multiplied, "/": _divided, "%": _remainder}
 
 
+#: of + - * over times and INTERVALs; the analyzer brings operands into this order and these types
+_TEMPORAL_RESULT: dict[tuple[str, SqlType, SqlType], SqlType] = {
+    **{(s, t, INTERVAL): t for s in "+-" for t in (TIMESTAMP, DATE, TIME, INTERVAL)},
+    **{(s, t, CALENDAR_INTERVAL): t for s in "+-" for t in (TIMESTAMP, DATE)},
+    **{("-", t, t): INTERVAL for t in (TIMESTAMP, DATE, TIME)},
+    ("*", INTERVAL, BIGINT): INTERVAL,
+}
+
+
+#: the longest INTERVAL of months, so that a time plus it can be checked before Spark fails
+MOST_YEARS = 10_000
+
+
+def _lower_temporal(symbol: str, args: Sequence[str], left: SqlType, right: SqlType) -> str:
+    """Spark SQL text of + - * over times and INTERVALs: milliseconds, or months by the calendar."""
+    a, b = args
+    signed_b = f"(- {b})" if symbol == "-" else b
+    match left, right:
+        case Primitive("TIMESTAMP"), Primitive("INTERVAL"):
+            return timestamp_of(f"(unix_millis({a}) {symbol} {b})")
+        case Primitive("TIMESTAMP"), Primitive("TIMESTAMP"):
+            return f"(unix_millis({a}) - unix_millis({b}))"
+        case Primitive("TIMESTAMP"), _:
+            limit = 2**63 // 1000 - MOST_YEARS * 366 * 86_400_000
+            is_near = f"unix_millis({a}) between -{limit}L and {limit}L"
+            return f"if({is_near}, {a} + make_ym_interval(0, {signed_b}), NULL)"
+        case Primitive("DATE"), Primitive("INTERVAL"):
+            return f"date_add({a}, cast({signed_b} div 86400000L as int))"
+        case Primitive("DATE"), Primitive("DATE"):
+            return f"(cast(datediff({a}, {b}) as bigint) * 86400000L)"
+        case Primitive("DATE"), _:
+            limit = 2**31 - MOST_YEARS * 366
+            return f"if(unix_date({a}) between -{limit} and {limit}, add_months({a}, {signed_b}), NULL)"
+        case Primitive("TIME"), Primitive("INTERVAL"):
+            return f"cast(pmod({a} {symbol} {b}, 86400000L) as int)"
+        case Primitive("TIME"), _:
+            return f"cast({a} - {b} as bigint)"
+    return f"({a} {symbol} {b})"
+
+
 def _arithmetic(symbol: str) -> Any:
     """The typing rule of a binary arithmetic operator (reference §3.5)."""
 
@@ -93,6 +136,8 @@ def _arithmetic(symbol: str) -> Any:
         left, right = types
         if symbol == "+" and left == right == STRING:
             return Resolved((STRING, STRING), STRING)
+        if (result := _TEMPORAL_RESULT.get((symbol, left, right))) is not None:
+            return Resolved((left, right), result)
         if not (is_numeric(left) and is_numeric(right)):
             return None
         if DOUBLE in (left, right):
@@ -114,6 +159,8 @@ def _lower_arithmetic(symbol: str) -> Lowering:
     def lower(args: Sequence[str], types: Types) -> str:
         a, b = args
         kind = types[0]
+        if (symbol, *types) in _TEMPORAL_RESULT:
+            return _lower_temporal(symbol, args, *types)
         if kind == STRING:
             return f"ksql.append({a}, {b})"
         if isinstance(kind, Decimal):
@@ -134,6 +181,12 @@ def _lower_arithmetic(symbol: str) -> Lowering:
 _NUMBERS = tuple(signature(f"left {t}, right {t} -> {t}") for t in ("INTEGER", "BIGINT", "DECIMAL", "DOUBLE"))
 
 
+_WITH_INTERVAL = tuple(
+    signature(f"left {t}, right INTERVAL -> {t}") for t in ("TIMESTAMP", "DATE", "TIME", "INTERVAL")
+)
+_DIFFERENCES = tuple(signature(f"left {t}, right {t} -> INTERVAL") for t in ("TIMESTAMP", "DATE", "TIME"))
+
+
 def joined(args: Sequence[str], types: Types) -> str:
     """Spark SQL text: the concatenated STRINGs or BYTES without NULLs; NULL if that is too long."""
     nothing = "X''" if types[0] == BYTES else "''"
@@ -141,7 +194,7 @@ def joined(args: Sequence[str], types: Types) -> str:
 
 
 def _negated(types: Types, _: Literals) -> Resolved | None:
-    if len(types) == 1 and is_numeric(types[0]):
+    if len(types) == 1 and (is_numeric(types[0]) or types[0] in (INTERVAL, CALENDAR_INTERVAL)):
         return Resolved((types[0],), types[0])
     return None
 
@@ -153,6 +206,7 @@ _TEMPORAL_SIDES: dict[frozenset[SqlType], SqlType] = {
     frozenset((TIMESTAMP, STRING)): TIMESTAMP,
     frozenset((DATE, STRING)): DATE,
     frozenset((TIME, STRING)): TIME,
+    frozenset((BIGINT, INTERVAL)): BIGINT,
 }
 
 
@@ -435,8 +489,8 @@ _COMPARE_EXAMPLES = {
 SPECS: tuple[Spec, ...] = (
     operator(
         "+",
-        "Adds numbers; concatenates strings.",
-        (*_NUMBERS, signature("left STRING, right STRING -> STRING")),
+        "Adds numbers, and INTERVALs to times; concatenates strings.",
+        (*_NUMBERS, *_WITH_INTERVAL, signature("left STRING, right STRING -> STRING")),
         _lower_arithmetic("+"),
         Example((1, 2), 3),
         Example((2147483647, 1), -2147483648),
@@ -449,8 +503,8 @@ SPECS: tuple[Spec, ...] = (
     ),
     operator(
         "-",
-        "Subtracts numbers.",
-        _NUMBERS,
+        "Subtracts numbers, and INTERVALs from times; of two times it is the INTERVAL between them.",
+        (*_NUMBERS, *_WITH_INTERVAL, *_DIFFERENCES),
         _lower_arithmetic("-"),
         Example((1, 2), -1),
         Example((1, 0.5), 0.5),
@@ -459,8 +513,8 @@ SPECS: tuple[Spec, ...] = (
     ),
     operator(
         "*",
-        "Multiplies numbers.",
-        _NUMBERS,
+        "Multiplies numbers, or an INTERVAL by a number.",
+        (*_NUMBERS, signature("left INTERVAL, right BIGINT -> INTERVAL")),
         _lower_arithmetic("*"),
         Example((3, 4), 12),
         Example((PythonDecimal("1.5"), PythonDecimal("2.0")), PythonDecimal("3.00")),
@@ -690,4 +744,4 @@ SPECS: tuple[Spec, ...] = (
     ),
 )
 
-__all__ = ["SPECS", "comparable", "distinct", "equal", "from_entries", "key_text", "list_type"]
+__all__ = ["MOST_YEARS", "SPECS", "comparable", "distinct", "equal", "from_entries", "key_text", "list_type"]

@@ -20,6 +20,7 @@ from ksql_spark.types import (
     BYTES,
     DOUBLE,
     INTEGER,
+    INTERVAL,
     NULL,
     PRIMITIVES,
     STRING,
@@ -191,6 +192,8 @@ class _Reader:
             return LambdaOf(tuple(parameters), self.pattern())
         if word == "DECIMAL":
             return AnyDecimal()
+        if word == "INTERVAL":
+            return INTERVAL
         if word in PRIMITIVES:
             return PRIMITIVES[word]
         if len(word) == 1 and word.isupper():

@@ -16,9 +16,11 @@ from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
     BYTES,
+    CALENDAR_INTERVAL,
     DATE,
     DOUBLE,
     INTEGER,
+    INTERVAL,
     STRING,
     TIME,
     TIMESTAMP,
@@ -58,6 +60,8 @@ _PRIMITIVE_TYPES: dict[SqlType, str] = {
     # milliseconds of the day: Spark's own TIME type is new, and no source or sink supports it
     TIME: "int",
     TIMESTAMP: "timestamp",
+    INTERVAL: "bigint",
+    CALENDAR_INTERVAL: "int",
 }
 
 
@@ -131,7 +135,9 @@ def constant(value: Any, type_: SqlType) -> str:
             return "true" if value else "false"
         case Primitive("INTEGER") | Primitive("TIME"):
             return f"{value:d}" if value >= 0 else f"({value:d})"
-        case Primitive("BIGINT"):
+        case Primitive("INTERVAL YEAR TO MONTH"):
+            return f"({value:d})"
+        case Primitive("BIGINT" | "INTERVAL"):
             # the smallest one has no literal
             return f"{value:d}L" if value >= 0 else f"({value:d}L)"
         case Primitive("DOUBLE"):

@@ -97,7 +97,7 @@ def test_spec_is_complete(spec: Spec) -> None:
 
 
 #: result types of a fixed size, as signatures write them
-FIXED = ["BOOLEAN", "INTEGER", "BIGINT", "DOUBLE", "DECIMAL", "DATE", "TIME", "TIMESTAMP"]
+FIXED = ["BOOLEAN", "INTERVAL", "INTEGER", "BIGINT", "DOUBLE", "DECIMAL", "DATE", "TIME", "TIMESTAMP"]
 
 
 @pytest.mark.parametrize("spec", registry.all_specs(), ids=lambda s: s.name)

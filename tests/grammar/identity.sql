@@ -244,3 +244,6 @@ RUN SCRIPT '/tmp/it''s.sql';
 -- paths in JSON: names keep their case
 SELECT P:user.Name, S.P:items[0].price, P:['odd name'][1]['it''s'].from, F(A):x FROM S AS S;
 SELECT P:order AS TOTAL FROM S WHERE CAST(P:user.age AS INT) > 18;
+
+-- INTERVAL as a value
+SELECT T + INTERVAL 1 DAYS, T - INTERVAL '-90 MINUTES', INTERVAL '1 DAYS 2 HOURS' + T, INTERVAL + 1 FROM S WHERE T - U > INTERVAL 5 MONTHS;

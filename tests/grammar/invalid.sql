@@ -276,3 +276,7 @@ SELECT a, COUNT(*) FROM s GROUP BY a EMIT FINAL EVERY 10 SECONDS;
 SELECT a, COUNT(*) FROM s GROUP BY a EMIT CHANGES EVERY 1 MONTH;
 -- 1:18 Expected the name of a JSON member.
 SELECT payload:a.'b' FROM s;
+-- 1:21 INTERVAL takes whole numbers and units, as in INTERVAL '1' HOUR or INTERVAL '1 day 2 hours'; not 'one day'.
+SELECT t + INTERVAL 'one day' FROM s;
+-- 1:23 Unexpected 'FOO'.
+SELECT t + INTERVAL 1 FOO FROM s;
