@@ -88,3 +88,19 @@ INSERT INTO t (k, v) VALUES (3, 'a1');
 -- v  | n
 -- a1 | 2
 -- a2 | 0
+
+--@test: a STRING with a CHECK is an enum
+CREATE STREAM jobs (id INT KEY, status STRING CHECK (status IN ('new', 'done')))
+  WITH (KAFKA_TOPIC = '${case}_jobs', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM places AS
+  SELECT id, CASE status WHEN 'new' THEN 0 WHEN 'done' THEN 1 END AS place, CASE WHEN status LIKE 'n%' THEN 'begins' END AS how FROM jobs;
+INSERT INTO jobs VALUES (1, 'new');
+INSERT INTO jobs VALUES (2, 'other');
+--@error: INVALID_STATEMENT
+INSERT INTO jobs VALUES (3, NULL);
+--@error: INVALID_STATEMENT
+INSERT INTO jobs VALUES (4, 'done');
+--@output PLACES ordered
+-- id | place | how
+-- 1  | 0     | begins
+-- 4  | 1     | NULL
