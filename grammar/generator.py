@@ -394,6 +394,8 @@ def _select(self: KsqlGenerator, node: nodes.Select) -> str:
     parts.append(f"FROM {self.sql(node.relation)}")
     if node.within is not None:
         parts.append(f"WITHIN {time_text(node.within)}")
+    if node.join_within is not None:
+        parts.append(within_text(node.join_within))
     if node.window:
         parts.append(f"WINDOW {window_text(node.window)}")
     if node.where is not None:

@@ -637,7 +637,8 @@ class GroupingSets(Node):
 class Select(QueryNode):
     """One SELECT (reference §2.5); absent clauses are None or empty.
 
-    ``distinct_on``: the list of DISTINCT ON; ``within``: the WITHIN after FROM (both beyond ksqlDB).
+    ``distinct_on``: the list of DISTINCT ON; ``within``: the WITHIN after FROM; ``join_within``: one with two
+    bounds or GRACE PERIOD, which only the sub-query of EXISTS or IN can have (all beyond ksqlDB).
     """
 
     distinct = Arg[bool](default=False)
@@ -645,6 +646,7 @@ class Select(QueryNode):
     items = Arg["list[SelectItem | AllColumns | AllFields]"](required=True)
     relation = Arg[Relation](required=True)
     within = Arg[TimeSpan | None]()
+    join_within = Arg[Within | None]()
     window = Arg[Window | None]()
     where = Arg[exp.Expr | None]()
     group_by = Arg[list[exp.Expr]](default=list)

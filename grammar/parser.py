@@ -121,7 +121,11 @@ class KsqlParser(MatchRecognizeParser):
         self.expect_word("FROM")
         args["relation"] = self._relation()
         if self.word("WITHIN"):
-            args["within"] = self.time_span()
+            within = self._within()
+            if within.before == within.after and within.grace is None:
+                args["within"] = within.before
+            else:
+                args["join_within"] = within
         if self.word("WINDOW"):
             args["window"] = self._window()
         if self.word("WHERE"):

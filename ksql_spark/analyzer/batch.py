@@ -393,6 +393,9 @@ class _Select:
 
     def _semi_join(self, condition: Condition, number: int, scope: Scope) -> _SemiJoin:
         select = sub_select(condition)
+        within = select.within or select.join_within
+        if within is not None:
+            raise invalid("WITHIN of EXISTS and IN is for streaming queries.", within)
         if isinstance(select.relation, nodes.Join):
             raise invalid("The sub-query of EXISTS or IN has one relation in FROM.", select.relation)
         relation = _bind_relation(select.relation, self.context, prefixed=False)

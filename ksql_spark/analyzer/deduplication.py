@@ -95,6 +95,11 @@ def refuse_within_alone(select: nodes.Select) -> None:
     has_over = any(
         isinstance(item, exp.Expr) and item.find(nodes.WindowFunction) is not None for item in select.items
     )
+    if select.join_within is not None:
+        raise invalid(
+            "WITHIN after FROM takes one duration.", select.join_within,
+            hint="Two bounds and GRACE PERIOD are for joins, and for sub-queries of EXISTS and IN.",
+        )  # fmt: skip
     if select.within is not None and select.qualify is None and not select.distinct_on and not has_over:
         is_join = isinstance(select.relation, nodes.Join)
         raise invalid(

@@ -2,7 +2,8 @@
 
 They become joins that the engine has. A streaming query joins a table by its primary key, so a row has at
 most one partner: a semi join is an INNER join, an anti join a LEFT join whose rows must lack a partner.
-Neither adds a column to the result.
+Of a stream, the partners within a time count: a semi join gives a row when the first of them comes, an anti
+join when none can come any more. Neither adds a column to the result.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import (
     FOREIGN_KEY,
     REPLICATED,
+    SEMI,
+    STREAM_STREAM,
     STREAM_TABLE,
     TABLE_TABLE,
     Filter,
@@ -34,6 +37,7 @@ from ksql_spark.logical.nodes import (
     Project,
     SelectKey,
     Source,
+    WithinSpec,
 )
 from ksql_spark.metastore.sources import TABLE
 from ksql_spark.schema import ROWTIME
@@ -67,15 +71,17 @@ class Inner(BoundRelation):
 
 @dataclass(frozen=True)
 class SemiJoin:
-    """A semi join or anti join with a table by its primary key.
+    """A semi join or anti join with a table by its primary key, or with a stream.
 
     Args:
-        left_key: the expression over the rows of FROM that is compared with the table's key.
-        right: the table: its key and the columns that the condition needs.
-        right_key: its key.
+        left_key: the expression over the rows of FROM that is compared with the right key.
+        right: the table or stream: its key and the columns that the condition needs.
+        right_key: the table's key, or a column of the stream.
         is_replicated: every task has the table.
         is_anti: rows without a partner pass, instead of those with one.
         predicate: a condition on the joined row; None: there is no other.
+        within: the time of a stream's partners.
+        residual: the other conditions on these; None: there are none.
     """
 
     left_key: Expression
@@ -84,21 +90,28 @@ class SemiJoin:
     is_replicated: bool
     is_anti: bool
     predicate: Expression | None
+    within: WithinSpec | None = None
+    residual: Expression | None = None
 
     def build(self, child: Node) -> Node:
         """The plan over ``child``, with its key."""
         key = child.schema.key
         is_key = len(key) == 1 and self.left_key == ColumnRef(key[0].name, key[0].type)
+        kind = "LEFT" if self.is_anti else "INNER"
         if child.kind == TABLE:
             type_ = TABLE_TABLE if is_key else FOREIGN_KEY
+        elif self.within is not None:
+            type_, kind = STREAM_STREAM, "LEFT" if self.is_anti else SEMI
         else:
             type_ = REPLICATED if self.is_replicated else STREAM_TABLE
         name = "" if type_ in (FOREIGN_KEY, REPLICATED) else key[0].name if is_key else self.right_key.name
-        kind = "LEFT" if self.is_anti else "INNER"
-        node: Node = Join(child, self.right, type_, kind, self.left_key, self.right_key, name)
+        node: Node = Join(
+            child, self.right, type_, kind, self.left_key, self.right_key, name, self.within,
+            residual=self.residual,
+        )  # fmt: skip
         if self.predicate is not None:
             node = Filter(node, self.predicate)
-        if type_ == STREAM_TABLE and not is_key:
+        if type_ in (STREAM_TABLE, STREAM_STREAM) and not is_key:
             node = SelectKey(node, tuple(NamedExpression(c.name, ColumnRef(c.name, c.type)) for c in key))
         return node
 
@@ -159,16 +172,13 @@ def bind_semi_join(condition: Condition, number: int, source: From, context: Con
         )
     table = source_relation(at, context.metastore, prefixed=False)
     assert table.source is not None
-    if table.kind != TABLE:
-        raise invalid(
-            f"EXISTS and IN of a streaming query look rows up in a table: {table.source.name} is a stream.",
-            at,
-            hint="JOIN it WITHIN a time, or make a table of it: CREATE TABLE … AS SELECT … GROUP BY.",
-        )
+    within = _within(condition, select, table, source)
     if table.window is not None or any(relation.window for relation in source.relations):
         raise invalid("EXISTS and IN are not supported for windowed sources.", condition.place)
     if any(r.source is not None and r.source.name == table.source.name for r in source.relations):
         raise invalid(f"EXISTS and IN cannot look {table.source.name} up in itself.", at)
+    if within is not None:
+        return _of_stream(condition, select, table, number, source, within)
     key = table.schema.key
     inner, parts = bind_sub_query(condition, select, table, number, source.scope)
     both = replace(source.scope, relations=(inner, *source.relations))
@@ -214,6 +224,96 @@ def bind_semi_join(condition: Condition, number: int, source: From, context: Con
     return SemiJoin(left_key[1], right, right_key, is_replicated, condition.is_negated, predicate)
 
 
+def _within(
+    condition: Condition, select: nodes.Select, relation: BoundRelation, source: From
+) -> WithinSpec | None:
+    """The time of a stream's partners; None for a table."""
+    assert relation.source is not None
+    given = select.join_within or select.within
+    if relation.kind == TABLE:
+        if given is not None:
+            raise invalid("WITHIN of EXISTS and IN is for streams; this is a table.", given)
+        return None
+    if source.tree.kind == TABLE:
+        raise invalid(
+            f"EXISTS and IN look rows of a table up in another table: {relation.source.name} is a stream.",
+            select.relation,
+            hint="Make a table of it: CREATE TABLE … AS SELECT … GROUP BY.",
+        )
+    if given is None:
+        raise invalid(
+            f"EXISTS and IN of a stream need a WITHIN: {relation.source.name} is a stream.",
+            select.relation,
+            hint=f"For instance: FROM {relation.source.name} WITHIN 1 HOUR GRACE PERIOD 1 MINUTE WHERE …",
+        )
+    if condition.is_negated and (select.join_within is None or select.join_within.grace is None):
+        raise invalid(
+            "NOT EXISTS and NOT IN of a stream need a GRACE PERIOD: how long a row waits for late partners.",
+            given,
+            hint="For instance: WITHIN 1 HOUR GRACE PERIOD 1 MINUTE.",
+        )
+    if isinstance(given, nodes.TimeSpan):
+        return WithinSpec(given.milliseconds, given.milliseconds, None)
+    grace_ms = None if given.grace is None else given.grace.milliseconds
+    return WithinSpec(given.before.milliseconds, given.after.milliseconds, grace_ms)
+
+
+def _of_stream(
+    condition: Condition,
+    select: nodes.Select,
+    relation: BoundRelation,
+    number: int,
+    source: From,
+    within: WithinSpec,
+) -> SemiJoin:
+    assert relation.source is not None
+    inner, parts = bind_sub_query(condition, select, relation, number, source.scope)
+    own = {inner.internal(column.name) for column in relation.schema.columns}
+    found = [(part, sides) for part in parts if (sides := _sides(part, own)) is not None]
+    if not found:
+        both = replace(source.scope, relations=(inner, *source.relations))
+        got = " AND ".join(show(part, both) for part in parts)
+        raise invalid(
+            "EXISTS and IN of a stream need a comparison with = of one of its columns with an expression of "
+            f"the same type over the rows of FROM. Got {got or 'no condition'}.",
+            condition.place,
+        )
+    equality, (left_key, right_key) = found[0]
+    check_partitions(condition.place, source.relations[0], relation)
+    rest = [part for part in parts if part is not equality]
+    used = columns_in(right_key).union(*map(columns_in, rest))
+    keys, values = (
+        [NamedExpression(inner.internal(c.name), ColumnRef(c.name, c.type)) for c in columns]
+        for columns in (relation.schema.key, relation.schema.value)
+    )
+    values = [value for value in values if value.name in used]
+    predicate = None
+    if condition.is_negated:
+        is_there = NamedExpression(f"{inner.prefix}_FOUND", Literal(True, BOOLEAN))
+        values.append(is_there)
+        predicate = call("IS NULL", (ColumnRef(is_there.name, BOOLEAN),), None)
+        if isinstance(condition.node, nodes.InQuery):
+            predicate = call("AND", (call("IS NOT NULL", (left_key,), None), predicate), None)
+    right = Project(Source(relation.source, relation.alias), tuple(keys), tuple(values))
+    return SemiJoin(
+        left_key, right, right_key, False,
+        condition.is_negated, predicate, within,
+        reduce(lambda a, b: call("AND", (a, b), None), rest) if rest else None,
+    )  # fmt: skip
+
+
+def _sides(part: Expression, own: set[str]) -> tuple[Expression, ColumnRef] | None:
+    """What ``part`` equates: an expression of the outer query's columns, and one of the columns ``own``."""
+    if not isinstance(part, Call) or part.function != "=":
+        return None
+    first, second = part.arguments
+    for outer, inner in ((first, second), (second, first)):
+        used = columns_in(outer)
+        if used and not used & own and isinstance(inner, ColumnRef) and inner.name in own:
+            return outer, inner
+    return None
+
+
 def sub_select(condition: Condition) -> nodes.Select:
     """The SELECT of the sub-query.
 
@@ -226,7 +326,6 @@ def sub_select(condition: Condition) -> nodes.Select:
     others = (
         ("WITH", query.ctes),
         ("DISTINCT ON", query.distinct_on),
-        ("WITHIN", query.within),
         ("WINDOW", query.window),
         ("GROUP BY", query.group_by),
         ("PARTITION BY", query.partition_by),

@@ -498,7 +498,7 @@ class Join:
 
     Args:
         type: STREAM_STREAM, STREAM_TABLE, REPLICATED, TABLE_TABLE or FOREIGN_KEY.
-        join: INNER, LEFT, RIGHT or FULL.
+        join: INNER, LEFT, RIGHT or FULL; STREAM_STREAM also SEMI: left rows with a partner, each once.
         left_key, right_key: the two operands of ON, over the left and the right relation.
         key_name: the result's key column: the name of a column that carries the join value, or ROWKEY
             (ROWKEY_1 …) where neither side's column always does. FOREIGN_KEY, REPLICATED: left keys stay, "".

@@ -312,7 +312,7 @@ class _Lowering:
         if node.type == nodes.TABLE_TABLE:
             return steps.TableTableJoin(left, right, node.join, *on, node.schema, node.window)
         assert node.within is not None  # the analyzer has required WITHIN
-        waits = node.join != "INNER" and node.within.grace_ms is not None
+        waits = node.join not in ("INNER", nodes.SEMI) and node.within.grace_ms is not None
         idle_ms = self._idle_ms if waits else 0
         return steps.StreamStreamJoin(
             left, right, node.join, *on, node.within, node.schema, node.window, idle_ms, node.residual

@@ -17,6 +17,7 @@ from ksql_spark.expressions import ColumnRef, Expression, name_text
 from ksql_spark.formats.spec import RecordSpec
 from ksql_spark.logical.nodes import (
     ROW_NUMBER,
+    SEMI,
     AggregateCall,
     FramedCall,
     NamedExpression,
@@ -722,6 +723,11 @@ class StreamStreamJoin(JoinStep, WaitingStep):
     @property
     def kept_state(self) -> str:
         span = span_text(self.within.before_ms + self.within.after_ms)
+        if self.join == SEMI:
+            return (
+                "the rows of the right side, and those of the left one that came before their partner, "
+                f"for {span} and the grace period"
+            )
         return f"the rows of both sides, for {span} and the grace period"
 
 

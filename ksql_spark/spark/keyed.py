@@ -15,7 +15,7 @@ from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower, lower_condition
 from ksql_spark.functions.spark_text import has_own_order, spark_type
-from ksql_spark.logical.nodes import RANKS, AggregateCall, NamedExpression
+from ksql_spark.logical.nodes import RANKS, SEMI, AggregateCall, NamedExpression
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE
 from ksql_spark.schema import (
@@ -406,8 +406,11 @@ def stream_stream_join(
     grace = -1 if step.within.grace_ms is None else step.within.grace_ms
     # a record with a NULL value joins with nothing, but advances stream time
     inputs = [*records, *heartbeats(step.idle_ms, context)]
-    arguments = (*outer, join.condition(context), before, after, grace, step.idle_ms)
+    is_semi = step.join == SEMI
+    arguments = (*outer, is_semi, join.condition(context), before, after, grace, step.idle_ms)
     state = {**join.state, "rows": "groups by side, bucket and key"}
+    if is_semi:
+        state["left rows"] = "without a partner"
     return join.result(operator(context, "streamStreamJoin", inputs, *arguments, state=state), context)
 
 

@@ -240,6 +240,8 @@ ASSERT TABLE T (A INT PRIMARY KEY) WITH (KAFKA_TOPIC = 't');
 
 -- scripts
 RUN SCRIPT '/tmp/it''s.sql';
+SELECT * FROM S WHERE EXISTS (SELECT 1 FROM T WITHIN 1 HOURS WHERE T.A = S.A) EMIT CHANGES;
+SELECT * FROM S WHERE A NOT IN (SELECT A FROM T WITHIN (1 HOURS, 5 MINUTES) GRACE PERIOD 1 MINUTES WHERE B > 1) EMIT CHANGES;
 
 -- paths in JSON: names keep their case
 SELECT P:user.Name, S.P:items[0].price, P:['odd name'][1]['it''s'].from, F(A):x FROM S AS S;

@@ -65,6 +65,31 @@ QUERIES = {
         "SELECT l.n, r.n FROM l LEFT JOIN r ON l.k = r.k AND abs(l.ts - r.ts) <= 30"
         " AND (l.v < r.v OR r.v IS NULL)",
     ),
+    "exists": (
+        "SELECT k, n FROM l{x} l WHERE EXISTS (SELECT 1 FROM r{x} r WITHIN 30 MILLISECONDS"
+        " GRACE PERIOD 100 MILLISECONDS WHERE r.k = l.k AND (l.v < r.v OR r.v IS NULL))",
+        "SELECT n FROM l WHERE EXISTS (SELECT 1 FROM r WHERE l.k = r.k AND abs(l.ts - r.ts) <= 30"
+        " AND (l.v < r.v OR r.v IS NULL))",
+    ),
+    "not_exists": (
+        "SELECT k, n FROM l{x} l WHERE NOT EXISTS (SELECT 1 FROM r{x} r"
+        " WITHIN (10 MILLISECONDS, 30 MILLISECONDS) GRACE PERIOD 100 MILLISECONDS"
+        " WHERE r.k = l.x AND r.v <> l.v)",
+        "SELECT n FROM l WHERE NOT EXISTS (SELECT 1 FROM r WHERE l.x = r.k"
+        " AND r.ts BETWEEN l.ts - 10 AND l.ts + 30 AND r.v <> l.v)",
+    ),
+    "in_stream": (
+        "SELECT k, n FROM l{x} WHERE x IN (SELECT k FROM r{x} WITHIN (30 MILLISECONDS, 5 MILLISECONDS)"
+        " GRACE PERIOD 100 MILLISECONDS WHERE v > 1) AND v IS NOT NULL",
+        "SELECT n FROM l WHERE v IS NOT NULL AND EXISTS (SELECT 1 FROM r WHERE l.x = r.k AND r.v > 1"
+        " AND r.ts BETWEEN l.ts - 30 AND l.ts + 5)",
+    ),
+    "not_in_stream": (
+        "SELECT k, n FROM l{x} WHERE k NOT IN (SELECT k FROM r{x} WITHIN 20 MILLISECONDS"
+        " GRACE PERIOD 100 MILLISECONDS)",
+        "SELECT n FROM l WHERE k IS NOT NULL"
+        " AND NOT EXISTS (SELECT 1 FROM r WHERE l.k = r.k AND abs(l.ts - r.ts) <= 20)",
+    ),
     "full": (
         "SELECT ROWKEY AS k, l.n AS n, r.n AS m FROM l{x} l FULL JOIN r{x} r"
         " WITHIN (10 MILLISECONDS, 30 MILLISECONDS) GRACE PERIOD 100 MILLISECONDS"

@@ -486,7 +486,7 @@ SELECT *, ROWTIME FROM l WHERE id IN (SELECT id FROM t) EMIT CHANGES;
           Source T
 
 CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT 1 FROM r WHERE r.id = l.id);
-    INVALID_STATEMENT: EXISTS and IN of a streaming query look rows up in a table: R is a stream. JOIN it WITHIN a time, or make a table of it: CREATE TABLE … AS SELECT … GROUP BY.
+    INVALID_STATEMENT: EXISTS and IN of a stream need a WITHIN: R is a stream. For instance: FROM R WITHIN 1 HOUR GRACE PERIOD 1 MINUTE WHERE …
     line 1:64
       CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT 1 FROM r WHERE r.id = l.id)
                                                                      ^
@@ -782,3 +782,74 @@ CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT t.*, l.a + 1 FROM t WHER
         Source L
         Project key [ID AS KSQL_0_ID] value []
           Source T
+
+CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT 1 FROM r WITHIN 1 HOUR WHERE r.id = l.id AND r.c > l.a) AND a > 1;
+    STREAM O SINK
+      columns `ID` INTEGER KEY, `A` INTEGER, `B` STRING
+      topic O, key KAFKA, value JSON
+    Project key [ID AS ID] value [A AS A, B AS B]
+      Join SEMI STREAM_STREAM on ID = KSQL_0_ID and (KSQL_0_C > A) as ID WithinSpec(before_ms=3600000, after_ms=3600000, grace_ms=None)
+        Filter (A > 1)
+          Source L
+        Project key [ID AS KSQL_0_ID] value [C AS KSQL_0_C]
+          Source R
+
+CREATE STREAM o AS SELECT id, b FROM l WHERE a NOT IN (SELECT c FROM r WITHIN (0 SECONDS, 1 HOUR) GRACE PERIOD 5 MINUTES WHERE b IS NULL);
+    STREAM O SINK
+      columns `ID` INTEGER KEY, `B` STRING
+      topic O, key KAFKA, value JSON
+    Project key [ID AS ID] value [B AS B]
+      SelectKey ID AS ID
+        Filter ((A IS NOT NULL) AND (KSQL_0__FOUND IS NULL))
+          Join LEFT STREAM_STREAM on A = KSQL_0_C and (KSQL_0_B IS NULL) as KSQL_0_C WithinSpec(before_ms=0, after_ms=3600000, grace_ms=300000)
+            Source L
+            Project key [ID AS KSQL_0_ID] value [C AS KSQL_0_C, B AS KSQL_0_B, TRUE AS KSQL_0__FOUND]
+              Source R
+
+SELECT * FROM l WHERE NOT EXISTS (SELECT 1 FROM r WITHIN 1 HOUR WHERE r.id = l.id) EMIT CHANGES;
+    INVALID_STATEMENT: NOT EXISTS and NOT IN of a stream need a GRACE PERIOD: how long a row waits for late partners. For instance: WITHIN 1 HOUR GRACE PERIOD 1 MINUTE.
+    line 1:58
+      SELECT * FROM l WHERE NOT EXISTS (SELECT 1 FROM r WITHIN 1 HOUR WHERE r.id = l.id) EMIT CHANGES
+                                                               ^^^^^^
+
+SELECT * FROM l WHERE EXISTS (SELECT 1 FROM r WHERE r.id = l.id) EMIT CHANGES;
+    INVALID_STATEMENT: EXISTS and IN of a stream need a WITHIN: R is a stream. For instance: FROM R WITHIN 1 HOUR GRACE PERIOD 1 MINUTE WHERE …
+    line 1:45
+      SELECT * FROM l WHERE EXISTS (SELECT 1 FROM r WHERE r.id = l.id) EMIT CHANGES
+                                                  ^
+
+SELECT * FROM l WHERE EXISTS (SELECT 1 FROM r WITHIN 1 HOUR WHERE r.id > l.id) EMIT CHANGES;
+    INVALID_STATEMENT: EXISTS and IN of a stream need a comparison with = of one of its columns with an expression of the same type over the rows of FROM. Got (R.ID > L.ID).
+    line 1:23
+      SELECT * FROM l WHERE EXISTS (SELECT 1 FROM r WITHIN 1 HOUR WHERE r.id > l.id) EMIT CHANGES
+                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT * FROM l WHERE EXISTS (SELECT 1 FROM t WITHIN 1 HOUR WHERE t.id = l.id) EMIT CHANGES;
+    INVALID_STATEMENT: WITHIN of EXISTS and IN is for streams; this is a table.
+    line 1:54
+      SELECT * FROM l WHERE EXISTS (SELECT 1 FROM t WITHIN 1 HOUR WHERE t.id = l.id) EMIT CHANGES
+                                                           ^^^^^^
+
+SELECT * FROM t WHERE EXISTS (SELECT 1 FROM r WITHIN 1 HOUR WHERE r.id = t.id) EMIT CHANGES;
+    INVALID_STATEMENT: EXISTS and IN look rows of a table up in another table: R is a stream. Make a table of it: CREATE TABLE … AS SELECT … GROUP BY.
+    line 1:45
+      SELECT * FROM t WHERE EXISTS (SELECT 1 FROM r WITHIN 1 HOUR WHERE r.id = t.id) EMIT CHANGES
+                                                  ^
+
+SELECT * FROM l WITHIN 1 HOUR GRACE PERIOD 1 MINUTE EMIT CHANGES;
+    INVALID_STATEMENT: WITHIN after FROM takes one duration. Two bounds and GRACE PERIOD are for joins, and for sub-queries of EXISTS and IN.
+    line 1:17
+      SELECT * FROM l WITHIN 1 HOUR GRACE PERIOD 1 MINUTE EMIT CHANGES
+                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT * FROM l WHERE EXISTS (SELECT 1 FROM l l2 WITHIN 1 HOUR WHERE l2.id = l.id) EMIT CHANGES;
+    INVALID_STATEMENT: EXISTS and IN cannot look L up in itself.
+    line 1:45
+      SELECT * FROM l WHERE EXISTS (SELECT 1 FROM l l2 WITHIN 1 HOUR WHERE l2.id = l.id) EMIT CHANGES
+                                                  ^^^^
+
+SELECT * FROM l WHERE EXISTS (SELECT 1 FROM far WITHIN 1 HOUR WHERE far.id = l.id) EMIT CHANGES;
+    INVALID_STATEMENT: Can't join `L` with `FAR` since the number of partitions don't match. `L` partitions = 2; `FAR` partitions = 3. Please repartition either one so that the number of partitions match. For instance: CREATE STREAM copy WITH (PARTITIONS = n) AS SELECT ...
+    line 1:23
+      SELECT * FROM l WHERE EXISTS (SELECT 1 FROM far WITHIN 1 HOUR WHERE far.id = l.id) EMIT CHANGES
+                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -130,3 +130,26 @@ SELECT fare FROM rides WHERE zone IN (SELECT zone FROM (SELECT zone FROM rides W
 --@rows
 -- fare
 -- 2.0
+
+--@test: of a stream within a time: a row once, when its first partner comes
+CREATE STREAM fees (fee STRING KEY, ride STRING, amount DOUBLE) WITH (KAFKA_TOPIC = '${case}_fees', VALUE_FORMAT = 'JSON', PARTITIONS = 4);
+CREATE STREAM charged AS
+  SELECT *, ROWTIME AS moment FROM rides r WHERE EXISTS (SELECT 1 FROM fees f WITHIN 10 SECONDS WHERE f.ride = r.id AND f.amount > r.fare) EMIT CHANGES;
+INSERT INTO rides (ROWTIME, id, zone, fare) VALUES (100000, 'a', 1, 2.0);
+INSERT INTO rides (ROWTIME, id, zone, fare) VALUES (101000, 'b', 2, 3.0);
+INSERT INTO fees (ROWTIME, fee, ride, amount) VALUES (102000, 'x', 'a', 1.0);
+INSERT INTO fees (ROWTIME, fee, ride, amount) VALUES (103000, 'y', 'a', 5.0);
+INSERT INTO fees (ROWTIME, fee, ride, amount) VALUES (104000, 'z', 'a', 6.0);
+INSERT INTO fees (ROWTIME, fee, ride, amount) VALUES (91000, 'w', 'b', 9.0);
+--@output CHARGED rowsort
+-- id | zone | fare | moment
+-- a  | 1    | 2.0  | 100000
+-- b  | 2    | 3.0  | 101000
+INSERT INTO fees (ROWTIME, fee, ride, amount) VALUES (105000, 'v', 'b', 9.0);
+INSERT INTO rides (ROWTIME, id, zone, fare) VALUES (106000, 'a', 3, 5.5);
+INSERT INTO rides (ROWTIME, id, zone, fare) VALUES (200000, 'a', 4, 0.5);
+INSERT INTO fees (ROWTIME, fee, ride, amount) VALUES (199000, 'u', 'a', 1.0);
+--@output CHARGED rowsort
+-- id | zone | fare | moment
+-- a  | 3    | 5.5  | 106000
+-- a  | 4    | 0.5  | 200000

@@ -211,6 +211,7 @@ public final class KeyedOperators {
      * Pairs of records of two streams with the right time in [left - before, left + after]; all
      * times in ms.
      *
+     * @param isSemi instead of pairs, records of the left stream with a partner, each once
      * @param condition what both must satisfy besides equal keys; null: nothing
      * @param grace how late a record may be; negative: none given, so unmatched rows of an outer
      *     side are emitted at once, and late records are accepted for 24 hours
@@ -220,6 +221,7 @@ public final class KeyedOperators {
             Dataset<Row> input,
             boolean leftOuter,
             boolean rightOuter,
+            boolean isSemi,
             PairCondition condition,
             long before,
             long after,
@@ -227,7 +229,8 @@ public final class KeyedOperators {
             long idle) {
         return KeyedOperator.apply(
                 input,
-                new StreamStreamJoin(leftOuter, rightOuter, condition, before, after, grace),
+                new StreamStreamJoin(
+                        leftOuter, rightOuter, isSemi, condition, before, after, grace),
                 idle);
     }
 

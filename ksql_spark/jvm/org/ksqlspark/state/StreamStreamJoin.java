@@ -28,6 +28,12 @@ final class StreamStreamJoin extends KeyedOperator {
 
     private final boolean[] outer;
 
+    /**
+     * A semi join: a left row is emitted when its first partner comes. Those that are kept wait for
+     * it, without a deadline.
+     */
+    private final boolean isSemi;
+
     /** What a pair must satisfy besides equal keys; null: nothing. */
     private final PairCondition condition;
 
@@ -99,12 +105,14 @@ final class StreamStreamJoin extends KeyedOperator {
     StreamStreamJoin(
             boolean leftOuter,
             boolean rightOuter,
+            boolean isSemi,
             PairCondition condition,
             long before,
             long after,
             long grace) {
         this.condition = condition;
         this.outer = new boolean[] {leftOuter, rightOuter};
+        this.isSemi = isSemi;
         this.before = new long[] {before, after};
         this.after = new long[] {after, before};
         this.isEager = grace < 0;
@@ -167,6 +175,11 @@ final class StreamStreamJoin extends KeyedOperator {
             release();
         }
         List<Stored> matches = matches(key, side, ts, value);
+        if (isSemi) {
+            processSemi(key, side, ts, value, matches);
+            expire(side);
+            return;
+        }
         for (Stored match : matches) {
             byte[] row = match.row();
             emit(key, Math.max(ts, match.ts), side == 0 ? value : row, side == 0 ? row : value);
@@ -185,6 +198,21 @@ final class StreamStreamJoin extends KeyedOperator {
             await(ts + after[side] + grace, place);
         }
         expire(side);
+    }
+
+    private void processSemi(byte[] key, int side, long ts, byte[] value, List<Stored> matches) {
+        if (side == 0 && !matches.isEmpty()) {
+            emit(key, ts, value, null);
+            advance(side, ts);
+            return;
+        }
+        for (Stored match : matches) {
+            if (match.waits()) {
+                emit(key, match.ts, match.row(), null);
+                match.settle();
+            }
+        }
+        store(key, side, ts, value, side == 0);
     }
 
     @Override
@@ -310,11 +338,8 @@ final class StreamStreamJoin extends KeyedOperator {
      * waits to be emitted unmatched.
      */
     private byte[] store(byte[] key, int side, long ts, byte[] value, boolean waits) {
-        if (ts > times[side]) {
-            times[side] = ts;
-            clocks.updateValue(new byte[] {(byte) side}, ts);
-        }
-        if (ts <= gone(side) && !waits) {
+        advance(side, ts);
+        if (ts <= gone(side) && (!waits || isSemi)) {
             late();
             return null;
         }
@@ -342,6 +367,13 @@ final class StreamStreamJoin extends KeyedOperator {
         }
         groups.updateValue(name, appended(last, last.length, ts, waits, value));
         return place(name, last.length);
+    }
+
+    private void advance(int side, long ts) {
+        if (ts > times[side]) {
+            times[side] = ts;
+            clocks.updateValue(new byte[] {(byte) side}, ts);
+        }
     }
 
     private static byte[] appended(byte[] part, int at, long ts, boolean waits, byte[] value) {

@@ -73,7 +73,8 @@ class PairConditionTest {
     @Test
     void aRowWithoutSuchAPartnerIsUnmatched() {
         KeyedOperator operator =
-                new TaskStates().start(new StreamStreamJoin(true, false, condition(), 10, 10, 0));
+                new TaskStates()
+                        .start(new StreamStreamJoin(true, false, false, condition(), 10, 10, 0));
         TaskStates.process(operator, KEY, 1, 100, row(5));
         assertEquals(1, TaskStates.process(operator, KEY, 0, 101, row(1, 4)).size());
         assertEquals(0, TaskStates.process(operator, KEY, 0, 102, row(1, 5)).size());
