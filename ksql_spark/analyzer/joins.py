@@ -156,7 +156,6 @@ def bind_join(
     got = f"Got {relations_of(left)[0].alias} {_SPELLED[kind]} {right.alias}."
     equality, rest = _equality(node, left, right, scope)
     left_key, right_key, shown = _condition(node, equality, left, right, scope)
-    residual = _residual(node, rest, left, right, scope)
     grace_ms = _grace_ms(node, left, right)
     if isinstance(left, BoundRelation) and (
         rule.is_mirrored or _is_foreign_key_of_right(kind, left, right, left_key, right_key)
@@ -165,6 +164,7 @@ def bind_join(
         rule = RULES[left.kind, right.kind, kind]
     elif rule.is_mirrored:
         rule = _ORDER
+    residual = _residual(node, kind, rest, left, right, scope)
     if rule.type is None:
         order = "order" if rule is _ORDER else "type"
         raise invalid(f"Invalid join {order}: {rule.error} {got}", node)
@@ -252,9 +252,10 @@ def _equality(
 
 
 def _residual(
-    node: nodes.Join, parts: list[exp.Expr], left: Joined | BoundRelation, right: BoundRelation, scope: Scope
-) -> Expression | None:
-    """The conditions of ON besides the equality, as one.
+    node: nodes.Join, kind: str, parts: list[exp.Expr], left: Joined | BoundRelation, right: BoundRelation,
+    scope: Scope,
+) -> Expression | None:  # fmt: skip
+    """The conditions of ON besides the equality, as one; of outer joins of tables, on the missing side.
 
     Raises:
         KsqlError: JOIN_INVALID: an outer join of tables, or a column of another relation; those of
@@ -262,17 +263,29 @@ def _residual(
     """
     if not parts:
         return None
-    if right.kind == TABLE and left.kind == TABLE and node.kind != "INNER":
-        raise failure(
-            "JOIN_INVALID", parts[0], reason="a second condition of a table-table join is for INNER joins.",
-            hint="A condition on one side only can be the WHERE of a sub-query.",
-        )  # fmt: skip
     bound = [bind_predicate(part, scope.at("JOIN ON")) for part in parts]
     allowed = {relation.alias for relation in (*relations_of(left), right)}
     for part, expression in zip(parts, bound, strict=True):
         if not _sources(expression, scope) <= allowed:
             raise failure("JOIN_INVALID", part, reason="ON may name the sources that are joined up to there.")
+        if right.kind == left.kind == TABLE:
+            _check_outer(kind, part, _sources(expression, scope), left, right)
     return reduce(lambda a, b: call("AND", (a, b), None), bound)
+
+
+def _check_outer(
+    kind: str, part: exp.Expr, named: set[str], left: Joined | BoundRelation, right: BoundRelation
+) -> None:
+    """Refuse a second condition of an outer join of tables, unless it is on the side that may be missing."""
+    missing = {"LEFT": (right,), "RIGHT": relations_of(left)}.get(kind, ())
+    if kind == "INNER" or (missing and named <= {relation.alias for relation in missing}):
+        return
+    names = " and ".join(relation.alias for relation in missing)
+    which = f"of a {kind} JOIN of tables names only {names}" if missing else "of a FULL JOIN is not supported"
+    raise failure(
+        "JOIN_INVALID", part, reason=f"a second condition {which}.",
+        hint="INNER JOIN takes any other conditions.",
+    )  # fmt: skip
 
 
 def conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:

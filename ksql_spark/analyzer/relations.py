@@ -323,12 +323,16 @@ def _build(side: Joined | BoundRelation, scope: Scope, key_name: str | None = No
         inner = side.left_key.name if side.left_key.name in side.left.candidates else None
     left, right = _build(side.left, scope, inner), _build_relation(side.right, scope)
     name = key_name or side.default_key
-    is_filtered = side.kind == TABLE and side.residual is not None
+    of_tables = side.residual if side.kind == TABLE else None
+    if of_tables is not None and side.join == "LEFT":
+        right = Filter(right, of_tables)
+    elif of_tables is not None and side.join == "RIGHT":
+        left = Filter(left, of_tables)
     join = Join(
         left, right, side.type, side.join, side.left_key, side.right_key, name, side.within, side.grace_ms,
-        None if is_filtered else side.residual,
+        None if side.kind == TABLE else side.residual,
     )  # fmt: skip
-    return Filter(join, side.residual) if is_filtered and side.residual is not None else join
+    return Filter(join, of_tables) if of_tables is not None and side.join == "INNER" else join
 
 
 def _build_relation(relation: BoundRelation, scope: Scope) -> Node:

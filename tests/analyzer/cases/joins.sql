@@ -653,7 +653,7 @@ CREATE TABLE o AS SELECT u.id, d, e FROM u JOIN t ON u.id = t.id AND u.e < t.d;
           Source T prefixed
 
 CREATE TABLE o AS SELECT u.id, d, e FROM u LEFT JOIN t ON u.ref = t.id AND u.e < t.d;
-    JOIN_INVALID: Invalid join condition: a second condition of a table-table join is for INNER joins. A condition on one side only can be the WHERE of a sub-query.
+    JOIN_INVALID: Invalid join condition: a second condition of a LEFT JOIN of tables names only T. INNER JOIN takes any other conditions.
     line 1:76
       CREATE TABLE o AS SELECT u.id, d, e FROM u LEFT JOIN t ON u.ref = t.id AND u.e < t.d
                                                                                  ^^^^^^^^^
@@ -853,3 +853,67 @@ SELECT * FROM l WHERE EXISTS (SELECT 1 FROM far WITHIN 1 HOUR WHERE far.id = l.i
     line 1:23
       SELECT * FROM l WHERE EXISTS (SELECT 1 FROM far WITHIN 1 HOUR WHERE far.id = l.id) EMIT CHANGES
                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT u.id, d, e FROM u LEFT JOIN t ON u.id = t.id AND t.d > 'x' AND t.d IS NOT NULL;
+    TABLE O SINK
+      columns `U_ID` INTEGER KEY, `D` STRING, `E` STRING
+      topic O, key KAFKA, value JSON
+    Project key [U_ID AS U_ID] value [T_D AS D, U_E AS E]
+      Join LEFT TABLE_TABLE on U_ID = T_ID as U_ID
+        Source U prefixed
+        Filter ((T_D > 'x') AND (T_D IS NOT NULL))
+          Source T prefixed
+
+CREATE TABLE o AS SELECT t.id, d, e FROM u RIGHT JOIN t ON u.id = t.id AND u.ref > 3;
+    TABLE O SINK
+      columns `T_ID` INTEGER KEY, `D` STRING, `E` STRING
+      topic O, key KAFKA, value JSON
+    Project key [T_ID AS T_ID] value [T_D AS D, U_E AS E]
+      Join RIGHT TABLE_TABLE on U_ID = T_ID as T_ID
+        Filter (U_REF > 3)
+          Source U prefixed
+        Source T prefixed
+
+CREATE TABLE o AS SELECT u.id, d, e FROM u LEFT JOIN t ON u.ref = t.id AND t.d > 'x';
+    TABLE O SINK
+      columns `U_ID` INTEGER KEY, `D` STRING, `E` STRING
+      topic O, key KAFKA, value JSON
+    Project key [U_ID AS U_ID] value [T_D AS D, U_E AS E]
+      Join LEFT FOREIGN_KEY on U_REF = T_ID as U_ID
+        Source U prefixed
+        Filter (T_D > 'x')
+          Source T prefixed
+
+CREATE TABLE o AS SELECT u.id, d, e FROM t RIGHT JOIN u ON u.ref = t.id AND t.d > 'x';
+    TABLE O SINK
+      columns `U_ID` INTEGER KEY, `D` STRING, `E` STRING
+      topic O, key KAFKA, value JSON
+    Project key [U_ID AS U_ID] value [T_D AS D, U_E AS E]
+      Join LEFT FOREIGN_KEY on U_REF = T_ID as U_ID
+        Source U prefixed
+        Filter (T_D > 'x')
+          Source T prefixed
+
+CREATE TABLE o AS SELECT t.id, d, e, f FROM t JOIN v ON t.id = v.id LEFT JOIN u ON t.id = u.id AND u.e = 'x';
+    TABLE O SINK
+      columns `T_ID` INTEGER KEY, `D` STRING, `E` STRING, `F` STRING
+      topic O, key KAFKA, value JSON
+    Project key [T_ID AS T_ID] value [T_D AS D, U_E AS E, V_F AS F]
+      Join LEFT TABLE_TABLE on T_ID = U_ID as T_ID
+        Join INNER TABLE_TABLE on T_ID = V_ID as T_ID
+          Source T prefixed
+          Source V prefixed
+        Filter (U_E = 'x')
+          Source U prefixed
+
+CREATE TABLE o AS SELECT u.id, d, e FROM u LEFT JOIN t ON u.id = t.id AND u.ref > 3;
+    JOIN_INVALID: Invalid join condition: a second condition of a LEFT JOIN of tables names only T. INNER JOIN takes any other conditions.
+    line 1:75
+      CREATE TABLE o AS SELECT u.id, d, e FROM u LEFT JOIN t ON u.id = t.id AND u.ref > 3
+                                                                                ^^^^^^^^^
+
+CREATE TABLE o AS SELECT ROWKEY AS k, d, e FROM u FULL JOIN t ON u.id = t.id AND t.d > 'x';
+    JOIN_INVALID: Invalid join condition: a second condition of a FULL JOIN is not supported. INNER JOIN takes any other conditions.
+    line 1:82
+      CREATE TABLE o AS SELECT ROWKEY AS k, d, e FROM u FULL JOIN t ON u.id = t.id AND t.d > 'x'
+                                                                                       ^^^^^^^^^

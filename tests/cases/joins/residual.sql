@@ -51,3 +51,37 @@ INSERT INTO t (k, w) VALUES ('b', 1);
 --@output BOTH folded
 -- k | v | w
 -- b | 4 | 1
+
+--@test: of tables: on the side that may be missing
+CREATE TABLE kept AS SELECT u.k AS k, u.v AS v, t.w AS w FROM u LEFT JOIN t ON u.k = t.k AND t.w > 3 EMIT CHANGES;
+CREATE TABLE kept_right AS SELECT t.k AS k, u.v AS v, t.w AS w FROM u RIGHT JOIN t ON u.k = t.k AND u.v < 7 EMIT CHANGES;
+INSERT INTO u (k, v) VALUES ('a', 1);
+INSERT INTO u (k, v) VALUES ('b', 2);
+INSERT INTO u (k, v) VALUES ('c', NULL);
+INSERT INTO t (k, w) VALUES ('a', 5);
+INSERT INTO t (k, w) VALUES ('b', 1);
+INSERT INTO t (k, w) VALUES ('c', 9);
+--@output KEPT folded
+-- k | v    | w
+-- a | 1    | 5
+-- b | 2    | NULL
+-- c | NULL | 9
+--@output KEPT_RIGHT folded
+-- k | v    | w
+-- a | 1    | 5
+-- b | 2    | 1
+-- c | NULL | 9
+INSERT INTO t (k, w) VALUES ('a', 2);
+INSERT INTO t (k, w) VALUES ('b', 4);
+DELETE FROM t WHERE k = 'c';
+INSERT INTO u (k, v) VALUES ('c', 7);
+INSERT INTO u (k, v) VALUES ('a', 8);
+--@output KEPT folded
+-- k | v | w
+-- a | 8 | NULL
+-- b | 2 | 4
+-- c | 7 | NULL
+--@output KEPT_RIGHT folded
+-- k | v    | w
+-- a | NULL | 2
+-- b | 2    | 4
