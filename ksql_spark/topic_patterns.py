@@ -9,7 +9,6 @@ use them for topics of their own.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable
 
 #: what Java and Python read differently, or only one of them reads
@@ -19,7 +18,7 @@ _DIFFERENT = re.compile(
     | (?P<different>
         \\.?
       | \(\?(?!:|=|!|<=|<!|i\)).
-      | \[\^?\] | && | \[[^\]\\]*\[
+      | \[\^?\] | && | \|\| | -- | ~~ | \[[^\]\\]*\[
       | \{(?!\d+(?:,\d*)?\})
       )
     """,
@@ -54,9 +53,7 @@ def names(topic: str, there: Iterable[str]) -> list[str]:
     pattern = pattern_of(topic)
     if pattern is None:
         return [name for name in there if name == topic]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        matches = re.compile(pattern, re.ASCII).fullmatch
+    matches = re.compile(pattern, re.ASCII).fullmatch
     return sorted(name for name in there if not name.startswith("_") and matches(name))
 
 
@@ -86,13 +83,11 @@ def problem(pattern: str) -> str | None:
     >>> problem("(?P<n>a)")
     '"(?P" at position 0 does not mean the same everywhere'
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            re.compile(pattern, re.ASCII)
-    except (re.error, RecursionError, OverflowError) as error:
-        return str(error)
     for found in _DIFFERENT.finditer(pattern):
         if found["different"] is not None:
             return f'"{found[0]}" at position {found.start()} does not mean the same everywhere'
+    try:
+        re.compile(pattern, re.ASCII)
+    except (re.error, RecursionError, OverflowError) as error:
+        return str(error)
     return None

@@ -157,6 +157,17 @@ def test_users_see_which_topics_are_read(orders: Orders, execute: Execute, post:
     (explained,) = execute(f"EXPLAIN SELECT k, COUNT(*) FROM {name} GROUP BY k EMIT CHANGES;")
     assert "may have any number of partitions" in explained["queryDescription"]["executionPlan"]
 
+    for path in ("graph", "metadata", "status", "metrics", "healthcheck"):
+        answer = httpx.get(f"{url}/{path}", timeout=PATIENCE_S)
+        assert answer.status_code == 200, (path, answer.text)
+    until(lambda: f'topic="{topics[0]}"' in httpx.get(f"{url}/metrics", timeout=PATIENCE_S).text)
+    for statement in (
+        f"EXPLAIN FRESHNESS {name}_c;",
+        "SHOW QUERIES EXTENDED;",
+        f"DESCRIBE {name}_c EXTENDED;",
+    ):
+        execute(statement)
+
     for statement, expected_text in (
         (f"INSERT INTO {name} (k, n) VALUES ('a', 1);", f"Cannot insert values into {name}"),
         (f"INSERT INTO {name} SELECT k, n FROM {name} EMIT CHANGES;", f"Cannot insert into {name}"),
@@ -169,6 +180,7 @@ def test_users_see_which_topics_are_read(orders: Orders, execute: Execute, post:
             f"CREATE STREAM x WITH (KAFKA_TOPIC = '{orders.prefix}.x') AS SELECT * FROM {name}_c;",
             f"which gets results made from {name}",
         ),
+        (f"EXPLAIN ROW FROM {name}_c WHERE n = 1;", "EXPLAIN ROW needs records of one topic"),
         (f"CREATE SINK x FROM {name} WITH (TYPE = 'parquet', PATH = '/tmp/x');", "reads all topics of"),
     ):
         answer = post(statement)

@@ -557,7 +557,7 @@ CREATE STREAM p (v INT) WITH (TOPIC_PATTERN='orders(', VALUE_FORMAT='JSON');
                                     ^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE STREAM p (v INT) WITH (TOPIC_PATTERN='(?<name>a)', VALUE_FORMAT='JSON');
-    INVALID_STATEMENT: TOPIC_PATTERN is not a regular expression of topics: unknown extension ?<n at position 1. For instance: 'orders\..*' for orders.eu and orders.us.
+    INVALID_STATEMENT: TOPIC_PATTERN is not a regular expression of topics: "(?<" at position 0 does not mean the same everywhere. For instance: 'orders\..*' for orders.eu and orders.us.
     line 1:31
       CREATE STREAM p (v INT) WITH (TOPIC_PATTERN='(?<name>a)', VALUE_FORMAT='JSON')
                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^
