@@ -23,6 +23,8 @@ class Rules:
     runs_sql: bool = False
     #: its body has any length and is read line by line
     is_streamed: bool = False
+    #: the media types of its body, if it is not JSON
+    media_types: tuple[str, ...] = ()
     #: it changes nothing, so its body may have any Content-Type
     only_reads: bool = False
 

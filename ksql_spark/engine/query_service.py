@@ -26,6 +26,7 @@ from ksql_spark.engine.request import (
     settings_of,
     wait_for_command,
 )
+from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
 from ksql_spark.grammar.nodes import ErrorsOf, PastSource
@@ -56,7 +57,7 @@ from ksql_spark.runtime.reading.print_topic import PrintResult
 from ksql_spark.runtime.reading.pull_limits import QPS, PullLimits
 from ksql_spark.runtime.reading.push import Places, PushResult
 from ksql_spark.runtime.reading.push_limit import PushLimit
-from ksql_spark.runtime.reading.results import QueryStream
+from ksql_spark.runtime.reading.results import QueryStream, schema_info
 from ksql_spark.runtime.reading.shared_queries import TOKENS, SharedQueries, SharedQuery, plan_text, sameness
 from ksql_spark.runtime.reading.topic_feeds import Feeds
 from ksql_spark.runtime.reading.view import View
@@ -545,7 +546,9 @@ class QueryService:
         check_source(rights, Role.DEVELOPER, column_name(target))
         source = analyzer.bind_insert_target(column_name(target), context.metastore, context.config)
         services.admin.require_topic(source.topic)
-        return RowInserter(source, services.producer, services.registry, on_news)
+        columns = (*source.schema.key, *source.schema.value)
+        fields = {column.name: to_json(schema_info(column.type)) for column in columns}
+        return RowInserter(source, services.producer, services.registry, on_news, fields)
 
     def close_query(self, query_id: str) -> bool:
         """Stop a query stream; False if no stream has this id."""

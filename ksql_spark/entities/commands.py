@@ -78,6 +78,14 @@ class RowsChanged(Entity):
 
 
 @dataclass(frozen=True)
+class RowsCopied(Body):
+    """Of POST /copy/{target}; ``rows``: how many were written."""
+
+    target: str
+    rows: int
+
+
+@dataclass(frozen=True)
 class StateRebuilt(Body):
     """Of POST /state/rebuild."""
 

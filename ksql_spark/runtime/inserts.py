@@ -74,6 +74,7 @@ class RowInserter:
         producer: of the cluster.
         registry: has the schemas of formats that need them; or None.
         on_news: called in any thread when ``acknowledged`` has something new; not again until that is read.
+        fields: the columns that a row may have, with their types as the REST API shows them.
     """
 
     def __init__(
@@ -82,12 +83,14 @@ class RowInserter:
         producer: RecordProducer,
         registry: SchemaRegistry | None,
         on_news: Callable[[], None],
+        fields: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         self._writer = producer.writer(source.topic, self._delivered)
         self._on_news = on_news
         self._key, self._value = writing_serdes(source, registry)
         self._keys = [(c.name, _converter(c.type)) for c in source.schema.key]
         self._values = [(c.name, _converter(c.type)) for c in source.schema.value]
+        self.fields = fields or {}
         #: whether fractional numbers must keep all their digits
         self._has_decimals = any(_has_decimals(c.type) for c in source.schema.columns)
         self._constraints = [(c.text, met) for c, met in plain_constraints(source) if met is not None]

@@ -24,9 +24,11 @@ from ksql_spark.server.models import (
 from ksql_spark.server.security.access import AUDIT, note_query, principal_of
 from ksql_spark.server.streaming.lookups import wants_token
 from ksql_spark.server.streaming.responses import (
+    CSV,
     DELIMITED,
     FRAMES,
     JSON,
+    NDJSON,
     PROTOBUF,
     TEXT,
     Lines,
@@ -54,6 +56,8 @@ router = Router()
             FRAMES: "An array of frames, one on each line.",
             JSON: "The metadata and the rows as one array.",
             PROTOBUF: "Frames whose rows are messages of Protobuf, in base64.",
+            CSV: "A line of column names, then a line for each row.",
+            NDJSON: "An object for each row, each on a line.",
         },
     ),
 )

@@ -143,15 +143,13 @@ class MediaTypeGuard:
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass one request on, or reject it (ASGI)."""
-        if (
-            scope["type"] == "http"
-            and scope["method"] not in ("GET", "HEAD", "OPTIONS")
-            and not self._endpoints.rules(scope["path"]).only_reads
-        ):
+        rules = self._endpoints.rules(scope["path"]) if scope["type"] == "http" else None
+        if rules and scope["method"] not in ("GET", "HEAD", "OPTIONS") and not rules.only_reads:
             headers = Headers(scope=scope)
             given = headers.getlist("content-type")
             is_of_browser = "origin" in headers or "sec-fetch-site" in headers
-            if not all(map(_is_json, given)) or (is_of_browser and not given):
+            is_taken = all(_is_json(name) or media_type(name) in rules.media_types for name in given)
+            if not is_taken or (is_of_browser and not given):
                 problem = RequestError(
                     f"{scope['path']} requires the header Content-Type: application/json, but got "
                     f"{', '.join(given) or 'none'}. With curl, add -H 'Content-Type: application/json'.",
@@ -161,13 +159,18 @@ class MediaTypeGuard:
         return self._app(scope, receive, send)
 
 
+def media_type(content_type: str) -> str:
+    """The media type in a Content-Type, in lower case."""
+    return content_type.partition(";")[0].strip().lower()
+
+
 def _is_json(content_type: str) -> bool:
     """Whether a Content-Type is a JSON type.
 
     >>> _is_json("application/vnd.ksql.v1+json; charset=utf-8"), _is_json("text/plain; a=application/json")
     (True, False)
     """
-    name = content_type.partition(";")[0].strip().lower()
+    name = media_type(content_type)
     type_, _, subtype = name.partition("/")
     return name == _DELIMITED or (type_ == "application" and (subtype == "json" or subtype.endswith("+json")))
 

@@ -19,6 +19,7 @@ import orjson
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from ksql_spark.row_files import csv_line
 from ksql_spark.server import errors
 from ksql_spark.server.accept import qualities
 from ksql_spark.server.errors import NOT_ACCEPTABLE, RequestError
@@ -32,6 +33,7 @@ DELIMITED = "application/vnd.ksqlapi.delimited.v1"
 JSON = "application/json"
 PROTOBUF = "application/vnd.ksql.v1+protobuf"
 TEXT = "text/plain; charset=utf-8"
+CSV, NDJSON = "text/csv", "application/x-ndjson"
 
 #: how long one read waits, and so how long a stream may outlive its client
 READ_TIMEOUT_S = 1.0
@@ -261,6 +263,63 @@ class JsonArray(Format):
         return b"]\n"
 
 
+class Csv(Format):
+    """A line of column names, then a line for each row (RFC 4180); tombstones are omitted."""
+
+    media_type = CSV
+    shows_errors = False
+
+    def __init__(self, stream: QueryStream) -> None:
+        self._columns = stream.columns
+
+    def start(self) -> bytes:
+        """The names."""
+        return self._line([column.name for column in self._columns])
+
+    def rows(self, rows: Sequence[Row]) -> bytes:
+        """A line for each row."""
+        return b"".join(self._line(row.values) for row in rows if not row.tombstone)
+
+    def error(self, error: dict[str, Any]) -> bytes:
+        """Nothing: what follows rows would be a row."""
+        return b""
+
+    def end(self) -> bytes:
+        """Nothing."""
+        return b""
+
+    @staticmethod
+    def _line(values: Sequence[Any]) -> bytes:
+        return csv_line(values, lambda value: encode(value).decode()).encode(errors="replace")
+
+
+class Ndjson(Format):
+    """An object for each row, each on a line; tombstones are omitted."""
+
+    media_type = NDJSON
+    shows_errors = False
+
+    def __init__(self, stream: QueryStream) -> None:
+        self._names = [column.name for column in stream.columns]
+
+    def start(self) -> bytes:
+        """Nothing."""
+        return b""
+
+    def rows(self, rows: Sequence[Row]) -> bytes:
+        """A line for each row."""
+        objects = (dict(zip(self._names, row.values, strict=True)) for row in rows if not row.tombstone)
+        return b"".join(encode(each) + b"\n" for each in objects)
+
+    def error(self, error: dict[str, Any]) -> bytes:
+        """Nothing: what follows rows would be a row."""
+        return b""
+
+    def end(self) -> bytes:
+        """Nothing."""
+        return b""
+
+
 class Lines(Format):
     """PRINT: its lines, unchanged."""
 
@@ -292,6 +351,8 @@ _FORMATS: dict[str, Callable[[QueryStream], Format]] = {
     FRAMES: Frames,
     JSON: JsonArray,
     PROTOBUF: ProtobufFrames,
+    CSV: Csv,
+    NDJSON: Ndjson,
 }
 
 
@@ -321,7 +382,7 @@ def accepted(header: str | None, offered: tuple[str, ...]) -> str:
 
 #: path -> the media types of its responses, the first of which is the default
 _OFFERED = {
-    "/query-stream": (DELIMITED, FRAMES, JSON, PROTOBUF),
+    "/query-stream": (DELIMITED, FRAMES, JSON, PROTOBUF, CSV, NDJSON),
     "/query": (FRAMES, JSON, DELIMITED, PROTOBUF),
 }
 

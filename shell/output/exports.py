@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ksql_spark.row_files import csv_line
 from ksql_spark.shell.output.console import Form
 from ksql_spark.shell.output.text import NULL, json_text, value_text
 
-_NEEDS_QUOTES = re.compile(r'[",\r\n]|^$|^\s|\s$')
 _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
@@ -28,19 +28,7 @@ class Export:
 
 
 def _csv_line(values: Sequence[Any]) -> str:
-    """RFC 4180, with line feeds; NULL is empty, the empty text is in quotes.
-
-    >>> _csv_line(["a,b", None, "", 1])
-    '"a,b",,"",1\\n'
-    """
-    return ",".join(_csv_cell(value) for value in values) + "\n"
-
-
-def _csv_cell(value: Any) -> str:
-    if value is None:
-        return ""
-    text = _plain(value)
-    return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
+    return csv_line(values, value_text)
 
 
 def _tsv_line(values: Sequence[Any]) -> str:

@@ -181,6 +181,8 @@ class FakeInserter:
 
     def __init__(self, on_news: Callable[[], None]) -> None:
         self.rows: list[bytes] = []
+        names = {"VENDORID": "INTEGER", "FARE_AMOUNT": "DECIMAL", "ZONE": "STRING"}
+        self.fields = {name: {"type": type_} for name, type_ in names.items()}
         self.closed = False
         self._on_news = on_news
         self._told = 0

@@ -73,7 +73,7 @@ def test_a_parquet_file_becomes_rows(session: Session, engine: FakeEngine, tmp_p
         ("a.jsonl", "{}\n{", "line 2: Expecting property name"),
         ("a.jsonl", "[1]\n", "element 1: a row is an object"),
         ("a.xls", "", "COPY cannot read a.xls: it reads .csv"),
-        ("a.parquet", "x", "Cannot read"),
+        ("a.parquet", "x", "it is no Parquet file"),
     ],
 )
 def test_files_that_are_wrong(session: Session, tmp_path: Path, name: str, text: str, message: str) -> None:
@@ -141,6 +141,6 @@ def test_what_is_written_as_json_can_be_read(session: Session, engine: FakeEngin
 def test_the_place_of_a_row_that_the_server_refuses(tmp_path: Path, name: str, text: str, place: str) -> None:
     (tmp_path / name).write_text(text)
     error = refused(ServerError({"message": "row 1: 5 does not fit"}), tmp_path / name)
-    assert str(error) == f"{tmp_path}/{name}, {place}: 5 does not fit"
+    assert str(error) == f"{tmp_path}/{name}: {place}: 5 does not fit"
     other = ServerError({"message": "away"})
     assert refused(other, tmp_path / name) is other
