@@ -194,9 +194,9 @@ public final class Archive implements AutoCloseable {
         return found;
     }
 
+    /** Without its cause: the driver cannot read those of an object store's client. */
     private static IllegalStateException failure(String path, Exception failed) {
-        return new IllegalStateException(
-                "The archive " + path + " cannot be read: " + failed, failed);
+        return new IllegalStateException("The archive " + path + " cannot be read: " + failed);
     }
 
     /** Finds the files from the position on. */
