@@ -293,6 +293,51 @@ def test_backfills_replays_and_push_queries(
         assert sorted(found) == sorted((k, n) for k, n, _ in records.sent)
 
 
+def test_files_of_others_then_live(
+    server: Archives, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
+) -> None:
+    """The recipe of docs/how-to/lake.md for Parquet files without offsets."""
+    topic, old = topic_names("trips"), tmp_path / "old"
+    old.mkdir()
+    duckdb.sql(
+        f"COPY (SELECT 'k' || (n % 3) AS k, n, make_timestamp(1000 * ({START_MS} + n * 1000)) AS began"
+        f" FROM range(-500, 20) t(n)) TO '{old}/a.parquet'"  # it overlaps with the topic
+    )
+    server.run(
+        f"CREATE STREAM live {STREAM.format(topic=topic, more=', PARTITIONS=1')};"
+        "CREATE STREAM old (k STRING KEY, n INT, began TIMESTAMP) WITH (PARTITIONS=1,"
+        f" KAFKA_TOPIC='{topic_names('old')}', LAKE='{old}', FORMAT='parquet', TIMESTAMP='began');"
+    )
+    producer = RecordProducer(broker.bootstrap_servers)
+
+    def send(numbers: range) -> None:
+        for n in numbers:
+            value = f'{{"N": {n}}}'.encode()
+            producer.send_async(topic, f"k{n % 3}".encode(), value, START_MS + n * 1_000)
+        producer.flush()
+
+    send(range(-10, 100))
+    server.has("SELECT COUNT(*) FROM old;", [(520,)])
+    server.run(
+        f"CREATE STREAM whole WITH (KAFKA_TOPIC='{topic_names('whole')}', START='earliest') AS"
+        " SELECT k, n FROM old WHERE ROWTIME < '2026-01-01';"
+    )
+    server.has("SELECT COUNT(*) FROM whole;", [(500,)])
+    server.run(
+        "INSERT INTO whole WITH (START='2026-01-01') SELECT k, n FROM live WHERE ROWTIME >= '2026-01-01';"
+    )
+    send(range(100, 150))
+    server.has("SELECT COUNT(*) FROM whole;", [(650,)])
+    stream = server.engine.query(
+        Request("SELECT n FROM whole EMIT CHANGES LIMIT 650;", {"auto.offset.reset": "earliest"})
+    )
+    found: list[Any] = []
+    while len(found) < 650 and (batch := stream.read(1.0)) is not None:
+        found += (row.values[0] for row in batch)
+    stream.close()
+    assert found == list(range(-500, 150))
+
+
 def test_a_topic_that_is_made_again(
     server: Archives, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
 ) -> None:
