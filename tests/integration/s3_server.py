@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from types import TracebackType
@@ -81,3 +84,54 @@ class S3Server:
             if following is None:
                 return found
             token = {"continuation-token": following}
+
+
+class Gate:
+    """A port that leads to an S3 server while it is open; a context.
+
+    Args:
+        server: the S3 server.
+    """
+
+    def __init__(self, server: S3Server) -> None:
+        self._target = (HOST, int(server.url.rpartition(":")[2]))
+        self.port = free_port()
+        self.url = f"http://{HOST}:{self.port}"
+        self._listening: socket.socket | None = None
+        self._connections: list[socket.socket] = []
+
+    def __enter__(self) -> Gate:
+        self.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def open(self) -> None:
+        """Accept connections."""
+        listening = self._listening = socket.create_server((HOST, self.port))
+        threading.Thread(target=self._accept, args=(listening,), daemon=True).start()
+
+    def close(self) -> None:
+        """Refuse connections, and end those that are there."""
+        if self._listening is not None:
+            for one in [self._listening, *self._connections]:
+                with contextlib.suppress(OSError):
+                    one.shutdown(socket.SHUT_RDWR)
+                one.close()
+            self._listening, self._connections = None, []
+
+    def _accept(self, listening: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = listening.accept()
+                far = socket.create_connection(self._target)
+                self._connections += [near, far]
+                for ends in ((near, far), (far, near)):
+                    threading.Thread(target=self._forward, args=ends, daemon=True).start()
+
+    def _forward(self, source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_RDWR)
