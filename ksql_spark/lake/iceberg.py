@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ from ksql_spark.metastore.sinks import CATALOG_TABLE
 #: of the table in a catalog of its own, and of that catalog's file
 _NAME, _FILE = ("lake", "rows"), "catalog.db"
 _POSITIONS = "ksql-spark.positions"
+#: how long snapshots are kept, and Iceberg's default: five days
+_AGE, _DEFAULT_AGE_MS = "history.expire.max-snapshot-age-ms", "432000000"
 _PROPERTIES = {"commit.retry.num-retries": "0"}
 #: Iceberg's TIME has microseconds
 _TIME = pa.time64("us")
@@ -100,6 +103,14 @@ class _IcebergTable:
                 commit.set_properties({_POSITIONS: positions})
         except CommitFailedException as error:
             raise KsqlError("LAKE_CONFLICT", path=self._spec.path, reason=str(error)) from None
+
+    def compact(self) -> None:
+        """Forget the snapshots that are older than the table's property says, except the newest one.
+
+        Pyiceberg cannot rewrite data files, and leaves files of metadata that nothing names any more.
+        """
+        age = timedelta(milliseconds=int(self._table.properties.get(_AGE, _DEFAULT_AGE_MS)))
+        self._table.maintenance.expire_snapshots().older_than(datetime.now(UTC) - age).commit()
 
 
 #: a catalog, the name of a table there, and where a new one is to be; None: where the catalog says

@@ -161,7 +161,4 @@ def compact(type_: str, spec: TableSpec) -> None:
         KsqlError: those of open_table; LAKE_CONFLICT: somebody else has changed the table.
     """
     table: Any = open_table(type_, spec)
-    if type_ == ICEBERG:
-        importlib.import_module("ksql_spark.lake.snapshots").expire(table)
-    else:
-        table.compact()
+    table.compact()
