@@ -76,7 +76,8 @@ class Aggregates:
         )
         arguments = bind_arguments(node, inside)
         function = registry.require(node.name).name
-        if node.distinct and (function not in _with_distinct() or len(arguments) != 1):
+        is_one = len(arguments) > 0 and all(isinstance(a, Literal) for a in arguments[1:])
+        if node.distinct and (function not in _with_distinct() or not is_one):
             raise invalid(
                 f"DISTINCT is only supported for one argument of {', '.join(_with_distinct())}; not for "
                 f"{node.name}.",

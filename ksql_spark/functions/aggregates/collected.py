@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import string, variable
-from ksql_spark.functions.spec import BY_ARGUMENTS, Example, Resolved, Spec, Typed, aggregate
+from ksql_spark.functions.spec import BY_ARGUMENTS, Example, Lowering, Resolved, Spec, Typed, aggregate
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -74,6 +74,18 @@ def different_values(text: str, type_: SqlType, sign: str) -> str:
     return f"array_distinct({kept('collect_list', value_row(text, type_), _NO_LIMIT, sign=sign)})"
 
 
+def over_distinct(total: Callable[[str, SqlType], str]) -> Lowering:
+    """(value): what ``total`` makes of the ARRAY of its distinct values, without NULLs, and of its type."""
+    return lambda args, types: total(f"collect_set({args[0]})", types[0])
+
+
+def over_distinct_of_table(total: Callable[[str, SqlType], str]) -> Lowering:
+    """(value, sign): the same over a table."""
+    return lambda args, types: total(
+        f"array_compact({different_values(args[0], types[0], args[-1])})", types[0]
+    )
+
+
 def _collect_list_table_distinct(args: Sequence[str], types: Types) -> str:
     """(value[, limit], sign)"""
     values = different_values(args[0], types[0], args[-1])
@@ -83,6 +95,16 @@ def _collect_list_table_distinct(args: Sequence[str], types: Types) -> str:
 def _collect_set(args: Sequence[str], types: Types) -> str:
     """(value[, limit])"""
     return kept("collect_set", value_row(args[0], types[0]), args[1] if len(args) == 2 else _NO_LIMIT)
+
+
+def _joined(values: str, separator: str) -> str:
+    return f"array_join(nullif({values}, array()), {separator})"
+
+
+def _once_each(values: str, _: SqlType) -> str:
+    """A map of each value to 1."""
+    keys, x = f"slice({values}, 1, {_HISTOGRAM_KEYS})", variable(values, "x")
+    return f"map_from_arrays({keys}, transform({keys}, {x} -> 1L))"
 
 
 def _histogram(args: Sequence[str], _: Types) -> str:
@@ -167,9 +189,12 @@ SPECS: tuple[Spec, ...] = (
         "The values in arrival order, with a text between them; NULLs are skipped, and without values it is "
         "NULL.",
         (signature("value STRING, separator STRING! -> STRING"),),
-        lambda args, _: f"array_join(nullif(collect_list({args[0]}), array()), {args[1]})",
+        lambda args, _: _joined(f"collect_list({args[0]})", args[1]),
         Example((["b", None, "a"], ", "), "b, a"),
         Example(([Typed(None, STRING)], ", "), None),
+        spark_distinct=lambda args, types: _joined(
+            f"array_compact({_collect_set(args[:1], types[:1])})", args[1]
+        ),
         merge=True,
         is_ours=True,
         parameters={"value": "any text", "separator": "a constant"},
@@ -183,6 +208,8 @@ SPECS: tuple[Spec, ...] = (
         _histogram,
         Example((["a", "b", None, "a"],), {"a": 2, "b": 1}),
         spark_table=_histogram,
+        spark_distinct=over_distinct(_once_each),
+        spark_table_distinct=over_distinct_of_table(_once_each),
         merge=True,
         parameters={"value": "any text"},
         limits=BY_ARGUMENTS,

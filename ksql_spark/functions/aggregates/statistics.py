@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from decimal import Decimal as PythonDecimal
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.functions.aggregates.collected import over_distinct, over_distinct_of_table
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import without_maps
+from ksql_spark.functions.spark_text import variable, without_maps
 from ksql_spark.functions.spec import Example, Lowering, Resolved, Spec, Typed, aggregate, struct
 from ksql_spark.types import BIGINT, DOUBLE, INTEGER, SqlType
 
@@ -22,6 +23,28 @@ def _retractable(columns: int) -> Lowering:
         return f"ksql.{'variance' if columns == 1 else 'correlation'}({numbers}{args[-1]})"
 
     return lower
+
+
+def _variance(values: str, _: SqlType) -> str:
+    """The sample variance of an ARRAY's elements; 0.0 for fewer than two."""
+    s, x = variable(values, "s"), variable(values, "x")
+    mean = f"(aggregate({values}, 0D, ({s}, {x}) -> {s} + {x}) / size({values}))"
+    squares = f"aggregate({values}, 0D, ({s}, {x}) -> {s} + power({x} - {mean}, 2D))"
+    return f"if(size({values}) < 2, 0D, {squares} / (size({values}) - 1))"
+
+
+def _deviation(values: str, type_: SqlType) -> str:
+    return f"sqrt({_variance(values, type_)})"
+
+
+def _middle(values: str, _: SqlType) -> str:
+    """The median of an ARRAY's elements; NULL without any."""
+    ordered, size = f"sort_array({values})", f"size({values})"
+    pair = (
+        f"element_at({ordered}, cast({place} as int))"
+        for place in (f"({size} + 1) div 2", f"{size} div 2 + 1")
+    )
+    return f"if({size} = 0, NULL, ({' + '.join(f'cast({one} as double)' for one in pair)}) / 2D)"
 
 
 def _count_distinct(args: Sequence[str], types: Types) -> str:
@@ -51,6 +74,8 @@ SPECS: tuple[Spec, ...] = (
         Example(([1, 3, None],), 1.4142135623730951),
         Example(([1],), 0.0),
         spark_table=lambda args, types: f"sqrt({_retractable(1)(args, types)})",
+        spark_distinct=over_distinct(_deviation),
+        spark_table_distinct=over_distinct_of_table(_deviation),
         merge=True,
         aliases=("STDDEV",),
     ),
@@ -61,6 +86,8 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: f"coalesce(var_samp({args[0]}), 0D)",
         Example(([1, 3],), 2.0),
         spark_table=_retractable(1),
+        spark_distinct=over_distinct(_variance),
+        spark_table_distinct=over_distinct_of_table(_variance),
         merge=True,
     ),
     aggregate(
@@ -83,6 +110,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([3, 1, 2, None],), 2.0),
         Example(([4, 1, 2, 3],), 2.5),
         Example(([Typed(None, DOUBLE)],), None),
+        spark_distinct=over_distinct(_middle),
         merge=True,
         is_ours=True,
     ),

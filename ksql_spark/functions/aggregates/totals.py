@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal as PythonDecimal
 
-from ksql_spark.functions.aggregates.collected import different_values
+from ksql_spark.functions.aggregates.collected import over_distinct, over_distinct_of_table
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import has_own_order, spark_type, string, variable
 from ksql_spark.functions.spec import BY_ARGUMENTS, Example, Lowering, Spec, Typed, aggregate
@@ -81,20 +81,6 @@ def _added(values: str, type_: SqlType) -> str:
     return f"aggregate({values}, cast(0 as {wanted}), ({s}, {x}) -> cast({s} + {x} as {wanted}))"
 
 
-def _different(args: Sequence[str], _: Types) -> str:
-    """(value): an ARRAY of its distinct values, without NULLs."""
-    return f"collect_set({args[0]})"
-
-
-def _different_table(args: Sequence[str], types: Types) -> str:
-    """(value, sign): the same over a table."""
-    return f"array_compact({different_values(args[0], types[0], args[-1])})"
-
-
-def _over(different: Lowering, total: Callable[[str, SqlType], str]) -> Lowering:
-    return lambda args, types: total(different(args, types), types[0])
-
-
 def _size(values: str, _: SqlType) -> str:
     return f"size({values})"
 
@@ -164,8 +150,8 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: f"count({args[0] if args else '1'})",
         Example(([1, 2, None],), 2),
         spark_table=_count_table,
-        spark_distinct=_over(_different, _size),
-        spark_table_distinct=_over(_different_table, _size),
+        spark_distinct=over_distinct(_size),
+        spark_table_distinct=over_distinct_of_table(_size),
         merge=True,
     ),
     aggregate(
@@ -181,8 +167,8 @@ SPECS: tuple[Spec, ...] = (
         Example(([Typed(None, INTEGER)],), 0),
         Example(([PythonDecimal("1.50"), PythonDecimal("2.25")],), PythonDecimal("3.75")),
         spark_table=_sum_table,
-        spark_distinct=_over(_different, _added),
-        spark_table_distinct=_over(_different_table, _added),
+        spark_distinct=over_distinct(_added),
+        spark_table_distinct=over_distinct_of_table(_added),
         merge=True,
     ),
     aggregate(
@@ -193,8 +179,8 @@ SPECS: tuple[Spec, ...] = (
         Example(([1, 2, None],), 1.5),
         Example(([Typed(None, INTEGER)],), 0.0),
         spark_table=_average_table,
-        spark_distinct=_over(_different, _added_mean),
-        spark_table_distinct=_over(_different_table, _added_mean),
+        spark_distinct=over_distinct(_added_mean),
+        spark_table_distinct=over_distinct_of_table(_added_mean),
         merge=True,
     ),
     aggregate(
@@ -258,6 +244,8 @@ SPECS: tuple[Spec, ...] = (
         Example(([True, False],), False),
         Example(([Typed(None, BOOLEAN)],), None),
         spark_table=_any_is("false", "false"),
+        spark_distinct=lambda args, _: f"bool_and({args[0]})",
+        spark_table_distinct=_any_is("false", "false"),
         merge=True,
         is_ours=True,
         aliases=("EVERY",),
@@ -271,6 +259,8 @@ SPECS: tuple[Spec, ...] = (
         Example(([False, False],), False),
         Example(([Typed(None, BOOLEAN)],), None),
         spark_table=_any_is("true", "true"),
+        spark_distinct=lambda args, _: f"bool_or({args[0]})",
+        spark_table_distinct=_any_is("true", "true"),
         merge=True,
         is_ours=True,
         aliases=("BOOL_ANY",),
