@@ -15,8 +15,14 @@ INSERT INTO new (id, name) VALUES (3, 'x');
 INSERT INTO new (id, name) VALUES (4, 'd');
 --@output UNITED folded
 -- id | name
+-- 1  | a
+-- 2  | NULL
+-- 3  | c
+-- 3  | x
+-- 4  | d
 --@output GONE folded
 -- id | name
+-- 3  | c
 --@output SAME folded
 -- id | name
 -- 1  | a
