@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
@@ -20,6 +22,7 @@ from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.serdes import key_serde, value_serde
 from ksql_spark.runtime.reading.view import split_key
+from ksql_spark.shell import statements
 from ksql_spark.shell.client import Client
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.session import Session
@@ -52,6 +55,7 @@ class StoryRun:
         counts: schema -> how many events are generated.
         step_ms: time between two events.
         registry: the schema registry for programs.
+        folder: the story's ``${folder}``.
         then: called at each ``--@then``, with its number from 0.
     """
 
@@ -64,6 +68,7 @@ class StoryRun:
         *,
         step_ms: int = 1000,
         registry: str | None = None,
+        folder: Path | None = None,
         then: Callable[[StoryRun, int], None] = lambda run, number: None,
     ) -> None:
         self.story = stories.load(name)
@@ -75,12 +80,13 @@ class StoryRun:
         self._step_ms = step_ms
         self._registry = registry
         self._then = then
+        self._variables = {"folder": str(folder)}
         #: programs that go on
         self.running: list[subprocess.Popen[str]] = []
 
     def tell(self) -> StoryRun:
         """Run all statements, generators and programs of the story, in order."""
-        session = Session(Client(self.url), Console(io.StringIO(), tty=False))
+        session = Session(Client(self.url), Console(io.StringIO(), tty=False), variables=self._variables)
         pauses = itertools.count()
         try:
             for step in self.story.steps:
@@ -91,6 +97,9 @@ class StoryRun:
                         self._program(step)
                     case stories.Then():
                         self._then(self, next(pauses))
+                    case stories.Show(source=str() as sql) if not self.given and "EMIT" in sql:
+                        # what comes from elsewhere is there before the first events
+                        self._push(sql)
                     case stories.Show():
                         pass
                     case _:
@@ -101,7 +110,10 @@ class StoryRun:
 
     def _generate(self, step: stories.Generate) -> None:
         schema = SCHEMAS[step.arguments[0]]
-        start = int(time.time() * 1000)
+        options = step.arguments[1:]
+        started = dict(zip(options[::2], options[1::2], strict=True)).get("--start")
+        now = datetime.fromisoformat(f"{started}Z").timestamp() if started else time.time()
+        start = int(now * 1000)
         # a table's rows are there before the events that are joined with them
         step_ms = 0 if step.is_awaited else self._step_ms
         # sequences of two generators must differ
@@ -134,7 +146,8 @@ class StoryRun:
 
     def _command(self, name: str, *arguments: str) -> list[str]:
         more = ["--bootstrap-servers", self._servers, "--schema-registry", str(self._registry)]
-        return [sys.executable, str(self.story.file.parent / name), *arguments, *more]
+        own = [statements.substitute(argument, self._variables) for argument in arguments]
+        return [sys.executable, str(self.story.file.parent / name), *own, *more]
 
     def program(self, name: str, *arguments: str) -> str:
         """Run a program of the story to its end; what it printed."""
@@ -181,12 +194,16 @@ class StoryRun:
         ]
         for sql in queries:
             if "EMIT" in sql:
-                body = {"sql": sql.replace(";", " LIMIT 1;"), "properties": {"auto.offset.reset": "earliest"}}
-                answer = httpx.post(f"{self.url}/query-stream", json=body, timeout=60, trust_env=False)
-                assert len(answer.text.splitlines()) >= 2, f"{sql} {answer.text}"
+                self._push(sql)
             else:
                 assert self.lookup(sql), sql
         return len(queries)
+
+    def _push(self, sql: str) -> None:
+        """Wait for the first row of a push query."""
+        body = {"sql": sql.replace(";", " LIMIT 1;"), "properties": {"auto.offset.reset": "earliest"}}
+        answer = httpx.post(f"{self.url}/query-stream", json=body, timeout=60, trust_env=False)
+        assert len(answer.text.splitlines()) >= 2, f"{sql} {answer.text}"
 
     def _read(self, name: str, is_enough: Callable[[list[Any]], bool]) -> list[tuple[Any, Row | None]]:
         """Read a topic from its beginning until it is enough, or for the longest time."""

@@ -5,14 +5,19 @@ All but one run by default, all with STORIES=all (``make test-stories``).
 
 from __future__ import annotations
 
+import contextlib
+import json
 import math
 import os
+import sqlite3
 import stat
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.dataset
 import pytest
 
 from examples.cdc import database
@@ -23,7 +28,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.services import artifacts
 from ksql_spark.shell.tools.demo import stories
 from ksql_spark.spark.session import set_registry
-from tests.integration.story_runs import Given, Row, StoryRun
+from tests.integration.story_runs import TIMEOUT_S, Given, Row, StoryRun
 from tests.registry_server import RegistryServer
 
 pytestmark = pytest.mark.kafka
@@ -34,19 +39,22 @@ Tell = Callable[..., StoryRun]
 
 
 @pytest.fixture
-def tell(url: str, engine: Engine, execute: Callable[[str], Any]) -> Iterator[Tell]:
+def tell(url: str, engine: Engine, execute: Callable[[str], Any], tmp_path: Path) -> Iterator[Tell]:
     """Run a story; what it has made is dropped after the test."""
     before = {query.id for query in engine.services.queries.all()}
+    sinks = {sink.name for sink in engine.services.metastore.sinks()}
 
     runs: list[StoryRun] = []
 
     def run(name: str, counts: dict[str, int] | None = None, **more: Any) -> StoryRun:
-        runs.append(StoryRun(name, url, engine, counts or {}, **more))
+        runs.append(StoryRun(name, url, engine, counts or {}, folder=tmp_path, **more))
         return runs[-1].tell()
 
     yield run
     for told in runs:
         told.close()
+    for sink in [sink for sink in engine.services.metastore.sinks() if sink.name not in sinks]:
+        execute(f"DROP SINK {sink.name};")
     # a stream cannot be dropped while INSERT INTO writes it
     for query in engine.services.queries.all():
         if query.id not in before and query.id.startswith("INSERTQUERY"):
@@ -317,6 +325,49 @@ def test_kappa(tell: Tell, execute: Callable[[str], Any]) -> None:
     assert (described["state"], described["keysRemoved"]) == ("swapped", 0)
     served = {row["CARD"]: pytest.approx(row_of(row)) for row in run.lookup("SELECT * FROM watch_list;")}
     assert new == served
+
+
+def test_history(tell: Tell, engine: Engine, tmp_path: Path) -> None:
+    run = tell("history", {"rides": 100})
+    # retention has removed the past, and the archive has all
+    records = pyarrow.dataset.dataset(tmp_path / "rides").to_table(columns=["offset", "timestamp", "value"])
+    past = [row for row in records.to_pylist() if row["offset"] < 720]
+    begin = engine.services.admin.beginning_offsets("rides")
+    assert (len(past), list(begin.values())) == (720, [720])
+    zones = {e.key: e.values["Zone"] for e in run.given["zones"]}
+    rides = [(json.loads(row["value"]), int(row["timestamp"].timestamp() * 1000)) for row in past]
+    rides += [(e.values, e.time) for e in run.given["rides"]]
+    truth: dict[Any, tuple[int, float]] = defaultdict(lambda: (0, 0.0))
+    for ride, time_ms in rides:
+        key = (zones[ride["PULocationID"]], *window(time_ms, 60 * MINUTE_MS))
+        count, fares = truth[key]
+        truth[key] = (count + 1, fares + ride["total_amount"])
+    run.table("fares", dict(truth), lambda row: (row["RIDES"], row["FARES"]))
+    assert run.shown() == 2
+
+
+def test_lakehouse(tell: Tell, tmp_path: Path) -> None:
+    run = tell("lakehouse", {"sales": 100})
+    prices = {"tea": 2.5, "coffee": 4.0, "cocoa": 3.25, "sugar": 1.5, "milk": 0.75, "flour": 1.25}
+    run.table("prices", prices, lambda row: row["PRICE"])
+    sold = {
+        item: sum(row["quantity"] for row in rows)
+        for item, rows in by(run.given["sales"], lambda e: e.values["item"]).items()
+    }
+    truth = {item: (n, n * prices[item]) for item, n in sold.items()}
+    run.table("revenue", truth, lambda row: (row["SOLD"], row["REVENUE"]))
+    lines = {
+        f"{item}: {n} sold for {revenue:.2f}, each for {prices[item]:.2f} on average"
+        for item, (n, revenue) in truth.items()
+    }
+    deadline = time.monotonic() + TIMEOUT_S
+    while (shown := set(run.program("report.py", "${folder}/revenue", "--once").splitlines())) != lines:
+        assert time.monotonic() < deadline, (shown, lines)
+    # a change in the database arrives
+    with contextlib.closing(sqlite3.connect(tmp_path / "shop.db")) as database, database:
+        database.execute("UPDATE prices SET price = 3 WHERE item = 'tea'")
+    run.table("prices", prices | {"tea": 3.0}, lambda row: row["PRICE"])
+    assert run.shown() == 2
 
 
 @pytest.fixture

@@ -87,6 +87,7 @@ STORY = """\
 
 --@server ksql.heartbeat.enable = true
 --@registry
+--@package deltalake ksql-spark[lake]
 CREATE STREAM s (v INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 --@fill zones
 --@generate rides --rate 5/s
@@ -102,6 +103,7 @@ def test_a_story_is_read() -> None:
     story = stories.read(Path("/x/a/a.sql"), STORY)
     assert (story.name, story.title, story.has_registry) == ("a", "A title: with more", True)
     assert story.server == {"ksql.heartbeat.enable": "true"}
+    assert story.packages == {"deltalake": "ksql-spark[lake]"}
     create, *steps, drop = story.steps
     assert isinstance(create, grammar.StatementText) and isinstance(drop, grammar.StatementText)
     assert steps == [
@@ -141,6 +143,16 @@ def test_the_demo_lists_the_stories(capsys: pytest.CaptureFixture[str]) -> None:
     listed = capsys.readouterr().out
     assert all(f"  {name}  " in listed or f"  {name} " in listed for name in stories.names())
     assert "Word count: how often" in listed
+
+
+def test_missing_packages_are_told_before_anything_starts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda module: None)
+    assert main(["demo", "lakehouse"]) == 2
+    told, command = capsys.readouterr().err.splitlines()
+    assert told.endswith("'lakehouse' needs more Python packages. Install them, and start it again:")
+    assert command.endswith(" -m pip install 'ksql-spark[lake,jdbc]' duckdb")
 
 
 def test_without_the_repository_there_are_no_stories(

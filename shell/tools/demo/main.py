@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import io
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -19,7 +21,7 @@ from typing import Any
 
 from ksql_spark import grammar
 from ksql_spark.client import FrameStream
-from ksql_spark.shell import embedded
+from ksql_spark.shell import embedded, statements
 from ksql_spark.shell.client import Client, ClientError, Settings, until_ready
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.output.rows import columns_of
@@ -56,7 +58,9 @@ _CONNECT = _ENDS_WITH_US + (
 _PROGRAM = _ENDS_WITH_US + (
     "import runpy; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
 )
-_CREATED = re.compile(r"^CREATE\s+(?:OR\s+REPLACE\s+)?(?:SOURCE\s+)?(STREAM|TABLE|CONNECTOR)\s+(\w+)", re.I)
+_CREATED = re.compile(
+    r"^CREATE\s+(?:OR\s+REPLACE\s+)?(?:SOURCE\s+)?(STREAM|TABLE|CONNECTOR|SINK)\s+(\w+)", re.I
+)
 _DROPPED = re.compile(r"^DROP\s+(STREAM|TABLE)\s+(\w+)", re.I)
 
 
@@ -68,7 +72,7 @@ def main(argv: Sequence[str]) -> int:
     """Run a story until Ctrl-C (or for --seconds); without a name list all stories.
 
     Returns:
-        The exit code: 0, 1 if something did not start, 2 for an unknown story.
+        The exit code: 0, 1 if something did not start, 2 for an unknown story or missing packages.
     """
     options = _parser().parse_args(argv)
     console = Console()
@@ -77,6 +81,7 @@ def main(argv: Sequence[str]) -> int:
             console.line(listing())
             return 0
         story = stories.load(options.story)
+        check_packages(story)
     except StoryProblem as problem:
         print(f"ksql-spark demo: {problem}", file=sys.stderr)
         return 2
@@ -103,6 +108,18 @@ def listing() -> str:
     width = max(map(len, stories.names()))
     lines = [f"  {name.ljust(width)}  {stories.load(name).title}" for name in stories.names()]
     return "\n".join(["ksql-spark demo STORY runs one of these until Ctrl-C:", "", *lines])
+
+
+def check_packages(story: Story) -> None:
+    """Check that the packages that a story needs are installed. Raises StoryProblem."""
+    needed = [
+        package for module, package in story.packages.items() if importlib.util.find_spec(module) is None
+    ]
+    if needed:
+        pip = shlex.join([sys.executable, "-m", "pip", "install", *dict.fromkeys(needed)])
+        raise StoryProblem(
+            f"'{story.name}' needs more Python packages. Install them, and start it again:\n  {pip}"
+        )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -133,6 +150,11 @@ class Demo:
         self._printed: list[int] = []
         self._registry: str | None = None
         self._servers = ""
+        self._folder = Path(tempfile.mkdtemp(prefix="ksql-spark-demo-"))
+        stack.callback(shutil.rmtree, self._folder, ignore_errors=True)
+        #: variables of statements and directives
+        self._variables = {"folder": str(self._folder / "story")}
+        (self._folder / "story").mkdir()
         self._ready_at = 0.0
         self._first_after_s: float | None = None
         #: programs that run before the engine starts
@@ -150,7 +172,7 @@ class Demo:
             if self._story.has_registry:
                 self._registry = _property(client, "ksql.schema.registry.url")
         # show only whether statements succeed, not their results
-        session = Session(client, Console(io.StringIO(), tty=False))
+        session = Session(client, Console(io.StringIO(), tty=False), variables=self._variables)
         for step in self._story.steps:
             match step:
                 case Generate():
@@ -181,8 +203,7 @@ class Demo:
         if self._options.server is not None:
             client = Client(self._options.server)
         else:
-            folder = Path(tempfile.mkdtemp(prefix="ksql-spark-demo-"))
-            self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            folder = self._folder
             # the story's first query warms up Spark
             properties = {"ksql.spark.warm.up.enabled": "false", **self._story.server}
             if self._story.has_registry:
@@ -249,7 +270,8 @@ class Demo:
 
     def _arguments(self, program: Program) -> list[str]:
         registry = ["--schema-registry", self._registry] if self._registry else []
-        return [str(program.file), *program.arguments, *self._kafka(), *registry]
+        own = [statements.substitute(argument, self._variables) for argument in program.arguments]
+        return [str(program.file), *own, *self._kafka(), *registry]
 
     def _child(self, code: str, name: str, arguments: Sequence[str], is_awaited: bool) -> None:
         """Start a generator or a program; wait for it if it is finite."""
@@ -298,7 +320,7 @@ class Demo:
                 client.run(f"TERMINATE {query};")
         for name, kind in reversed(self._created.items()):
             with contextlib.suppress(ClientError):
-                topic = "" if kind.upper() == "CONNECTOR" else " DELETE TOPIC"
+                topic = " DELETE TOPIC" if kind.upper() in ("STREAM", "TABLE") else ""
                 client.run(f"DROP {kind} IF EXISTS {name}{topic};")
 
     # ---- what is shown ----------------------------------------------------------------------------------

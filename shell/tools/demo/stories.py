@@ -5,6 +5,7 @@ The first line of a story is a comment with its title. A directive is a line of 
     --@server NAME = VALUE         a property of the demo's server
     --@registry                    the demo's server uses a schema registry that is started first
     --@connector GROUP:ARTIFACT:VERSION  a connector that the demo's server needs
+    --@package MODULE PACKAGE      the story needs a Python module, which pip installs with the package
     --@fill SCHEMA OPTIONS         write all events of ``ksql-spark datagen SCHEMA OPTIONS``, then go on
     --@generate SCHEMA OPTIONS     write generated events from now on
     --@run FILE.py OPTIONS         run a program that is in the story's folder, then go on
@@ -16,7 +17,8 @@ The first line of a story is a comment with its title. A directive is a line of 
                                    ``python FILE.py`` in place of a query shows what a program prints
     --@then TEXT                   show what there is so far for some seconds, then say TEXT and go on
 
-Statements and directives are carried out from top to bottom. It is pure: text in, steps out.
+Statements and directives are carried out from top to bottom. ``${folder}`` in statements and in arguments of
+programs is a folder that is empty at first and removed at the end. It is pure: text in, steps out.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ksql_spark import grammar
@@ -87,6 +89,7 @@ class Story:
         server: properties of the server.
         has_registry: whether Python programs need a schema registry before the first statement.
         connectors: the Maven coordinates of the required connectors.
+        packages: module -> what pip installs to provide it.
     """
 
     name: str
@@ -96,6 +99,7 @@ class Story:
     server: Mapping[str, str]
     has_registry: bool
     connectors: tuple[str, ...] = ()
+    packages: Mapping[str, str] = field(default_factory=dict)
 
 
 def names(folder: Path = FOLDER) -> list[str]:
@@ -123,6 +127,7 @@ def read(file: Path, text: str) -> Story:
     server: dict[str, str] = {}
     has_registry = False
     connectors: list[str] = []
+    packages: dict[str, str] = {}
     for match in _DIRECTIVE.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
         word, rest = match[1], match[2]
@@ -133,13 +138,15 @@ def read(file: Path, text: str) -> Story:
             has_registry = True
         elif word == "connector":
             connectors.append(rest)
+        elif word == "package" and len(parts := rest.split()) == 2:
+            packages[parts[0]] = parts[1]
         else:
             step = _step(word, rest, file.parent)
             if step is None:
                 raise StoryProblem(f"{file}:{line}: cannot parse this: {match[0]}")
             steps.append((line, step))
     ordered = tuple(step for _, step in sorted(steps, key=lambda placed: placed[0]))
-    return Story(file.stem, file, title, ordered, server, has_registry, tuple(connectors))
+    return Story(file.stem, file, title, ordered, server, has_registry, tuple(connectors), packages)
 
 
 def _step(word: str, rest: str, folder: Path) -> Step | None:
