@@ -22,7 +22,7 @@ from ksql_spark.datagen import SCHEMAS
 TOPIC = "rides"
 RIDES = 720
 EVERY_MS = 120_000
-WAIT_S = 60.0
+WAIT_S = 100.0
 
 
 def archived(folder: Path) -> int:
