@@ -24,6 +24,7 @@ from ksql_spark.grammar.statements.sinks import (
     ResumeSink,
 )
 from ksql_spark.lake import tables
+from ksql_spark.lake.sinks import SinkStatus
 from ksql_spark.metastore.sinks import JDBC, PARQUET, Sink, place_of
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.security.masking import masked
@@ -174,7 +175,8 @@ def show_sinks(statement: Show, context: StatementContext) -> Entity:
     """SHOW SINKS."""
     sinks = [s for s in context.services.metastore.sinks() if context.rights.may_read(s.source)]
     return SinksList(
-        statement_text=statement.source_text, sinks=tuple(_info(sink, context) for sink in sinks)
+        statement_text=statement.source_text,
+        sinks=tuple(_info(sink, _status(sink, context)) for sink in sinks),
     )
 
 
@@ -184,17 +186,17 @@ def describe_sink(statement: DescribeSink, context: StatementContext) -> Action:
     topic = context.metastore.require(sink.source).topic
 
     def run() -> Entity:
-        status = context.services.sink_status(sink.name)
+        status = _status(sink, context)
         counts = context.services.queries.counts(sink.id)
         return SinkDescription(
             statement_text=statement.source_text,
-            sink=_info(sink, context),
+            sink=_info(sink, status),
             partition_by=tuple(map(str, sink.partition_by)),
             interval_ms=sink.interval_ms,
             topic=topic,
             positions=tuple(
-                SinkPosition(partition=partition, offset=offset, end=status.ends[partition])
-                for partition, offset in sorted(status.positions.items())
+                SinkPosition(partition=partition, offset=status.positions.get(partition, 0), end=end)
+                for partition, end in sorted(status.ends.items())
             ),
             commits=status.commits,
             rows=status.rows,
@@ -208,8 +210,20 @@ def describe_sink(statement: DescribeSink, context: StatementContext) -> Action:
     return Immediate(run)
 
 
-def _info(sink: Sink, context: StatementContext) -> SinkInfo:
+def _status(sink: Sink, context: StatementContext) -> SinkStatus:
+    """How a sink is doing, with what the topic has now: the sink itself looks only before commits."""
     status = context.services.sink_status(sink.name)
+    source = context.services.metastore.find(sink.source)
+    if source is None or not status.ends:
+        return status
+    try:
+        ends = context.services.admin.committed_ends(source.topic)
+    except KsqlError:  # the topic is gone, or the broker away
+        return status
+    return replace(status, ends={partition: end for (_, partition), end in ends.items()})
+
+
+def _info(sink: Sink, status: SinkStatus) -> SinkInfo:
     return SinkInfo(
         name=sink.name,
         source=sink.source,
