@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.lake.sinks import SinkStatus
 from ksql_spark.metastore.sinks import PartitionColumn, Sink
 from tests.statements.world import World
 
@@ -46,6 +47,20 @@ def test_a_sink_and_its_ways(ready: World) -> None:
     assert sinks(ready) == [sink]
     ready.run("DROP SINK lake; DROP SINK IF EXISTS lake;")
     assert sinks(ready) == []
+
+
+def test_the_lag_is_that_of_now(ready: World) -> None:
+    """A sink looks only before commits; who waits for it must not believe that nothing is left."""
+    ready.services.sink_status = lambda name: SinkStatus("RUNNING", None, {0: 2}, {0: 2})
+    ready.run("CREATE SINK lake FROM es WITH (TYPE='delta', PATH='/x');")
+    ready.admin.ends["es", 0] = 5
+    (shown,) = ready.run("SHOW SINKS;")
+    assert [sink["lag"] for sink in shown["sinks"]] == [3]
+    (told,) = ready.run("DESCRIBE SINK lake;")
+    assert [(place["offset"], place["end"]) for place in told["positions"]] == [(2, 5)]
+    ready.admin.delete_topics(["es"])
+    (shown,) = ready.run("SHOW SINKS;")
+    assert [sink["lag"] for sink in shown["sinks"]] == [0]
 
 
 def test_a_sink_to_a_database(ready: World) -> None:

@@ -101,6 +101,9 @@ class FakeAdmin:
     def end_offsets(self, *topics: str) -> dict[tuple[str, int], int]:
         return self.offsets(topics, "latest")
 
+    def committed_ends(self, *topics: str) -> dict[tuple[str, int], int]:
+        return self.end_offsets(*topics)
+
     def beginning_offsets(self, *topics: str) -> dict[tuple[str, int], int]:
         return self.offsets(topics, "earliest")
 
