@@ -53,7 +53,11 @@ def main(argv: Sequence[str]) -> int:
 
         def run(context: Context) -> None:
             client, console = context.session.client, context.session.console
-            failures.extend(_ACTIONS[options.action](client, Branch(options.name), options, console))
+            console.status(f"reading the statements of {client.url}")
+            try:
+                failures.extend(_ACTIONS[options.action](client, Branch(options.name), options, console))
+            finally:
+                console.clear_status()
 
         options.output, options.define = "TABULAR", []
         options.query_row_limit = options.query_timeout = None
@@ -213,6 +217,7 @@ def _diff(client: Client, branch: Branch, options: argparse.Namespace, console: 
             console.line(after)
             continue
         before = _text(merged(original.text, branch))
+        console.status(f"comparing {what}")
         try:
             differences: Differences | ServerError = compared_rows(
                 client, item.name, original.name, _common_columns(client, item, original)
@@ -310,6 +315,7 @@ def _tried(
     client: Client, console: Console, what: str, text: str, settings: Settings, done: str = "created"
 ) -> Iterator[str]:
     """Run a statement and tell; yields what has failed."""
+    console.status(what)
     try:
         client.run(f"{text};", settings)
     except ServerError as error:
