@@ -10,6 +10,7 @@ import base64
 import csv
 import io
 import json
+import math
 import re
 import shutil
 import tempfile
@@ -57,6 +58,8 @@ def rows_of(file: BinaryIO, form: str, fields: Mapping[str, Mapping[str, Any]]) 
                     known = ", ".join(fields)
                     at = "line 1" if is_text else place
                     raise Misfit(f"{at}: there is no column {column}. There are: {known}.")
+                if f"`{name}`" in made:
+                    raise Misfit(f"{'line 1' if is_text else place}: there are two columns {name}.")
                 try:
                     made[f"`{name}`"] = (_typed if is_text else _exact)(value, fields[name])
                 except (ValueError, InvalidOperation):
@@ -91,7 +94,10 @@ def _typed(text: str, schema: Mapping[str, Any]) -> Any:
         case "INTEGER" | "BIGINT":
             return int(text)
         case "DOUBLE":
-            return float(text)
+            number = float(text)
+            if not math.isfinite(number):  # JSON has none of these
+                raise ValueError(text)
+            return number
         case "DECIMAL":
             return Decimal(text)
         case "BOOLEAN":
@@ -124,7 +130,7 @@ def _exact(value: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def _csv(file: BinaryIO, delimiter: str = ",") -> Rows:
-    reader = csv.reader((line for _, line in _lines(file)), delimiter=delimiter)
+    reader = csv.reader((line for _, line in _lines(file)), delimiter=delimiter, strict=True)
     try:
         names = next(reader, None)
         if names is None:

@@ -123,6 +123,7 @@ def _set_operation(
         raise invalid("EVERY is for queries that aggregate.", query.every)
     is_all = query.operator == "UNION ALL"
     left, right = (bind_any(q, context, sink, emit, needs_value=is_all) for q in (query.left, query.right))
+    _check_places(left, right, query)
     sides = ((left.root, query.left), (right.root, query.right))
     if not is_all:
         return Planned(_of_tables(query, sides), left.select)
@@ -136,6 +137,19 @@ def _set_operation(
             )  # fmt: skip
         children += root.children if isinstance(root, UnionAll) else (root,)
     return Planned(UnionAll(tuple(aligned(children, query))), left.select)
+
+
+def _check_places(left: Planned, right: Planned, query: nodes.SetOperation) -> None:
+    """Refuse sides whose key columns are at different places in SELECT: plans have them first."""
+    places = []
+    for side in (left, right):
+        written = [item.name for item in side.select.items]
+        places.append([written.index(c.name) for c in side.root.schema.columns if c.name in written])
+    if places[0] != places[1]:
+        key = ", ".join(c.name for c in right.root.schema.key)
+        raise invalid(
+            f"The key columns of both sides must be at the same places in SELECT: {key} is not.", query.right
+        )
 
 
 #: what to write for streams

@@ -100,6 +100,9 @@ _TEMPORAL_RESULT: dict[tuple[str, SqlType, SqlType], SqlType] = {
 MOST_YEARS = 10_000
 
 
+_TRIED = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
+
+
 def _lower_temporal(symbol: str, args: Sequence[str], left: SqlType, right: SqlType) -> str:
     """Spark SQL text of + - * over times and INTERVALs: milliseconds, or months by the calendar."""
     a, b = args
@@ -124,7 +127,8 @@ def _lower_temporal(symbol: str, args: Sequence[str], left: SqlType, right: SqlT
             return f"cast(pmod({a} {symbol} {b}, 86400000L) as int)"
         case Primitive("TIME"), _:
             return f"cast({a} - {b} as bigint)"
-    return f"({a} {symbol} {b})"
+    # what is too long is NULL
+    return f"{_TRIED[symbol]}({a}, {b})"
 
 
 def _arithmetic(symbol: str) -> Any:

@@ -131,7 +131,11 @@ def copied(text: str, branch: Branch, names: Collection[str], topic: str | None)
     (tree,) = parsed(text)
     _rename(tree, lambda name: branch.copy_of(name) if name in names else name)
     if isinstance(tree, CreateAsSelect):
-        _set_properties(tree, KAFKA_TOPIC=branch.topic_of(str(topic)))
+        original = branch.original(tree.name)
+        kept = [p for p in tree.properties if p.name.upper() != "KAFKA_TOPIC"]
+        tree.set("properties", kept)
+        if topic != original:  # else the usual name will do, so that OR REPLACE need not name it
+            _set_properties(tree, KAFKA_TOPIC=branch.topic_of(str(topic)))
     return grammar.render(tree)
 
 
@@ -256,11 +260,24 @@ def _promote(client: Client, branch: Branch, options: argparse.Namespace, consol
         what = f"{item.kind} {branch.original(item.name)}"
         if original is None:
             yield from _tried(client, console, what, grammar.render(tree), Settings(item.properties))
+        elif (state := _evolution_of(client, item)) is not None:
+            console.line(f"{'failed':<8} {what}: {item.name} is {state}. Wait for its swap.")
+            yield what
+            return
         elif grammar.render(tree) != grammar.render(merged(original.text, branch)):
             failed = [*_evolved(client, console, what, tree, item)]
             yield from failed
             if failed:  # what reads it may need the change
                 return
+
+
+def _evolution_of(client: Client, item: Item) -> str | None:
+    """The state of a change of a copy that is under way; None: there is none."""
+    try:
+        (told,) = client.run(f"DESCRIBE EVOLUTION {quoted_name(item.name)};")
+    except ServerError:  # it has never been changed so
+        return None
+    return None if told["state"] in ("swapped", "aborted") else str(told["state"])
 
 
 def _evolved(

@@ -117,3 +117,14 @@ def test_intervals_are_those_of_duckdb(local_spark: Any, first: int) -> None:
     for i, (text, node) in enumerate(zip(texts, bound, strict=True)):
         wanted = base.execute(f"SELECT {DUCKDB[node.type].format(text)} FROM r ORDER BY id").fetchall()
         assert [row[1 + i] for row in got] == [number(row[0]) for row in wanted], f"{first + i}: {text}"
+
+
+def test_what_is_too_long_is_null(local_spark: Any) -> None:
+    scope = Scope.of(Schema(()), "R")
+    texts = (
+        "INTERVAL 500 DAYS * CAST(1000000000000 AS BIGINT) > INTERVAL 1 DAY",
+        "INTERVAL 1000000000 DAYS * 100 + INTERVAL 1000000000 DAYS * 100",
+    )
+    bound = [analyzer.bind_expression(grammar.parse_expression(text), scope) for text in texts]
+    (row,) = local_spark.range(1).selectExpr(*(f"{lower(b)} AS c{i}" for i, b in enumerate(bound))).collect()
+    assert list(row) == [None, None]

@@ -68,6 +68,8 @@ def test_a_parquet_file_becomes_rows(session: Session, engine: FakeEngine, tmp_p
     [
         ("a.csv", "vendorid,zone\nx,y\n", "line 2: 'x' in vendorid is no INTEGER"),
         ("a.csv", "vendorid,zone\n1\n", "line 2: 1 values for 2 columns"),
+        ("a.csv", 'vendorid,zone\n1,"a\n2,b\n', "line 3: unexpected end of data"),
+        ("a.csv", "zone,ZONE\na,b\n", "line 1: there are two columns ZONE"),
         ("a.csv", "vendorid,odd\n1,2\n", "there is no column odd. There are: VENDORID, FARE_AMOUNT, ZONE"),
         ("a.csv", "", "is empty"),
         ("a.jsonl", "{}\n{", "line 2: Expecting property name"),

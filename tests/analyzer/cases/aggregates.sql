@@ -242,7 +242,7 @@ CREATE TABLE o AS SELECT name, AVG(DISTINCT id) AS a, COLLECT_LIST(DISTINCT id) 
         Source S
 
 CREATE TABLE o AS SELECT name, TOPK(DISTINCT id, 2) AS t FROM s GROUP BY name;
-    INVALID_STATEMENT: DISTINCT is only supported for one argument of AVG, COLLECT_LIST, COLLECT_SET, COUNT, MAX, MIN, SUM; not for TOPK.
+    INVALID_STATEMENT: DISTINCT is only supported for one argument of AVG, BOOL_AND, BOOL_OR, COLLECT_LIST, COLLECT_SET, COUNT, HISTOGRAM, MAX, MEDIAN, MIN, STDDEV_SAMP, STDDEV_SAMPLE, STRING_AGG, SUM; not for TOPK.
     line 1:32
       CREATE TABLE o AS SELECT name, TOPK(DISTINCT id, 2) AS t FROM s GROUP BY name
                                      ^^^^^^^^^^^^^^^^^^^^

@@ -406,6 +406,12 @@ CREATE TABLE o WITH (KEY_FORMAT = 'JSON') AS SELECT id FROM plain EXCEPT SELECT 
         Project key [ID AS ID] value []
           Source PLAIN
 
+CREATE TABLE o WITH (KEY_FORMAT = 'JSON') AS SELECT id, v FROM plain UNION SELECT v, id FROM plain;
+    INVALID_STATEMENT: The key columns of both sides must be at the same places in SELECT: ID is not.
+    line 1:76
+      CREATE TABLE o WITH (KEY_FORMAT = 'JSON') AS SELECT id, v FROM plain UNION SELECT v, id FROM plain
+                                                                                 ^^^^^^^^^^^^^^^^^^^^^^^
+
 CREATE TABLE o AS SELECT id, v FROM plain UNION SELECT id, v FROM plain;
     FORMAT_SCHEMA: Key format does not support schema.
     format: KAFKA

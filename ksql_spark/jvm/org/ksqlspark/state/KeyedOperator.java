@@ -359,12 +359,21 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
             arrived();
         }
         long ts = row.getLong(3);
+        byte[] value = (byte[]) row.get(4);
+        if (isSkipped(value)) {
+            return;
+        }
         if (ts > streamTime) {
             streamTime = ts;
             own.isAhead = true;
         }
         headers = (byte[]) row.get(5);
-        process((byte[]) row.get(1), row.getInt(2), ts, (byte[]) row.get(4));
+        process((byte[]) row.get(1), row.getInt(2), ts, value);
+    }
+
+    /** Whether a record is as if it were not there: it does not advance the stream time. */
+    protected boolean isSkipped(byte[] value) {
+        return false;
     }
 
     private boolean hasIntervalEnded() {

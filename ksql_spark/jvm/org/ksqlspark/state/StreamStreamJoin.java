@@ -160,11 +160,14 @@ final class StreamStreamJoin extends KeyedOperator {
         return index;
     }
 
+    /** As in Kafka Streams, whose join looks at the value before the time. */
+    @Override
+    protected boolean isSkipped(byte[] value) {
+        return value == null;
+    }
+
     @Override
     protected void process(byte[] key, int side, long ts, byte[] value) {
-        if (value == null) {
-            return;
-        }
         if (key.length == 0) {
             if (outer[side]) {
                 alone(key, side, ts, value);
