@@ -4,11 +4,7 @@ import org.apache.spark.sql.streaming.MapState;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
 
 /**
  * Aggregates per key and session (reference §6.9). A record merges all sessions within the gap:
@@ -25,14 +21,7 @@ final class SessionAggregate extends KeyedOperator {
     private final boolean isFinal;
 
     private transient MapState<byte[], byte[]> sessions;
-    private transient MapState<byte[], byte[]> ends;
-
-    /**
-     * Keys by the end of one of their sessions, in order, as in the state. Entries may be stale.
-     */
-    private transient TreeMap<Long, List<byte[]>> listed;
-
-    private transient Map<Integer, TreeMap<Long, List<byte[]>>> listedByTask;
+    private transient KeysByTime ends;
 
     SessionAggregate(
             Aggregator aggregator, boolean hasFilter, long gap, long grace, boolean isFinal) {
@@ -53,25 +42,13 @@ final class SessionAggregate extends KeyedOperator {
     @Override
     protected void open() {
         aggregator.open();
-        listedByTask = new HashMap<>();
         sessions = bytes("sessions");
-        ends = bytes("ends");
+        ends = new KeysByTime(bytes("ends"));
     }
 
     @Override
     protected void taskChanged(int number) {
-        listed = listedByTask.computeIfAbsent(number, task -> stored());
-    }
-
-    private TreeMap<Long, List<byte[]>> stored() {
-        TreeMap<Long, List<byte[]>> found = new TreeMap<>();
-        scala.collection.Iterator<byte[]> there = ends.keys();
-        while (there.hasNext()) {
-            byte[] entry = there.next();
-            found.computeIfAbsent(ByteBuffer.wrap(entry).getLong(), end -> new ArrayList<>())
-                    .add(entry);
-        }
-        return found;
+        ends.taskChanged(number);
     }
 
     @Override
@@ -103,7 +80,7 @@ final class SessionAggregate extends KeyedOperator {
                 emitChange(key, session.end, null, session.start, session.end, false);
             }
             if (!isSame) {
-                ends.removeKey(entry(session.end, key));
+                ends.remove(session.end, key);
             }
         }
         boolean wasSame =
@@ -128,16 +105,14 @@ final class SessionAggregate extends KeyedOperator {
         all.add(at, session);
         save(key, all);
         if (!wasSame) {
-            byte[] entry = entry(end, key);
-            ends.updateValue(entry, new byte[0]);
-            listed.computeIfAbsent(end, e -> new ArrayList<>()).add(entry);
+            ends.add(end, key);
         }
         closeExpired();
     }
 
     @Override
     protected long end() {
-        return listed.isEmpty() ? Long.MIN_VALUE : listed.lastKey() + gap + grace + 1;
+        return ends.isEmpty() ? Long.MIN_VALUE : ends.last() + gap + grace + 1;
     }
 
     @Override
@@ -147,14 +122,10 @@ final class SessionAggregate extends KeyedOperator {
 
     /** Removes sessions that stream time has closed, and emits them with EMIT FINAL. */
     private void closeExpired() {
-        while (!listed.isEmpty() && listed.firstKey() + gap + grace < streamTime) {
-            long end = listed.firstKey();
-            for (byte[] entry : listed.pollFirstEntry().getValue()) {
-                if (!ends.containsKey(entry)) {
-                    continue; // the session has grown since
-                }
-                ends.removeKey(entry);
-                byte[] key = Arrays.copyOfRange(entry, 8, entry.length);
+        KeysByTime.Due due;
+        while ((due = ends.poll(end -> end + gap + grace < streamTime)) != null) {
+            long end = due.time();
+            for (byte[] key : due.keys()) {
                 List<Session> left = new ArrayList<>();
                 for (Session session : load(key)) {
                     if (session.end != end) {
@@ -206,9 +177,5 @@ final class SessionAggregate extends KeyedOperator {
             data.putInt(session.buffer.length).put(session.buffer);
         }
         sessions.updateValue(key, data.array());
-    }
-
-    private static byte[] entry(long end, byte[] key) {
-        return ByteBuffer.allocate(8 + key.length).putLong(end).put(key).array();
     }
 }

@@ -4,8 +4,6 @@ import org.apache.spark.sql.streaming.MapState;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
@@ -25,8 +23,6 @@ import java.util.TreeSet;
  * length, buffer). An index lists keys by the times at which windows close or are forgotten.
  */
 final class SlidingAggregate extends KeyedOperator {
-    private static final byte[] NONE = {};
-
     private final Aggregator aggregator;
     private final boolean hasFilter;
     private final long size;
@@ -37,12 +33,7 @@ final class SlidingAggregate extends KeyedOperator {
     private final long memory;
 
     private transient MapState<byte[], byte[]> groups;
-    private transient MapState<byte[], byte[]> ends;
-
-    /** The entries of {@code ends} by their time, in order, as in the state. */
-    private transient TreeMap<Long, List<byte[]>> listed;
-
-    private transient Map<Integer, TreeMap<Long, List<byte[]>>> listedByTask;
+    private transient KeysByTime ends;
 
     SlidingAggregate(
             Aggregator aggregator, boolean hasFilter, long size, long grace, boolean isFinal) {
@@ -99,25 +90,13 @@ final class SlidingAggregate extends KeyedOperator {
     @Override
     protected void open() {
         aggregator.open();
-        listedByTask = new HashMap<>();
         groups = bytes("groups");
-        ends = bytes("ends");
+        ends = new KeysByTime(bytes("ends"));
     }
 
     @Override
     protected void taskChanged(int number) {
-        listed = listedByTask.computeIfAbsent(number, task -> stored());
-    }
-
-    private TreeMap<Long, List<byte[]>> stored() {
-        TreeMap<Long, List<byte[]>> found = new TreeMap<>();
-        scala.collection.Iterator<byte[]> there = ends.keys();
-        while (there.hasNext()) {
-            byte[] entry = there.next();
-            found.computeIfAbsent(ByteBuffer.wrap(entry).getLong(), end -> new ArrayList<>())
-                    .add(entry);
-        }
-        return found;
+        ends.taskChanged(number);
     }
 
     @Override
@@ -167,9 +146,9 @@ final class SlidingAggregate extends KeyedOperator {
         save(key, group);
         for (Window window : begun) {
             if (window != null) {
-                list(window.start + size + memory, key);
+                ends.add(window.start + size + memory, key);
                 if (isFinal && !isClosed(window.start)) {
-                    list(window.start + size, key);
+                    ends.add(window.start + size, key);
                 }
             }
         }
@@ -189,40 +168,30 @@ final class SlidingAggregate extends KeyedOperator {
         window.wasPassed = passes;
     }
 
-    private void list(long time, byte[] key) {
-        byte[] entry = ByteBuffer.allocate(8 + key.length).putLong(time).put(key).array();
-        if (!ends.containsKey(entry)) {
-            ends.updateValue(entry, NONE);
-            listed.computeIfAbsent(time, end -> new ArrayList<>()).add(entry);
-        }
-    }
-
     @Override
     protected long end() {
-        return listed.isEmpty() ? Long.MIN_VALUE : listed.lastKey() - memory + grace + 1;
+        return ends.isEmpty() ? Long.MIN_VALUE : ends.last() - memory + grace + 1;
     }
 
     @Override
     protected void timePassed() {
-        while (!listed.isEmpty() && listed.firstKey() + grace < streamTime) {
-            Map.Entry<Long, List<byte[]>> due = listed.pollFirstEntry();
-            for (byte[] entry : due.getValue()) {
-                ends.removeKey(entry);
-                byte[] key = Arrays.copyOfRange(entry, 8, entry.length);
+        KeysByTime.Due due;
+        while ((due = ends.poll(time -> time + grace < streamTime)) != null) {
+            for (byte[] key : due.keys()) {
                 Group group = load(key);
-                Window closed = group.windows.get(due.getKey() - size);
+                Window closed = group.windows.get(due.time() - size);
                 if (isFinal && closed != null) {
                     aggregator.load(closed.buffer, 0);
                     if (!hasFilter || aggregator.passes()) {
                         long time = group.latest(closed);
-                        emitWaiting(key, time, aggregator.result(), closed.start, due.getKey());
+                        emitWaiting(key, time, aggregator.result(), closed.start, due.time());
                     }
                 }
                 NavigableMap<Long, Window> forgotten =
-                        group.windows.headMap(due.getKey() - memory - size, true);
+                        group.windows.headMap(due.time() - memory - size, true);
                 if (!forgotten.isEmpty()) {
                     forgotten.clear();
-                    group.times.headSet(due.getKey() - memory, true).clear();
+                    group.times.headSet(due.time() - memory, true).clear();
                     save(key, group);
                 }
             }
