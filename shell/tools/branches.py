@@ -25,11 +25,12 @@ from ksql_spark.shell.client import Client, ClientError, ServerError, Settings
 from ksql_spark.shell.commands.command import Context
 from ksql_spark.shell.options import FAILED, WRONG_OPTIONS, OptionProblem, add_connection_options, connect
 from ksql_spark.shell.output.console import Console
-from ksql_spark.shell.statements import parsed, quoted_name, type_text
+from ksql_spark.shell.statements import parsed, quoted_name
 from ksql_spark.shell.tools import importer
-from ksql_spark.shell.tools.comparing import BOUNDS, Differences, compared_rows
+from ksql_spark.shell.tools.comparing import BOUNDS, Differences, comparable, compared_rows
 from ksql_spark.shell.tools.format.layout import formatted
 from ksql_spark.shell.tools.importer import Item
+from ksql_spark.shell.tools.shadow import set_properties
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 #: what tells how a version came, or where its rows are, and not what they are
@@ -131,11 +132,9 @@ def copied(text: str, branch: Branch, names: Collection[str], topic: str | None)
     (tree,) = parsed(text)
     _rename(tree, lambda name: branch.copy_of(name) if name in names else name)
     if isinstance(tree, CreateAsSelect):
-        original = branch.original(tree.name)
-        kept = [p for p in tree.properties if p.name.upper() != "KAFKA_TOPIC"]
-        tree.set("properties", kept)
-        if topic != original:  # else the usual name will do, so that OR REPLACE need not name it
-            _set_properties(tree, KAFKA_TOPIC=branch.topic_of(str(topic)))
+        # the usual name will do for one that has it, so that OR REPLACE need not name it
+        is_usual = topic == branch.original(tree.name)
+        set_properties(tree, KAFKA_TOPIC=None if is_usual else branch.topic_of(str(topic)))
     return grammar.render(tree)
 
 
@@ -165,15 +164,6 @@ def _rename(tree: grammar.Statement, new: Callable[[str], str]) -> None:
 def _identifier(name: str) -> exp.Identifier:
     is_plain = re.fullmatch(r"[A-Z_][A-Z0-9_]*", name) and name not in grammar.RESERVED
     return exp.to_identifier(name, quoted=not is_plain)
-
-
-def _set_properties(tree: CreateAsSelect, **values: str) -> None:
-    kept = [p for p in tree.properties if p.name.upper() not in values]
-    added = [
-        nodes.Property(this=exp.to_identifier(name, quoted=False), literal=exp.Literal.string(value))
-        for name, value in values.items()
-    ]
-    tree.set("properties", [*kept, *added])
 
 
 # ---- actions -------------------------------------------------------------------------------------------
@@ -245,13 +235,13 @@ def _text(tree: grammar.Statement) -> str:
 
 def _common_columns(client: Client, one: Item, other: Item) -> list[str]:
     """The columns that both have, with equal types, so far as they can be grouped by."""
-    columns = []
+    described = []
     for item in (one, other):
         (answer,) = client.run(f"DESCRIBE {quoted_name(item.name)};")
-        described = answer["sourceDescription"]
-        columns.append({field["name"]: type_text(field["schema"]) for field in described["fields"]})
-    bounds = [] if not described.get("windowType") else [*BOUNDS]
-    return [n for n, t in columns[0].items() if columns[1].get(n) == t and "MAP<" not in t] + bounds
+        described.append(answer["sourceDescription"])
+    mine, others = (comparable(each["fields"]) for each in described)
+    bounds = BOUNDS if described[1].get("windowType") else ()
+    return [*(name for name, type_ in mine.items() if others.get(name) == type_), *bounds]
 
 
 def _promote(client: Client, branch: Branch, options: argparse.Namespace, console: Console) -> Iterator[str]:
@@ -291,7 +281,7 @@ def _evolved(
         client.run(f"{grammar.render(tree)};", settings)
     except ServerError:
         history = {"HISTORY": "keep"} if tree.kind == "STREAM" else {}
-        _set_properties(tree, EVOLVE="backfill", **history)
+        set_properties(tree, EVOLVE="backfill", **history)
         failed = [*_tried(client, console, what, grammar.render(tree), settings, "changing")]
         yield from failed
         if not failed and tree.kind == "TABLE":

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ksql_spark.shell.client import Client, Settings
 from ksql_spark.shell.output.text import json_text
-from ksql_spark.shell.statements import quoted_name
+from ksql_spark.shell.statements import quoted_name, type_text
 
 BOUNDS = ("WINDOWSTART", "WINDOWEND")
 #: how many differing rows are shown
@@ -50,6 +50,12 @@ class Differences:
             yield f"         only {where}: {json_text(row)}"
 
 
+def comparable(fields: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The columns that rows can be compared by, with their types; ``fields`` are those of a description."""
+    types = {str(field["name"]): type_text(field["schema"]) for field in fields}
+    return {name: type_ for name, type_ in types.items() if "MAP<" not in type_}
+
+
 def compared_rows(client: Client, here: str, there: str, columns: Sequence[str]) -> Differences:
     """Compare two streams or tables by these columns, which both have.
 
@@ -84,4 +90,4 @@ def _name(column: str) -> str:
     return column if column in BOUNDS else quoted_name(column)
 
 
-__all__ = ["BOUNDS", "Differences", "compared_rows"]
+__all__ = ["BOUNDS", "Differences", "comparable", "compared_rows"]

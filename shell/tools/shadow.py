@@ -18,7 +18,7 @@ from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.shell.client import Client, ClientError
 from ksql_spark.shell.statements import parsed, quoted_name, quoted_text, type_text
-from ksql_spark.shell.tools.comparing import BOUNDS, Differences, compared_rows
+from ksql_spark.shell.tools.comparing import BOUNDS, Differences, comparable, compared_rows
 
 #: before the name of a result's topic
 PREFIX = "shadow_"
@@ -38,11 +38,19 @@ def shadowed(text: str, topic: str | None) -> str | None:
     tree = _tree(text)
     if not isinstance(tree, CreateAsSelect):
         return None
-    kept = [p for p in tree.properties if p.name.upper() != "KAFKA_TOPIC"]
-    literal = exp.Literal.string(f"{PREFIX}{topic}")
-    own = nodes.Property(this=exp.to_identifier("KAFKA_TOPIC", quoted=False), literal=literal)
-    tree.set("properties", [*kept, own])
+    set_properties(tree, KAFKA_TOPIC=f"{PREFIX}{topic}")
     return grammar.render(tree)
+
+
+def set_properties(tree: CreateAsSelect, **values: str | None) -> None:
+    """Set properties of WITH; None: remove one."""
+    kept = [p for p in tree.properties if p.name.upper() not in values]
+    added = [
+        nodes.Property(this=exp.to_identifier(name, quoted=False), literal=exp.Literal.string(value))
+        for name, value in values.items()
+        if value is not None
+    ]
+    tree.set("properties", [*kept, *added])
 
 
 def target_of(text: str) -> str | None:
@@ -154,7 +162,7 @@ def _compared(found: Comparison, other: _Result, target: Client) -> Comparison:
     declared = other.declared()
     if declared is None:
         return replace(found, reason="the size of its windows is not in its statement")
-    compared = [c["name"] for c in other.columns if "MAP<" not in type_text(c["schema"])]
+    compared = [*comparable(other.columns)]
     if windows := other.described.get("windowType"):
         # the ends of other windows follow from their starts
         compared += BOUNDS if windows in ("SESSION", "CUMULATIVE") else BOUNDS[:1]
@@ -174,4 +182,4 @@ def _value(value: Any) -> str:
     return str(value).upper() if isinstance(value, bool) else quoted_text(str(value))
 
 
-__all__ = ["PREFIX", "Comparison", "compare", "shadowed", "target_of"]
+__all__ = ["PREFIX", "Comparison", "compare", "set_properties", "shadowed", "target_of"]
