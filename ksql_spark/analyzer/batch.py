@@ -145,11 +145,7 @@ def _set_operation(sides: list[Node], query: nodes.SetOperation) -> Node:
         children = (part for s in sides for part in (s.children if isinstance(s, UnionAll) else (s,)))
         return UnionAll(tuple(aligned(list(children), query)))
     left, right = aligned(sides, query)
-    columns = left.schema.columns
-    for column in columns:
-        if contains_map(column.type):
-            raise invalid(f"{query.operator} cannot compare MAPs: {column}.", query)
-    values = tuple(NamedExpression(c.name, ColumnRef(c.name, c.type)) for c in columns)
+    values = tuple(NamedExpression(c.name, ColumnRef(c.name, c.type)) for c in left.schema.columns)
     return Project(SetOperation(left, right, query.operator), (), values)
 
 

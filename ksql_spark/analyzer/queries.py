@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ksql_spark.analyzer.coercion import coerce, is_implicit
@@ -175,8 +175,6 @@ def _of_tables(query: nodes.SetOperation, sides: tuple[tuple[Node, nodes.QueryNo
     relations = operands(found)
     matched = aligned(list(relations), query)
     for i, column in enumerate(matched[0].schema.columns):
-        if contains_map(column.type):
-            raise invalid(f"{query.operator} cannot compare MAPs: {column}.", query)
         own = [relation.schema.columns[i].type for relation in relations]
         if column.role is Role.KEY and column.type == DOUBLE and any(map(_is_exact, own)):
             raise invalid(
@@ -198,7 +196,7 @@ def aligned(children: list[Node], query: nodes.SetOperation) -> list[Node]:
     """The children of a set operation, with the column names of the first child and common types.
 
     Raises:
-        KsqlError: their columns differ in number, role or type.
+        KsqlError: their columns differ in number, role or type, or are MAPs that would be compared.
     """
     first = children[0].schema.columns
     types: list[SqlType] = [c.type for c in first]
@@ -219,6 +217,9 @@ def aligned(children: list[Node], query: nodes.SetOperation) -> list[Node]:
                     hint="Cast one of them.",
                 )  # fmt: skip
             types[i] = merged
+    maps = [replace(c, type=t) for c, t in zip(first, types, strict=True) if contains_map(t)]
+    if maps and query.operator != "UNION ALL":
+        raise invalid(f"{query.operator} cannot compare MAPs: {maps[0]}.", query)
     return [fitted(child, [c.name for c in first], types) for child in children]
 
 
