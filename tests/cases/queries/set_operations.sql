@@ -73,7 +73,7 @@ SELECT name FROM most WHERE id = 1 AND name = 'A';
 --@rows
 -- name
 -- A
-SELECT id, name FROM old EXCEPT SELECT id, name FROM new EMIT CHANGES LIMIT 1;
+SELECT id, name FROM old WHERE id = 1 EXCEPT SELECT id, name FROM new EMIT CHANGES LIMIT 1;
 --@rows
 -- id | name
 -- 1  | a
