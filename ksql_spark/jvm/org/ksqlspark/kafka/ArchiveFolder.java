@@ -4,11 +4,14 @@ import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.parquet.hadoop.util.HadoopInputFile;
+import org.apache.parquet.io.DelegatingSeekableInputStream;
 import org.apache.parquet.io.InputFile;
-import org.apache.parquet.io.LocalInputFile;
+import org.apache.parquet.io.SeekableInputStream;
 
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -79,7 +82,31 @@ interface ArchiveFolder {
 
         @Override
         public InputFile parquet(String name) {
-            return new LocalInputFile(path.resolve(name));
+            return new LocalFile(path.resolve(name));
+        }
+    }
+
+    /** Parquet's own LocalInputFile reads each byte with a system call. */
+    record LocalFile(Path path) implements InputFile {
+        @Override
+        public long getLength() throws IOException {
+            return Files.size(path);
+        }
+
+        @Override
+        public SeekableInputStream newStream() throws IOException {
+            FileChannel content = FileChannel.open(path);
+            return new DelegatingSeekableInputStream(Channels.newInputStream(content)) {
+                @Override
+                public long getPos() throws IOException {
+                    return content.position();
+                }
+
+                @Override
+                public void seek(long position) throws IOException {
+                    content.position(position);
+                }
+            };
         }
     }
 
