@@ -30,7 +30,7 @@ PRIVATE = re.compile(
 #: classes of ours that borrow something outside the packages of internals, and why they have to
 OUTSIDE = {
     "formats.KafkaCodec": "Kafka's hash of keys",
-    "kafka.Archive": "Kafka has no other class of headers",
+    "kafka.ArchivedRecords": "Kafka has no other class of headers",
     "kafka.CollectedRecords": "Kafka has no other class of headers",
     "kafka.TopicSink": "Kafka has no other class of headers; what a sink for updates has to be",
     "ownership.OwnedFiles": "Spark's setting for checkpoint files takes a class of that interface",

@@ -10,15 +10,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.header.Headers;
-import org.apache.kafka.common.header.internals.RecordHeaders;
-import org.apache.kafka.common.record.TimestampType;
-import org.apache.parquet.example.data.Group;
 import org.apache.parquet.filter2.compat.FilterCompat;
 import org.apache.parquet.hadoop.ParquetReader;
-import org.apache.parquet.hadoop.api.ReadSupport;
-import org.apache.parquet.hadoop.example.GroupReadSupport;
-import org.apache.parquet.io.InputFile;
 import org.apache.parquet.io.ParquetDecodingException;
 
 import java.io.IOException;
@@ -26,7 +19,6 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
@@ -53,17 +45,29 @@ public final class Archive implements AutoCloseable {
     private record Part(String name, long first, long last) {}
 
     /** A file that is being read, and its next record. */
-    private static final class Cursor {
-        private final ParquetReader<Group> reader;
-        private Group next;
+    private final class Cursor {
+        private final ParquetReader<ConsumerRecord<byte[], byte[]>> reader;
 
-        Cursor(ParquetReader<Group> reader) throws IOException {
+        /** null: nothing that is wanted is left. */
+        private ConsumerRecord<byte[], byte[]> next;
+
+        Cursor(ParquetReader<ConsumerRecord<byte[], byte[]>> reader) throws IOException {
             this.reader = reader;
+            do {
+                advance();
+            } while (next != null && next.offset() < position);
+        }
+
+        void advance() throws IOException {
             next = reader.read();
+            if (next == null || next.offset() >= until) {
+                next = null;
+                reader.close();
+            }
         }
 
         long offset() {
-            return next.getLong("offset", 0);
+            return next.offset();
         }
     }
 
@@ -218,17 +222,6 @@ public final class Archive implements AutoCloseable {
         }
     }
 
-    private static final class Reader extends ParquetReader.Builder<Group> {
-        Reader(InputFile file) {
-            super(file);
-        }
-
-        @Override
-        protected ReadSupport<Group> getReadSupport() {
-            return new GroupReadSupport();
-        }
-    }
-
     /** The offset of what comes next; at the end, of what the topic must have. */
     long position() {
         return position;
@@ -252,14 +245,12 @@ public final class Archive implements AutoCloseable {
                 if (first == null) {
                     break;
                 }
-                found.add(record(first.next));
-                position = first.offset() + 1;
-                Group next = first.reader.read();
+                ConsumerRecord<byte[], byte[]> record = first.next;
+                found.add(record);
+                position = record.offset() + 1;
+                first.advance();
                 cursors.poll();
-                first.next = next;
-                if (next == null) {
-                    first.reader.close();
-                } else {
+                if (first.next != null) {
                     cursors.add(first);
                 }
                 attempts = 0;
@@ -290,53 +281,19 @@ public final class Archive implements AutoCloseable {
     private Cursor first() throws IOException {
         while (!parts.isEmpty()
                 && (cursors.isEmpty() || parts.peek().first <= cursors.peek().offset())) {
+            // of groups of rows: cursors leave out single records
             var wanted = and(gtEq(longColumn("offset"), position), lt(longColumn("offset"), until));
-            ParquetReader<Group> reader =
-                    new Reader(folder.parquet(parts.poll().name))
-                            .withFilter(FilterCompat.get(wanted))
-                            .build();
-            Cursor cursor = new Cursor(reader);
-            if (cursor.next == null) {
-                reader.close();
-            } else {
+            Cursor cursor =
+                    new Cursor(
+                            ArchivedRecords.reader(folder.parquet(parts.poll().name), at)
+                                    .withFilter(FilterCompat.get(wanted))
+                                    .useRecordFilter(false)
+                                    .build());
+            if (cursor.next != null) {
                 cursors.add(cursor);
             }
         }
         return cursors.peek();
-    }
-
-    private ConsumerRecord<byte[], byte[]> record(Group row) {
-        byte[] key = bytes(row, "key");
-        byte[] value = bytes(row, "value");
-        long micros = row.getLong("timestamp", 0);
-        return new ConsumerRecord<>(
-                at.topic(),
-                at.partition(),
-                row.getLong("offset", 0),
-                Math.floorDiv(micros, 1000),
-                TimestampType.CREATE_TIME,
-                key == null ? ConsumerRecord.NULL_SIZE : key.length,
-                value == null ? ConsumerRecord.NULL_SIZE : value.length,
-                key,
-                value,
-                headers(row),
-                Optional.empty());
-    }
-
-    private static byte[] bytes(Group row, String name) {
-        return row.getFieldRepetitionCount(name) == 0 ? null : row.getBinary(name, 0).getBytes();
-    }
-
-    private static Headers headers(Group row) {
-        Headers made = new RecordHeaders();
-        if (row.getFieldRepetitionCount("headers") > 0) {
-            Group list = row.getGroup("headers", 0);
-            for (int i = 0; i < list.getFieldRepetitionCount(0); i++) {
-                Group header = list.getGroup(0, i).getGroup(0, 0);
-                made.add(header.getString("key", 0), bytes(header, "value"));
-            }
-        }
-        return made;
     }
 
     @Override
