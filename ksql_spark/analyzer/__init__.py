@@ -4,8 +4,15 @@ The functions only read the metastore. Schemas come through a port (schema_regis
 are KsqlErrors with their position in the statement and, where possible, a hint.
 """
 
-from ksql_spark.analyzer.evolving import bind_evolution, check_evolution, evolve_of, is_stateless
+from ksql_spark.analyzer.evolving import (
+    bind_evolution,
+    check_evolution,
+    check_written_rows,
+    evolve_of,
+    is_stateless,
+)
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
+from ksql_spark.analyzer.in_place import fitted
 from ksql_spark.analyzer.inference import infer_columns, refreshed
 from ksql_spark.analyzer.inserts import BoundRow, bind_insert_target, bind_insert_values
 from ksql_spark.analyzer.origins import bind_origin
@@ -46,7 +53,9 @@ __all__ = [
     "bind_verification",
     "check_evolution",
     "check_query_replacement",
+    "check_written_rows",
     "evolve_of",
+    "fitted",
     "infer_columns",
     "is_stateless",
     "kind_of_result",

@@ -32,6 +32,9 @@ _HISTORY = {
     TABLE: "HISTORY = 'keep' is for streams: a table's topic gets what differs.",
 }
 
+#: formats whose rows name their columns, or their schemas, and so can be read with other columns
+_BY_NAME = frozenset(("JSON", "JSON_SR", "AVRO"))
+
 
 def evolve_of(statement: CreateAsSelect) -> Evolve | None:
     """How the statement asks for a running query to be changed; None if it does not.
@@ -133,6 +136,24 @@ def check_evolution(
         )
 
 
+def check_written_rows(old: DataSource, new: DataSource, node: Placed | None = None) -> None:
+    """Refuse columns that rows which are already in the topic, and stay there, could not be read with.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    types = {column.name: column.type for column in old.schema.value}
+    changed = [c for c in new.schema.value if types.get(c.name, c.type) != c.type]
+    is_appended = new.schema.value[: len(types)] == old.schema.value
+    if changed:
+        reason = f"rows in its topic have another type of {changed[0].name}: {types[changed[0].name]}."
+    elif not is_appended and old.value_format.name not in _BY_NAME:
+        reason = f"rows in its topic have columns by position ({old.value_format.name})."
+    else:
+        return
+    raise invalid(f"{old.name} cannot evolve in place: {reason}", node)
+
+
 def _bounds(window: Windowing | None) -> str:
     """Which bounds of its window a row's key has."""
     if window is None:
@@ -140,4 +161,4 @@ def _bounds(window: Windowing | None) -> str:
     return "both" if window.has_end else "start"
 
 
-__all__ = ["bind_evolution", "check_evolution", "evolve_of", "is_stateless"]
+__all__ = ["bind_evolution", "check_evolution", "check_written_rows", "evolve_of", "is_stateless"]

@@ -49,7 +49,7 @@ class Evolve:
 
     Args:
         way: 'backfill': a new version runs beside the old one until the swap; 'from-now': it begins, without
-            history, where the old one ends.
+            history, where the old one ends; 'in-place': it goes on with its state.
         is_manual: SWAP = 'manual': the swap waits for the statement SWAP.
         keeps_history: HISTORY = 'keep': the rows that the old version has written to a stream stay.
         verify: what must hold of both versions' rows before the swap.
@@ -66,6 +66,8 @@ EVENT_TIME = "event-time"
 ORDERS = ("arrival", EVENT_TIME)
 #: the values of EVOLVE, SWAP and HISTORY
 BACKFILL, FROM_NOW, AUTO, MANUAL, KEEP = "backfill", "from-now", "auto", "manual", "keep"
+#: another value of EVOLVE
+IN_PLACE = "in-place"
 #: a condition of VERIFY that is a query
 SELECT = "SELECT"
 #: the conditions of VERIFY: words, and a query at the end
@@ -280,7 +282,7 @@ class Properties:
         Raises:
             KsqlError: an unknown value; SWAP, HISTORY or START where they mean nothing.
         """
-        allowed = (("EVOLVE", (BACKFILL, FROM_NOW)), ("SWAP", (AUTO, MANUAL)))
+        allowed = (("EVOLVE", (BACKFILL, FROM_NOW, IN_PLACE)), ("SWAP", (AUTO, MANUAL)))
         for name, values in allowed:
             value = self.get(name)
             if value is not None and value.lower() not in values:
@@ -294,8 +296,8 @@ class Properties:
                 raise invalid(f"'{given[0]}' needs 'EVOLVE' too.", self.node(given[0]))
             return None
         given += ["START"] if self.get("START") is not None else []
-        if way.lower() == FROM_NOW and given:
-            reason = f"'{given[0]}' is not for EVOLVE = 'from-now', which begins where the old one ends."
+        if way.lower() in (FROM_NOW, IN_PLACE) and given:
+            reason = f"'{given[0]}' is not for EVOLVE = '{way.lower()}', which begins where the old one ends."
             raise invalid(reason, self.node(given[0]))
         is_manual = (self.get("SWAP") or AUTO).lower() == MANUAL
         return Evolve(way.lower(), is_manual, self._keeps_history, self._verify())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ksql_spark import analyzer
-from ksql_spark.analyzer.properties import Evolve
+from ksql_spark.analyzer.properties import IN_PLACE, Evolve
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.sources import CreateAsSelect
@@ -97,8 +97,12 @@ class _Way(NamedTuple):
     is_at_once: bool
 
     @property
+    def is_in_place(self) -> bool:
+        return self.evolve is None or self.evolve.way == IN_PLACE
+
+    @property
     def loses_state(self) -> bool:
-        return self.refusal is not None or self.evolve is not None
+        return self.refusal is not None or not self.is_in_place
 
     @property
     def reads_again(self) -> bool:
@@ -133,12 +137,12 @@ def _may_backfill(statement: CreateAsSelect, evolve: Evolve | None, context: Sta
 
 def _told(way: _Way, table: DataSource) -> Iterator[str]:
     if way.refusal is not None:
-        how = "in place" if way.evolve is None else "at once" if way.is_at_once else "as a backfill"
+        how = "in place" if way.is_in_place else "at once" if way.is_at_once else "as a backfill"
         yield f"Not possible {how}: {way.refusal.message}"
     elif way.is_at_once:
         yield f"From now: {way.query_id} ends. The new version begins at its position, without its state."
         yield "Each record is answered once, by the old version or by the new one. This cannot be undone."
-    elif way.evolve is not None:
+    elif way.evolve is not None and not way.is_in_place:
         beside = f"beside {way.query_id}" if way.query_id else "in a topic of its own"
         when = f"SWAP {table.name}; then" if way.evolve.is_manual else "Once it has caught up, the swap"
         yield f"Backfill: a new query runs {beside}, from its start."
@@ -230,9 +234,13 @@ def _readers(way: _Way, sink: DataSource, new: DataSource, context: StatementCon
     added = [column.name for column in new.schema.columns if column.name not in known]
     unseen = f", without {', '.join(added)}" if added else ""
     for query in queries:
-        what = "rows of the new version" if way.is_at_once else "an update of each key that differs"
+        what = (
+            "rows of the new version"
+            if way.is_at_once or way.is_in_place
+            else "an update of each key that differs"
+        )
         yield f"  {query} receives {what}{unseen}"
-    if groups and way.is_at_once:
+    if groups and (way.is_at_once or way.is_in_place):
         yield f"  consumers of topic {sink.topic} read the new rows after the old ones"
     elif groups:
         yield f"  consumers of topic {sink.topic} read the new rows, and tombstones of keys that are gone"

@@ -10,7 +10,7 @@ from typing import Any
 
 from ksql_spark import analyzer
 from ksql_spark.analyzer.past import NEW, OLD, rows_by_source
-from ksql_spark.analyzer.properties import BACKFILL, FROM_NOW, SELECT, Evolve
+from ksql_spark.analyzer.properties import BACKFILL, FROM_NOW, IN_PLACE, SELECT, Evolve
 from ksql_spark.entities import Entity
 from ksql_spark.entities.evolutions import EvolutionDescription, EvolutionSample
 from ksql_spark.errors import KsqlError
@@ -61,6 +61,9 @@ def begin_evolution(statement: CreateAsSelect, evolve: Evolve, context: Statemen
     else:
         bound = bind_evolution(statement, context, evolve)
     bound = replace(bound, sink=replace(bound.sink, statement=statement.source_text + ";"))
+    if evolve.way == IN_PLACE:
+        (old,) = (q for q in context.queries if q.sink == statement.name and q.creates_sink)
+        return QueryStart(statement, bound, statement.kind, context, old).action()
     if takes_over_at_once(evolve, bound):
         (old,) = (q for q in context.queries if q.sink == statement.name and q.creates_sink)
         return QueryStart(statement, bound, statement.kind, context, old, is_anew=True).action()
@@ -113,6 +116,8 @@ def bind_evolution(
             table = context.metastore.require(name)
             versions = _by_name({OLD: table, NEW: bound.sink}, table)
             analyzer.bind_verification(check.query, versions, context.metastore, context.config)
+    if evolve is not None and evolve.way == IN_PLACE:
+        return _in_place(bound, statement, context)
     at_once = takes_over_at_once(evolve or default_way(statement), bound)
     check_evolution(bound, context, is_beside=not at_once)
     if at_once:
@@ -125,6 +130,24 @@ def bind_evolution(
         reason = "a new version that keeps state cannot keep the history of a stream yet."
         raise KsqlError("INVALID_STATEMENT", reason=f"{name} cannot evolve: {reason}", hint=_FROM_NOW)
     return bound
+
+
+def _in_place(
+    bound: PersistentQuery, statement: CreateAsSelect, context: StatementContext
+) -> PersistentQuery:
+    """The new version, as it goes on with the old one's state.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    name = statement.name
+    check_evolution(bound, context, is_beside=False)
+    old = next((q for q in context.queries if q.sink == name and q.creates_sink), None)
+    if old is None or old.logical is None:
+        reason = "no query writes it, so there is no state to go on with."
+        raise KsqlError("INVALID_STATEMENT", reason=f"{name} cannot evolve in place: {reason}")
+    analyzer.check_written_rows(context.metastore.require(name), bound.sink, statement)
+    return analyzer.fitted(old.logical, bound, statement)
 
 
 def _check_position(name: str, context: StatementContext) -> None:

@@ -620,3 +620,32 @@ def test_the_hint_of_a_refused_replacement(world: World) -> None:
     world.run(OLD)
     error = world.refused("CREATE OR REPLACE TABLE x AS SELECT k, SUM(v) AS n FROM s GROUP BY k;")
     assert "EVOLVE = 'backfill'" in str(error.hint)
+
+
+IN_PLACE = (
+    "CREATE OR REPLACE TABLE x WITH (EVOLVE = 'in-place') AS "
+    "SELECT k, COUNT(*) AS many FROM s GROUP BY k EMIT CHANGES;"
+)
+
+
+def test_a_new_version_goes_on_with_the_state(world: World) -> None:
+    world.run("CREATE TABLE x AS SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s GROUP BY k EMIT CHANGES;")
+    (old,) = world.ids()
+    world.commit(old, 0, s=AT)
+    assert "Created query" in world.message(IN_PLACE)
+    for _ in range(2):
+        query = world.queries.find(old)
+        assert query is not None and world.states() == {old: "RUNNING"}
+        assert [c.name for c in query.plan.sink.schema.value] == ["MANY"]
+        assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 7, 1: 8, 2: 9}}
+        world.restart()
+    error = world.refused(IN_PLACE.replace("COUNT(*) AS many", "MAX(v) AS most"))
+    assert "its state has no MAX(V)" in error.message and "'backfill'" in str(error.hint)
+
+
+def test_what_cannot_change_in_place(world: World) -> None:
+    world.run(OLD)
+    error = world.refused(IN_PLACE.replace("'in-place'", "'in-place', START = 'earliest'"))
+    assert "'START' is not for EVOLVE = 'in-place'" in error.message
+    world.run("CREATE TABLE y AS SELECT * FROM x EMIT CHANGES;")
+    assert "columns can only be appended" in world.refused(IN_PLACE).message
