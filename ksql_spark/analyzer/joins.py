@@ -70,6 +70,8 @@ RULES: dict[tuple[str, str, str], JoinRule] = {
     (TABLE, STREAM, "RIGHT"): JoinRule(STREAM_TABLE, is_mirrored=True),
     (TABLE, STREAM, "FULL"): _ORDER,
 }
+#: FOR SYSTEM_TIME AS OF it: the table as far as it has been written
+CURRENT_TIMESTAMP = "CURRENT_TIMESTAMP"
 #: kinds of foreign-key joins
 FOREIGN_KEY_KINDS = ("INNER", "LEFT")
 _SPELLED = {
@@ -91,6 +93,7 @@ class Joined:
         within: WITHIN of a stream-stream join.
         grace_ms: the grace period of FOR SYSTEM_TIME AS OF.
         residual: the conditions of ON besides the equality.
+        is_loaded_first: FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP.
     """
 
     left: Joined | BoundRelation
@@ -105,6 +108,7 @@ class Joined:
     within: WithinSpec | None = None
     grace_ms: int | None = None
     residual: Expression | None = None
+    is_loaded_first: bool = False
 
     @property
     def kind(self) -> str:
@@ -157,6 +161,7 @@ def bind_join(
     equality, rest = _equality(node, left, right, scope)
     left_key, right_key, shown = _condition(node, equality, left, right, scope)
     grace_ms = _grace_ms(node, left, right)
+    is_loaded_first = node.system_time is not None and grace_ms is None
     if isinstance(left, BoundRelation) and (
         rule.is_mirrored or _is_foreign_key_of_right(kind, left, right, left_key, right_key)
     ):
@@ -201,7 +206,7 @@ def bind_join(
     if join_type == REPLICATED and isinstance(left, Joined):
         return Joined(
             left, right, join_type, kind, left_key, right_key, left.candidates, left.synthetic, left.keys,
-            None, grace_ms, residual,
+            None, grace_ms, residual, is_loaded_first,
         )  # fmt: skip
     if join_type in (FOREIGN_KEY, REPLICATED):
         keys, candidates = (
@@ -213,7 +218,7 @@ def bind_join(
     synthetic = rowkey if not candidates and not keys and join_type != REPLICATED else None
     return Joined(
         left, right, join_type, kind, left_key, right_key, tuple(candidates), synthetic, keys, within,
-        grace_ms, residual,
+        grace_ms, residual, is_loaded_first,
     )  # fmt: skip
 
 
@@ -430,12 +435,19 @@ def _table_join(
 
 
 def _grace_ms(node: nodes.Join, left: Joined | BoundRelation, right: BoundRelation) -> int | None:
-    """The grace period of FOR SYSTEM_TIME AS OF, ms; None without the clause."""
+    """The grace period of FOR SYSTEM_TIME AS OF, ms; None without the clause, and with CURRENT_TIMESTAMP."""
     given = node.system_time
     if given is None:
         return None
     if (left.kind, right.kind) != (STREAM, TABLE):
         raise invalid("FOR SYSTEM_TIME AS OF is for joins of a stream with a table on the right.", given)
+    if given.this.name == CURRENT_TIMESTAMP and not given.this.table:
+        if given.grace is not None:
+            raise invalid(
+                "FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP takes no GRACE PERIOD: rows only wait for what the "
+                "table's topic has.", given.grace,
+            )  # fmt: skip
+        return None
     alias = _row_time_of(left)
     if alias is None:
         raise invalid(
@@ -444,8 +456,9 @@ def _grace_ms(node: nodes.Join, left: Joined | BoundRelation, right: BoundRelati
         )  # fmt: skip
     if given.this.name != ROWTIME or given.this.table not in ("", alias):
         raise invalid(
-            f"FOR SYSTEM_TIME AS OF takes the time of the stream's rows: {alias}.{ROWTIME}.", given.this,
-            hint="TIMESTAMP of the stream's WITH makes a column its ROWTIME.",
+            f"FOR SYSTEM_TIME AS OF takes the time of the stream's rows, {alias}.{ROWTIME}, "
+            f"or {CURRENT_TIMESTAMP}.",
+            given.this, hint="TIMESTAMP of the stream's WITH makes a column its ROWTIME.",
         )  # fmt: skip
     if given.grace is None:
         raise invalid(

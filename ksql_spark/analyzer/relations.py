@@ -318,6 +318,7 @@ def _build(side: Joined | BoundRelation, scope: Scope, key_name: str | None = No
             None,
             side.grace_ms,
             side.residual,
+            side.is_loaded_first,
         )
     if isinstance(side.left, Joined) and isinstance(side.left_key, ColumnRef):
         inner = side.left_key.name if side.left_key.name in side.left.candidates else None
@@ -330,7 +331,7 @@ def _build(side: Joined | BoundRelation, scope: Scope, key_name: str | None = No
         left = Filter(left, of_tables)
     join = Join(
         left, right, side.type, side.join, side.left_key, side.right_key, name, side.within, side.grace_ms,
-        None if side.kind == TABLE else side.residual,
+        None if side.kind == TABLE else side.residual, side.is_loaded_first,
     )  # fmt: skip
     return Filter(join, of_tables) if of_tables is not None and side.join == "INNER" else join
 

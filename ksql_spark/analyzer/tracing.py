@@ -208,6 +208,12 @@ class _Tracer:
                 below = self.carried(child)
                 hidden = [c for c in below.schema.columns if c.name.startswith("__") or c.name in PLACES]
                 return _with(below, (*keys, *values), hidden)
+            case Join(is_loaded_first=True):
+                raise KsqlError(
+                    "INVALID_STATEMENT",
+                    reason="EXPLAIN ROW does not support FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP: which row "
+                    "of the table a record met depends on when it was read.",
+                )
             case Join(type=kind) if kind in (STREAM_TABLE, REPLICATED):
                 return self._join_of_versions(node)
             case Join():

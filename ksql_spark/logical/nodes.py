@@ -507,6 +507,8 @@ class Join:
             None: it meets the row that the table has when it comes. STREAM_TABLE and REPLICATED only.
         residual: what two rows must satisfy besides the equality of their keys, over the columns of both;
             joins with a stream only.
+        is_loaded_first: FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP: what the table's topic has comes before rows
+            of the stream, whatever their times. STREAM_TABLE and REPLICATED only.
     """
 
     left: Node
@@ -519,6 +521,7 @@ class Join:
     within: WithinSpec | None = None
     grace_ms: int | None = None
     residual: Expression | None = None
+    is_loaded_first: bool = False
 
     @property
     def schema(self) -> Schema:

@@ -97,6 +97,7 @@ def _logical_details(node: Node) -> Details:
                 ("On", on_text(node.left_key, node.right_key, node.residual)),
                 ("Within", within_text(node.within)),
                 ("Grace period", None if node.grace_ms is None else span_text(node.grace_ms)),
+                ("Order", "the table first" if node.is_loaded_first else None),
             ]
         case nodes.Aggregate():
             return [

@@ -295,6 +295,8 @@ class _Lowering:
         is_replicated = node.type == nodes.REPLICATED
         left = self._stateless(node.left, None if is_replicated else (node.left_key,))
         right = self._stateless(node.right, (node.right_key,))
+        if node.is_loaded_first:
+            right = self._first(right, node)
         on = (node.left_key, node.right_key, node.key_name)
         if node.grace_ms is not None:
             return steps.StreamVersionedTableJoin(
@@ -317,6 +319,21 @@ class _Lowering:
         return steps.StreamStreamJoin(
             left, right, node.join, *on, node.within, node.schema, node.window, idle_ms, node.residual
         )
+
+    def _first(self, table: Step, node: nodes.Join) -> Step:
+        """The source of ``table``, read before the stream of its join.
+
+        Raises:
+            KsqlError: INVALID_STATEMENT, with ORDER = 'event-time'.
+        """
+        if self._by_event_time:
+            raise KsqlError(
+                "INVALID_STATEMENT",
+                reason="ORDER = 'event-time' takes rows by their time, "
+                "FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP the table's rows first. Use one of both.",
+            )
+        assert isinstance(table, steps.TableSource)  # FOR SYSTEM_TIME follows the name of a table
+        return replace(table, is_first=True)
 
     def _foreign_key_join(self, node: nodes.Join) -> Step:
         left, right = self._stateless(node.left, ()), self._stateless(node.right, ())

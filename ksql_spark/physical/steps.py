@@ -253,7 +253,10 @@ class StreamSource(SourceStep):
 
 @dataclass(frozen=True)
 class TableSource(SourceStep):
-    """Read a table's topic: each record is the new row of its key, a NULL value deletes it."""
+    """Read a table's topic: each record is the new row of its key, a NULL value deletes it.
+
+    ``is_first``: what the topic has comes before rows of the other inputs, whatever their times.
+    """
 
     source: DataSource
     schema: Schema
@@ -261,6 +264,11 @@ class TableSource(SourceStep):
     exposed: tuple[str, ...] = ()
     window: Windowing | None = None
     records: RecordSpec | None = None
+    is_first: bool = False
+
+    @property
+    def details(self) -> Details:
+        return [*super().details, ("Order", "before the other inputs" if self.is_first else None)]
 
 
 @dataclass(frozen=True)

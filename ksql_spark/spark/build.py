@@ -77,7 +77,7 @@ def _source(
             step.source.topic,
             context.starts,
             is_batch=context.is_batch,
-            options=context.options_of(step.source),
+            options=context.options_of(step.source, isinstance(step, steps.TableSource) and step.is_first),
         )
     return sources.decode(
         raw,

@@ -98,11 +98,16 @@ class Context:
             "ksql.fails.on.loss": str(self.fails_on_loss).lower(),
         }
 
-    def options_of(self, source: DataSource) -> Mapping[str, str] | None:
-        """As source_options, with the time as of which ``source`` is read, and where older records are."""
+    def options_of(self, source: DataSource, is_first: bool = False) -> Mapping[str, str] | None:
+        """As source_options, with the time as of which ``source`` is read, and where older records are.
+
+        ``is_first``: what it has comes before records of other topics.
+        """
         options = self.source_options
         if options is None:
             return None
+        if is_first:
+            options = {**options, "ksql.first": "true"}
         as_of_ms = self.setting(AS_OF)
         if as_of_ms is not None:
             options = {**options, "ksql.as.of.ms": str(as_of_ms)}

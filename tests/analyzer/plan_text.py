@@ -152,7 +152,8 @@ def _line(node: Node) -> str:
             key = f" as {node.key_name}" if node.key_name else ""
             grace = "" if node.grace_ms is None else f" grace {node.grace_ms} ms"
             rest = "" if node.residual is None else f" and {node.residual}"
-            return f"Join {node.join} {node.type} on {on}{rest}{key}{within}{grace}"
+            first = " table first" * node.is_loaded_first
+            return f"Join {node.join} {node.type} on {on}{rest}{key}{within}{grace}{first}"
         case FlatMap(_, functions):
             return f"FlatMap {_list(functions)}"
         case Aggregate():

@@ -68,6 +68,10 @@ CREATE STREAM as_of AS
 CREATE STREAM as_of_replicated AS
   SELECT r.id, r.zone, f.fee FROM rides r JOIN fees FOR SYSTEM_TIME AS OF r.ROWTIME AS f GRACE PERIOD 1 HOUR ON r.zone = f.zone EMIT CHANGES;
 
+-- the table before the stream
+CREATE STREAM loaded AS
+  SELECT r.id, d.rating FROM rides r LEFT JOIN drivers d FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP ON r.id = d.id EMIT CHANGES;
+
 -- conditions besides the equality
 CREATE STREAM ss_residual AS
   SELECT r.id, amount FROM rides r LEFT JOIN payments p WITHIN 1 HOUR ON r.id = p.ride AND p.amount > r.zone EMIT CHANGES;

@@ -577,6 +577,21 @@ CREATE STREAM o AS SELECT l.id, l.a, d, p FROM l LEFT JOIN rep FOR SYSTEM_TIME A
           Source REP prefixed
         Source T prefixed
 
+CREATE STREAM o AS SELECT l.id, l.a, x.d FROM l JOIN t FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP AS x ON l.a = x.id;
+    STREAM O SINK
+      columns `A` INTEGER KEY, `L_ID` INTEGER, `D` STRING
+      topic O, key KAFKA, value JSON
+    Project key [L_A AS A] value [L_ID AS L_ID, X_D AS D]
+      Join INNER STREAM_TABLE on L_A = X_ID as L_A table first
+        Source L prefixed
+        Source T X prefixed
+
+CREATE STREAM o AS SELECT l.id, d FROM l JOIN t FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP GRACE PERIOD 1 DAY ON l.id = t.id;
+    INVALID_STATEMENT: FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP takes no GRACE PERIOD: rows only wait for what the table's topic has.
+    line 1:102
+      CREATE STREAM o AS SELECT l.id, d FROM l JOIN t FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP GRACE PERIOD 1 DAY ON l.id = t.id
+                                                                                                           ^^^^^
+
 CREATE STREAM o AS SELECT l.id, l.a, d FROM l JOIN t FOR SYSTEM_TIME AS OF l.ROWTIME ON l.id = t.id;
     INVALID_STATEMENT: FOR SYSTEM_TIME AS OF needs a GRACE PERIOD: how long rows wait for the row of their time. For instance: GRACE PERIOD 10 SECONDS.
     line 1:54
@@ -584,13 +599,13 @@ CREATE STREAM o AS SELECT l.id, l.a, d FROM l JOIN t FOR SYSTEM_TIME AS OF l.ROW
                                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE STREAM o AS SELECT l.id, l.a, d FROM l JOIN t FOR SYSTEM_TIME AS OF l.a GRACE PERIOD 1 SECOND ON l.id = t.id;
-    INVALID_STATEMENT: FOR SYSTEM_TIME AS OF takes the time of the stream's rows: L.ROWTIME. TIMESTAMP of the stream's WITH makes a column its ROWTIME.
+    INVALID_STATEMENT: FOR SYSTEM_TIME AS OF takes the time of the stream's rows, L.ROWTIME, or CURRENT_TIMESTAMP. TIMESTAMP of the stream's WITH makes a column its ROWTIME.
     line 1:76
       CREATE STREAM o AS SELECT l.id, l.a, d FROM l JOIN t FOR SYSTEM_TIME AS OF l.a GRACE PERIOD 1 SECOND ON l.id = t.id
                                                                                  ^^^
 
 CREATE STREAM o AS SELECT l.id, l.a, d FROM l JOIN t FOR SYSTEM_TIME AS OF t.ROWTIME GRACE PERIOD 1 SECOND ON l.id = t.id;
-    INVALID_STATEMENT: FOR SYSTEM_TIME AS OF takes the time of the stream's rows: L.ROWTIME. TIMESTAMP of the stream's WITH makes a column its ROWTIME.
+    INVALID_STATEMENT: FOR SYSTEM_TIME AS OF takes the time of the stream's rows, L.ROWTIME, or CURRENT_TIMESTAMP. TIMESTAMP of the stream's WITH makes a column its ROWTIME.
     line 1:76
       CREATE STREAM o AS SELECT l.id, l.a, d FROM l JOIN t FOR SYSTEM_TIME AS OF t.ROWTIME GRACE PERIOD 1 SECOND ON l.id = t.id
                                                                                  ^^^^^^^^^

@@ -199,7 +199,8 @@ public final class DrainableSource implements TableProvider {
                 return start;
             }
             hasLatest = true;
-            Offset latest = stream.latestOffset(start, limit);
+            ReadLimit wanted = options.isFirst() ? ReadLimit.allAvailable() : limit;
+            Offset latest = stream.latestOffset(start, wanted);
             // further partitions, empty ones too
             KafkaSource.partitions(latest).forEach(options::check);
             return latest;

@@ -43,6 +43,9 @@ final class PartitionBuffer {
 
     final TopicPartition partition;
 
+    /** Whether its records are taken before those of other topics. */
+    final boolean isFirst;
+
     /** How long it is waited for while it is empty. */
     final IdleWait idle;
 
@@ -89,12 +92,14 @@ final class PartitionBuffer {
             Consumer<byte[], byte[]> consumer,
             long until,
             long end,
+            boolean isFirst,
             IdleWait idle) {
         this.input = input;
         this.partition = partition;
         this.consumer = consumer;
         this.until = until;
         this.end = end;
+        this.isFirst = isFirst;
         this.idle = idle;
         lookForMore();
     }

@@ -56,13 +56,13 @@ final class TaskConsumers {
         boolean needsEnds = inputs.size() > 1 || options.isOneOrder();
         boolean ends = false;
         for (Share share : shares(inputs)) {
-            open(share, needsEnds, options.maxIdleMs());
+            open(share, inputs, needsEnds, options.maxIdleMs());
             ends |= share.ranges.values().stream().anyMatch(r -> r.until() < Long.MAX_VALUE);
         }
         hasEnd = ends;
     }
 
-    private void open(Share share, boolean needsEnds, long maxIdleMs) {
+    private void open(Share share, List<TaskPartition> inputs, boolean needsEnds, long maxIdleMs) {
         TopicRange any = share.ranges.values().iterator().next();
         KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings(any));
         consumers.add(consumer);
@@ -80,6 +80,7 @@ final class TaskConsumers {
                                     consumer,
                                     until(range),
                                     ends.getOrDefault(at, 0L),
+                                    inputs.get(share.inputs.get(at)).options().isFirst(),
                                     new IdleWait(maxIdleMs));
                     own.put(at, buffer);
                     buffers.add(buffer);

@@ -16,6 +16,8 @@ import java.io.Serializable;
  *     of equal number, one for each topic
  * @param isLeftFirst whether of records of equal times those of the first input are taken first;
  *     else those of the last
+ * @param isFirst whether the records of the topic are taken before those of others, whatever their
+ *     times
  * @param maxIdleMs how long to wait for a partition that has no more records while another one has;
  *     0: only for records that the broker is known to have; negative: not even for these
  * @param feeds the internal topic that the query writes; empty: none
@@ -36,6 +38,7 @@ public record TaskOptions(
         int partitions,
         boolean isOneOrder,
         boolean isLeftFirst,
+        boolean isFirst,
         long maxIdleMs,
         String feeds,
         String waitsFor,
@@ -58,6 +61,7 @@ public record TaskOptions(
                 options.getInt("ksql.partitions", 0),
                 options.getBoolean("ksql.one.order", false),
                 options.getBoolean("ksql.left.first", false),
+                options.getBoolean("ksql.first", false),
                 options.getLong("ksql.max.task.idle.ms", 0),
                 options.getOrDefault("ksql.feeds", ""),
                 options.getOrDefault("ksql.waits.for", ""),

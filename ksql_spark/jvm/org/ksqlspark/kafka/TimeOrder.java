@@ -9,6 +9,8 @@ import java.util.TreeMap;
  * Which of a task's partitions has what comes next: of those that belong together the one with the
  * oldest. Partitions of the same number belong together, or all, and such groups have turns.
  *
+ * <p>What a topic has that is to be taken first is older than all others.
+ *
  * <p>Of partitions that belong together nothing comes while one of them is empty here but known to
  * have more. So the order is that of the records' times however they were fetched.
  */
@@ -90,7 +92,9 @@ final class TimeOrder {
         for (PartitionBuffer buffer : group) {
             long head = time(buffer, decoder);
             if (head == PartitionBuffer.NONE) {
-                if (!buffer.isCaughtUp() && maxIdleMs >= 0 && group.length > 1) {
+                if (!buffer.isCaughtUp()
+                        && (maxIdleMs >= 0 || buffer.isFirst)
+                        && group.length > 1) {
                     buffer.idle.end();
                     return null;
                 }
@@ -108,8 +112,8 @@ final class TimeOrder {
                 }
             }
         }
-        if (best == null) {
-            return null;
+        if (best == null || best.isFirst) {
+            return best;
         }
         if (fed != null && !isBatch && maxIdleMs >= 0 && isAhead(fed, time)) {
             isAhead = true;
@@ -148,6 +152,7 @@ final class TimeOrder {
     }
 
     private static long time(PartitionBuffer buffer, TaskReader.Decoder decoder) {
-        return decoder == null ? buffer.recordTime() : buffer.rowTime(decoder);
+        long time = decoder == null ? buffer.recordTime() : buffer.rowTime(decoder);
+        return time != PartitionBuffer.NONE && buffer.isFirst ? Long.MIN_VALUE : time;
     }
 }

@@ -33,6 +33,7 @@ class LossesTest {
                         0,
                         false,
                         true,
+                        false,
                         0,
                         "",
                         "",

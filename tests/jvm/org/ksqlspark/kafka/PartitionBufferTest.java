@@ -21,7 +21,7 @@ class PartitionBufferTest {
     private PartitionBuffer batch() {
         consumer.assign(List.of(AT));
         consumer.seek(AT, 5);
-        return new PartitionBuffer(0, AT, consumer, 10, 10, new IdleWait(0));
+        return new PartitionBuffer(0, AT, consumer, 10, 10, false, new IdleWait(0));
     }
 
     @Test
@@ -49,7 +49,7 @@ class PartitionBufferTest {
         consumer.assign(List.of(AT));
         consumer.seek(AT, 5);
         PartitionBuffer buffer =
-                new PartitionBuffer(0, AT, consumer, Long.MAX_VALUE, 5, new IdleWait(0));
+                new PartitionBuffer(0, AT, consumer, Long.MAX_VALUE, 5, false, new IdleWait(0));
         assertFalse(buffer.isBehind(4, 0));
         assertTrue(buffer.isBehind(5, 0));
         buffer.add(List.of(new ConsumerRecord<>("t", 0, 5, null, new byte[0])));
@@ -64,7 +64,7 @@ class PartitionBufferTest {
         consumer.assign(List.of(AT));
         consumer.seek(AT, 0);
         PartitionBuffer buffer =
-                new PartitionBuffer(0, AT, consumer, Long.MAX_VALUE, 0, new IdleWait(0));
+                new PartitionBuffer(0, AT, consumer, Long.MAX_VALUE, 0, false, new IdleWait(0));
         assertTrue(buffer.isBehind(9, 0));
         assertTrue(buffer.isBehind(9, PartitionBuffer.BEHIND_MS - 1));
         assertFalse(buffer.isBehind(9, PartitionBuffer.BEHIND_MS));

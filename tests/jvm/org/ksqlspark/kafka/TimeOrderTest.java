@@ -24,6 +24,11 @@ class TimeOrderTest {
 
     /** A partition that has been read up to where the broker has nothing more, but for records. */
     private static PartitionBuffer buffer(int input, int number, long end, long... times) {
+        return buffer(input, number, end, false, times);
+    }
+
+    private static PartitionBuffer buffer(
+            int input, int number, long end, boolean isFirst, long... times) {
         TopicPartition at = new TopicPartition(TOPICS[input], number);
         MockConsumer<byte[], byte[]> consumer = new MockConsumer<>("none");
         consumer.assign(List.of(at));
@@ -31,7 +36,8 @@ class TimeOrderTest {
         consumer.updateEndOffsets(Map.of(at, end));
         consumer.seek(at, times.length);
         PartitionBuffer buffer =
-                new PartitionBuffer(input, at, consumer, Long.MAX_VALUE, end, new IdleWait(0));
+                new PartitionBuffer(
+                        input, at, consumer, Long.MAX_VALUE, end, isFirst, new IdleWait(0));
         buffer.add(Arrays.stream(times).mapToObj(time -> record(at, time)).toList());
         buffer.lookForMore();
         return buffer;
@@ -126,5 +132,23 @@ class TimeOrderTest {
         order.nextTurn();
         assertNull(order.next(null));
         assertEquals(Long.MAX_VALUE, order.waitMs());
+    }
+
+    @Test
+    void whatIsFirstComesBeforeOlderRecords() {
+        PartitionBuffer stream = buffer(0, 0, 1, 1);
+        PartitionBuffer table = buffer(1, 0, 1, true, 5);
+        TimeOrder order = order(Map.of(), stream, table);
+        assertSame(table, order.next(null));
+        table.takeRecord();
+        table.lookForMore();
+        assertSame(stream, order.next(null));
+    }
+
+    @Test
+    void whatIsFirstIsWaitedForEvenIfNothingElseIs() {
+        PartitionBuffer stream = buffer(0, 0, 1, 1);
+        PartitionBuffer table = buffer(1, 0, 9, true);
+        assertNull(order(Map.of("ksql.max.task.idle.ms", "-1"), stream, table).next(null));
     }
 }

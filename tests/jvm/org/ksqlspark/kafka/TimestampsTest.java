@@ -20,7 +20,8 @@ class TimestampsTest {
     private Timestamps timestamps(long asOfMs) {
         return new Timestamps(
                 new TaskOptions(
-                        "r", 1, 0, false, true, 0, "", "", 0, log, "q", false, "", "", asOfMs, ""));
+                        "r", 1, 0, false, true, false, 0, "", "", 0, log, "q", false, "", "",
+                        asOfMs, ""));
     }
 
     private static ConsumerRecord<byte[], byte[]> record(long timestamp) {
