@@ -22,6 +22,7 @@ from ksql_spark.expressions import Case, ColumnRef, Expression, Literal, columns
 from ksql_spark.logical.nodes import (
     FOREIGN_KEY,
     REPLICATED,
+    SEMI,
     STREAM_TABLE,
     Aggregate,
     BatchJoin,
@@ -54,7 +55,7 @@ BEFORE_START = "it was there before the query began to read"
 DELETED = "it has deleted the row"
 REPLACED = "a later record of its key has replaced it"
 _UNSUPPORTED: Mapping[type, str] = {
-    Aggregate: "aggregations of aggregations",
+    Aggregate: "GROUPING SETS and aggregations of aggregations",
     Deduplicate: "de-duplication",
     Expire: "TTL",
     MatchRecognize: "MATCH_RECOGNIZE",
@@ -208,6 +209,8 @@ class _Tracer:
                 below = self.carried(child)
                 hidden = [c for c in below.schema.columns if c.name.startswith("__") or c.name in PLACES]
                 return _with(below, (*keys, *values), hidden)
+            case Join() if node.join == SEMI:
+                raise _not_yet("EXISTS and IN of streams")
             case Join(is_loaded_first=True):
                 raise KsqlError(
                     "INVALID_STATEMENT",
@@ -363,9 +366,11 @@ def _replaced(expression: Expression, columns: Mapping[str, Expression]) -> Expr
 
 
 def _unsupported(node: Node) -> KsqlError:
-    what = _UNSUPPORTED.get(type(node), type(node).__name__)
-    reason = f"EXPLAIN ROW does not support {what} yet."
-    return KsqlError("INVALID_STATEMENT", reason=reason)
+    return _not_yet(_UNSUPPORTED.get(type(node), type(node).__name__))
+
+
+def _not_yet(what: str) -> KsqlError:
+    return KsqlError("INVALID_STATEMENT", reason=f"EXPLAIN ROW does not support {what} yet.")
 
 
 __all__ = ["BEFORE_START", "PLACES", "Trace", "added", "bind_traces", "place", "step"]
