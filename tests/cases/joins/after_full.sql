@@ -16,9 +16,12 @@ INSERT INTO v1 (rowtime, id, a) VALUES (3, 1, 'a1');
 INSERT INTO v1 (rowtime, id) VALUES (4, 1);
 INSERT INTO v2 (rowtime, id, a) VALUES (5, 1, 'b2');
 INSERT INTO v2 (rowtime, id) VALUES (6, 1);
+INSERT INTO v1 (rowtime, id, a) VALUES (7, 1, 'a2');
+INSERT INTO v2 (rowtime, id, a) VALUES (8, 1, 'b3');
+INSERT INTO v3 (rowtime, id, a) VALUES (9, 1, 'c2');
 --@output J folded
--- id | a1   | a2   | a3
--- 1  | NULL | NULL | c1
+-- id | a1 | a2 | a3
+-- 1  | a2 | b3 | c2
 
 --@test: FULL above FULL, by the column of the second table
 CREATE TABLE j AS
@@ -29,7 +32,8 @@ INSERT INTO v3 (rowtime, id, a) VALUES (2, 1, 'c1');
 INSERT INTO v1 (rowtime, id, a) VALUES (3, 1, 'a1');
 INSERT INTO v1 (rowtime, id, a) VALUES (3, 2, 'alone');
 INSERT INTO v2 (rowtime, id) VALUES (6, 1);
+INSERT INTO v2 (rowtime, id, a) VALUES (7, 1, 'b2');
 --@output J folded
 -- id | a1    | a2   | a3
--- 1  | a1    | NULL | c1
+-- 1  | a1    | b2   | c1
 -- 2  | alone | NULL | NULL
