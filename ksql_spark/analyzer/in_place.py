@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, get_args
 
 from ksql_spark.analyzer.failures import Placed, invalid
+from ksql_spark.analyzer.replacing import but_for_columns
 from ksql_spark.expressions import ColumnRef, Expression, transform
 from ksql_spark.logical.nodes import (
     Aggregate,
@@ -27,9 +28,10 @@ from ksql_spark.logical.nodes import (
     TopN,
     WindowSpec,
     children,
+    relations,
+    walk,
 )
 from ksql_spark.metastore.sources import STREAM, TABLE
-from ksql_spark.schema import Schema
 
 _HINT = "WITH (EVOLVE = '{}') changes more: EXPLAIN EVOLUTION tells how."
 #: the expressions of a step that its state depends on
@@ -118,13 +120,14 @@ def _fit(
             return replace(new, child=below, predicate=_renamed(new.predicate, names)), names
         if isinstance(old, Filter):
             return _fit(old.child, new, is_alone=is_alone, is_kept=is_kept)
-    grouped = _grouped(old), _grouped(new)
-    if grouped[0] is not None and grouped[1] is not None:
-        aggregate, names = _aggregate(grouped[0], grouped[1])
+    before, after = _below_filter(old), _below_filter(new)
+    if isinstance(before, Aggregate) and isinstance(after, Aggregate):
+        aggregate, names = _aggregate(before, after)
         having = new.predicate if isinstance(new, Filter) else None
         return (aggregate if having is None else Filter(aggregate, _renamed(having, names))), names
-    if is_alone and old.kind == new.kind == TABLE and _is_plain(old) and _is_plain(new):
-        source = _source(_below_filter(old), _below_filter(new), is_kept)
+    is_of_table = is_alone and old.kind == new.kind == TABLE
+    if is_of_table and isinstance(before, Source) and isinstance(after, Source):
+        source = _source(before, after, is_kept)
         return (replace(new, child=source) if isinstance(new, Filter) else source), {}
     if isinstance(old, Filter) and isinstance(new, Filter):
         below, names = _fit(old.child, new.child, is_kept=is_kept)
@@ -160,8 +163,7 @@ def _fixed(old: Node, new: Node, is_kept: bool) -> _Fitted:
 
 def _source(old: Source, new: Source, is_kept: bool) -> Source:
     def fixed(source: Source) -> object:
-        known = replace(source.source, schema=Schema(()), statement="", partitions=None, replicas=None)
-        return known, source.prefixed and source.alias, source.prefixed
+        return but_for_columns(source.source), source.prefixed and source.alias, source.prefixed
 
     if fixed(old) != fixed(new):
         raise _Differs(f"FROM {old.source.name} cannot change")
@@ -173,20 +175,8 @@ def _source(old: Source, new: Source, is_kept: bool) -> Source:
     return replace(new, source=replace(new.source, schema=old.source.schema), exposed=old.exposed)
 
 
-def _grouped(node: Node) -> Aggregate | None:
-    """The aggregation of a node, which HAVING may be over."""
-    below = node.child if isinstance(node, Filter) else node
-    return below if isinstance(below, Aggregate) else None
-
-
-def _is_plain(node: Node) -> bool:
-    return isinstance(node.child if isinstance(node, Filter) else node, Source)
-
-
-def _below_filter(node: Node) -> Source:
-    below = node.child if isinstance(node, Filter) else node
-    assert isinstance(below, Source)
-    return below
+def _below_filter(node: Node) -> Node:
+    return node.child if isinstance(node, Filter) else node
 
 
 def _aggregate(old: Aggregate, new: Aggregate) -> _Fitted:
@@ -276,20 +266,10 @@ def _names(value: Any) -> Iterator[str]:
 
 def _added(old: Node, new: Node) -> list[str]:
     """Columns that have come to sources since, where rows of them are kept."""
-    if not any(isinstance(part, Join | TopN | Over | MatchRecognize) for part in _parts(new)):
+    if not any(isinstance(part, Join | TopN | Over | MatchRecognize) for part in walk(new)):
         return []
-    before = {c.name for source in _sources(old) for c in source.schema.columns}
-    return [c.name for source in _sources(new) for c in source.schema.columns if c.name not in before]
-
-
-def _parts(node: Node) -> Iterator[Node]:
-    yield node
-    for child in children(node):
-        yield from _parts(child)
-
-
-def _sources(node: Node) -> list[Source]:
-    return [part for part in _parts(node) if isinstance(part, Source)]
+    before = {c.name for source in relations(old) for c in source.schema.columns}
+    return [c.name for source in relations(new) for c in source.schema.columns if c.name not in before]
 
 
 __all__ = ["fitted"]

@@ -20,7 +20,7 @@ from ksql_spark.logical.nodes import (
     SelectKey,
     Source,
     TopN,
-    children,
+    walk,
 )
 from ksql_spark.metastore.sources import TABLE, DataSource
 from ksql_spark.schema import Schema
@@ -59,7 +59,7 @@ def check_query_replacement(old: PersistentQuery, new: PersistentQuery, node: Pl
         raise refuse("TTL cannot change.")
     if not isinstance(before, Project) or not isinstance(after, Project):
         raise refuse("queries with UNION ALL, UNION, EXCEPT or INTERSECT cannot be replaced.", ANEW)
-    for part in _parts(before.child):
+    for part in walk(before.child):
         if isinstance(part, Join):
             raise refuse("queries with joins cannot be replaced.", ANEW)
         if isinstance(part, Aggregate) and part.window_spec is not None:
@@ -74,21 +74,16 @@ def check_query_replacement(old: PersistentQuery, new: PersistentQuery, node: Pl
         raise refuse("columns of SELECT cannot be changed, removed or reordered.")
 
 
-def _parts(node: Node) -> list[Node]:
-    return [node, *(part for child in children(node) for part in _parts(child))]
+def but_for_columns(source: DataSource) -> DataSource:
+    """What of a source must stay; columns may have been added to it."""
+    return replace(source, schema=Schema(()), statement="", partitions=None, replicas=None)
 
 
 def _fixed_clauses(node: Node) -> list[tuple[str, object]]:
     """The clauses below SELECT that must not change, by name: all except the WHERE over the source."""
     match node:
         case Source():
-            # columns may have been added to the source
-            return [
-                (
-                    "FROM",
-                    replace(node.source, schema=Schema(()), statement="", partitions=None, replicas=None),
-                )
-            ]
+            return [("FROM", but_for_columns(node.source))]
         case Filter(Source() as child, _):
             return _fixed_clauses(child)
         case Filter(child, predicate):

@@ -55,16 +55,10 @@ class Rule:
 # ---- checks ----------------------------------------------------------------------------------------------
 
 
-def _walk(node: nodes.Node) -> Iterator[nodes.Node]:
-    yield node
-    for child in nodes.children(node):
-        yield from _walk(child)
-
-
 def _unbounded_state(checked: Checked) -> Iterator[Found]:
     if checked.query is None:
         return
-    for node in _walk(checked.query.root):
+    for node in nodes.walk(checked.query.root):
         if isinstance(node, nodes.Aggregate) and node.window_spec is None and node.child.kind == STREAM:
             written = checked.statement.find_all(syntax.Select)
             places = (select.group_by[0] for select in written if select.group_by and not select.window)
@@ -103,7 +97,7 @@ def _shown(key: Expression, side: nodes.Node) -> str:
 def _join_repartition(checked: Checked) -> Iterator[Found]:
     if checked.query is None:
         return
-    joins = [node for node in _walk(checked.query.root) if isinstance(node, nodes.Join)]
+    joins = [node for node in nodes.walk(checked.query.root) if isinstance(node, nodes.Join)]
     written = list(checked.statement.find_all(syntax.Join))
     for number, join in enumerate(joins):
         sides = []

@@ -822,6 +822,13 @@ def children(node: Node) -> tuple[Node, ...]:
     return (node.child,)
 
 
+def walk(node: Node) -> Iterator[Node]:
+    """``node`` and all nodes below it, from the top, left to right."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
 def relations(node: Node) -> tuple[Source, ...]:
     """The sources below ``node``, left to right."""
     if isinstance(node, Source):

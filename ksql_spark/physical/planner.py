@@ -303,13 +303,9 @@ class _Lowering:
                 left, right, node.join, *on, node.schema, node.window, is_replicated, node.residual,
                 node.grace_ms, self._idle_ms if node.grace_ms else 0,
             )  # fmt: skip
-        if is_replicated:
+        if node.type in (nodes.STREAM_TABLE, nodes.REPLICATED):
             return steps.StreamTableJoin(
-                left, right, node.join, *on, node.schema, node.window, True, node.residual
-            )
-        if node.type == nodes.STREAM_TABLE:
-            return steps.StreamTableJoin(
-                left, right, node.join, *on, node.schema, node.window, False, node.residual
+                left, right, node.join, *on, node.schema, node.window, is_replicated, node.residual
             )
         if node.type == nodes.TABLE_TABLE:
             return steps.TableTableJoin(left, right, node.join, *on, node.schema, node.window)

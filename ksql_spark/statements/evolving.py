@@ -61,12 +61,10 @@ def begin_evolution(statement: CreateAsSelect, evolve: Evolve, context: Statemen
     else:
         bound = bind_evolution(statement, context, evolve)
     bound = replace(bound, sink=replace(bound.sink, statement=statement.source_text + ";"))
-    if evolve.way == IN_PLACE:
+    is_in_place = evolve.way == IN_PLACE
+    if is_in_place or takes_over_at_once(evolve, bound):
         (old,) = (q for q in context.queries if q.sink == statement.name and q.creates_sink)
-        return QueryStart(statement, bound, statement.kind, context, old).action()
-    if takes_over_at_once(evolve, bound):
-        (old,) = (q for q in context.queries if q.sink == statement.name and q.creates_sink)
-        return QueryStart(statement, bound, statement.kind, context, old, is_anew=True).action()
+        return QueryStart(statement, bound, statement.kind, context, old, is_anew=not is_in_place).action()
     return QueryStart(statement, bound, statement.kind, context, evolve=evolve).action()
 
 

@@ -1,5 +1,7 @@
 package org.ksqlspark.kafka;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import org.apache.hadoop.conf.Configuration;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
@@ -119,8 +121,7 @@ final class ArchivedRecords extends ReadSupport<ConsumerRecord<byte[], byte[]>> 
         }
 
         private void addHeader() {
-            String name = Binary.fromConstantByteArray(headerName.bytes).toStringUsingUTF8();
-            headers.add(name, headerValue.bytes);
+            headers.add(new String(headerName.bytes, UTF_8), headerValue.bytes);
         }
 
         @Override
