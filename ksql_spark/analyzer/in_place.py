@@ -38,7 +38,8 @@ _HINT = "WITH (EVOLVE = '{}') changes more: EXPLAIN EVOLUTION tells how."
 _FIXED: dict[type, tuple[str, tuple[str, ...]]] = {
     Join: (
         "the join",
-        ("type", "join", "left_key", "right_key", "key_name", "within", "grace_ms", "residual"),
+        ("type", "join", "left_key", "right_key", "key_name", "within", "grace_ms", "residual",
+         "is_loaded_first"),
     ),
     Deduplicate: ("DISTINCT ON or QUALIFY", ("keys", "within_ms")),
     Over: ("OVER", ("keys", "calls", "within_ms")),

@@ -20,6 +20,7 @@ CREATE TABLE t (id INT PRIMARY KEY, a INT, b STRING) WITH (KAFKA_TOPIC='t', VALU
 COUNTS = "v, COUNT(*) AS n, SUM(id) AS total FROM s GROUP BY v"
 JOINED = "s.id, s.v, t.a FROM s JOIN t ON s.id = t.id"
 WINDOWED = "v, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 HOUR, {}) GROUP BY v"
+FIRST = " FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP ON"
 BOTH = "s.id, s.v, s2.x FROM s JOIN s2 WITHIN 1 HOUR ON s.id = s2.id"
 
 
@@ -68,6 +69,12 @@ def test_aggregates_are_those_of_the_state(new: str) -> None:
         ("STREAM", JOINED, JOINED + " WHERE t.a > 1", None),
         ("STREAM", BOTH, BOTH.replace("s.v, ", "") + " WHERE s.w = 'x'", None),
         ("STREAM", JOINED, JOINED.replace("JOIN", "LEFT JOIN"), "the join cannot change"),
+        (
+            "STREAM",
+            JOINED,
+            JOINED.replace(" ON", FIRST),
+            "the join cannot change",
+        ),
         ("STREAM", BOTH, BOTH.replace("1 HOUR", "2 HOURS"), "the join cannot change"),
         ("STREAM", JOINED, JOINED.replace("s.v", "s.v, t.ROWTIME AS seen"), "have no ROWTIME of T"),
         ("TABLE", COUNTS, COUNTS.replace("SUM(id)", "MAX(id)"), "its state has no MAX(ID)"),
