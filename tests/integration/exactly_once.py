@@ -17,9 +17,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -29,166 +28,11 @@ from confluent_kafka import Producer
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.services.broker import EmbeddedBroker
+from tests.integration.exactly_once_checks import CHECKS, KEYS, SOURCES, START_MS, Check, key_of
 from tests.integration.server_process import ServerProcess
 
-KEYS = 20
-PARTITIONS = 2
-#: time of the first event, ms; event n is n ms later
-START_MS = 1_700_000_000_000
 #: how long results may take after the last kill, seconds
 PATIENCE_S = 300.0
-
-SOURCES = """
-CREATE STREAM events (k STRING KEY, n BIGINT) WITH (KAFKA_TOPIC = 'events', VALUE_FORMAT = 'JSON');
-CREATE TABLE latest (k STRING PRIMARY KEY, n BIGINT, who STRING)
-  WITH (KAFKA_TOPIC = 'events', VALUE_FORMAT = 'JSON');
-CREATE STREAM echoes (k STRING KEY, n BIGINT) WITH (KAFKA_TOPIC = 'echoes', VALUE_FORMAT = 'JSON');
-CREATE TABLE people (k STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC = 'people', VALUE_FORMAT = 'JSON');
-"""
-
-
-@dataclass(frozen=True)
-class Check:
-    """A query and what its topic must hold.
-
-    Args:
-        topic: the topic that it writes.
-        statement: it.
-        expected: numbers of the events -> for each key, or for all (None), the values that are written.
-        is_ordered: whether the order within a key must be that, too.
-        is_last: how many values there are does not matter, only the last one of each key.
-    """
-
-    topic: str
-    statement: str
-    expected: Callable[[Sequence[int]], Mapping[str | None, list[Any]]]
-    is_ordered: bool = True
-    is_last: bool = False
-
-
-def _key(n: int) -> str:
-    return f"k{n % KEYS}"
-
-
-def _by_key(numbers: Sequence[int]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = defaultdict(list)
-    for n in numbers:
-        found[_key(n)].append(n)
-    return found
-
-
-def _counts(numbers: Sequence[int]) -> Mapping[str | None, list[Any]]:
-    """An update for each event: the count, and the sum so far."""
-    return {
-        key: [{"C": i, "TOTAL": sum(own[:i])} for i in range(1, len(own) + 1)]
-        for key, own in _by_key(numbers).items()
-    }
-
-
-def _chained(numbers: Sequence[int]) -> Mapping[str | None, list[Any]]:
-    """An update for each update of _counts: how many, and the sum of their counts."""
-    return {
-        key: [{"C": i, "TOTAL": i * (i + 1) // 2} for i in range(1, len(own) + 1)]
-        for key, own in _by_key(numbers).items()
-    }
-
-
-def _finals(numbers: Sequence[int]) -> Iterator[Any]:
-    """The windows that have closed."""
-    for begins in range(0, len(numbers) - 1000, 1000):
-        counts = Counter(_key(n) for n in range(begins, begins + 1000))
-        for key, count in counts.items():
-            yield {"NAME": key, "BEGINS": START_MS + begins, "C": count}
-
-
-CHECKS = (
-    Check(
-        "COPIES",
-        "CREATE STREAM copies AS SELECT k, n FROM events WHERE n % 7 <> 0 EMIT CHANGES;",
-        lambda numbers: {k: [{"N": n} for n in own if n % 7] for k, own in _by_key(numbers).items()},
-    ),
-    Check(
-        "COUNTS",
-        "CREATE TABLE counts AS"
-        " SELECT k, COUNT(*) AS c, SUM(n) AS total FROM events GROUP BY k EMIT CHANGES;",
-        _counts,
-    ),
-    Check(
-        # what waits for the end of an interval is in the state, or is written
-        "AT_INTERVALS",
-        "CREATE TABLE at_intervals AS"
-        " SELECT k, COUNT(*) AS c, SUM(n) AS total FROM events GROUP BY k EMIT CHANGES EVERY 1 SECOND;",
-        lambda numbers: {k: updates[-1:] for k, updates in _counts(numbers).items()},
-        is_last=True,
-    ),
-    Check(
-        "NAMED",
-        "CREATE STREAM named AS SELECT e.k AS k, e.n AS n, p.name AS name FROM events e"
-        " LEFT JOIN people p ON e.k = p.k EMIT CHANGES;",
-        lambda numbers: {
-            k: [{"N": n, "NAME": f"name of {k}"} for n in own] for k, own in _by_key(numbers).items()
-        },
-    ),
-    Check(
-        "PAIRS",
-        "CREATE STREAM pairs AS SELECT e.n AS n, AS_VALUE(e.n) AS m, a.k AS k FROM events e"
-        " JOIN echoes a WITHIN 10 SECONDS GRACE PERIOD 1 HOUR ON e.n = a.n EMIT CHANGES;",
-        lambda numbers: {None: [{"M": n, "K": _key(n)} for n in numbers]},
-        is_ordered=False,
-    ),
-    Check(
-        "CHAINED",
-        "CREATE STREAM updates (k STRING KEY, c BIGINT) WITH (KAFKA_TOPIC = 'COUNTS', VALUE_FORMAT = 'JSON');"
-        " CREATE TABLE chained AS"
-        " SELECT k, COUNT(*) AS c, SUM(c) AS total FROM updates GROUP BY k EMIT CHANGES;",
-        _chained,
-    ),
-    Check(
-        # two sub-topologies: each update of a key takes its old row out of the group, and puts the new one in
-        "ALL_OF_THEM",
-        "CREATE TABLE all_of_them AS SELECT SUBSTRING(k, 1, 1) AS first, COUNT(*) AS c, SUM(c) AS total"
-        " FROM counts GROUP BY SUBSTRING(k, 1, 1) EMIT CHANGES;",
-        lambda numbers: {"k": [{"C": min(len(numbers), KEYS), "TOTAL": len(numbers)}]},
-        is_last=True,
-    ),
-    Check(
-        # three sub-topologies; a result that a later update has overtaken is not written
-        "BY_NAME",
-        "CREATE TABLE by_name AS SELECT l.k AS k, l.n AS n, p.name AS name FROM latest l"
-        " JOIN people p ON l.who = p.k EMIT CHANGES;",
-        lambda numbers: {k: [{"N": own[-1], "NAME": f"name of {k}"}] for k, own in _by_key(numbers).items()},
-        is_last=True,
-    ),
-    Check(
-        # a join of streams, and one with a table above it
-        "NAMED_PAIRS",
-        "CREATE STREAM named_pairs AS SELECT p.k AS k, AS_VALUE(e.n) AS n, p.name AS name FROM events e"
-        " JOIN echoes a WITHIN 10 SECONDS GRACE PERIOD 1 HOUR ON e.n = a.n JOIN people p ON a.k = p.k"
-        " EMIT CHANGES;",
-        lambda numbers: {
-            k: [{"N": n, "NAME": f"name of {k}"} for n in own] for k, own in _by_key(numbers).items()
-        },
-        is_ordered=False,
-    ),
-    Check(
-        # each window once, when it has closed
-        "FINALS",
-        "CREATE TABLE finals AS SELECT k, AS_VALUE(k) AS name, WINDOWSTART AS begins, COUNT(*) AS c"
-        " FROM events WINDOW TUMBLING (SIZE 1 SECOND, GRACE PERIOD 0 SECONDS) GROUP BY k EMIT FINAL;",
-        lambda numbers: {None: [*_finals(numbers)]},
-        is_ordered=False,
-    ),
-    Check(
-        # two queries write one topic, in transactions of their own
-        "MERGED",
-        "CREATE STREAM merged AS SELECT k, n FROM events WHERE n % 2 = 0 EMIT CHANGES;"
-        " INSERT INTO merged SELECT k, n FROM echoes WHERE n % 2 = 1 EMIT CHANGES;",
-        lambda numbers: {k: [{"N": n} for n in own] for k, own in _by_key(numbers).items()},
-        is_ordered=False,
-    ),
-)
-#: a few of them, for tests that must be fast: without state, with it, a join, and a query that reads another
-FEW = tuple(check for check in CHECKS if check.topic in ("COPIES", "COUNTS", "NAMED", "CHAINED"))
 
 
 def _differences(
@@ -221,6 +65,7 @@ class World:
         report: takes lines about what happens.
         broker: the broker, if that may be killed, too.
         properties: more of the server's.
+        partitions: of each topic.
     """
 
     def __init__(
@@ -232,6 +77,7 @@ class World:
         report: Callable[[str], None] = lambda line: None,
         broker: EmbeddedBroker | None = None,
         properties: Mapping[str, str] = MappingProxyType({}),
+        partitions: int = 2,
     ) -> None:
         self.random = random.Random(seed)
         self.servers = servers
@@ -267,7 +113,7 @@ class World:
         admin = KafkaAdmin(servers)
         # sinks are not compacted, though some are tables: each update counts
         for topic in ("events", "echoes", "people", *(check.topic for check in checks)):
-            admin.create_topic(topic, PARTITIONS, config={"cleanup.policy": "delete", "retention.ms": "-1"})
+            admin.create_topic(topic, partitions, config={"cleanup.policy": "delete", "retention.ms": "-1"})
         for i in range(KEYS):
             key = f"k{i}"
             value = json.dumps({"name": f"name of {key}"}).encode()
@@ -286,7 +132,7 @@ class World:
         # it ends in the middle of a window
         while not self._stopped.wait(0.02) or not 100 < self.produced % 1000 < 900:
             for n in range(self.produced, int((time.monotonic() - began) * self._rate)):
-                key, value = _key(n), json.dumps({"n": n, "who": _key(n)})
+                key, value = key_of(n), json.dumps({"n": n, "who": key_of(n)})
                 for topic in ("events", "echoes"):
                     self._producer.produce(topic, value.encode(), key.encode(), timestamp=START_MS + n)
                 self.produced = n + 1
@@ -397,7 +243,7 @@ class World:
     def _rows(self, topic: str, committed: bool = True) -> list[tuple[str, Any]]:
         with TopicReader(self.servers, topic, read_committed=committed) as reader:
             records = [record for batch in reader.read_to_end() for record in batch]
-        return [((r.key or b"").decode(errors="replace"), json.loads(r.value or b"null")) for r in records]
+        return [((r.key or b"").decode("latin-1"), json.loads(r.value or b"null")) for r in records]
 
     def close(self) -> None:
         """Kill what runs; topics remain."""
@@ -424,6 +270,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--rate", type=int, default=200, help="events a second")
     parser.add_argument("--broker", action="store_true", help="kill the broker, too")
     parser.add_argument("--master", default="local", help="kill executors, too: local-cluster[2,8,1024]")
+    parser.add_argument("--partitions", type=int, default=2, help="of each topic")
     parser.add_argument("--only", default="", help="names of topics, separated by commas")
     given = parser.parse_args(arguments)
     # so that the server ends too
@@ -439,7 +286,9 @@ def main(arguments: Sequence[str]) -> int:
         killed = broker if given.broker else None
         properties = {"ksql.spark.master": given.master}
         address = broker.bootstrap_servers
-        with World(Path(name), address, checks, given.seed, report, killed, properties) as world:
+        with World(
+            Path(name), address, checks, given.seed, report, killed, properties, given.partitions
+        ) as world:
             world.start(given.rate)
             for number in range(1, given.kills + 1):
                 report(f"-- {number}: {world.produced} events so far")

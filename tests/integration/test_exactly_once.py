@@ -15,7 +15,8 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import EndOffsets, TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
-from tests.integration.exactly_once import FEW, World
+from tests.integration.exactly_once import World
+from tests.integration.exactly_once_checks import FEW
 from tests.integration.server_process import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
