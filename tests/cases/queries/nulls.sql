@@ -82,3 +82,44 @@ SELECT COUNT(*) AS n FROM s WHERE NOT (t = 'x') OR t IS NULL;
 --@rows
 -- n
 -- 2
+
+--@test: MATCH_RECOGNIZE, conditions of joins and of EXISTS
+CREATE TABLE u (k STRING PRIMARY KEY, a INT) WITH (KAFKA_TOPIC = '${case}_u', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM joined2 AS SELECT s.k AS k, s.b AS b FROM s JOIN u ON s.k = u.k AND NOT (s.a = u.a);
+CREATE STREAM found2 AS SELECT k, b FROM s WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.k = s.k AND NOT (u.a = s.a));
+CREATE STREAM matched2 AS SELECT * FROM s MATCH_RECOGNIZE (PARTITION BY k ORDER BY ROWTIME
+  MEASURES FIRST(x.b) AS n, COUNT(*) AS c PATTERN (x y) WITHIN 1 HOUR DEFINE x AS NOT (a = 1), y AS NOT (a = 1));
+SET 'ksql.sql.nulls' = 'ansi';
+CREATE STREAM joined3 AS SELECT s.k AS k, s.b AS b FROM s JOIN u ON s.k = u.k AND NOT (s.a = u.a);
+CREATE STREAM found3 AS SELECT k, b FROM s WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.k = s.k AND NOT (u.a = s.a));
+CREATE STREAM matched3 AS SELECT * FROM s MATCH_RECOGNIZE (PARTITION BY k ORDER BY ROWTIME
+  MEASURES FIRST(x.b) AS n, COUNT(*) AS c PATTERN (x y) WITHIN 1 HOUR DEFINE x AS NOT (a = 1), y AS NOT (a = 1));
+UNSET 'ksql.sql.nulls';
+INSERT INTO u (ROWTIME, k, a) VALUES (500, 'k', 7);
+INSERT INTO s (ROWTIME, k, a, b) VALUES (1000, 'k', 7, 1);
+INSERT INTO s (ROWTIME, k, a, b) VALUES (1001, 'k', NULL, 2);
+INSERT INTO s (ROWTIME, k, a, b) VALUES (1002, 'k', 8, 3);
+INSERT INTO s (ROWTIME, k, a, b) VALUES (1003, 'k', 9, 4);
+--@output JOINED2 ordered
+-- k | b
+-- k | 2
+-- k | 3
+-- k | 4
+--@output JOINED3 ordered
+-- k | b
+-- k | 3
+-- k | 4
+--@output FOUND2 ordered
+-- k | b
+-- k | 1
+--@output FOUND3 ordered
+-- k | b
+-- k | 1
+-- k | 2
+--@output MATCHED2 ordered
+-- k | n | c
+-- k | 1 | 2
+-- k | 3 | 2
+--@output MATCHED3 ordered
+-- k | n | c
+-- k | 3 | 2
