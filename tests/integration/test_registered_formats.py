@@ -119,6 +119,36 @@ def test_writers_of_several_versions_are_read_as_the_columns(
     assert kinds[f"{sink}-value"] == "AVRO" and kinds[f"{copy}-value"] == "JSON"
 
 
+def test_columns_of_a_newer_schema_come_by_refresh_schema(
+    execute: Callable[[str], Any],
+    registry: RegistryServer,
+    kafka_admin: KafkaAdmin,
+    topic_names: Callable[[str], str],
+) -> None:
+    """The running query keeps its columns; its replacement goes on with the new ones, of old records, too."""
+    source, sink = topic_names("in"), topic_names("out")
+    client = SchemaRegistryClient({"url": registry.url})
+    producer = RecordProducer(kafka_admin.servers)
+    at_value = SerializationContext(source, MessageField.VALUE)
+    kafka_admin.create_topic(source, 1)
+    properties = f"KAFKA_TOPIC = '{sink}', VALUE_FORMAT = 'JSON'"
+    grown = f"CREATE STREAM grown WITH ({properties}) AS SELECT * FROM growing"
+    producer.send(source, b"k", AvroSerializer(client, json.dumps(V1))({"v": 1}, at_value))
+    execute(f"""
+        CREATE STREAM growing (k STRING KEY) WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'AVRO');
+        {grown};
+    """)
+    records(kafka_admin, sink, 1)
+    newer = V1 | {"fields": [*V1["fields"], {"name": "d", "type": ["null", "string"], "default": None}]}
+    producer.send(source, b"k", AvroSerializer(client, json.dumps(newer))({"v": 2, "d": "x"}, at_value))
+    execute("ALTER STREAM growing REFRESH SCHEMA;")
+    records(kafka_admin, sink, 2)
+    execute(grown.replace("CREATE", "CREATE OR REPLACE") + ";")
+    producer.send(source, b"k", AvroSerializer(client, json.dumps(newer))({"v": 3, "d": "y"}, at_value))
+    found = [json.loads(record.value or b"") for record in records(kafka_admin, sink, 3)]
+    assert found == [{"V": 1}, {"V": 2}, {"V": 3, "D": "y"}]
+
+
 def test_a_pull_query_finds_keys_of_any_schema(
     execute: Callable[[str], Any],
     engine: Engine,
