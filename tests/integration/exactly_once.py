@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -40,17 +40,20 @@ def _differences(
 ) -> list[str]:
     """What is wrong with the rows (key, value) of a topic."""
     wrong = []
-    for key, values in expected.items():
-        got = [value for k, value in rows if key is None or k == key]
+    by_key: dict[str, list[Any]] = defaultdict(list)
+    for key, value in rows:
+        by_key[key].append(value)
+    for wanted, values in expected.items():
+        got = [value for _, value in rows] if wanted is None else by_key[wanted]
         if check.is_last:
             got = got[-1:]
         lost = Counter(map(str, values)) - Counter(map(str, got))
         more = Counter(map(str, got)) - Counter(map(str, values))
         if lost or more:
             what = f"lost {list(lost)[:3]} ({lost.total()}), too much {list(more)[:3]} ({more.total()})"
-            wrong.append(f"{check.topic} {key}: {what}")
+            wrong.append(f"{check.topic} {wanted}: {what}")
         elif check.is_ordered and got != values:
-            wrong.append(f"{check.topic} {key}: in another order")
+            wrong.append(f"{check.topic} {wanted}: in another order")
     return wrong
 
 
