@@ -258,6 +258,10 @@ class KafkaAdmin:
         entries = self._wait(future, f"describe topic '{topic}'", topic)
         return {name: entry.value for name, entry in sorted(entries.items())}
 
+    def is_compacted(self, topic: str) -> bool:
+        """Whether a topic keeps only the latest record of each key."""
+        return "compact" in self.config(topic).get("cleanup.policy", "")
+
     def commit_notes(self, group: str, topic: str) -> dict[int, str]:
         """The metadata that a consumer group has committed with offsets of a topic: by partition."""
         committed = self._committed(group, self._partitions(topic))

@@ -86,6 +86,20 @@ def first_offsets(
     raise KsqlError("LAKE_FAILED", path=folder, reason="a file of the newest commit is not there")
 
 
+def ends(folder: str, topic: str) -> dict[int, int]:
+    """Of each partition, the offset up to which an archive has all records.
+
+    Args:
+        folder: where it is.
+        topic: from archive_name().
+
+    Raises:
+        KsqlError: LAKE_FAILED, LAKE_MISSING.
+    """
+    manifests, store = _manifests(folder)
+    return {int(p): end for p, end in manifests.newest(store).positions.get(topic, {}).items()}
+
+
 def _since(content: Callable[[], bytes], day: str, first: int, since_ms: int) -> int | None:
     """The least offset in a file of a record that is not before a time; ``first``: the least of all."""
     since = _day(since_ms)

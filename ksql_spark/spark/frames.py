@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,6 +49,7 @@ class Context:
         computed: calls that were made before the step -> text of the column with the result
             (spark/python_calls.py).
         topic_names: the names by which archives know their topics.
+        compacted: topics whose archives are read before them, since they keep only some of their records.
         records: what sources read; None: their topics.
         is_resumed: the sink has rows that are not in the query's state (runtime/queries/checkpoints.py).
         state_layout: filled in by the builders: what the bytes in the state mean, part -> description. A
@@ -72,6 +73,7 @@ class Context:
     run: str | None = None
     fails_on_loss: bool = False
     topic_names: Mapping[str, str] = field(default_factory=dict)
+    compacted: Collection[str] = ()
     records: DataFrame | None = None
     is_resumed: bool = False
     state_layout: dict[str, str] = field(default_factory=dict)
@@ -117,6 +119,7 @@ class Context:
             **options,
             "ksql.archive": archives.located(self.session, source.archive),
             "ksql.archive.topic": self.topic_names.get(source.topic, ""),
+            "ksql.archive.first": str(source.topic in self.compacted).lower(),
         }
 
     def lower(

@@ -29,14 +29,18 @@ def batch_ranges(root: Node, services: Services) -> BatchRanges:
     read: dict[str, ArchiveRange] = {}
     for topic, (bounds, archive) in _streams(root).items():
         begins = {p: offset for (_, p), offset in admin.beginning_offsets(topic).items()}
+        if archive is not None:
+            name = archive_name(topic, admin.topic_id(topic))
+            known = archives.first_offsets(archive, name, None, sinks)
+            if admin.is_compacted(topic):
+                ends = archives.ends(archive, name)
+                begins = {p: max(offset, ends.get(p, 0)) for p, offset in begins.items()}
+            if any(begins.get(p) for p in known):
+                starts[topic] = _json(begins)
+                read[topic] = ArchiveRange(archive, begins, *bounds)
         if bounds.first_ms is not None:
             later = {p: offset for (_, p), offset in admin.offsets([topic], bounds.first_ms).items()}
-            starts[topic] = _json(later)
-        if archive is not None:
-            known = archives.first_offsets(archive, archive_name(topic, admin.topic_id(topic)), None, sinks)
-            if any(begins.get(p) for p in known):
-                starts.setdefault(topic, _json(begins))
-                read[topic] = ArchiveRange(archive, begins, *bounds)
+            starts[topic] = _json({p: max(offset, begins.get(p, 0)) for p, offset in later.items()})
     return BatchRanges(starts, read)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 from confluent_kafka import TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from ksql_spark.engine import Request
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -70,6 +70,17 @@ def remove(servers: str, topic: str, ends: dict[int, int]) -> None:
     admin = AdminClient({"bootstrap.servers": servers})
     for done in admin.delete_records([TopicPartition(topic, p, end) for p, end in ends.items()]).values():
         done.result()
+
+
+def configure(servers: str, topic: str, values: dict[str, str]) -> None:
+    """Change a topic's configuration."""
+    entries = [
+        ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+        for name, value in values.items()
+    ]
+    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
+    admin = AdminClient({"bootstrap.servers": servers})
+    admin.incremental_alter_configs([resource])[resource].result()
 
 
 class Records:
@@ -213,6 +224,47 @@ def test_joins_sessions_and_a_start_in_the_past(
     while not set(later) <= set(found := server.rows("SELECT k, n FROM late;")):
         assert time.monotonic() < deadline, (found, later)
     assert len(found) == len(set(found)) < 350  # the first ones are too early
+
+
+def test_what_compaction_removes_is_read_from_the_archive(
+    server: Archives,
+    topic_names: Callable[[str], str],
+    broker: EmbeddedBroker,
+    kafka_admin: KafkaAdmin,
+    tmp_path: Path,
+) -> None:
+    topic, path = topic_names("trips"), tmp_path / "archive"
+    often = {"segment.ms": "100", "min.cleanable.dirty.ratio": "0.01", "max.compaction.lag.ms": "1"}
+    kafka_admin.create_topic(topic, 2, config={"cleanup.policy": "compact", **often})
+    archive = f", ARCHIVE='{path}'"
+    server.run(
+        f"CREATE STREAM raw {STREAM.format(topic=topic, more='')};"
+        f"CREATE SINK kept FROM raw WITH (TYPE='parquet', PATH='{path}', ARCHIVE=true,"
+        " COMMIT_INTERVAL='50 milliseconds');"
+    )
+    records = Records(broker.bootstrap_servers, topic, seed=9)
+    records.send(300)
+    server.caught_up("kept", 300)
+    server.run(f"CREATE STREAM plain {STREAM.format(topic=topic, more='')};")
+    deadline = time.monotonic() + TIMEOUT_S
+    while server.rows("SELECT COUNT(*) FROM plain;")[0][0] > 100:
+        assert time.monotonic() < deadline
+        records.send(1)  # a segment that is written to is not compacted
+    configure(broker.bootstrap_servers, topic, {"segment.ms": "3600000", "max.compaction.lag.ms": "3600000"})
+    server.run(
+        "SET 'auto.offset.reset' = 'earliest';"
+        f"CREATE STREAM trips {STREAM.format(topic=topic, more=archive)};"
+        f"CREATE TABLE sums WITH (KAFKA_TOPIC='{topic_names('sums')}') AS {SUMS};"
+    )
+    server.has("SELECT k, c, s FROM sums;", records.sums())
+    server.has("SELECT k, COUNT(*), SUM(n) FROM trips GROUP BY k;", records.sums())
+    records.send(50)
+    server.has("SELECT k, c, s FROM sums;", records.sums())
+    server.engine.stop()
+    records.send(50)
+    server.start()
+    server.has("SELECT k, c, s FROM sums;", records.sums())
+    server.has("SELECT k, COUNT(*), SUM(n) FROM trips GROUP BY k;", records.sums())
 
 
 def test_retention_that_overtakes_a_query_and_what_is_lost(

@@ -149,6 +149,7 @@ class Launcher:
         most_records = int(self._setting_of(query, "ksql.transaction.max.records")) if is_limited else 0
         if is_limited and is_collected:
             most_records = min(most_records or COLLECTED_RECORDS, COLLECTED_RECORDS)
+        archived = [source.topic for source in query.plan.sources if source.archive is not None]
         context = Context(
             session,
             consumer,
@@ -167,11 +168,8 @@ class Launcher:
             batch_ms=interval_ms,
             most_records=most_records,
             fails_on_loss=not self._skips_losses(query),
-            topic_names={
-                source.topic: archive_name(source.topic, self._admin.topic_id(source.topic))
-                for source in query.plan.sources
-                if source.archive is not None
-            },
+            topic_names={topic: archive_name(topic, self._admin.topic_id(topic)) for topic in archived},
+            compacted=[topic for topic in archived if self._admin.is_compacted(topic)],
             is_resumed=resumed_at is not None,
         )
         is_last = stage is query.plan

@@ -82,6 +82,9 @@ final class TaskConsumers {
                                     ends.getOrDefault(at, 0L),
                                     inputs.get(share.inputs.get(at)).options().isFirst(),
                                     new IdleWait(maxIdleMs));
+                    if (inputs.get(share.inputs.get(at)).options().isArchiveFirst()) {
+                        findArchived(buffer, range.from(), Long.MAX_VALUE);
+                    }
                     own.put(at, buffer);
                     buffers.add(buffer);
                 });
@@ -210,7 +213,11 @@ final class TaskConsumers {
         }
     }
 
-    /** Whether an archive has records that the topic has no more: they are read first. */
+    /**
+     * Whether an archive has records that are read there, before those of the topic.
+     *
+     * @param begin the first offset that the topic has
+     */
     private boolean findArchived(PartitionBuffer buffer, long from, long begin) {
         TaskOptions options = byTopic.get(buffer.partition.topic());
         if (options.archive().isEmpty() || begin <= from) {

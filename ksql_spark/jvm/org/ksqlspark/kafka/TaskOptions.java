@@ -29,6 +29,8 @@ import java.io.Serializable;
  * @param failsOnLoss whether the query fails where records are gone before it has read them
  * @param archive the folder with the records that the topic has no more; empty: none
  * @param archived name and id of the topic that the archive must be of
+ * @param isArchiveFirst whether all that the archive has is read there, since the topic is
+ *     compacted
  * @param asOfMs the latest timestamp of records that are read, ms
  * @param pattern the pattern of the topics that are read; empty: one topic
  */
@@ -48,6 +50,7 @@ public record TaskOptions(
         boolean failsOnLoss,
         String archive,
         String archived,
+        boolean isArchiveFirst,
         long asOfMs,
         String pattern)
         implements Serializable {
@@ -71,6 +74,7 @@ public record TaskOptions(
                 options.getBoolean("ksql.fails.on.loss", false),
                 options.getOrDefault("ksql.archive", ""),
                 options.getOrDefault("ksql.archive.topic", ""),
+                options.getBoolean("ksql.archive.first", false),
                 options.getLong("ksql.as.of.ms", Long.MAX_VALUE),
                 options.getOrDefault("subscribePattern", ""));
     }

@@ -43,6 +43,7 @@ class LossesTest {
                         fails,
                         "",
                         "",
+                        false,
                         Long.MAX_VALUE,
                         ""));
     }

@@ -20,7 +20,7 @@ class TimestampsTest {
     private Timestamps timestamps(long asOfMs) {
         return new Timestamps(
                 new TaskOptions(
-                        "r", 1, 0, false, true, false, 0, "", "", 0, log, "q", false, "", "",
+                        "r", 1, 0, false, true, false, 0, "", "", 0, log, "q", false, "", "", false,
                         asOfMs, ""));
     }
 
