@@ -326,6 +326,8 @@ def _aliased(self: KsqlGenerator, text: str, alias: exp.Identifier | None) -> st
 def _past(self: KsqlGenerator, node: nodes.PastSource) -> str:
     moments = [self.sql(moment) for moment in node.moments or ()]
     match node.which:
+        case "AS OF" if node.position is not None:
+            text = f"{self.sql(node.this)} AS OF POSITION {self.sql(node.position)}"
         case "AS OF":
             text = f"{self.sql(node.this)} AS OF TIMESTAMP {moments[0]}"
         case "CHANGES":

@@ -390,12 +390,14 @@ class AliasedSource(Relation):
 
 class PastSource(AliasedSource):
     """Rows of a table that are not its current ones (beyond ksqlDB), each with ``[[AS] alias]``:
-    ``name AS OF TIMESTAMP moment``, ``CHANGES(name) BETWEEN moment AND moment``, and in VERIFY ``OLD(name)``
-    and ``NEW(name)``. ``which`` is AS OF, CHANGES, OLD or NEW; a moment is a text or epoch milliseconds.
+    ``name AS OF TIMESTAMP moment``, ``name AS OF POSITION position``, ``CHANGES(name) BETWEEN moment AND
+    moment``, and in VERIFY ``OLD(name)`` and ``NEW(name)``. ``which`` is AS OF, CHANGES, OLD or NEW; a moment
+    is a text or epoch milliseconds, a position a text.
     """
 
     which = Arg[str](required=True)
     moments = Arg[list[exp.Expr]]()
+    position = Arg[exp.Expr | None]()
 
     @property
     def alias_name(self) -> str:

@@ -273,9 +273,17 @@ class KsqlParser(MatchRecognizeParser):
         if self.is_word("OLD", "NEW", "CHANGES") and self.is_symbol(TokenType.L_PAREN, 1):
             return self._past(start)
         name = self.source_name()
-        if self.is_word("AS") and self.is_word("OF", ahead=1) and self.is_word("TIMESTAMP", ahead=2):
-            self.skip(3)
-            args = {"this": name, "which": "AS OF", "moments": [self._moment()]}
+        if (
+            self.is_word("AS")
+            and self.is_word("OF", ahead=1)
+            and self.is_word("TIMESTAMP", "POSITION", ahead=2)
+        ):
+            self.skip(2)
+            args: dict[str, Any] = {"this": name, "which": "AS OF"}
+            if self.expect_one_of("TIMESTAMP", "POSITION") == "TIMESTAMP":
+                args["moments"] = [self._moment()]
+            else:
+                args["position"] = self.string()
             return self.build(nodes.PastSource, start, **args, alias_identifier=self.alias())
         return self.build(nodes.AliasedSource, start, this=name, alias_identifier=self.alias())
 

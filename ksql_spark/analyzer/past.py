@@ -3,6 +3,7 @@ versions of a table, for VERIFY (ADR 54)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -26,6 +27,7 @@ from ksql_spark.metastore.store import MetaStore
 _Rows = TypeVar("_Rows")
 #: the names of the two versions
 OLD, NEW = "OLD", "NEW"
+_OFFSET = re.compile(r"(\d{1,9}):(\d{1,18})")
 #: what an administrator forbids to clients does not concern VERIFY, which reads both tables anyway
 _ALLOWED = {"ksql.query.pull.table.scan.enabled": True, "ksql.pull.queries.enable": True}
 
@@ -95,12 +97,14 @@ class Past:
     Args:
         table: the table.
         first_ms: the first event time of the changes that are wanted, epoch ms; None: the rows as they were.
-        last_ms: the last event time, or the one when the rows were so.
+        last_ms: the last event time, or the one when the rows were so; None: ``position`` says it.
+        position: partition of the table's topic -> offset of the first record that does not count.
     """
 
     table: DataSource
     first_ms: int | None
-    last_ms: int
+    last_ms: int | None
+    position: Mapping[int, int] | None = None
 
 
 def bind_past(
@@ -120,7 +124,7 @@ def bind_past(
                 reason = f"{relation.source_name} is a table of WITH here, which has no past."
                 raise invalid(reason, relation, hint="Give the one of WITH another name.")
             past = _past(relation, metastore, config)
-            name = f"{past.table.name} {past.first_ms} {past.last_ms}"
+            name = f"{past.table.name} {past.first_ms} {past.last_ms} {past.position}"
             found[name] = past
             _replace(relation, name)
         sources = (replace(past.table, name=name) for name, past in found.items())
@@ -139,8 +143,20 @@ def _past(relation: nodes.PastSource, metastore: MetaStore, config: Mapping[str,
         hint = f"CREATE TABLE ... AS SELECT * FROM {table.name} has its rows in a topic of its own."
         reason = f"{relation.which} reads rows, and the topic of {table.name} holds envelopes."
         raise invalid(reason, relation, hint=hint)
+    if relation.position is not None:
+        return Past(table, None, None, _position(relation.position))
     moments = [_moment(moment) for moment in relation.moments or ()]
     return Past(table, moments[0] if len(moments) > 1 else None, moments[-1])
+
+
+def _position(node: exp.Expr) -> dict[int, int]:
+    text = str(node.this)
+    found = [_OFFSET.fullmatch(part.strip()) for part in text.split(",")]
+    offsets = {int(known[1]): int(known[2]) for known in found if known is not None}
+    if None in found or len(offsets) < len(found):
+        hint = "'0:120,1:77' counts the records before offset 120 of partition 0 and 77 of partition 1."
+        raise invalid(f"Expected partition:offset, for each partition once, got '{text}'.", node, hint=hint)
+    return offsets
 
 
 def _moment(node: exp.Expr) -> int:

@@ -66,6 +66,11 @@ def test_the_past(make_engine: Callable[..., Engine], broker: EmbeddedBroker) ->
     assert rows(engine, as_of.format(t0 + 2500)) == [["a", 3], ["b", 3], ["c", 3], ["d", 1]]
     assert rows(engine, as_of.format(t0 + 3500)) == wanted
     assert rows(engine, as_of.format(t0 - 1)) == []
+    ends = {partition: end for (_, partition), end in admin.end_offsets("past_few").items()}
+    at = "SELECT who, c FROM few AS OF POSITION '{},{}';"
+    assert rows(engine, at.format(*(f"{p}:{end}" for p, end in ends.items()))) == wanted
+    assert rows(engine, at.format("0:0", "1:0")) == []
+    assert len(rows(engine, at.format(f"0:{ends[0]}", "1:0"))) < len(wanted)
     moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(t0 // 1000 + 2))
     assert len(rows(engine, as_of.format(f"'{moment}'"))) == 4
     joined = (

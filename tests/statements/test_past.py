@@ -71,6 +71,27 @@ def test_the_rows_as_they_were(having: World) -> None:
     assert as_of(0) == [[(b"a", b"3"), (b"c", b"late")], []]
 
 
+def test_the_rows_before_a_position(having: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = {("X", 0): len(RECORDS), ("X", 1): 4}
+    monkeypatch.setattr(having.admin, "end_offsets", lambda *_: ends)
+    monkeypatch.setattr(having.admin, "offsets", lambda *_: dict.fromkeys(ends, 1))
+
+    def as_of(position: str) -> list[tuple[bytes, bytes]]:
+        return read(having, f"SELECT * FROM x AS OF POSITION '{position}';")[0]
+
+    assert as_of("0:1,1:1") == [(b"a", b"1")]
+    assert as_of("0:3, 1:3") == [(b"b", b"1"), (b"a", b"2")]
+    assert as_of("1:4,0:7") == [(b"a", b"3"), (b"c", b"late")]
+    for position, message in (
+        ("0:0,1:4", "keeps all changes for 3,600,000 ms only"),
+        ("0:3", "Topic X has a partition 1, too: a position has an offset for each of its 2 partitions"),
+        ("0:3,1:3,2:1", "Topic X has no partition 2"),
+        ("0:3,1:5", "Partition 1 of topic X ends before offset 5"),
+    ):
+        with pytest.raises(KsqlError, match=message):
+            as_of(position)
+
+
 def test_the_changes_between_two_moments(having: World) -> None:
     text = f"SELECT * FROM CHANGES(x) BETWEEN {NOW_MS - 40_000} AND {NOW_MS - 20_000};"
     assert read(having, text) == [[(b"a", b"2"), (b"a", b"3")], [(b"b", b"")]]
@@ -110,6 +131,8 @@ def test_a_past_that_may_be_lost(
         ("SELECT * FROM s AS OF TIMESTAMP 1;", "AS OF is for tables, and S is a stream"),
         ("SELECT * FROM CHANGES(nobody) BETWEEN 1 AND 2;", "NOBODY"),
         ("SELECT * FROM x AS OF TIMESTAMP 'yesterday';", "Expected an ISO 8601 time"),
+        ("SELECT * FROM x AS OF POSITION '1,2';", "Expected partition:offset, for each partition once"),
+        ("SELECT * FROM x AS OF POSITION '0:1,0:2';", "Expected partition:offset, for each partition once"),
         ("SELECT * FROM NEW(x);", "for VERIFY only"),
         ("SELECT * FROM t AS OF TIMESTAMP 1;", "The `T` table isn't queryable"),
         ("WITH x AS (SELECT * FROM s) SELECT * FROM x AS OF TIMESTAMP 1;", "X is a table of WITH here"),

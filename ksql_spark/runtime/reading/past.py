@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ksql_spark.analyzer.past import Past
@@ -25,14 +26,17 @@ def read(past: Past, admin: KafkaAdmin) -> PastRows:
     """Read what a table was, or how it changed, from its topic.
 
     Raises:
-        KsqlError: INVALID_STATEMENT if Kafka may have removed some of it; as TopicReader and KafkaAdmin.
+        KsqlError: INVALID_STATEMENT if the topic has no such position, or Kafka may have removed some of it;
+            as TopicReader and KafkaAdmin.
     """
-    first_ms, last_ms = past.first_ms, past.last_ms
+    first_ms, counts = past.first_ms, _counting(past)
+    if past.position is not None:
+        _check_position(past.position, past.table.topic, admin)
     rows: dict[Place, Record] = {}
     changes: list[Record] = []
     with TopicReader(admin.servers, past.table.topic, settings=admin.settings) as reader:
         for records in reader.read_to_end():
-            then = [record for record in records if record.timestamp_ms <= last_ms]
+            then = [record for record in records if counts(record)]
             if first_ms is None:
                 latest(then, rows)
             else:
@@ -43,13 +47,47 @@ def read(past: Past, admin: KafkaAdmin) -> PastRows:
     return PastRows(stored_rows(past.table, kept), stored_rows(past.table, gone))
 
 
+def _counting(past: Past) -> Callable[[Record], bool]:
+    """Which records count: those up to a time, or before a position."""
+    if past.position is not None:
+        position = past.position
+        return lambda record: record.offset < position[record.partition]
+    last_ms = past.last_ms
+    assert last_ms is not None
+    return lambda record: record.timestamp_ms <= last_ms
+
+
+def _check_position(position: Mapping[int, int], topic: str, admin: KafkaAdmin) -> None:
+    ends = {partition: end for (_, partition), end in admin.end_offsets(topic).items()}
+    for partition in sorted(position.keys() ^ ends.keys()):
+        what = f"has a partition {partition}, too" if partition in ends else f"has no partition {partition}"
+        reason = f"Topic {topic} {what}: a position has an offset for each of its {len(ends)} partitions."
+        raise KsqlError("INVALID_STATEMENT", reason=reason)
+    for partition, offset in position.items():
+        if offset > ends[partition]:
+            reason = f"Partition {partition} of topic {topic} ends before offset {offset}."
+            raise KsqlError("INVALID_STATEMENT", reason=reason)
+
+
+def _is_compacted(past: Past, since_ms: int, admin: KafkaAdmin) -> bool:
+    """Whether a record may have gone that counts; ``since_ms``: segments with younger records are whole.
+
+    Kafka compacts a topic up to the first such segment, so all records after its first young one are there.
+    """
+    if past.position is None:
+        first_ms = past.last_ms if past.first_ms is None else past.first_ms
+        assert first_ms is not None
+        return first_ms < since_ms
+    young = admin.offsets([past.table.topic], max(0, since_ms))
+    return any(offset > past.position[partition] for (_, partition), offset in young.items())
+
+
 def _check_kept(past: Past, admin: KafkaAdmin) -> None:
     topic = past.table.topic
     config = admin.config(topic)
     policy = config.get("cleanup.policy", "delete")
-    first_ms = past.last_ms if past.first_ms is None else past.first_ms
     lag_ms = int(config.get("min.compaction.lag.ms", 0))
-    if "compact" in policy and first_ms < time.time() * 1000 - lag_ms:
+    if "compact" in policy and _is_compacted(past, int(time.time() * 1000) - lag_ms, admin):
         reason = (
             f"Kafka may have compacted what {past.table.name} was then: topic {topic} keeps all changes for "
             f"{lag_ms:,} ms only (min.compaction.lag.ms)."
