@@ -59,7 +59,8 @@ def _prepare(engine: Engine, given: argparse.Namespace, archive: Path) -> None:
         value = f'{{"N":{number % 1000},"NOTE":"a note about {number}"}}'.encode()
         for name in ("live", "kept"):
             producer.send_async(name, f"k{number % given.keys}".encode(), value, 1_767_225_600_000 + number)
-    producer.flush()
+    while producer.flush():
+        pass
     run(
         engine,
         f"CREATE SINK archived FROM kept WITH (TYPE = 'parquet', PATH = '{archive}', ARCHIVE = true);",
