@@ -4,6 +4,14 @@ A commit is a manifest: it gets its number only if nobody has it yet, so that of
 The files are written before it below other names, and get theirs after it. Whoever opens the folder next
 completes that. Names that no commit can use any more are removed then, too. So a manifest's number tells what
 may be removed: no clock does.
+
+Readers follow one protocol, here and in Manifest.java; tests/lake/manifests.json has the cases of both:
+
+* The newest ``_ksql/N.json`` counts, N with 20 digits, whether or not its commit is published.
+* The folder has the files of ``lists`` and ``recent``; ``positions`` say up to where they are complete.
+* A file is below its name, or, if it is one of ``files`` and not there, below ``_ksql/`` and its staged name.
+* If it is in neither place, or a manifest or list is gone, the reader begins again with the newest manifest.
+* Who needs the names themselves, as a batch of Spark does, waits until they are there, or fails.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ import static org.apache.parquet.filter2.predicate.FilterApi.gtEq;
 import static org.apache.parquet.filter2.predicate.FilterApi.longColumn;
 import static org.apache.parquet.filter2.predicate.FilterApi.lt;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -14,15 +13,15 @@ import org.apache.parquet.filter2.compat.FilterCompat;
 import org.apache.parquet.hadoop.ParquetReader;
 import org.apache.parquet.io.ParquetDecodingException;
 
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.PriorityQueue;
-import java.util.TreeMap;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * The records of one partition that an archive has and the topic has no more, in the order of their
@@ -30,19 +29,18 @@ import java.util.regex.Pattern;
  *
  * <p>An archive is a folder of Parquet files that a sink has written (lake/parquet.py), below
  * folders partition=P. Which files there are, with which offsets, and how far the archive is
- * complete, is in manifests (lake/manifests.py): _ksql/N.json is that of commit N. Within a file,
- * offsets ascend.
+ * complete, is in manifests (Manifest.java). Within a file, offsets ascend.
  */
 public final class Archive implements AutoCloseable {
-    private static final Pattern MANIFEST = Pattern.compile("(\\d+)\\.json");
-    private static final String OWN = "_ksql/";
     private static final ObjectMapper JSON = new ObjectMapper();
 
     /** How often in a row files may be gone, because a compaction has replaced them. */
     private static final int MOST_ATTEMPTS = 5;
 
-    /** A file, and its first and last offset. */
-    private record Part(String name, long first, long last) {}
+    /** How often a batch looks for the names of files, and after which pauses. */
+    private static final int MOST_LOOKS = 25;
+
+    private static final long LOOK_MS = 200;
 
     /** A file that is being read, and its next record. */
     private final class Cursor {
@@ -77,9 +75,10 @@ public final class Archive implements AutoCloseable {
     private final long until;
 
     private ArchiveFolder folder;
+    private Manifest manifest;
 
     /** Files that are not open yet, by their first offsets. */
-    private ArrayDeque<Part> parts;
+    private ArrayDeque<Manifest.Part> parts;
 
     private final PriorityQueue<Cursor> cursors =
             new PriorityQueue<>(Comparator.comparingLong(Cursor::offset));
@@ -105,13 +104,11 @@ public final class Archive implements AutoCloseable {
      */
     static Archive open(String path, String topic, TopicPartition at, long from, long until) {
         try {
-            ArchiveFolder folder = ArchiveFolder.of(path);
-            JsonNode manifest = complete(folder);
-            long complete = complete(manifest, topic, at.partition());
-            if (complete <= from) {
+            long end = Manifest.newest(ArchiveFolder.of(path)).end(topic, at.partition());
+            if (end <= from) {
                 return null;
             }
-            Archive made = new Archive(path, topic, at, from, Math.min(until, complete));
+            Archive made = new Archive(path, topic, at, from, Math.min(until, end));
             made.find();
             return made;
         } catch (IOException failed) {
@@ -120,7 +117,8 @@ public final class Archive implements AutoCloseable {
     }
 
     /**
-     * The files of an archive with offsets below those where its topic begins.
+     * The files of an archive with offsets below those where its topic begins, with their names, of
+     * which Spark takes the values of columns.
      *
      * @param path the archive's folder
      * @param begins JSON, partition to offset
@@ -128,73 +126,32 @@ public final class Archive implements AutoCloseable {
     public static List<String> files(String path, String begins) {
         for (int attempt = 1; ; attempt++) {
             try {
-                ArchiveFolder folder = ArchiveFolder.of(path);
-                JsonNode manifest = complete(folder);
-                List<String> found = new ArrayList<>();
-                for (var begin : JSON.readTree(begins).properties()) {
-                    int partition = Integer.parseInt(begin.getKey());
-                    long until = begin.getValue().asLong();
-                    for (Part part : parts(folder, manifest, partition, 0, until)) {
-                        found.add(path + "/" + part.name);
-                    }
-                }
-                return found;
+                return named(ArchiveFolder.of(path), path, begins);
             } catch (IOException failed) {
-                if (!ArchiveFolder.isMissing(failed) || attempt == MOST_ATTEMPTS) {
+                if (!ArchiveFolder.isMissing(failed) || attempt == MOST_LOOKS) {
                     throw failure(path, failed);
                 }
             }
+            // a commit gives its files their names within moments, unless its writer has stopped
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(LOOK_MS));
         }
     }
 
-    /** The last manifest whose files all have their names; empty: there is none. */
-    private static JsonNode complete(ArchiveFolder folder) throws IOException {
-        TreeMap<Long, String> manifests = new TreeMap<>();
-        for (String name : folder.names(OWN)) {
-            Matcher known = MANIFEST.matcher(name);
-            if (known.matches()) {
-                manifests.put(Long.parseLong(known.group(1)), name);
-            }
-        }
-        for (String name : manifests.descendingMap().values()) {
-            JsonNode found = JSON.readTree(folder.read(OWN + name));
-            boolean isThere = true;
-            for (JsonNode file : found.path("files")) {
-                isThere = isThere && folder.exists(file.asText());
-            }
-            if (isThere) {
-                return found;
-            }
-        }
-        return JSON.createObjectNode();
-    }
-
-    /** The offset up to which a manifest is complete. */
-    private static long complete(JsonNode manifest, String topic, int partition) {
-        JsonNode positions = manifest.path("positions").path(topic);
-        return positions.path(String.valueOf(partition)).asLong(0);
-    }
-
-    /** The files with offsets of a range, by their first offsets. */
-    private static List<Part> parts(
-            ArchiveFolder folder, JsonNode manifest, int partition, long from, long until)
+    private static List<String> named(ArchiveFolder folder, String path, String begins)
             throws IOException {
-        List<JsonNode> lists = new ArrayList<>(List.of(manifest.path("recent")));
-        for (JsonNode name : manifest.path("lists")) {
-            lists.add(JSON.readTree(folder.read(OWN + name.asText())));
-        }
-        List<Part> found = new ArrayList<>();
-        for (JsonNode list : lists) {
-            for (var file : list.properties()) {
-                long first = file.getValue().path(1).asLong();
-                long last = file.getValue().path(2).asLong();
-                boolean isOwn = file.getKey().contains("/partition=" + partition + "/");
-                if (isOwn && last >= from && first < until) {
-                    found.add(new Part(file.getKey(), first, last));
+        Manifest manifest = Manifest.newest(folder);
+        List<String> found = new ArrayList<>();
+        for (var begin : JSON.readTree(begins).properties()) {
+            int partition = Integer.parseInt(begin.getKey());
+            for (Manifest.Part part :
+                    manifest.parts(folder, partition, 0, begin.getValue().asLong())) {
+                if (!manifest.place(folder, part.name()).equals(part.name())) {
+                    throw new FileNotFoundException(
+                            "commit " + manifest.number() + " is not published yet");
                 }
+                found.add(path + "/" + part.name());
             }
         }
-        found.sort(Comparator.comparingLong(Part::first));
         return found;
     }
 
@@ -208,11 +165,12 @@ public final class Archive implements AutoCloseable {
         folder = ArchiveFolder.of(path);
         for (int attempt = 1; ; attempt++) {
             try {
-                JsonNode manifest = complete(folder);
-                if (complete(manifest, topic, at.partition()) < until) {
-                    throw new IOException("a file of its newest commit is not there");
+                manifest = Manifest.newest(folder);
+                if (manifest.end(topic, at.partition()) < until) {
+                    throw new IOException("its newest commits are gone");
                 }
-                parts = new ArrayDeque<>(parts(folder, manifest, at.partition(), position, until));
+                var found = manifest.parts(folder, at.partition(), position, until);
+                parts = new ArrayDeque<>(found);
                 return;
             } catch (IOException failed) {
                 if (!ArchiveFolder.isMissing(failed) || attempt == MOST_ATTEMPTS) {
@@ -280,12 +238,13 @@ public final class Archive implements AutoCloseable {
     /** The file with the next record; null: there is none. */
     private Cursor first() throws IOException {
         while (!parts.isEmpty()
-                && (cursors.isEmpty() || parts.peek().first <= cursors.peek().offset())) {
+                && (cursors.isEmpty() || parts.peek().first() <= cursors.peek().offset())) {
             // of groups of rows: cursors leave out single records
             var wanted = and(gtEq(longColumn("offset"), position), lt(longColumn("offset"), until));
+            String place = manifest.place(folder, parts.poll().name());
             Cursor cursor =
                     new Cursor(
-                            ArchivedRecords.reader(folder.parquet(parts.poll().name), at)
+                            ArchivedRecords.reader(folder.parquet(place), at)
                                     .withFilter(FilterCompat.get(wanted))
                                     .useRecordFilter(false)
                                     .build());

@@ -172,11 +172,33 @@ class ArchiveTest {
     }
 
     @Test
-    void aCommitWhoseFilesLackTheirNamesIsNotRead() throws IOException {
+    void aCommitIsReadBeforeItsFilesHaveTheirNames() throws IOException {
         manifest(1, 2, file(1, "a", 0, 1));
-        manifest(2, 4, file(2, "a", 2), "day=b/partition=1/part-2.parquet");
-        assertEquals(List.of(0L, 1L), offsets(open(0, 20)));
-        assertNull(open(2, 20));
+        String second = file(2, "a", 2, 3);
+        manifest(2, 4, second);
+        Path staged = folder.resolve("_ksql").resolve(second + ".tmp");
+        Files.createDirectories(staged.getParent());
+        Files.move(folder.resolve(second), staged);
+        assertEquals(List.of(0L, 1L, 2L, 3L), offsets(open(0, 20)));
+        Archive archive = open(1, 20);
+        Files.move(staged, folder.resolve(second)); // the commit is published under the reader
+        assertEquals(List.of(1L, 2L, 3L), offsets(archive));
+    }
+
+    @Test
+    void aBatchNeedsTheNamesOfFilesThatItReads() throws IOException {
+        String first = file(1, "a", 0, 1);
+        manifest(1, 2, first);
+        String second = file(2, "a", 2, 3);
+        manifest(2, 4, second);
+        Path staged = folder.resolve("_ksql").resolve(second + ".tmp");
+        Files.createDirectories(staged.getParent());
+        Files.move(folder.resolve(second), staged);
+        String path = folder.toString();
+        assertEquals(List.of(path + "/" + first), Archive.files(path, "{\"1\": 2}"));
+        RuntimeException error =
+                assertThrows(IllegalStateException.class, () -> Archive.files(path, "{\"1\": 3}"));
+        assertTrue(error.getMessage().contains("commit 2 is not published yet"));
     }
 
     @Test
@@ -223,13 +245,14 @@ class ArchiveTest {
     void listsOfFilesBelongToTheManifest() throws IOException {
         String old = file(1, "a", 0, 1);
         Files.createDirectories(folder.resolve("_ksql"));
-        Files.writeString(folder.resolve("_ksql/1.list"), "{\"" + old + "\":[1,0,1]}");
+        Files.writeString(
+                folder.resolve("_ksql/00000000000000000001-a.list"), "{\"" + old + "\":[1,0,1]}");
         recent.get(folder).clear();
         file(2, "b", 2, 4);
         Files.writeString(
-                folder.resolve("_ksql/2.json"),
-                "{\"positions\":{\"t:1\":{\"1\":5}},\"files\":{},\"lists\":[\"1.list\"],"
-                        + "\"recent\":{"
+                folder.resolve("_ksql/00000000000000000002.json"),
+                "{\"positions\":{\"t:1\":{\"1\":5}},\"files\":{},\"lists\":[\"00000000000000000001-a.list\"],"
+                    + "\"recent\":{"
                         + recent.get(folder).get(0)
                         + "}}");
         assertEquals(List.of(0L, 1L, 2L, 4L), offsets(open(0, 20)));
