@@ -51,6 +51,7 @@ from ksql_spark.types import (
     STRING,
     TIME,
     TIMESTAMP,
+    VARIANT,
     Array,
     Decimal,
     Field,
@@ -331,7 +332,7 @@ def errors() -> str:
 _SHOWN_TYPES: dict[str, SqlType] = {
     **{str(t): t for t in (BOOLEAN, INTEGER, BIGINT, DOUBLE)},
     "DECIMAL(p, s)": Decimal(10, 2),
-    **{str(t): t for t in (STRING, BYTES, DATE, TIME, TIMESTAMP)},
+    **{str(t): t for t in (STRING, BYTES, DATE, TIME, TIMESTAMP, VARIANT)},
     "ARRAY": Array(STRING),
     "MAP<STRING, …>": Map(STRING, STRING),
     "MAP of other keys": Map(INTEGER, STRING),

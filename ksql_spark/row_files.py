@@ -61,8 +61,9 @@ def rows_of(file: BinaryIO, form: str, fields: Mapping[str, Mapping[str, Any]]) 
                 if f"`{name}`" in made:
                     raise Misfit(f"{'line 1' if is_text else place}: there are two columns {name}.")
                 try:
-                    made[f"`{name}`"] = (_typed if is_text else _exact)(value, fields[name])
-                except (ValueError, InvalidOperation):
+                    read = _typed(value, fields[name]) if is_text else _exact(value, fields[name], form)
+                    made[f"`{name}`"] = read
+                except (ValueError, InvalidOperation, RecursionError):
                     kind = fields[name]["type"]
                     raise Misfit(f"{place}: '{value}' in {column} is no {kind}.") from None
             yield place, made
@@ -106,11 +107,34 @@ def _typed(text: str, schema: Mapping[str, Any]) -> Any:
             return text.lower() == "true"
         case "ARRAY" | "MAP" | "STRUCT":
             return json.loads(text)
+        case "VARIANT":
+            return _variant(json.loads(text, parse_float=Decimal))
     return text
 
 
-def _exact(value: Any, schema: Mapping[str, Any]) -> Any:
-    """A value of JSON or Parquet as one of JSON: numbers with a point are exact only in a DECIMAL."""
+def _variant(value: Any) -> Any:
+    """A value for a VARIANT, with the numbers that JSON's writers have. Raises ValueError: one is longer."""
+    match value:
+        case dict():
+            return {name: _variant(one) for name, one in value.items()}
+        case list():
+            return [_variant(one) for one in value]
+        case Decimal():
+            number = float(value)
+            if Decimal(repr(number)) != value:
+                raise ValueError(value)
+            return number
+    return value
+
+
+def _exact(value: Any, schema: Mapping[str, Any], form: str) -> Any:
+    """A value of JSON or Parquet as one of JSON: numbers with a point are exact only in a DECIMAL.
+
+    A VARIANT is a text with JSON in Parquet; what it cannot hold exactly is refused.
+    """
+    if schema["type"] == "VARIANT":
+        is_json = form == PARQUET and isinstance(value, str)
+        return _variant(json.loads(value, parse_float=Decimal) if is_json else value)
     match value:
         case bytes():
             return base64.b64encode(value).decode()
@@ -119,12 +143,13 @@ def _exact(value: Any, schema: Mapping[str, Any]) -> Any:
         case Decimal() if schema["type"] != "DECIMAL":
             return float(value)
         case list() if (element := schema.get("memberSchema")) is not None:
-            return [_exact(one, element) for one in value]
+            return [_exact(one, element, form) for one in value]
         case dict():
             member = schema.get("memberSchema")
             members = {field["name"]: field["schema"] for field in schema.get("fields") or ()}
             return {
-                name: _exact(one, member or members.get(name, {"type": ""})) for name, one in value.items()
+                name: _exact(one, member or members.get(name, {"type": ""}), form)
+                for name, one in value.items()
             }
     return value
 

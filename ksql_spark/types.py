@@ -110,6 +110,8 @@ BYTES = Primitive("BYTES")
 DATE = Primitive("DATE")
 TIME = Primitive("TIME")
 TIMESTAMP = Primitive("TIMESTAMP")
+#: one JSON value of any kind, except null, which is NULL (ADR 68)
+VARIANT = Primitive("VARIANT")
 #: milliseconds; a value within expressions, which no column stores (§3.5)
 INTERVAL = Primitive("INTERVAL")
 #: months and years, whose lengths differ
@@ -117,7 +119,7 @@ CALENDAR_INTERVAL = Primitive("INTERVAL YEAR TO MONTH")
 NULL = Null()
 
 PRIMITIVES: dict[str, Primitive] = {
-    t.name: t for t in (BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING, BYTES, DATE, TIME, TIMESTAMP)
+    t.name: t for t in (BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING, BYTES, DATE, TIME, TIMESTAMP, VARIANT)
 }
 ALIASES: dict[str, Primitive] = PRIMITIVES | {"INT": INTEGER, "VARCHAR": STRING}
 
@@ -133,6 +135,32 @@ def is_numeric(type_: SqlType) -> bool:
 def is_temporal(type_: SqlType) -> bool:
     """True for DATE, TIME and TIMESTAMP."""
     return type_ in (DATE, TIME, TIMESTAMP)
+
+
+def contains_variant(type_: SqlType) -> bool:
+    """True if ``type_`` is or contains a VARIANT."""
+    match type_:
+        case Array(element):
+            return contains_variant(element)
+        case Map(key, value):
+            return contains_variant(key) or contains_variant(value)
+        case Struct(fields):
+            return any(contains_variant(f.type) for f in fields)
+    return type_ == VARIANT
+
+
+def without_equality(type_: SqlType) -> str | None:
+    """What of ``type_`` Spark cannot compare, for messages: MAPs or VARIANTs; None: it can be a key.
+
+    >>> without_equality(Array(Map(STRING, STRING)))
+    'MAPs'
+    """
+    return "MAPs" if contains_map(type_) else VARIANTS if contains_variant(type_) else None
+
+
+VARIANTS = "VARIANTs"
+#: what messages advise, since scalars in a VARIANT have no type of their own
+CAST_VARIANT = "Cast it: payload:user.id::STRING."
 
 
 def contains_map(type_: SqlType) -> bool:

@@ -12,13 +12,14 @@ from sqlglot import exp
 
 from ksql_spark.analyzer.coercion import coerce
 from ksql_spark.analyzer.expressions import bind_arguments, bind_predicate, refuse_nested
-from ksql_spark.analyzer.failures import failure, invalid, placed_at
+from ksql_spark.analyzer.failures import check_comparable, failure, invalid, placed_at
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.expressions import ColumnRef, Expression, Literal, children, transform
 from ksql_spark.functions import registry
 from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import AggregateCall, NamedExpression, call_texts, written_out
 from ksql_spark.schema import WINDOW_BOUNDS
+from ksql_spark.types import contains_variant
 
 VARIABLE = "KSQL_AGG_VARIABLE_"
 
@@ -87,6 +88,8 @@ class Aggregates:
         with placed_at(node):
             found = registry.resolve(node.name, [a.type for a in arguments], literals)
         coerced = tuple(coerce(a, t) for a, t in zip(arguments, found.parameter_types, strict=True))
+        if node.distinct and contains_variant(coerced[0].type):
+            check_comparable(coerced[0].type, "DISTINCT", f"{scope.show(coerced[0])} (VARIANT)", node)
         name = f"{VARIABLE}{len(self.calls)}"
         condition = None
         if node.condition is not None:

@@ -17,7 +17,7 @@ from sqlglot import exp
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.aggregates import Aggregates, not_grouped, over_groups
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate, call
-from ksql_spark.analyzer.failures import failure, invalid
+from ksql_spark.analyzer.failures import check_comparable, failure, invalid
 from ksql_spark.analyzer.joins import show
 from ksql_spark.analyzer.lookups import SCAN_HINT, conjuncts, narrow
 from ksql_spark.analyzer.naming import Names, check_unique
@@ -73,7 +73,7 @@ from ksql_spark.logical.nodes import (
 )
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS
-from ksql_spark.types import Null, contains_map
+from ksql_spark.types import CAST_VARIANT, VARIANTS, Null, without_equality
 
 #: aggregates whose result depends on the order of arrival; those that are meaningless without one
 _BY_ARRIVAL = frozenset({"EARLIEST_BY_OFFSET", "LATEST_BY_OFFSET", "COLLECT_LIST", "COLLECT_SET"})
@@ -167,8 +167,9 @@ def _sorted_union(root: Node, query: nodes.SetOperation, context: Context) -> No
 
 
 def _sort_key(item: nodes.OrderItem, expression: Expression) -> SortKey:
-    if contains_map(expression.type):
-        raise invalid(f"MAPs have no sort order: {expression} ({expression.type}).", item)
+    if what := without_equality(expression.type):
+        hint = CAST_VARIANT if what == VARIANTS else None
+        raise invalid(f"{what} have no sort order: {expression} ({expression.type}).", item, hint=hint)
     if isinstance(expression.type, Null):
         raise invalid("ORDER BY needs typed expressions, not NULL.", item)
     return SortKey(expression, bool(item.descending), item.nulls == "FIRST")
@@ -428,9 +429,9 @@ class _Select:
         plan = Project(plan, (), tuple(values))
         if self.select.distinct:
             for item in items:
-                if contains_map(item.expression.type):
-                    reason = f"SELECT DISTINCT cannot compare MAPs: {item.name} ({item.expression.type})."
-                    raise invalid(reason, item.node, hint="GROUP BY can.")
+                kind = item.expression.type
+                text = f"{item.name} ({kind})"
+                check_comparable(kind, "SELECT DISTINCT", text, item.node, hint="GROUP BY can.")
             plan = Distinct(plan)
         if by:
             plan = Sort(plan, tuple(by))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ksql_spark.analyzer.expressions import bind_expression
-from ksql_spark.analyzer.failures import Placed, invalid
+from ksql_spark.analyzer.failures import Placed, check_comparable, invalid
 from ksql_spark.analyzer.joins import show
 from ksql_spark.analyzer.relations import From
 from ksql_spark.analyzer.scope import Scope
@@ -17,7 +17,6 @@ from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import DENSE_RANK, RANK, ROW_NUMBER
 from ksql_spark.metastore.sources import TABLE
 from ksql_spark.schema import ROWTIME
-from ksql_spark.types import contains_map
 
 #: functions of a row's number in its group
 RANKING = (ROW_NUMBER, RANK, DENSE_RANK)
@@ -80,8 +79,7 @@ def bind_keys(written: Sequence[exp.Expr], scope: Scope) -> tuple[Expression, ..
         shown = show(key, scope)
         if not columns_in(key):
             raise invalid(f"{scope.clause} needs expressions over columns, got {shown}.", node)
-        if contains_map(key.type):
-            raise invalid(f"{scope.clause} cannot compare MAPs: {shown} ({key.type}).", node)
+        check_comparable(key.type, scope.clause, f"{shown} ({key.type})", node)
         keys.append(key)
     return tuple(keys)
 

@@ -50,6 +50,7 @@ from ksql_spark.types import (
     NULL,
     STRING,
     TIMESTAMP,
+    VARIANT,
     Array,
     Field,
     Function,
@@ -58,6 +59,7 @@ from ksql_spark.types import (
     SqlType,
     Struct,
     contains_interval,
+    contains_variant,
     is_numeric,
 )
 
@@ -266,6 +268,7 @@ def compare(symbol: str, left: Expression, right: Expression, node: exp.Expr, sc
         raise failure(
             "COMPARISON_TYPES", node, clause=scope.clause, left=scope.show(left), left_type=left.type,
             right=scope.show(right), right_type=right.type, operator=_COMPARISON_NAMES[symbol],
+            hint=registry.NOT_COMPARED if any(contains_variant(e.type) for e in (left, right)) else None,
         ) from None  # fmt: skip
 
 
@@ -421,9 +424,11 @@ def _subscript(node: nodes.Subscript, scope: Scope) -> Expression:
 
 def _json_path(node: nodes.JsonPath, scope: Scope) -> Expression:
     operand = bind_expression(node.this, scope)
-    if operand.type != STRING:
+    if operand.type not in (STRING, VARIANT):
         hint = "Write -> for the field of a STRUCT." if isinstance(operand.type, Struct) else None
-        raise invalid(f": needs a STRING with JSON, got {operand} ({operand.type}).", node, hint=hint)
+        raise invalid(
+            f": needs a VARIANT, or a STRING with JSON, got {operand} ({operand.type}).", node, hint=hint
+        )
     path = "$" + "".join(f"[{_quoted_step(step)}]" for step in node.steps)
     return call(":", (operand, Literal(path, STRING)), node)
 

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from ksql_spark.errors import KsqlError, Position
 from ksql_spark.grammar.nodes import Frame, Statement, TimeSpan, TypeNode, Window, Within, position
+from ksql_spark.types import CAST_VARIANT, VARIANTS, SqlType, without_equality
 
 Placed = exp.Expr | TypeNode | TimeSpan | Window | Within | Frame
 
@@ -34,6 +35,23 @@ def failure(
 def invalid(reason: str, node: Placed | None = None, *, hint: str | None = None) -> KsqlError:
     """INVALID_STATEMENT at ``node``; ``reason``: the rule of the language that the statement breaks."""
     return failure("INVALID_STATEMENT", node, hint=hint, reason=reason)
+
+
+def check_comparable(
+    type_: SqlType, clause: str, shown: str, node: Placed | None, *, hint: str | None = None
+) -> None:
+    """Refuse to compare values of a type that has no equality.
+
+    Args:
+        shown: what ``clause`` would compare.
+        hint: for types with MAPs.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    if what := without_equality(type_):
+        hint = CAST_VARIANT if what == VARIANTS else hint
+        raise invalid(f"{clause} cannot compare {what}: {shown}.", node, hint=hint)
 
 
 @contextmanager

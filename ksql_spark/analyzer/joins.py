@@ -11,7 +11,7 @@ from functools import reduce
 from sqlglot import exp
 
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate, call
-from ksql_spark.analyzer.failures import failure, invalid
+from ksql_spark.analyzer.failures import check_comparable, failure, invalid
 from ksql_spark.analyzer.scope import BoundRelation, Scope
 from ksql_spark.analyzer.time_bounds import within_of
 from ksql_spark.expressions import ColumnRef, Expression, columns_in, transform
@@ -26,6 +26,7 @@ from ksql_spark.logical.nodes import (
 )
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.schema import ROWTIME
+from ksql_spark.types import contains_variant
 
 
 @dataclass(frozen=True)
@@ -388,6 +389,9 @@ def _primary_keys(side: Joined | BoundRelation) -> frozenset[str]:
 
 
 def _check_types(node: nodes.Join, left: Expression, right: Expression, scope: Scope) -> None:
+    for key in (left, right):
+        if contains_variant(key.type):
+            check_comparable(key.type, "JOIN", f"{show(key, scope)} ({key.type})", node.on)
     if left.type != right.type:
         got = f"{show(left, scope)}{{{left.type}}} = {show(right, scope)}{{{right.type}}}"
         raise failure(

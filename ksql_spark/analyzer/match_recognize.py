@@ -13,7 +13,7 @@ from sqlglot import exp
 from ksql_spark.analyzer.aggregates import Aggregates
 from ksql_spark.analyzer.deduplication import is_rowtime
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
-from ksql_spark.analyzer.failures import invalid
+from ksql_spark.analyzer.failures import check_comparable, invalid
 from ksql_spark.analyzer.patterns import automaton, is_in_each_match, symbols_of
 from ksql_spark.analyzer.relations import Context, From, bind_from, build_from
 from ksql_spark.analyzer.scope import BoundRelation, Scope
@@ -35,7 +35,7 @@ from ksql_spark.logical.nodes import (
 from ksql_spark.logical.patterns import PatternValue, PreviousValue
 from ksql_spark.metastore.sources import STREAM
 from ksql_spark.schema import RESERVED_COLUMNS, ROWTIME
-from ksql_spark.types import STRING, contains_map
+from ksql_spark.types import STRING
 
 #: prefixes of internal columns: of each row, of rows before it, of the rows of a match so far
 ROW, PREVIOUS, VALUE = "KSQL_ROW_", "KSQL_PREV_", "KSQL_MATCH_"
@@ -170,8 +170,7 @@ class _Binder:
                     f"PARTITION BY of MATCH_RECOGNIZE takes columns, got {key}.", written,
                     hint="Compute it in a sub-query: FROM (SELECT *, expression AS name FROM s) …",
                 )  # fmt: skip
-            if contains_map(key.type):
-                raise invalid(f"PARTITION BY cannot compare MAPs: {key} ({key.type}).", written)
+            check_comparable(key.type, "PARTITION BY", f"{key} ({key.type})", written)
             if key in keys:
                 raise invalid(f"Duplicate PARTITION BY column: {key}.", written)
             keys.append(key)

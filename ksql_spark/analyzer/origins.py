@@ -12,7 +12,7 @@ from ksql_spark.metastore.origins import CSV, JSON, Origin
 from ksql_spark.metastore.sinks import DATABASE_URL, DELTA, ICEBERG, JDBC, PARQUET, folded
 from ksql_spark.metastore.sources import TABLE, DataSource
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.types import Array, Decimal, Map, Primitive, SqlType, Struct
+from ksql_spark.types import Array, Decimal, Map, Primitive, SqlType, Struct, contains_variant
 
 _FORMATS = (CSV, DELTA, ICEBERG, JDBC, JSON, PARQUET)
 #: properties that say something about records that others write
@@ -86,6 +86,11 @@ def _bind(statement: CreateSource, given: Properties, source: DataSource, metast
     if format_ == JDBC and table is None:
         table = folded(source.name)
     for column in source.schema.columns:
+        if contains_variant(column.type):
+            raise invalid(
+                f"A lake table has no VARIANT: {column}.", statement,
+                hint="Declare a STRING, and PARSE_JSON(text) in queries.",
+            )  # fmt: skip
         if not _can_have(format_, column.type):
             reason = f"{format_} cannot have the column {column.name}, which is {column.type}."
             raise invalid(reason, statement)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ksql_spark.analyzer.coercion import coerce, is_implicit
-from ksql_spark.analyzer.failures import invalid, within_statement
+from ksql_spark.analyzer.failures import check_comparable, invalid, within_statement
 from ksql_spark.analyzer.intervals import at_intervals
 from ksql_spark.analyzer.match_recognize import bind_match
 from ksql_spark.analyzer.projections import project
@@ -29,7 +29,7 @@ from ksql_spark.logical.nodes import (
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import Role
-from ksql_spark.types import BIGINT, DOUBLE, Decimal, SqlType, contains_map
+from ksql_spark.types import BIGINT, DOUBLE, Decimal, SqlType
 
 
 def bind_query(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> Node:
@@ -196,7 +196,7 @@ def aligned(children: list[Node], query: nodes.SetOperation) -> list[Node]:
     """The children of a set operation, with the column names of the first child and common types.
 
     Raises:
-        KsqlError: their columns differ in number, role or type, or are MAPs that would be compared.
+        KsqlError: their columns differ in number, role or type, or cannot be compared.
     """
     first = children[0].schema.columns
     types: list[SqlType] = [c.type for c in first]
@@ -217,9 +217,9 @@ def aligned(children: list[Node], query: nodes.SetOperation) -> list[Node]:
                     hint="Cast one of them.",
                 )  # fmt: skip
             types[i] = merged
-    maps = [replace(c, type=t) for c, t in zip(first, types, strict=True) if contains_map(t)]
-    if maps and query.operator != "UNION ALL":
-        raise invalid(f"{query.operator} cannot compare MAPs: {maps[0]}.", query)
+    if query.operator != "UNION ALL":
+        for column, type_ in zip(first, types, strict=True):
+            check_comparable(type_, query.operator, str(replace(column, type=type_)), query)
     return [fitted(child, [c.name for c in first], types) for child in children]
 
 

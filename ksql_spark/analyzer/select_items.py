@@ -18,7 +18,7 @@ from ksql_spark.analyzer.expressions import (
     refuse_nested,
     struct_fields,
 )
-from ksql_spark.analyzer.failures import invalid
+from ksql_spark.analyzer.failures import check_comparable, invalid
 from ksql_spark.analyzer.joins import show
 from ksql_spark.analyzer.naming import Names, item_name
 from ksql_spark.analyzer.scope import BoundRelation, Scope
@@ -26,7 +26,7 @@ from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import NamedExpression
 from ksql_spark.schema import WINDOW_BOUNDS
-from ksql_spark.types import Null, contains_interval
+from ksql_spark.types import Null, contains_interval, contains_variant
 
 #: prefix of the columns with results of table functions
 _SYNTHETIC = "KSQL_SYNTH_"
@@ -146,7 +146,7 @@ def bind_group(node: exp.Expr, scope: Scope) -> Expression:
     """An expression of GROUP BY.
 
     Raises:
-        KsqlError: an aggregate, a bare NULL.
+        KsqlError: an aggregate, a bare NULL, a VARIANT.
     """
 
     def refuse(call: nodes.FunctionCall, _: Scope) -> Expression:
@@ -157,7 +157,14 @@ def bind_group(node: exp.Expr, scope: Scope) -> Expression:
     expression = bind_expression(node, replace(scope, aggregate=refuse))
     if isinstance(expression.type, Null):
         raise invalid("GROUP BY needs typed expressions, not NULL.", node)
+    refuse_variant(expression, scope, node)
     return expression
+
+
+def refuse_variant(key: Expression, scope: Scope, node: exp.Expr) -> None:
+    """Refuse a VARIANT as a key; MAPs are refused as columns. Raises KsqlError INVALID_STATEMENT."""
+    if contains_variant(key.type):
+        check_comparable(key.type, scope.clause, f"{show(key, scope)} ({key.type})", node)
 
 
 def bind_table_function(

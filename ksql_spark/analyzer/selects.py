@@ -36,6 +36,7 @@ from ksql_spark.analyzer.select_items import (
     bind_table_function,
     check_typed,
     expand_stars,
+    refuse_variant,
     star_items,
     with_aggregates,
 )
@@ -378,6 +379,7 @@ class _Binder:
             expression = bind_expression(node, scope)
             if expression in bound:
                 raise invalid(f"Duplicate PARTITION BY expression: {show(expression, scope)}.", node)
+            refuse_variant(expression, scope, node)
             bound.append(expression)
         return bound
 

@@ -8,7 +8,16 @@ from ksql_spark.analyzer.failures import Placed, failure, invalid
 from ksql_spark.errors import nearest
 from ksql_spark.formats.capabilities import CAPABILITIES, base_name
 from ksql_spark.schema import Column
-from ksql_spark.types import Array, Map, SqlType, Struct, contains_map
+from ksql_spark.types import (
+    CAST_VARIANT,
+    VARIANT,
+    Array,
+    Map,
+    SqlType,
+    Struct,
+    contains_map,
+    contains_variant,
+)
 
 #: names, in messages, of properties in CAPABILITIES
 PROPERTY_NAMES = {
@@ -48,6 +57,9 @@ def check_columns(
         for column in columns:
             if contains_map(column.type):
                 raise failure("MAP_KEY", node, column=column.name, type=column.type)
+            if contains_variant(column.type):
+                refused = f"A VARIANT cannot be a key: {column}."
+                raise invalid(refused, node, hint=CAST_VARIANT)
     reason = None
     capability = CAPABILITIES[name]
     if (columns or not is_key) and capability.max_columns == 0:
@@ -57,6 +69,8 @@ def check_columns(
     else:
         reason = next(filter(None, (_refusal(name, c) for c in columns)), None)
     if reason is not None:
+        if hint is None and any(contains_variant(c.type) for c in columns):
+            hint = "A VARIANT needs JSON or JSON_SR. TO_JSON_STRING(v) is its text, v::STRING a text in it."
         raise failure("FORMAT_SCHEMA", node, side=side, format=name, columns=listed, reason=reason, hint=hint)
 
 
@@ -82,7 +96,8 @@ def _refusal(name: str, column: Column) -> str | None:
             )
     if capability.carries(column.type):
         return None
-    base = base_name(column.type)
+    is_variant = contains_variant(column.type) and str(VARIANT) not in capability.types
+    base = str(VARIANT) if is_variant else base_name(column.type)
     if base not in capability.types:
         return f"The '{name}' format does not support type '{base}', column: `{column.name}`"
     return f"{capability.maps} with STRING keys"

@@ -12,9 +12,8 @@ from ksql_spark.types import ALIASES, STRING, Array, Decimal, Field, Map, SqlTyp
 
 #: types of other dialects and languages -> ours
 _ELSEWHERE = {
-    **dict.fromkeys(
-        ("TEXT", "CHAR", "CHARACTER", "NVARCHAR", "VARCHAR2", "UUID", "JSON", "JSONB", "VARIANT"), "STRING"
-    ),
+    **dict.fromkeys(("TEXT", "CHAR", "CHARACTER", "NVARCHAR", "VARCHAR2", "UUID"), "STRING"),
+    **dict.fromkeys(("JSON", "JSONB", "OBJECT"), "VARIANT"),
     **dict.fromkeys(("LONG", "INT8", "INT64", "SERIAL", "UNSIGNED", "INTERVAL"), "BIGINT"),
     **dict.fromkeys(("SHORT", "SMALLINT", "TINYINT", "BYTE", "INT32", "INT16"), "INTEGER"),
     **dict.fromkeys(("FLOAT", "REAL", "FLOAT64", "FLOAT32", "FLOAT8"), "DOUBLE"),

@@ -11,6 +11,7 @@
 | DATE, TIME | datetime.date, datetime.time | date32, time32[ms] | object |
 | TIMESTAMP | datetime.datetime in UTC | timestamp[ms, UTC] | datetime64[ms, UTC] |
 | ARRAY, MAP, STRUCT | list, dict, dict | list, map, struct | object |
+| VARIANT | what its JSON is, fractions as decimal.Decimal | string with JSON | object |
 
 Dates and times outside the range of Python's types (after the year 9999) stay text.
 """
@@ -21,6 +22,7 @@ import base64
 import contextlib
 import datetime
 import functools
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -194,7 +196,7 @@ def arrow_array(values: Sequence[Any], type_: Type) -> Any:
 
 
 def _pairs(value: Any, type_: Type) -> Any:
-    """A value with its MAPs as pairs, in pyarrow's form."""
+    """A value in pyarrow's form: MAPs as pairs, VARIANTs as JSON."""
     if value is None:
         return None
     match type_.name:
@@ -204,7 +206,21 @@ def _pairs(value: Any, type_: Type) -> Any:
             return [_pairs(element, type_.parts[0][1]) for element in value]
         case "STRUCT":
             return {name: _pairs(value.get(name), part) for name, part in type_.parts}
+        case "VARIANT":
+            return _json(value)
     return value
+
+
+def _json(value: Any) -> str:
+    """A value as JSON, with all digits of numbers."""
+    match value:
+        case dict():
+            return f"{{{','.join(f'{_json(name)}:{_json(member)}' for name, member in value.items())}}}"
+        case list():
+            return f"[{','.join(map(_json, value))}]"
+        case Decimal():
+            return str(value)
+    return json.dumps(value, ensure_ascii=False)
 
 
 #: names of pandas' types; others are objects

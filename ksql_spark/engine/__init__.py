@@ -7,7 +7,7 @@ from ksql_spark.engine.request import Request
 from ksql_spark.runtime.inserts import Acknowledged, RowInserter
 from ksql_spark.runtime.reading.lookups import LookUp
 from ksql_spark.runtime.reading.protobuf_rows import ProtobufRows
-from ksql_spark.runtime.reading.results import QueryStream, ResultColumn, Row, Rows
+from ksql_spark.runtime.reading.results import QueryStream, RawJson, ResultColumn, Row, Rows
 
 __all__ = [
     "Acknowledged",
@@ -17,6 +17,7 @@ __all__ = [
     "LookUp",
     "ProtobufRows",
     "QueryStream",
+    "RawJson",
     "Request",
     "ResultColumn",
     "Row",

@@ -2,7 +2,7 @@
 
 One module per format; ``formats.FORMATS`` lists their classes, ``capabilities.py`` says which columns each
 carries. Python values: DATE as days, TIME and TIMESTAMP as milliseconds (int), DECIMAL as decimal.Decimal,
-BYTES as bytes, ARRAY as list, MAP as dict, STRUCT as dict by field name.
+BYTES as bytes, ARRAY as list, MAP as dict, STRUCT as dict by field name, VARIANT as its JSON (str).
 """
 
 from __future__ import annotations
@@ -56,8 +56,9 @@ class Serde(ABC):
 
     @property
     def columns_ddl(self) -> str:
-        """The columns as Spark DDL; TIME is Spark's type, which decoders can tell from INTEGER."""
-        return ", ".join(f"{quote_identifier(c.name)} {spark_type(c.type, 'time(3)')}" for c in self.columns)
+        """The columns as Spark DDL; TIME and VARIANT are Spark's types, which decoders can tell."""
+        types = (spark_type(c.type, "time(3)", "variant") for c in self.columns)
+        return ", ".join(f"{quote_identifier(c.name)} {t}" for c, t in zip(self.columns, types, strict=True))
 
     # ---- in Python -----------------------------------------------------------------------------------
 

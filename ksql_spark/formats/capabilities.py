@@ -15,6 +15,7 @@ _PLAIN = frozenset(
     ("BIGINT", "BOOLEAN", "BYTES", "DATE", "DECIMAL", "DOUBLE", "INTEGER", "STRING", "TIME", "TIMESTAMP")
 )
 _ALL = _PLAIN | {"ARRAY", "MAP", "STRUCT"}
+_JSON = _ALL | {"VARIANT"}
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,15 @@ CAPABILITIES: dict[str, Capability] = {
         maps="Avro only supports MAPs",
     ),
     "DELIMITED": Capability(True, False, types=_PLAIN, properties=frozenset({"delimiter"})),
-    "JSON": Capability(True, True, maps=_JSON_MAPS),
-    "JSON_SR": Capability(True, True, registry=JSON, properties=frozenset({"full_name"}), maps=_JSON_MAPS),
+    "JSON": Capability(True, True, types=_JSON, maps=_JSON_MAPS),
+    "JSON_SR": Capability(
+        True,
+        True,
+        types=_JSON,
+        registry=JSON,
+        properties=frozenset({"full_name"}),
+        maps=_JSON_MAPS,
+    ),
     "KAFKA": Capability(
         True, False, types=frozenset({"BIGINT", "BYTES", "DOUBLE", "INTEGER", "STRING"}), max_columns=1
     ),

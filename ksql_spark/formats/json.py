@@ -30,7 +30,7 @@ from ksql_spark.formats.number_text import (
     wrap,
 )
 from ksql_spark.formats.temporal import NUMBER_OF
-from ksql_spark.functions.spark_text import string
+from ksql_spark.functions.spark_text import spark_type, string
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -39,11 +39,13 @@ from ksql_spark.types import (
     INTEGER,
     STRING,
     TIMESTAMP,
+    VARIANT,
     Array,
     Decimal,
     Map,
     SqlType,
     Struct,
+    contains_variant,
     quote_identifier,
 )
 
@@ -108,14 +110,16 @@ class JsonSerde(Serde):
         """The columns' values; unknown members are ignored, missing ones are NULL."""
         # nearly all records exactly match their columns; anything else is examined below
         try:
-            if len(data) <= _MAX_DIGITS or not (_LONG.search(data) or _brackets(data) > _MAX_NESTED):
+            if self._has_variants:
+                pass
+            elif len(data) <= _MAX_DIGITS or not (_LONG.search(data) or _brackets(data) > _MAX_NESTED):
                 exact = self._exact(orjson.loads(data))
                 if exact is not None:
                     return exact
         except ValueError:
             pass  # json reports the error, or accepts it
         try:
-            value = _first_value(data)
+            value = _first_value(data, _FAITHFUL if self._has_variants else _DECODER)
             if _SURROGATE.search(data):
                 value = _without_lone_surrogates(value)
             return self._read(value)
@@ -166,6 +170,10 @@ class JsonSerde(Serde):
         return None
 
     @functools.cached_property
+    def _has_variants(self) -> bool:
+        return any(contains_variant(c.type) for c in self.columns)
+
+    @functools.cached_property
     def _is_wrapped(self) -> bool:
         return self.wrapped
 
@@ -195,13 +203,24 @@ class JsonSerde(Serde):
         if not self.columns:
             return "cast(NULL as binary)"
         members = ", ".join(f"{string(c.name)}, {t}" for c, t in zip(self.columns, texts, strict=True))
-        return f"ksql.{'encode_json' if self.wrapped else 'encode_json_bare'}(named_struct({members}))"
+        name = "encode_json" if self.wrapped else "encode_json_bare"
+        if self.columns_argument:
+            name = quote_identifier(f"{name}:{self.columns_argument}")
+        return f"ksql.{name}(named_struct({members}))"
+
+    @property
+    def columns_argument(self) -> str:
+        """The columns as an argument of JsonEncoder.java; empty if no VARIANTs are among them."""
+        if not self._has_variants:
+            return ""
+        types = (f"{quote_identifier(c.name)} {spark_type(c.type, variant='variant')}" for c in self.columns)
+        return f":{', '.join(types).encode().hex()}"
 
 
 # ---- values in Python ------------------------------------------------------------------------------------
 
 
-def _first_value(data: bytes) -> Any:
+def _first_value(data: bytes, decoder: json.JSONDecoder) -> Any:
     """The first JSON value; whatever follows it is ignored.
 
     Raises:
@@ -217,7 +236,7 @@ def _first_value(data: bytes) -> Any:
     start = len(text) - len(text.lstrip(_SPACE))
     if text.startswith(("[", "{"), start) and _brackets(text) > _NESTED_BY_DEFAULT:
         _check_depth(text)
-    value, end = _DECODER.raw_decode(text, start)
+    value, end = decoder.raw_decode(text, start)
     following = text[end : end + 1] or rest
     if following and _runs_on(value, following):
         raise ValueError("something stands directly behind the first value")
@@ -275,6 +294,8 @@ def _write(value: Any, type_: SqlType) -> str:
         return _text(value)
     if type_ == BOOLEAN:
         return "true" if value else "false"
+    if type_ == VARIANT:
+        return str(value)
     if type_ == BYTES:
         return _text(base64.b64encode(value).decode())
     if type_ == DOUBLE:
@@ -303,6 +324,86 @@ def _fraction(text: str) -> PythonDecimal:
 
 
 _DECODER = json.JSONDecoder(parse_float=_fraction, parse_int=_integer, parse_constant=_no_constant)
+
+
+class _Integer(int):
+    """A whole number that keeps its text."""
+
+    text: str
+
+    def __new__(cls, text: str) -> _Integer:
+        made = super().__new__(cls, _integer(text))
+        made.text = text
+        return made
+
+
+class _Fraction(PythonDecimal):
+    """A number that keeps its text."""
+
+    text: str
+
+    def __new__(cls, text: str) -> _Fraction:
+        made = super().__new__(cls, _fraction(text))
+        made.text = text
+        return made
+
+
+class _Huge(NamedTuple):
+    """A number whose exponent no Decimal has: it fits VARIANTs only."""
+
+    text: str
+
+
+class _Members(dict[str, Any]):
+    """An object that keeps members of the same name."""
+
+    def __init__(self, members: list[tuple[str, Any]]) -> None:
+        super().__init__(members)
+        self.members = members
+
+
+def _faithful_fraction(text: str) -> _Fraction | _Huge:
+    try:
+        return _Fraction(text)
+    except InvalidOperation:
+        return _Huge(text)
+
+
+#: reads what VARIANTs keep: the digits of numbers, and all members of objects
+_FAITHFUL = json.JSONDecoder(
+    parse_float=_faithful_fraction,
+    parse_int=_Integer,
+    parse_constant=_no_constant,
+    object_pairs_hook=_Members,
+)
+
+
+def faithful(data: bytes) -> Any:
+    """The only JSON value of ``data``, of whose parts ``variant`` makes VARIANTs.
+
+    Raises:
+        ValueError, RecursionError: there is none, or more.
+    """
+    value = _FAITHFUL.decode(data.decode())
+    return _without_lone_surrogates(value) if _SURROGATE.search(data) else value
+
+
+def variant(value: Any) -> str:
+    """The VARIANT of a value in what ``faithful`` returned: its text, as VariantText.java writes it."""
+    match value:
+        case _Members(members=members):
+            return f"{{{','.join(f'{_text(name)}:{variant(v)}' for name, v in members)}}}"
+        case list():
+            return f"[{','.join(map(variant, value))}]"
+        case str():
+            return _text(value)
+        case bool():
+            return "true" if value else "false"
+        case None:
+            return "null"
+    return str(value.text)
+
+
 #: JSON's white space
 _SPACE = " \t\r\n"
 
@@ -314,12 +415,17 @@ def _without_lone_surrogates(value: Any) -> Any:
             return value.encode(errors="replace").decode()
         case list():
             return [_without_lone_surrogates(v) for v in value]
+        case _Members(members=members):
+            return _Members([(_whole_name(k), _without_lone_surrogates(v)) for k, v in members])
         case dict():
-            for name in value:
-                if _without_lone_surrogates(name) != name:
-                    raise ValueError("a name has half of a character")
-            return {k: _without_lone_surrogates(v) for k, v in value.items()}
+            return {_whole_name(k): _without_lone_surrogates(v) for k, v in value.items()}
     return value
+
+
+def _whole_name(name: str) -> str:
+    if _without_lone_surrogates(name) != name:
+        raise ValueError("a name has half of a character")
+    return name
 
 
 def _folded(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -340,6 +446,8 @@ def _read(value: Any, type_: SqlType, path: str) -> Any:
     """One JSON value as ``type_``; the path is for the error."""
     if value is None:
         return None
+    if type_ == VARIANT:
+        return variant(value)
     match type_:
         case Array(element) if isinstance(value, list):
             return [_read(v, element, f"{path}[{i}]") for i, v in enumerate(value)]

@@ -27,6 +27,7 @@ from ksql_spark.types import (
     STRING,
     TIME,
     TIMESTAMP,
+    VARIANT,
     Array,
     Decimal,
     Field,
@@ -316,8 +317,10 @@ def _written(type_: SqlType) -> dict[str, Any]:
                 "type": "number", "title": CONNECT + "Decimal", "connect.version": 1, "connect.type": "bytes",
                 "connect.parameters": parameters,
             }  # fmt: skip
-    return dict(_WRITTEN[type_])
+    return {} if type_ == VARIANT else dict(_WRITTEN[type_])
 
 
 def _optional(type_: SqlType) -> dict[str, Any]:
+    if type_ == VARIANT:
+        return {}  # anything, also null
     return {"oneOf": [{"type": "null"}, _written(type_)]}

@@ -75,7 +75,8 @@ class JsonSrSerde(FramedSerde):
             return "cast(NULL as binary)"
         members = ", ".join(f"{string(c.name)}, {t}" for c, t in zip(self.columns, texts, strict=True))
         name = "encode_json_sr" if self.wrapped else "encode_json_sr_bare"
-        name = quote_identifier(f"{name}:{framed(self.schema_id, b'').hex()}{self._further}")
+        argument = f"{framed(self.schema_id, b'').hex()}{self._json.columns_argument}{self._further}"
+        name = quote_identifier(f"{name}:{argument}")
         return f"ksql.{name}(named_struct({members}))"
 
 

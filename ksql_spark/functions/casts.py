@@ -12,13 +12,21 @@ from typing import Any
 
 from ksql_spark.functions.spark_text import let, spark_type, string, timestamp_of, variable
 from ksql_spark.types import (
+    CALENDAR_INTERVAL,
+    INTERVAL,
+    STRING,
+    TIME,
+    VARIANT,
     Array,
     Decimal,
+    Field,
+    Function,
     Map,
     Null,
     Primitive,
     SqlType,
     Struct,
+    contains_variant,
     quote_identifier,
 )
 
@@ -96,6 +104,82 @@ def _parse_timestamp(text: str, _: SqlType) -> str:
     return let(text, lambda t: f"if({t} rlike {_TIMESTAMP_PATTERN}, {_parse_any_timestamp(t)}, NULL)")
 
 
+# ---- VARIANT ------------------------------------------------------------------------------------------
+
+
+def variant_text(text: str) -> str:
+    """Spark SQL text: the STRING of a VARIANT, a text without its quotes."""
+    return f"ksql.variant_text({text})"
+
+
+def _read_variant(text: str, target: SqlType) -> str:
+    """As a column with the format JSON is read."""
+    name = f"variant_as:`v` {spark_type(target, 'time(3)', 'variant')}"
+    return f"ksql.{quote_identifier(name)}({text}).`v`"
+
+
+def to_variant(text: str, source: SqlType) -> str:
+    """Spark SQL text: a value as JSON, NULL as NULL."""
+    return text if source == VARIANT else let(text, lambda t: f"if({t} is null, NULL, {to_json(t, source)})")
+
+
+def to_json(text: str, type_: SqlType) -> str:
+    """Spark SQL text: the JSON of a value, NULL as null: DATE, TIME and TIMESTAMP as text, names sorted."""
+    if isinstance(type_, Null):
+        return "'null'"
+    if type_ == VARIANT:
+        return f"coalesce({text}, 'null')"
+    name = "json_text"
+    if contains_variant(type_):
+        name = quote_identifier(f"json_text:`v` {spark_type(_wire_type(type_), variant='variant')}")
+    return f"ksql.{name}(struct({_wire(text, type_)}))"
+
+
+def _wire(text: str, type_: SqlType) -> str:
+    """``text`` in the form that JsonEncoder.java needs: a TIME, which is a number in Spark, as text; names as
+    STRING.
+    """
+    if not _has_time_or_names(type_):
+        return text
+    match type_:
+        case Array(element):
+            v = variable(text)
+            return f"transform({text}, {v} -> {_wire(v, element)})"
+        case Map(key, value):
+            v = variable(text)
+            row = f"struct({to_text(f'{v}.key', key)} as key, {_wire(f'{v}.value', value)} as value)"
+            return f"map_from_entries(transform(map_entries({text}), {v} -> {row}))"
+        case Struct(fields):
+            members = ", ".join(
+                f"{string(f.name)}, {_wire(f'{text}.{quote_identifier(f.name)}', f.type)}" for f in fields
+            )
+            return f"if({text} is null, NULL, named_struct({members}))"
+    return to_text(text, type_)
+
+
+def _wire_type(type_: SqlType) -> SqlType:
+    """The type of ``_wire``."""
+    match type_:
+        case Array(element):
+            return Array(_wire_type(element))
+        case Map(_, value):
+            return Map(STRING, _wire_type(value))
+        case Struct(fields):
+            return Struct(tuple(Field(f.name, _wire_type(f.type)) for f in fields))
+    return STRING if type_ == TIME else type_
+
+
+def _has_time_or_names(type_: SqlType) -> bool:
+    match type_:
+        case Array(element):
+            return _has_time_or_names(element)
+        case Map(key, value):
+            return key != STRING or _has_time_or_names(value)
+        case Struct(fields):
+            return any(_has_time_or_names(f.type) for f in fields)
+    return type_ == TIME
+
+
 def _whole_digits(source: SqlType) -> int:
     match source:
         case Decimal(precision, scale):
@@ -136,6 +220,15 @@ _CASTS: dict[tuple[str, str], _Cast] = {
     ("STRING", "DATE"): _Cast(_parse_date, _always),
     ("STRING", "TIME"): _Cast(lambda text, _: let(text, _parse_time), _always),
     ("STRING", "TIMESTAMP"): _Cast(_parse_timestamp, _always),
+    # as a STRING, which a text and all scalars of JSON are
+    ("VARIANT", "STRING"): _Cast(lambda text, _: variant_text(text)),
+    **{
+        ("VARIANT", scalar): _Cast(lambda text, target: cast(variant_text(text), STRING, target), _always)
+        for scalar in (
+            "BOOLEAN", "INTEGER", "BIGINT", "DOUBLE", "DECIMAL", "BYTES", "DATE", "TIME", "TIMESTAMP",
+        )
+    },
+    **{("VARIANT", nested): _Cast(_read_variant, _always) for nested in ("ARRAY", "MAP", "STRUCT")},
     ("TIMESTAMP", "DATE"): _Cast(),
     ("INTERVAL", "BIGINT"): _Cast(),
     ("TIMESTAMP", "TIME"): _Cast(lambda text, _: f"cast(pmod(unix_millis({text}), 86400000L) as int)"),
@@ -164,6 +257,8 @@ def can_cast(source: SqlType, target: SqlType) -> bool:
             return can_cast(a, b)
         case Map(k, v), Map(k2, v2):
             return can_cast(k, k2) and can_cast(v, v2)
+        case _, Primitive("VARIANT"):
+            return source not in (INTERVAL, CALENDAR_INTERVAL) and not isinstance(source, Function)
         case Struct(fields), Struct():
             pairs = ((f.type, target.field(f.name)) for f in fields)
             return all(wanted is None or can_cast(given, wanted.type) for given, wanted in pairs)
@@ -189,6 +284,8 @@ def cast(text: str, source: SqlType, target: SqlType) -> str:
     if not can_cast(source, target):
         raise ValueError(f"no cast from {source} to {target}")
     match source, target:
+        case _, Primitive("VARIANT"):
+            return to_variant(text, source)
         case Array(a), Array(b):
             v = variable(text)
             made = cast(v, a, b)
@@ -223,7 +320,7 @@ def _cast_struct(text: str, source: Struct, fields: tuple[Any, ...], wanted: str
 def to_text(text: str, type_: SqlType) -> str:
     """Spark SQL text for the STRING form of a value of ``type_`` (reference §3.1)."""
     match type_:
-        case Primitive("STRING"):
+        case Primitive("STRING" | "VARIANT"):
             return text
         case Primitive("TIME"):
             return let(text, _time_text)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ksql_spark.functions.casts import to_text
+from ksql_spark.functions.casts import to_json
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import string, variable
 from ksql_spark.functions.spec import (
     BY_ARGUMENTS,
     MAX_ELEMENTS,
@@ -15,6 +14,7 @@ from ksql_spark.functions.spec import (
     Lowering,
     Spec,
     Typed,
+    parsed,
     scalar,
     struct,
 )
@@ -28,11 +28,7 @@ from ksql_spark.types import (
     TIME,
     TIMESTAMP,
     Array,
-    Map,
-    Null,
     SqlType,
-    Struct,
-    quote_identifier,
 )
 
 Types = Sequence[SqlType]
@@ -56,57 +52,14 @@ def _ours(function: str) -> Lowering:
     return lambda args, _: f"ksql.{function}({', '.join(args)})"
 
 
-# ---- TO_JSON_STRING --------------------------------------------------------------------------------------
-
-
-def _to_json_string(args: Sequence[str], types: Types) -> str:
-    kind = types[0]
-    if isinstance(kind, Null):
-        return "'null'"
-    return f"ksql.json_text(struct({_wire(args[0], kind)}))"
-
-
-def _wire(text: str, type_: SqlType) -> str:
-    """``text`` in the form that JsonEncoder.java needs: a TIME, which is a number in Spark, as text; names as
-    STRING.
-    """
-    if not _has_time_or_names(type_):
-        return text
-    match type_:
-        case Array(element):
-            v = variable(text)
-            return f"transform({text}, {v} -> {_wire(v, element)})"
-        case Map(key, value):
-            v = variable(text)
-            row = f"struct({to_text(f'{v}.key', key)} as key, {_wire(f'{v}.value', value)} as value)"
-            return f"map_from_entries(transform(map_entries({text}), {v} -> {row}))"
-        case Struct(fields):
-            members = ", ".join(
-                f"{string(f.name)}, {_wire(f'{text}.{quote_identifier(f.name)}', f.type)}" for f in fields
-            )
-            return f"if({text} is null, NULL, named_struct({members}))"
-    return to_text(text, type_)
-
-
-def _has_time_or_names(type_: SqlType) -> bool:
-    match type_:
-        case Array(element):
-            return _has_time_or_names(element)
-        case Map(key, value):
-            return key != STRING or _has_time_or_names(value)
-        case Struct(fields):
-            return any(_has_time_or_names(f.type) for f in fields)
-    return type_ == TIME
-
-
-_JSON = {"json": "JSON text"}
+_JSON = {"json": "JSON"}
 
 SPECS: tuple[Spec, ...] = (
     scalar(
         "EXTRACTJSONFIELD",
         Category.JSON,
         "The value at a path in JSON: text unquoted, anything else as JSON; NULL if the path does not exist.",
-        (signature("json STRING, path STRING -> STRING"),),
+        (signature("json JSON, path STRING -> STRING"),),
         _ours("json_extract"),
         Example(('{"a": {"b": [1, {"c": "x"}]}}', "$.a.b[1].c"), "x"),
         Example(('{"array": [1.5]}', "$.array[0]"), "1.5"),
@@ -130,7 +83,7 @@ SPECS: tuple[Spec, ...] = (
         "IS_JSON_STRING",
         Category.JSON,
         "Whether a text is valid JSON.",
-        (signature("json STRING -> BOOLEAN"),),
+        (signature("json JSON -> BOOLEAN"),),
         _ours("is_json"),
         Example(("[1, 2]",), True),
         Example(("1",), True),
@@ -144,7 +97,7 @@ SPECS: tuple[Spec, ...] = (
         "JSON_ARRAY_CONTAINS",
         Category.JSON,
         "Whether a JSON array contains an element of the value's type that equals it.",
-        (signature("json STRING, value T -> BOOLEAN"),),
+        (signature("json JSON, value T -> BOOLEAN"),),
         _array_contains,
         Example(("[1, 2]", 2), True),
         Example(("[1.0, 2]", 1), False),
@@ -163,7 +116,7 @@ SPECS: tuple[Spec, ...] = (
         "JSON_ARRAY_LENGTH",
         Category.JSON,
         "The number of elements in a JSON array; NULL if the text is not a JSON array.",
-        (signature("json STRING -> INTEGER"),),
+        (signature("json JSON -> INTEGER"),),
         _ours("json_array_length"),
         Example(("[1, [2, 3]]",), 2),
         Example(("{}",), None),
@@ -174,7 +127,7 @@ SPECS: tuple[Spec, ...] = (
         "JSON_CONCAT",
         Category.JSON,
         "Merges JSON objects; concatenates other values as arrays.",
-        (signature("json STRING... -> STRING"),),
+        (signature("json JSON... -> STRING"),),
         lambda args, _: f"ksql.json_concat(array({', '.join(args)}))",
         Example(('{"a": 1}', '{"b": 2}'), '{"a":1,"b":2}'),
         Example(('{"a": {"5": 6}}', '{"a": {"3": 4}}'), '{"a":{"3":4}}'),
@@ -191,7 +144,7 @@ SPECS: tuple[Spec, ...] = (
         "JSON_KEYS",
         Category.JSON,
         "The keys of a JSON object; NULL if the text is not a JSON object.",
-        (signature("json STRING -> ARRAY<STRING>"),),
+        (signature("json JSON -> ARRAY<STRING>"),),
         _ours("json_keys"),
         Example(('{"b": 1, "a": {"c": 2}}',), ["b", "a"]),
         Example(("[]",), None),
@@ -202,7 +155,7 @@ SPECS: tuple[Spec, ...] = (
         "JSON_RECORDS",
         Category.JSON,
         "The members of a JSON object as a map: text unquoted, anything else as JSON.",
-        (signature("json STRING -> MAP<STRING, STRING>"),),
+        (signature("json JSON -> MAP<STRING, STRING>"),),
         _ours("json_records"),
         Example(('{"a": "x", "b": null, "c": [1, 2]}',), {"a": "x", "b": "null", "c": "[1,2]"}),
         Example(("[1]",), None),
@@ -213,7 +166,7 @@ SPECS: tuple[Spec, ...] = (
         "JSON_ITEMS",
         Category.JSON,
         "The elements of a JSON array, each as JSON.",
-        (signature("json STRING -> ARRAY<STRING>"),),
+        (signature("json JSON -> ARRAY<STRING>"),),
         _ours("json_items"),
         Example(('[{"type": "A", "at": 1.0}, "x", null, 2]',), ['{"type":"A","at":1.0}', '"x"', "null", "2"]),
         Example(("[]",), []),
@@ -227,7 +180,7 @@ SPECS: tuple[Spec, ...] = (
         Category.JSON,
         "Any value as JSON.",
         (signature("value T -> STRING"),),
-        _to_json_string,
+        lambda args, types: to_json(args[0], types[0]),
         Example(("abc",), '"abc"'),
         Example((Typed(None, STRING),), "null"),
         Example((None,), "null"),
@@ -247,6 +200,39 @@ SPECS: tuple[Spec, ...] = (
         Example((Typed("2020-02-29T12:00:00.500", TIMESTAMP),), '"2020-02-29T12:00:00.500"'),
         parameters={"value": "anything"},
         aliases=("TO_JSON",),
+        limits=BY_ARGUMENTS,
+    ),
+    scalar(
+        "PARSE_JSON",
+        Category.JSON,
+        "The VARIANT that a text with one JSON value holds; NULL for null.",
+        (signature("text STRING -> VARIANT"),),
+        _ours("parse_json"),
+        Example(('{"b": 1.10, "a": [null, "x"], "b": 1E+2}',), '{"b":1.10,"a":[null,"x"],"b":1E+2}'),
+        Example((' "x" ',), '"x"'),
+        Example(("null",), None),
+        Example(("[1, 2",), None),
+        Example(("1 2",), None),
+        parameters={"text": "JSON"},
+        is_ours=True,
+        can_fail=True,
+        failed=lambda args, _: f"({args[0]} is not null and not ksql.is_json_value({args[0]}))",
+        limits=BY_ARGUMENTS,
+    ),
+    scalar(
+        "VARIANT_TYPE",
+        Category.JSON,
+        "What a VARIANT is: object, array, string, number or boolean.",
+        (signature("value VARIANT -> STRING"),),
+        _ours("variant_kind"),
+        Example((parsed("{}"),), "object"),
+        Example((parsed("[null]"),), "array"),
+        Example((parsed('"x"'),), "string"),
+        Example((parsed("-1.5"),), "number"),
+        Example((parsed("true"),), "boolean"),
+        Example((parsed("null"),), None),
+        parameters={"value": "a VARIANT"},
+        is_ours=True,
         limits=BY_ARGUMENTS,
     ),
 )

@@ -31,6 +31,7 @@ from ksql_spark.functions.spec import (
     Spec,
     Typed,
     operator,
+    parsed,
     struct,
 )
 from ksql_spark.types import (
@@ -46,6 +47,7 @@ from ksql_spark.types import (
     STRING,
     TIME,
     TIMESTAMP,
+    VARIANT,
     Array,
     Decimal,
     Function,
@@ -716,15 +718,22 @@ SPECS: tuple[Spec, ...] = (
     ),
     operator(
         ":",
-        "The value at a path in JSON: text unquoted, anything else as JSON; NULL for null and for nothing.",
-        (signature("json STRING, path STRING! -> STRING"),),
-        lambda args, _: f"ksql.json_path({', '.join(args)})",
+        "The value at a path in JSON, of a STRING with text unquoted; NULL for null and for nothing.",
+        (
+            signature("json STRING, path STRING! -> STRING"),
+            signature("json VARIANT, path STRING! -> VARIANT"),
+        ),
+        lambda args, types: (
+            f"ksql.{'variant_path' if types[0] == VARIANT else 'json_path'}({', '.join(args)})"
+        ),
         Example(('{"a": {"b": [1, {"c": "x"}]}}', "$['a']['b'][1]['c']"), "x"),
         Example(('{"a": {"b": [1.50, null]}}', "$['a']"), '{"b":[1.50,null]}'),
         Example(('{"a": null}', "$['a']"), None),
         Example(('{"a": 1}', "$['b']"), None),
         Example(("no JSON", "$['b']"), None),
         Example((Typed(None, STRING), "$['b']"), None),
+        Example((parsed('{"a": {"b": "x", "c": 1.50}}'), "$['a']"), '{"b":"x","c":1.50}'),
+        Example((parsed('{"a": "x"}'), "$['a']"), '"x"'),
         limits=BY_ARGUMENTS,
     ),
     operator(

@@ -32,7 +32,7 @@ from ksql_spark.functions.aggregates import by_offset, collected, statistics, to
 from ksql_spark.functions.signatures import Match, Signature, common_type, match_signature
 from ksql_spark.functions.spec import Ambiguous, Kind, Spec
 from ksql_spark.functions.sql_words import INSTEAD
-from ksql_spark.types import NULL, Function, Null, SqlType
+from ksql_spark.types import NULL, Function, Null, SqlType, contains_variant
 
 #: every family's specs, in the order of the reference
 FAMILIES: tuple[tuple[Spec, ...], ...] = (
@@ -51,6 +51,19 @@ FAMILIES: tuple[tuple[Spec, ...], ...] = (
     by_offset.SPECS,
     table_functions.SPECS,
 )
+
+
+#: functions and operators that compare arguments, from the index on; VARIANTs cannot be (ADR 68)
+COMPARING = {"JSON_ARRAY_CONTAINS": 1} | dict.fromkeys(
+    (
+        "=", "<>", "<", "<=", ">", ">=", "BETWEEN", "IN", "IS DISTINCT FROM", "IS NOT DISTINCT FROM",
+        "NULLIF", "GREATEST", "LEAST", "MIN", "MAX", "COLLECT_SET", "COUNT_DISTINCT", "ATTR", "TOPK",
+        "TOPKDISTINCT", "ARRAY_CONTAINS", "ARRAY_DISTINCT", "ARRAY_EXCEPT", "ARRAY_INTERSECT", "ARRAY_UNION",
+        "ARRAY_REMOVE", "ARRAY_SORT", "ARRAY_MIN", "ARRAY_MAX",
+    ),
+    0,
+)  # fmt: skip
+NOT_COMPARED = "VARIANTs are not compared: cast them, as in payload:user.id::STRING."
 
 
 @dataclass(frozen=True)
@@ -227,6 +240,9 @@ def resolve(name: str, argument_types: Sequence[SqlType], literals: Sequence[Any
 
 def _choose(name: str, arguments: Sequence[SqlType], literals: Sequence[Any]) -> Resolution:
     spec = require(name)
+    compared = arguments[COMPARING.get(spec.name, len(arguments)) :]
+    if any(map(contains_variant, compared)):
+        raise _refused(name, spec, arguments, NOT_COMPARED)
     padded = [*literals, *[None] * (len(arguments) - len(literals))]
     if spec.typing is not None:
         try:

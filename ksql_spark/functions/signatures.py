@@ -24,6 +24,7 @@ from ksql_spark.types import (
     NULL,
     PRIMITIVES,
     STRING,
+    VARIANT,
     Array,
     Decimal,
     Function,
@@ -58,6 +59,14 @@ class AnyDecimal:
 
 
 @dataclass(frozen=True)
+class AnyJson:
+    """A STRING with JSON, or a VARIANT."""
+
+    def __str__(self) -> str:
+        return "STRING or VARIANT"
+
+
+@dataclass(frozen=True)
 class ArrayOf:
     """ARRAY<element> where the element is a pattern."""
 
@@ -89,7 +98,7 @@ class LambdaOf:
         return f"LAMBDA ({', '.join(map(str, self.parameters))}) => {self.result}"
 
 
-Pattern = Union[Primitive, Variable, AnyDecimal, ArrayOf, MapOf, LambdaOf]
+Pattern = Union[Primitive, Variable, AnyDecimal, AnyJson, ArrayOf, MapOf, LambdaOf]
 
 #: types of all arguments, after coercion -> type of the result
 ResultRule = Callable[[Sequence[SqlType]], SqlType]
@@ -192,6 +201,8 @@ class _Reader:
             return LambdaOf(tuple(parameters), self.pattern())
         if word == "DECIMAL":
             return AnyDecimal()
+        if word == "JSON":
+            return AnyJson()
         if word == "INTERVAL":
             return INTERVAL
         if word in PRIMITIVES:
@@ -408,6 +419,9 @@ class Match:
                     self.cost += WIDENED * (2 if given == INTEGER else 1)
                     return True
                 return False
+            case AnyJson():
+                self.untyped += isinstance(given, Null)
+                return isinstance(given, Null) or given in (STRING, VARIANT)
             case ArrayOf(element):
                 if isinstance(given, Null):
                     return True
@@ -437,6 +451,8 @@ class Match:
                 return Function(tuple(self.type_of(p) for p in parameters), self.type_of(result))
             case AnyDecimal():
                 return to_decimal(INTEGER if isinstance(given, Null) else given)
+            case AnyJson():
+                return VARIANT if given == VARIANT else STRING
             case ArrayOf(element):
                 return Array(self.type_of(element, given.element if isinstance(given, Array) else NULL))
             case MapOf(key, value):

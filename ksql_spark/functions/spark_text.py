@@ -24,6 +24,7 @@ from ksql_spark.types import (
     STRING,
     TIME,
     TIMESTAMP,
+    VARIANT,
     Array,
     Decimal,
     Field,
@@ -60,20 +61,24 @@ _PRIMITIVE_TYPES: dict[SqlType, str] = {
     # milliseconds of the day: Spark's own TIME type is new, and no source or sink supports it
     TIME: "int",
     TIMESTAMP: "timestamp",
+    # its JSON: Spark's VARIANT keeps neither all digits nor the order of members
+    VARIANT: "string",
     INTERVAL: "bigint",
     CALENDAR_INTERVAL: "int",
 }
 
 
-def spark_type(type_: SqlType, time: str = "int") -> str:
+def spark_type(type_: SqlType, time: str = "int", variant: str = "string") -> str:
     """The Spark SQL type of ``type_``; that of NULL is ``void``.
 
     Precisions above Spark's 38 are reduced as Spark does: whole digits first, at least 6 (or all) decimals.
-    ``time`` stands for TIME, which is a number in Spark.
+    ``time`` stands for TIME, which is a number in Spark, ``variant`` for VARIANT, which is text.
     """
     match type_:
         case Primitive("TIME"):
             return time
+        case Primitive("VARIANT"):
+            return variant
         case Primitive():
             return _PRIMITIVE_TYPES[type_]
         case Decimal(precision, scale):
@@ -83,11 +88,12 @@ def spark_type(type_: SqlType, time: str = "int") -> str:
                 precision = MAX_PRECISION
             return f"decimal({precision},{scale})"
         case Array(element):
-            return f"array<{spark_type(element, time)}>"
+            return f"array<{spark_type(element, time, variant)}>"
         case Map(key, value):
-            return f"map<{spark_type(key, time)},{spark_type(value, time)}>"
+            return f"map<{spark_type(key, time, variant)},{spark_type(value, time, variant)}>"
         case Struct(fields):
-            inner = ",".join(f"{quote_identifier(f.name)}:{spark_type(f.type, time)}" for f in fields)
+            types = (spark_type(f.type, time, variant) for f in fields)
+            inner = ",".join(f"{quote_identifier(f.name)}:{t}" for f, t in zip(fields, types, strict=True))
             return f"struct<{inner}>"
         case Null():
             return "void"
@@ -147,7 +153,7 @@ def constant(value: Any, type_: SqlType) -> str:
             text = repr(number).upper()
             text = text if "E" in text else f"{text}E0"
             return f"{text}D" if number >= 0 and not text.startswith("-") else f"({text}D)"
-        case Primitive("STRING"):
+        case Primitive("STRING" | "VARIANT"):
             return string(value)
         case Primitive("BYTES"):
             return f"X'{bytes(value).hex()}'"

@@ -23,6 +23,7 @@ from ksql_spark.types import (
     INTEGER,
     NULL,
     STRING,
+    VARIANT,
     Array,
     Decimal,
     Field,
@@ -255,7 +256,7 @@ def table_function(
 
 def has_fixed_size(type_: SqlType) -> bool:
     """Whether all values of ``type_`` take about the same memory: numbers, dates, BOOLEAN."""
-    return isinstance(type_, (Primitive, Decimal)) and type_ not in (STRING, BYTES)
+    return isinstance(type_, (Primitive, Decimal)) and type_ not in (STRING, BYTES, VARIANT)
 
 
 # ---- Python values as expressions, for examples -------------------------------------------------------
@@ -322,6 +323,11 @@ def expression(value: Any) -> Expression:
             ]
             return Call("MAP", tuple(flat), Map(key_type, value_type))
     raise TypeError(f"no expression for {value!r}")
+
+
+def parsed(text: str) -> Call:
+    """A VARIANT for examples."""
+    return Call("PARSE_JSON", (Literal(text, STRING),), VARIANT)
 
 
 def struct(**fields: Any) -> MakeStruct:

@@ -22,6 +22,7 @@ _PRIMITIVES = {
     "DATE": pa.date32(),
     "TIME": pa.time32("ms"),
     "TIMESTAMP": pa.timestamp("us", "UTC"),
+    "VARIANT": pa.string(),  # its JSON
 }
 
 

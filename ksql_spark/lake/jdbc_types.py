@@ -50,6 +50,8 @@ _PRIMITIVES: dict[str, tuple[sa.types.TypeEngine[Any], tuple[type[sa.types.TypeE
     "DATE": (sa.Date(), (sa.Date,)),
     "TIME": (sa.Time(), (sa.Time,)),
     "TIMESTAMP": (sa.DateTime(timezone=True), (sa.DateTime,)),
+    # its JSON: drivers take JSON as values, in which numbers have no digits of their own
+    "VARIANT": (sa.Text(), (sa.String,)),
 }
 #: subclasses of these that have too few digits
 _NARROW = (sa.SmallInteger, sa.REAL)

@@ -22,6 +22,7 @@ import orjson
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Call, ColumnRef, Expression
+from ksql_spark.formats.json import faithful, variant
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.serdes import writing_serdes
 from ksql_spark.metastore.sources import Constraint, DataSource
@@ -38,11 +39,13 @@ from ksql_spark.types import (
     STRING,
     TIME,
     TIMESTAMP,
+    VARIANT,
     Array,
     Decimal,
     Map,
     SqlType,
     Struct,
+    contains_variant,
 )
 
 log = logging.getLogger(__name__)
@@ -93,6 +96,7 @@ class RowInserter:
         self.fields = fields or {}
         #: whether fractional numbers must keep all their digits
         self._has_decimals = any(_has_decimals(c.type) for c in source.schema.columns)
+        self._has_variants = any(contains_variant(c.type) for c in source.schema.columns)
         self._constraints = [(c.text, met) for c, met in plain_constraints(source) if met is not None]
         #: a member's name as the client wrote it -> the column's name
         self._names: dict[str, str] = {}
@@ -210,13 +214,13 @@ class RowInserter:
 
     def _decoded(self, line: bytes) -> Any:
         """The JSON value of a line. Raises KsqlError BAD_REQUEST."""
-        if not self._has_decimals:
+        if not (self._has_decimals or self._has_variants):
             try:
                 return orjson.loads(line)
             except ValueError:
                 pass  # json reports the reason, or accepts it
         try:
-            return _DECODER.decode(line.decode())
+            return faithful(line) if self._has_variants else _DECODER.decode(line.decode())
         except (ValueError, RecursionError, InvalidOperation) as error:
             raise KsqlError("BAD_REQUEST", reason=f"Invalid JSON in inserts stream: {error}") from None
 
@@ -377,11 +381,11 @@ def _whole(type_: SqlType, bits: int) -> Converter:
     most = 2 ** (bits - 1)
 
     def read(value: Any) -> int:
-        if type(value) is not int:
+        if isinstance(value, bool) or not isinstance(value, int):
             raise _mismatch(value, type_)
         if not -most <= value < most:
             raise ValueError(f"{value} does not fit {type_}")
-        return value
+        return int(value)
 
     return read
 
@@ -454,6 +458,7 @@ SCALARS: dict[SqlType, Converter] = {
     DATE: _date,
     TIME: _time,
     TIMESTAMP: _timestamp,
+    VARIANT: variant,
 }
 
 

@@ -103,6 +103,8 @@ INT8 = PgType(20, "int8", 8, "bigint", _plain, lambda value: struct.pack("!q", i
 INT4 = PgType(23, "int4", 4, "integer", _plain, lambda value: struct.pack("!i", int(value)))
 TEXT = PgType(25, "text", -1, "text", _plain, _plain)
 JSON = PgType(114, "json", -1, "json", encode, encode)
+#: in binary, the version of the form comes first
+JSONB = PgType(3802, "jsonb", -1, "jsonb", encode, lambda value: b"\x01" + encode(value))
 FLOAT8 = PgType(
     701, "float8", 8, "double precision", _float_text, lambda value: struct.pack("!d", float(value))
 )
@@ -121,6 +123,7 @@ NUMERIC = PgType(1700, "numeric", -1, "numeric", lambda value: f"{value:f}".enco
 _PRIMITIVES = {
     "BOOLEAN": BOOL, "INTEGER": INT4, "BIGINT": INT8, "DOUBLE": FLOAT8, "STRING": TEXT, "BYTES": BYTEA,
     "DATE": DATE, "TIME": TIME, "TIMESTAMP": TIMESTAMP, "DECIMAL": NUMERIC,
+    "VARIANT": JSONB,
 }  # fmt: skip
 
 
@@ -177,7 +180,7 @@ _ARRAYS = {
     element: _array(oid, element)
     for oid, element in (
         (1000, BOOL), (1001, BYTEA), (1016, INT8), (1007, INT4), (1009, TEXT), (1022, FLOAT8), (1182, DATE),
-        (1183, TIME), (1115, TIMESTAMP), (1231, NUMERIC),
+        (1183, TIME), (1115, TIMESTAMP), (1231, NUMERIC), (3807, JSONB),
     )
 }  # fmt: skip
 
@@ -271,6 +274,7 @@ _BINARY: dict[int, Callable[[bytes], Any]] = {
     1184: _time_of,
     1700: _numeric_of,
     17: lambda raw: base64.b64encode(raw).decode(),
+    3802: lambda raw: raw[1:].decode(),
 }
 _NUMBERS = {20: int, 21: int, 23: int, 26: int, 700: float, 701: float, 1700: Decimal}
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import functools
-import json
-import secrets
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,6 +17,7 @@ import orjson
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from ksql_spark.engine import RawJson
 from ksql_spark.row_files import csv_line
 from ksql_spark.server import errors
 from ksql_spark.server.accept import qualities
@@ -42,18 +41,33 @@ CHUNK_ROWS = 2000
 #: bytes that are sent at once; a connection whose client does not read holds about twice as many
 MAX_SEND_BYTES = 64 * 1024
 
-# DECIMALs are sent as JSON numbers with all their digits, which json does not support. So it gets a marked
-# string, and the mark and the quotes around it are removed afterwards. Nobody outside can guess the mark.
-_MARK = f"decimal-{secrets.token_hex(8)}:"
 
-
-def _mark_decimal(value: Any) -> str:
-    if isinstance(value, Decimal):
-        return f"{_MARK}{value:f}{_MARK}"
+def _fragment(value: Any) -> orjson.Fragment | str:
+    """DECIMALs as numbers with all their digits, VARIANTs as their JSON."""
+    match value:
+        case Decimal():
+            return orjson.Fragment(f"{value:f}")
+        case RawJson():
+            return orjson.Fragment(str(value))
+        case str():
+            return str(value)
     raise TypeError(f"a result value of type {type(value).__name__} has no JSON form")
 
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_mark_decimal)
+def _encodable(value: Any) -> Any:
+    """``value`` without lone surrogates, which UTF-8 cannot encode, and without huge integers."""
+    match value:
+        case RawJson():
+            return value
+        case str():
+            return value.encode(errors="replace").decode()
+        case int() if not isinstance(value, bool):
+            return Decimal(value)
+        case dict():
+            return {_encodable(str(name)): _encodable(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [_encodable(inner) for inner in value]
+    return value
 
 
 def encode(value: Any) -> bytes:
@@ -63,12 +77,9 @@ def encode(value: Any) -> bytes:
     b'["a",null,1.10]'
     """
     try:
-        return orjson.dumps(value)
-    except TypeError:  # for DECIMALs, and for lone surrogates, which UTF-8 cannot encode
-        text = _ENCODER.encode(value)
-    if _MARK in text:
-        text = text.replace(f'"{_MARK}', "").replace(f'{_MARK}"', "")
-    return text.encode(errors="replace")
+        return orjson.dumps(value, _fragment, orjson.OPT_PASSTHROUGH_SUBCLASS)
+    except TypeError:  # see _encodable
+        return orjson.dumps(_encodable(value), _fragment, orjson.OPT_PASSTHROUGH_SUBCLASS)
 
 
 def row_text(row: Row) -> bytes:

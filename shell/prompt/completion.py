@@ -62,7 +62,7 @@ SHOWN = (
 )
 DATA_TYPES = (
     "BOOLEAN", "INTEGER", "INT", "BIGINT", "DOUBLE", "DECIMAL", "STRING", "VARCHAR", "BYTES", "DATE", "TIME",
-    "TIMESTAMP", "ARRAY<", "MAP<", "STRUCT<",
+    "TIMESTAMP", "VARIANT", "ARRAY<", "MAP<", "STRUCT<",
 )  # fmt: skip
 #: the usual ones first
 WITH_PROPERTIES = tuple(

@@ -227,7 +227,7 @@ def test_bound(text: str, bound: str | None, type_: str) -> None:
         ("T + T", "ARITHMETIC_TYPES", 1, "TIMESTAMP TIMESTAMP"),
         ("T - T = 1", "COMPARISON_TYPES", 1, "Cannot compare"),
         ("CAST('1' AS INTERVAL)", "TYPE_UNKNOWN", 13, "Did you mean BIGINT?"),
-        ("I:a", "INVALID_STATEMENT", 1, ": needs a STRING with JSON, got I (INTEGER)."),
+        ("I:a", "INVALID_STATEMENT", 1, ": needs a VARIANT, or a STRING with JSON, got I (INTEGER)."),
         ("ST:a", "INVALID_STATEMENT", 1, "Write -> for the field of a STRUCT."),
         ("STRUCT(f := i, `g` := s)->g", "FIELD_UNKNOWN", 1, "Did you mean g?"),
     ],

@@ -21,12 +21,19 @@ from ksql_spark.types import (
     STRING,
     TIME,
     TIMESTAMP,
+    VARIANT,
     Array,
     Decimal,
     Map,
     SqlType,
     Struct,
 )
+
+
+class RawJson(str):
+    """A VARIANT: the text of a JSON value, which is a part of the JSON of a row as it is."""
+
+    __slots__ = ()
 
 
 def schema_info(type_: SqlType) -> SchemaInfo:
@@ -183,7 +190,7 @@ def api_value(value: Any, type_: SqlType) -> Any:
     """A value in the formats' Python form (see formats.base) as the REST API shows it (reference §7.5).
 
     DATE ``yyyy-MM-dd``; TIME ``HH:mm[:ss]``; TIMESTAMP ``yyyy-MM-ddTHH:mm:ss.SSS``; BYTES base64; NaN and
-    infinities as text.
+    infinities as text; VARIANT RawJson.
     """
     if value is None:
         return None
@@ -202,6 +209,8 @@ def api_value(value: Any, type_: SqlType) -> Any:
         return _time_text(value)
     if type_ == TIMESTAMP:
         return _timestamp_text(value)
+    if type_ == VARIANT:
+        return RawJson(value)
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
     return value  # a DECIMAL keeps all its digits: the JSON writer writes it as a plain number

@@ -75,6 +75,7 @@ _TYPES = _NESTED_TYPES | {
         "TIME",
         "TIMESTAMP",
         "VARCHAR",
+        "VARIANT",
     )
 }
 _CONSTRAINTS = frozenset({"HEADER", "HEADERS", "KEY"})

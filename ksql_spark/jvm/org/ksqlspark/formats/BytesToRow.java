@@ -14,7 +14,7 @@ import java.io.IOException;
  * a whole, and {@link Explain} says why.
  */
 public abstract class BytesToRow extends FormatFunction<InternalRow> {
-    /** The columns; those of Spark's type TIME are INTs in rows, see TimeField. */
+    /** The columns; those of Spark's types TIME and VARIANT have others in rows. */
     protected final StructType schema;
 
     private final boolean wrapped;
@@ -27,7 +27,7 @@ public abstract class BytesToRow extends FormatFunction<InternalRow> {
     }
 
     private BytesToRow(String name, StructType schema, String ddl) {
-        super(name, TimeField.inRows(schema), DataTypes.BinaryType);
+        super(name, ColumnValues.inRows(schema), DataTypes.BinaryType);
         this.schema = schema;
         this.wrapped = !ddl.startsWith("=");
     }

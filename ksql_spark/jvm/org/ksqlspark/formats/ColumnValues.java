@@ -3,7 +3,14 @@ package org.ksqlspark.formats;
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.TimeType;
+import org.apache.spark.sql.types.VariantType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 import java.io.Serializable;
@@ -58,5 +65,33 @@ final class ColumnValues {
 
     static ArrayBasedMapData map(Map<?, ?> entries) {
         return new ArrayBasedMapData(list(entries.keySet()), list(entries.values()));
+    }
+
+    /**
+     * The type of a decoder's rows: Spark's TIME tells decoders of an INT of milliseconds, its
+     * VARIANT of a STRING with JSON.
+     */
+    static DataType inRows(DataType type) {
+        if (type instanceof TimeType) {
+            return DataTypes.IntegerType;
+        }
+        if (type instanceof VariantType) {
+            return DataTypes.StringType;
+        }
+        if (type instanceof ArrayType array) {
+            return new ArrayType(inRows(array.elementType()), array.containsNull());
+        }
+        if (type instanceof MapType map) {
+            return new MapType(
+                    inRows(map.keyType()), inRows(map.valueType()), map.valueContainsNull());
+        }
+        if (type instanceof StructType struct) {
+            StructType rows = new StructType();
+            for (StructField field : struct.fields()) {
+                rows = rows.add(field.name(), inRows(field.dataType()), field.nullable());
+            }
+            return rows;
+        }
+        return type;
     }
 }

@@ -26,12 +26,13 @@ public final class FormatFunctions {
         table.add("decode_json_sr", call -> new JsonDecoder(call.argument(), true));
         table.add("explain_json", call -> new BytesToRow.Explain(new JsonDecoder(call.argument())));
         table.add("is_json_null", call -> new JsonDecoder.IsNull());
-        table.add("encode_json", call -> new JsonEncoder(call.row(), false));
-        table.add("encode_json_bare", call -> new JsonEncoder(call.row(), true));
+        table.add("encode_json", call -> new JsonEncoder(call.row(), false, call.argument()));
+        table.add("encode_json_bare", call -> new JsonEncoder(call.row(), true, call.argument()));
         table.add("encode_json_sr", call -> new JsonEncoder(call.row(), false, call.argument()));
         table.add(
                 "encode_json_sr_bare", call -> new JsonEncoder(call.row(), true, call.argument()));
-        table.add("json_text", call -> new JsonEncoder.Text(call.row()));
+        table.add("json_text", call -> new JsonEncoder.Text(call.row(), call.argument()));
+        table.add("variant_as", call -> new JsonDecoder.FromText(call.argument()));
         table.add("decode_delimited", call -> new DelimitedDecoder(call.argument()));
         table.add(
                 "explain_delimited",

@@ -7,7 +7,10 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadFeature;
 
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
 import org.ksqlspark.functions.InvokeFunction;
 
 import java.io.IOException;
@@ -71,6 +74,38 @@ public final class JsonDecoder extends BytesToRow {
             }
         } catch (IOException bad) {
             return bad.getMessage();
+        }
+    }
+
+    /** A VARIANT, as the only column of a row, as a column of that type is read. */
+    public static final class FromText extends FormatFunction<InternalRow> {
+        private final JsonReader reader;
+
+        /**
+         * @param ddl the column
+         */
+        public FromText(String ddl) {
+            this(StructType.fromDDL(ddl));
+        }
+
+        private FromText(StructType row) {
+            super("variant_as", ColumnValues.inRows(row), DataTypes.StringType);
+            this.reader = JsonReader.of(row.fields()[0].dataType());
+        }
+
+        /** NULL if it does not fit. */
+        public InternalRow invoke(UTF8String variant) {
+            if (variant == null) {
+                return null;
+            }
+            byte[] json = variant.getBytes();
+            // with bounds: locations have the wrong offset without
+            try (JsonParser parser = JSON.createParser(json, 0, json.length)) {
+                return new GenericInternalRow(
+                        new Object[] {reader.read(parser, parser.nextToken())});
+            } catch (IOException | RuntimeException bad) {
+                return null;
+            }
         }
     }
 

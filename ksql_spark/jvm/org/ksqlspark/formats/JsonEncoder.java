@@ -27,6 +27,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.Serializable;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.time.LocalDate;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -52,24 +53,28 @@ public final class JsonEncoder extends RowToBytes {
     private transient ByteArrayBuilder bytes;
     private transient JsonGenerator json;
 
-    public JsonEncoder(StructType schema, boolean bare) {
-        this(schema, bare, "");
-    }
-
     /**
-     * @param around what is before each record, as hexadecimal digits; then members that each
-     *     object has after those of the row, as JSON, each after a comma
+     * @param around what is before each record, as hexadecimal digits; after a colon, if there are
+     *     VARIANTs, the columns as DDL, as hexadecimal digits; then members that each object has
+     *     after those of the row, as JSON, each after a comma
      */
     public JsonEncoder(StructType schema, boolean bare, String around) {
         super("encode_json", schema);
         this.bare = bare;
         int end = around.indexOf(',');
-        this.frame = HexFormat.of().parseHex(end < 0 ? around : around.substring(0, end));
+        String[] head = (end < 0 ? around : around.substring(0, end)).split(":");
+        this.frame = HexFormat.of().parseHex(head[0]);
         this.further = end < 0 ? "" : around.substring(end);
+        StructType columns = head.length < 2 ? schema : columns(head[1]);
         this.writer =
                 bare
-                        ? writer(schema.fields()[0].dataType(), false)
-                        : new StructWriter(schema, false);
+                        ? writer(columns.fields()[0].dataType(), false)
+                        : new StructWriter(columns, false);
+    }
+
+    private static StructType columns(String ddl) {
+        byte[] text = HexFormat.of().parseHex(ddl);
+        return StructType.fromDDL(new String(text, StandardCharsets.UTF_8));
     }
 
     @Override
@@ -108,10 +113,12 @@ public final class JsonEncoder extends RowToBytes {
 
         /**
          * @param row a row with the value as its only field
+         * @param ddl the row as DDL, if there are VARIANTs in it
          */
-        public Text(StructType row) {
+        public Text(StructType row, String ddl) {
             super(DataTypes.StringType, row);
-            this.writer = writer(row.fields()[0].dataType(), true);
+            StructType columns = ddl.isEmpty() ? row : StructType.fromDDL(ddl);
+            this.writer = writer(columns.fields()[0].dataType(), true);
         }
 
         public UTF8String invoke(InternalRow row) {
@@ -243,6 +250,8 @@ public final class JsonEncoder extends RowToBytes {
                         byte[] bytes = from.getUTF8String(at).getBytes();
                         json.writeUTF8String(bytes, 0, bytes.length);
                     };
+            case "variant" ->
+                    (json, from, at) -> json.writeRawValue(from.getUTF8String(at).toString());
             case "void" -> (json, from, at) -> json.writeNull();
             default -> {
                 ToWhole whole = ColumnValues.toWhole(type);

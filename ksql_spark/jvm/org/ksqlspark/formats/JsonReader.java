@@ -12,6 +12,7 @@ import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.ksqlspark.formats.ColumnValues.FromWhole;
+import org.ksqlspark.functions.VariantText;
 
 import java.io.IOException;
 import java.io.Serializable;
@@ -52,6 +53,8 @@ interface JsonReader extends Serializable {
             case "boolean" -> JsonReader::truth;
             case "binary" -> JsonReader::bytes;
             case "string" -> JsonReader::text;
+            case "variant" ->
+                    (parser, token) -> UTF8String.fromString(VariantText.of(parser, token));
             default -> {
                 FromWhole value = ColumnValues.fromWhole(type);
                 if (value == null) {

@@ -91,14 +91,21 @@ public final class JsonFunctions {
 
     /** (JSON, path) to the STRING at the path. Reads the whole value, to check that it is JSON. */
     public static final class Extract extends InvokeFunction<UTF8String> {
-        private final boolean showsNull;
+        /** What the function makes of the value at the path. */
+        public enum Form {
+            /** A STRING; the literal null is a text, as in ksqlDB. */
+            TEXT,
+            /** A STRING; the literal null is NULL. */
+            TEXT_OR_NULL,
+            /** A VARIANT. */
+            VARIANT
+        }
 
-        /**
-         * @param showsNull whether the literal null is a text, as in ksqlDB's function; else NULL
-         */
-        public Extract(boolean showsNull) {
+        private final Form form;
+
+        public Extract(Form form) {
             super(DataTypes.StringType, DataTypes.StringType, DataTypes.StringType);
-            this.showsNull = showsNull;
+            this.form = form;
         }
 
         public UTF8String invoke(UTF8String json, UTF8String path) {
@@ -121,19 +128,22 @@ public final class JsonFunctions {
 
         @Override
         public boolean equals(Object other) {
-            return super.equals(other) && ((Extract) other).showsNull == showsNull;
+            return super.equals(other) && ((Extract) other).form == form;
         }
 
         @Override
         public int hashCode() {
-            return super.hashCode() + Boolean.hashCode(showsNull);
+            return super.hashCode() + form.ordinal();
         }
 
         /** Moves to the end of the current value; null if the path does not exist. */
         private UTF8String find(JsonParser parser, String[] steps, int depth) throws IOException {
             if (depth == steps.length) {
-                if (parser.currentToken() == JsonToken.VALUE_NULL && !showsNull) {
+                if (parser.currentToken() == JsonToken.VALUE_NULL && form != Form.TEXT) {
                     return null;
+                }
+                if (form == Form.VARIANT) {
+                    return UTF8String.fromString(VariantText.of(parser, parser.currentToken()));
                 }
                 if (parser.currentToken() == JsonToken.VALUE_STRING || isPlainNumber(parser)) {
                     return UTF8String.fromString(parser.getText());

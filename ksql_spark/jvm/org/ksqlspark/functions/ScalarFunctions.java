@@ -1,6 +1,7 @@
 package org.ksqlspark.functions;
 
 import org.apache.spark.sql.types.DataTypes;
+import org.ksqlspark.functions.JsonFunctions.Extract.Form;
 
 /** The functions of this package by name. */
 public final class ScalarFunctions {
@@ -11,6 +12,7 @@ public final class ScalarFunctions {
         addTexts(table);
         addTimes(table);
         addJson(table);
+        addVariants(table);
         addNumbers(table);
         addCollections(table);
         addOrders(table);
@@ -60,11 +62,19 @@ public final class ScalarFunctions {
         table.add("json_array_contains", call -> new JsonFunctions.ArrayContains(call.type(1)));
         table.add("json_array_length", call -> new JsonFunctions.ArrayLength());
         table.add("json_concat", call -> new JsonFunctions.Concat());
-        table.add("json_extract", call -> new JsonFunctions.Extract(true));
-        table.add("json_path", call -> new JsonFunctions.Extract(false));
+        table.add("json_extract", call -> new JsonFunctions.Extract(Form.TEXT));
+        table.add("json_path", call -> new JsonFunctions.Extract(Form.TEXT_OR_NULL));
+        table.add("variant_path", call -> new JsonFunctions.Extract(Form.VARIANT));
         table.add("json_items", call -> new JsonFunctions.Items(call.limits()));
         table.add("json_keys", call -> new JsonFunctions.Keys());
         table.add("json_records", call -> new JsonFunctions.Records());
+    }
+
+    private static void addVariants(FunctionTable table) {
+        table.add("parse_json", call -> new VariantFunctions.Parse());
+        table.add("is_json_value", call -> new VariantFunctions.IsValue());
+        table.add("variant_text", call -> new VariantFunctions.Text());
+        table.add("variant_kind", call -> new VariantFunctions.Kind());
     }
 
     private static void addNumbers(FunctionTable table) {

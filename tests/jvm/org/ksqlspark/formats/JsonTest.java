@@ -41,7 +41,7 @@ class JsonTest {
 
     private static String written(String ddl, boolean bare, Object... values) {
         byte[] json =
-                new JsonEncoder(StructType.fromDDL(ddl), bare)
+                new JsonEncoder(StructType.fromDDL(ddl), bare, "")
                         .invoke(new GenericInternalRow(values));
         return json == null ? null : new String(json, StandardCharsets.UTF_8);
     }
@@ -349,7 +349,7 @@ class JsonTest {
 
     @Test
     void whatWasWrittenBeforeDoesNotChangeARecord() {
-        JsonEncoder kept = new JsonEncoder(StructType.fromDDL("A INT, B STRING"), false);
+        JsonEncoder kept = new JsonEncoder(StructType.fromDDL("A INT, B STRING"), false, "");
         UTF8String large = UTF8String.fromString("x".repeat(1_000_000));
         for (UTF8String text : new UTF8String[] {large, UTF8String.fromString("y"), null}) {
             InternalRow failing = new GenericInternalRow(new Object[] {1, "no UTF8String"});
@@ -399,5 +399,21 @@ class JsonTest {
     void brokenUtf8IsNull() {
         byte[] notUtf8 = {'{', '"', 'A', '"', ':', '"', (byte) 0xC3, '"', '}'};
         assertNull(new JsonDecoder("A STRING").invoke(notUtf8));
+    }
+
+    @Test
+    void aVariantIsReadAsAColumnOfJson() {
+        String ddl = "v ARRAY<STRUCT<name: STRING, at: time(3), rest: variant>>";
+        InternalRow row =
+                new JsonDecoder.FromText(ddl)
+                        .invoke(
+                                UTF8String.fromString(
+                                        "[{\"name\":\"ü\",\"at\":1,\"rest\":[1.10]},{\"name\":1.0}]"));
+        InternalRow first = row.getArray(0).getStruct(0, 3);
+        assertEquals("ü", first.getUTF8String(0).toString());
+        assertEquals(1, first.getInt(1));
+        assertEquals("[1.10]", first.getUTF8String(2).toString());
+        assertEquals("1.0", row.getArray(0).getStruct(1, 3).getUTF8String(0).toString());
+        assertNull(new JsonDecoder.FromText(ddl).invoke(UTF8String.fromString("{}")));
     }
 }
