@@ -1,4 +1,4 @@
-"""Where VARIANTs, and values of every other type, come in and go out (ADR 68)."""
+"""Where VARIANTs, and values of every other type, come in and go out (ADR 67)."""
 
 from __future__ import annotations
 

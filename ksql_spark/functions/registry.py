@@ -53,7 +53,7 @@ FAMILIES: tuple[tuple[Spec, ...], ...] = (
 )
 
 
-#: functions and operators that compare arguments, from the index on; VARIANTs cannot be (ADR 68)
+#: functions and operators that compare arguments, from the index on; VARIANTs cannot be (ADR 67)
 COMPARING = {"JSON_ARRAY_CONTAINS": 1} | dict.fromkeys(
     (
         "=", "<>", "<", "<=", ">", ">=", "BETWEEN", "IN", "IS DISTINCT FROM", "IS NOT DISTINCT FROM",

@@ -1,4 +1,4 @@
-"""VARIANT: what can be done with it, and where it is refused (ADR 68)."""
+"""VARIANT: what can be done with it, and where it is refused (ADR 67)."""
 
 from __future__ import annotations
 
