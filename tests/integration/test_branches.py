@@ -43,6 +43,7 @@ def engine(make_engine: Callable[..., Engine]) -> Iterator[Engine]:
     yield made
 
 
+@pytest.mark.long
 def test_a_change_is_tried_and_taken_over(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
     with LiveServer(engine) as server:
 

@@ -20,6 +20,7 @@ from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.statements.evolving import progress
+from tests.integration.partitions import PARTITIONS
 from tests.integration.test_backlog import BEGAN_MS, Sink, same_rows
 
 pytestmark = pytest.mark.kafka
@@ -252,7 +253,7 @@ def test_frames_of_time_are_those_of_sqlite(engine: Engine, partitions: int) -> 
     same_rows(found, Counter(expected))
 
 
-@pytest.mark.parametrize("partitions", [1, 4, 12])
+@pytest.mark.parametrize("partitions", PARTITIONS)
 def test_rows_with_those_after_them_are_those_of_duckdb(engine: Engine, partitions: int) -> None:
     """Those that have as many rows after them as LEAD asks for: the others wait."""
     name, rows = f"leads_{partitions}", generated(partitions)

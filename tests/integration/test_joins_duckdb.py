@@ -17,6 +17,7 @@ import pytest
 
 from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.producer import RecordProducer
+from tests.integration.partitions import PARTITIONS
 from tests.integration.test_backlog import BEGAN_MS, HOUR_MS, Sink, same_rows
 from tests.integration.test_deduplication import PROPERTIES, wait_until_all_is_read
 
@@ -141,7 +142,7 @@ def of_duckdb(topics: dict[str, list[Row]], select: str) -> Counter[tuple[Any, .
     return Counter(base.execute(select.format(holds=HOLDS)).fetchall())
 
 
-@pytest.mark.parametrize("partitions", [1, 4, 12])
+@pytest.mark.parametrize("partitions", PARTITIONS)
 def test_joins_are_those_of_duckdb(engine: Engine, partitions: int) -> None:
     x, rng, admin = f"_duck_{partitions}", random.Random(partitions), engine.services.admin
     topics = {topic: generated(partitions, topic) for topic in "lrtu"}

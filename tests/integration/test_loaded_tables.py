@@ -19,8 +19,13 @@ KEYS = 50_000
 EACH = 20
 
 
-@pytest.mark.parametrize("mode", ["realtime", "microbatch"])
-@pytest.mark.parametrize("partitions", [1, 12])
+@pytest.mark.parametrize(
+    ("partitions", "mode"),
+    [
+        (12, "realtime"),
+        *(pytest.param(*case, marks=pytest.mark.long) for case in ((1, "realtime"), (12, "microbatch"))),
+    ],
+)
 def test_a_backlog_of_the_table_comes_first(engine: Engine, partitions: int, mode: str) -> None:
     x, admin = f"_loaded_{partitions}_{mode}", engine.services.admin
     for topic in (f"t{x}", f"l{x}"):

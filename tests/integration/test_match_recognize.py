@@ -18,6 +18,7 @@ import pytest
 
 from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.producer import RecordProducer
+from tests.integration.partitions import PARTITIONS
 from tests.integration.test_backlog import BEGAN_MS, Sink, same_rows
 from tests.integration.test_deduplication import PROPERTIES, wait_until_all_is_read
 from tests.plain_matcher import Choice, Conditions, Pattern, Repeat, Row, Rows, Sequence_, Symbol, matches
@@ -193,7 +194,7 @@ def generated() -> list[tuple[int, Row]]:
     return rows
 
 
-@pytest.mark.parametrize("partitions", [1, 4, 12])
+@pytest.mark.parametrize("partitions", PARTITIONS)
 def test_matches_are_those_of_a_plain_matcher(engine: Engine, partitions: int) -> None:
     topic, rows = f"patterns_{partitions}", generated()
     admin = engine.services.admin

@@ -17,6 +17,7 @@ import pytest
 
 from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.producer import RecordProducer
+from tests.integration.partitions import PARTITIONS
 from tests.integration.test_backlog import BEGAN_MS, Sink
 from tests.integration.test_deduplication import PROPERTIES, wait_until_all_is_read
 
@@ -92,7 +93,7 @@ def by_text(rows: list[tuple[Any, ...]]) -> list[str]:
     return sorted(repr([float(v) if isinstance(v, int | Decimal) else v for v in row]) for row in rows)
 
 
-@pytest.mark.parametrize("partitions", [1, 4, 12])
+@pytest.mark.parametrize("partitions", PARTITIONS)
 def test_set_operations_are_those_of_duckdb(engine: Engine, partitions: int) -> None:
     x, servers = f"_set_{partitions}", engine.services.admin.servers
     topics = {table: generated(partitions, table) for table in TABLES}

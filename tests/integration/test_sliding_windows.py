@@ -18,6 +18,7 @@ from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.reading.view import split_key
+from tests.integration.partitions import PARTITIONS
 from tests.integration.test_backlog import BEGAN_MS, Sink
 from tests.integration.test_deduplication import PROPERTIES, wait_until_all_is_read
 
@@ -103,7 +104,7 @@ def of_query(servers: str, topic: str, window: Any) -> Results:
     return results
 
 
-@pytest.mark.parametrize("partitions", [1, 4, 12])
+@pytest.mark.parametrize("partitions", PARTITIONS)
 def test_sliding_windows_are_those_of_their_definition(engine: Engine, partitions: int) -> None:
     x, rows, admin = f"_sliding_{partitions}", generated(partitions), engine.services.admin
     admin.create_topic(f"s{x}", partitions, config={"retention.ms": "-1"})

@@ -47,6 +47,7 @@ def visible(server: ServerProcess, count: int) -> list[int]:
     return sorted(found)
 
 
+@pytest.mark.long
 def test_nothing_is_lost_and_nothing_is_counted_twice(s3: S3Server, tmp_path: Path) -> None:
     uri = s3.folder("orders")
     with server(tmp_path, s3, uri) as first:

@@ -19,6 +19,7 @@ import pytest
 from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.reading.view import split_key
+from tests.integration.partitions import PARTITIONS
 from tests.integration.test_backlog import Sink, same_rows
 from tests.integration.test_deduplication import PROPERTIES, wait_until_all_is_read
 
@@ -102,7 +103,7 @@ def of_duckdb(rows: list[Row], window: tuple[str, str, str, str, int]) -> Counte
     )
 
 
-@pytest.mark.parametrize("partitions", [1, 4, 12])
+@pytest.mark.parametrize("partitions", PARTITIONS)
 def test_windows_are_those_of_duckdb(engine: Engine, partitions: int) -> None:
     x, rows, admin = f"_calendar_{partitions}", generated(partitions), engine.services.admin
     admin.create_topic(f"s{x}", partitions, config={"retention.ms": "-1"})
