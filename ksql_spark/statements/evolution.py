@@ -60,10 +60,12 @@ def plan_evolution(statement: Statement, context: StatementContext) -> Evolution
         new = analyzer.bind_persistent(statement, without, context.config, context.services.registry)
     old = next((q for q in context.queries if q.sink == statement.name and q.creates_sink), None)
     query_id = old.id if old is not None else ""
-    may = refusal is not None and _may_backfill(statement, evolve, context)
+    is_open = refusal is not None and evolve is None
+    may = is_open and _is_possible(None, statement, context)
+    may_stay = is_open and _is_possible(Evolve(IN_PLACE), statement, context)
     wanted = evolve or (default_way(statement) if may else None)
     at_once = wanted is not None and takes_over_at_once(wanted, new)
-    way = _Way(evolve, refusal, query_id, may, at_once)
+    way = _Way(evolve, refusal, query_id, may, may_stay, at_once)
 
     def report() -> str:
         lines = [
@@ -87,6 +89,7 @@ class _Way(NamedTuple):
         refusal: why it is not possible.
         query_id: of the running version; empty if none runs.
         may_backfill: whether EVOLVE = 'backfill' would make it possible.
+        may_stay: whether EVOLVE = 'in-place' would.
         is_at_once: whether the new version begins where the old one ends.
     """
 
@@ -94,6 +97,7 @@ class _Way(NamedTuple):
     refusal: KsqlError | None
     query_id: str
     may_backfill: bool
+    may_stay: bool
     is_at_once: bool
 
     @property
@@ -124,12 +128,11 @@ def bind_replacement(
     return new
 
 
-def _may_backfill(statement: CreateAsSelect, evolve: Evolve | None, context: StatementContext) -> bool:
-    if evolve is not None:
-        return False
+def _is_possible(evolve: Evolve | None, statement: CreateAsSelect, context: StatementContext) -> bool:
+    """Whether a way would be taken; None: the default one."""
     try:
         check_or_replace(statement, context)
-        bind_evolution(statement, context, None)
+        bind_evolution(statement, context, evolve)
     except KsqlError:
         return False
     return True
@@ -154,6 +157,8 @@ def _told(way: _Way, table: DataSource) -> Iterator[str]:
         yield "New query: no query writes the sink now."
     else:
         yield f"In place: {way.query_id} continues from its current position, with its state."
+    if way.may_stay:
+        yield "Possible in place, with its state: WITH (EVOLVE = 'in-place')."
     if way.may_backfill:
         keep = ", HISTORY = 'keep'" if table.kind == STREAM else ""
         yield f"Possible as a backfill: WITH (EVOLVE = 'backfill'{keep})."

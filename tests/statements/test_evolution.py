@@ -59,6 +59,27 @@ def test_a_change_that_needs_a_new_query(world: World) -> None:
     assert world.message("CREATE OR REPLACE TABLE counts AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;")
 
 
+def test_a_change_that_only_evolve_makes_in_place(world: World) -> None:
+    world.run(
+        "CREATE TABLE counts AS SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s GROUP BY k EMIT CHANGES;"
+    )
+    new = "CREATE OR REPLACE TABLE counts{} AS SELECT k, COUNT(*) AS many FROM s GROUP BY k EMIT CHANGES;"
+    lines = report(world, new.format(""))
+    assert lines[0].startswith("Not possible in place: ")
+    ways = [
+        "in place, with its state: WITH (EVOLVE = 'in-place').",
+        "as a backfill: WITH (EVOLVE = 'backfill').",
+    ]
+    assert {f"Possible {way}" for way in ways} <= set(lines)
+    (old,) = world.ids()
+    lines = report(world, new.format(" WITH (EVOLVE = 'in-place')"))
+    assert lines[0] == f"In place: {old} continues from its current position, with its state."
+    assert {"  - N BIGINT", "  - TOTAL INTEGER", "  + MANY BIGINT"} <= set(lines)
+    assert "Reads again: nothing. Rows that are already written stay as they are." in lines
+    lines = report(world, new.format(" WITH (EVOLVE = 'in-place')").replace("COUNT(*)", "MAX(v)"))
+    assert "its state has no MAX(V)" in lines[0]
+
+
 def test_a_backfill(world: World) -> None:
     world.run(N + "CREATE TABLE d AS SELECT * FROM counts EMIT CHANGES;")
     world.admin.ends[("s", 0)] = 1234
@@ -97,7 +118,10 @@ def test_a_new_version_that_begins_where_the_old_one_ends(world: World) -> None:
     assert nothing in lines
     lines = report(world, changed.format(""))
     assert lines[0].startswith("Not possible in place: ") and nothing in lines
-    assert lines[1] == "Possible as a backfill: WITH (EVOLVE = 'backfill', HISTORY = 'keep')."
+    assert lines[1:3] == [
+        "Possible in place, with its state: WITH (EVOLVE = 'in-place').",
+        "Possible as a backfill: WITH (EVOLVE = 'backfill', HISTORY = 'keep').",
+    ]
     # what needs state would need the history
     distinct = "CREATE OR REPLACE STREAM a {}AS SELECT DISTINCT ON (k) k, v FROM s WITHIN 1 DAY EMIT CHANGES;"
     assert "keeps state cannot keep the history" in report(world, distinct.format(keeps))[0]
