@@ -88,7 +88,8 @@ def bind_evolution(
     """
     name, registry = statement.name, context.services.registry
     bound = analyzer.bind_evolution(statement, context.metastore, context.config, registry)
-    _check_alone(context)
+    if evolve is None or evolve.way != IN_PLACE:
+        _check_alone(context)
     running = evolution_of(name, context)
     if running is not None:
         reason = f"{running.id}, a new version of {name}, already runs beside the current one."
@@ -174,7 +175,7 @@ def _check_alone(context: StatementContext) -> None:
         KsqlError: INVALID_STATEMENT.
     """
     if context.services.placement is not None:
-        reason = "EVOLVE and SWAP do not support servers that share queries yet."
+        reason = f"Servers that share queries take EVOLVE = '{IN_PLACE}' only, and no SWAP."
         raise KsqlError("INVALID_STATEMENT", reason=reason)
 
 

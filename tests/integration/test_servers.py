@@ -103,6 +103,16 @@ def here(engine: Engine) -> dict[str, ManagedQuery]:
     return {query.id: query for query in engine.services.queries.all() if query.spark}
 
 
+def rows(engine: Engine, text: str) -> list[list[Any]]:
+    """All rows of a pull query."""
+    stream = engine.query(Request(text))
+    found: list[list[Any]] = []
+    while (read := stream.read(5.0)) is not None:
+        found += [list(row.values) for row in read]
+    stream.close()
+    return found
+
+
 def pushed(engine: Engine, text: str, count: int) -> list[list[Any]]:
     """The first rows of a push query that reads everything, sorted."""
     stream = engine.query(Request(text, properties={"auto.offset.reset": "earliest"}))
@@ -226,6 +236,36 @@ def test_push_queries_on_a_server_that_does_not_run_the_query(start_with_spark: 
     finally:
         stream.close()
     assert later == [["z", 10]]
+
+
+@pytest.mark.long
+def test_a_change_in_place_by_another_server(start_with_spark: Start) -> None:
+    """Whichever server is asked, the one that runs the query goes on with its state, and so does the next."""
+    servers = {f"{name}:8088": start_with_spark(name) for name in ("first", "second")}
+    engines = list(servers.values())
+    run(engines[0], STREAM)
+    run(engines[0], "CREATE TABLE t AS SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s GROUP BY k;")
+    (query,) = shown(engines[0])
+    wait_for(lambda: query in here(engines[0]) or query in here(engines[1]))
+    owner, beside = engines if query in here(engines[0]) else reversed(engines)
+
+    def has(wanted: list[list[Any]], *asked: Engine) -> None:
+        for engine in asked:
+            wait_for(lambda: rows(engine, "SELECT * FROM t WHERE k = 'a';") == wanted)  # noqa: B023
+
+    run(beside, "INSERT INTO s VALUES ('a', 1); INSERT INTO s VALUES ('a', 2);")
+    has([["a", 2, 3]], owner, beside)
+    new = "CREATE OR REPLACE TABLE t WITH (EVOLVE = '{}') AS SELECT k, SUM(v) AS sum FROM s GROUP BY k;"
+    with pytest.raises(KsqlError, match=r"take EVOLVE = 'in-place' only"):
+        run(beside, new.format("backfill"))
+    run(beside, new.format("in-place"))
+    run(beside, "INSERT INTO s VALUES ('a', 4);")
+    has([["a", 7]], owner, beside)
+    assert query in here(owner) and query not in here(beside)
+    owner.stop()
+    wait_for(lambda: query in here(beside))
+    run(beside, "INSERT INTO s VALUES ('a', 8);")
+    has([["a", 15]], beside)
 
 
 @pytest.mark.long
