@@ -88,7 +88,9 @@ def bind_evolution(
     """
     name, registry = statement.name, context.services.registry
     bound = analyzer.bind_evolution(statement, context.metastore, context.config, registry)
-    if evolve is None or evolve.way != IN_PLACE:
+    is_in_place = evolve is not None and evolve.way == IN_PLACE
+    at_once = takes_over_at_once(evolve or default_way(statement), bound)
+    if not is_in_place and not at_once:
         _check_alone(context)
     running = evolution_of(name, context)
     if running is not None:
@@ -115,9 +117,8 @@ def bind_evolution(
             table = context.metastore.require(name)
             versions = _by_name({OLD: table, NEW: bound.sink}, table)
             analyzer.bind_verification(check.query, versions, context.metastore, context.config)
-    if evolve is not None and evolve.way == IN_PLACE:
+    if is_in_place:
         return _in_place(bound, statement, context)
-    at_once = takes_over_at_once(evolve or default_way(statement), bound)
     check_evolution(bound, context, is_beside=not at_once)
     if at_once:
         unused = {"START", "SWAP", "VERIFY"} & {given.name.upper() for given in statement.properties}
@@ -175,7 +176,7 @@ def _check_alone(context: StatementContext) -> None:
         KsqlError: INVALID_STATEMENT.
     """
     if context.services.placement is not None:
-        reason = f"Servers that share queries take EVOLVE = '{IN_PLACE}' only, and no SWAP."
+        reason = "Servers that share queries take no new version that runs beside the old one yet."
         raise KsqlError("INVALID_STATEMENT", reason=reason)
 
 

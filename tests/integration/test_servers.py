@@ -239,10 +239,11 @@ def test_push_queries_on_a_server_that_does_not_run_the_query(start_with_spark: 
 
 
 @pytest.mark.long
-def test_a_change_in_place_by_another_server(start_with_spark: Start) -> None:
-    """Whichever server is asked, the one that runs the query goes on with its state, and so does the next."""
-    servers = {f"{name}:8088": start_with_spark(name) for name in ("first", "second")}
-    engines = list(servers.values())
+@pytest.mark.parametrize(("way", "kept"), [("in-place", 3), ("from-now", 0)])
+@pytest.mark.parametrize("ends", [False, True], ids=["the owner goes on", "the owner ends"])
+def test_another_server_changes_a_query(start_with_spark: Start, way: str, kept: int, ends: bool) -> None:
+    """Whichever server is asked, the one that runs the query goes on, and so does the next one."""
+    engines = [start_with_spark(name) for name in ("first", "second")]
     run(engines[0], STREAM)
     run(engines[0], "CREATE TABLE t AS SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s GROUP BY k;")
     (query,) = shown(engines[0])
@@ -256,16 +257,18 @@ def test_a_change_in_place_by_another_server(start_with_spark: Start) -> None:
     run(beside, "INSERT INTO s VALUES ('a', 1); INSERT INTO s VALUES ('a', 2);")
     has([["a", 2, 3]], owner, beside)
     new = "CREATE OR REPLACE TABLE t WITH (EVOLVE = '{}') AS SELECT k, SUM(v) AS sum FROM s GROUP BY k;"
-    with pytest.raises(KsqlError, match=r"take EVOLVE = 'in-place' only"):
+    with pytest.raises(KsqlError, match=r"no new version that runs beside"):
         run(beside, new.format("backfill"))
-    run(beside, new.format("in-place"))
-    run(beside, "INSERT INTO s VALUES ('a', 4);")
-    has([["a", 7]], owner, beside)
-    assert query in here(owner) and query not in here(beside)
+    run(beside, new.format(way))
+    if not ends:
+        run(beside, "INSERT INTO s VALUES ('a', 4);")
+        has([["a", kept + 4]], owner, beside)
+        assert query in here(owner) and query not in here(beside)
+        kept += 4
     owner.stop()
     wait_for(lambda: query in here(beside))
     run(beside, "INSERT INTO s VALUES ('a', 8);")
-    has([["a", 15]], beside)
+    has([["a", kept + 8]], beside)
 
 
 @pytest.mark.long
