@@ -26,6 +26,7 @@ from evolve import run, written_s
 
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
+from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.producer import RecordProducer
 
 COLUMNS = "(k STRING KEY, n BIGINT, note STRING)"
@@ -119,7 +120,12 @@ def _check(engine: Engine, name: str, records: int, keys: int) -> None:
         row = wanted[f"k{number % keys}"]
         row[0] += 1
         row[1] += number % 1000
-    stream = engine.query(Request(f"SELECT k, c, s FROM {name};"))
+    while True:
+        try:
+            stream = engine.query(Request(f"SELECT k, c, s FROM {name};"))
+            break
+        except KsqlError as behind:  # the view reads a record for each update
+            print(behind.message, flush=True)
     found: dict[str, list[int]] = {}
     while (batch := stream.read(1.0)) is not None:
         found |= {row.values[0]: list(row.values[1:]) for row in batch}

@@ -108,8 +108,13 @@ def _typed(text: str, schema: Mapping[str, Any]) -> Any:
         case "ARRAY" | "MAP" | "STRUCT":
             return json.loads(text)
         case "VARIANT":
-            return _variant(json.loads(text, parse_float=Decimal))
+            return _variant(json.loads(text, parse_float=Decimal, parse_constant=_no_json))
     return text
+
+
+def _no_json(word: str) -> Any:
+    """NaN and Infinity, which JSON does not have. Raises ValueError."""
+    raise ValueError(word)
 
 
 def _variant(value: Any) -> Any:
@@ -124,6 +129,8 @@ def _variant(value: Any) -> Any:
             if Decimal(repr(number)) != value:
                 raise ValueError(value)
             return number
+        case float() if not math.isfinite(value):
+            raise ValueError(value)
     return value
 
 
@@ -134,7 +141,7 @@ def _exact(value: Any, schema: Mapping[str, Any], form: str) -> Any:
     """
     if schema["type"] == "VARIANT":
         is_json = form == PARQUET and isinstance(value, str)
-        return _variant(json.loads(value, parse_float=Decimal) if is_json else value)
+        return _variant(json.loads(value, parse_float=Decimal, parse_constant=_no_json) if is_json else value)
     match value:
         case bytes():
             return base64.b64encode(value).decode()

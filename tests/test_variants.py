@@ -96,7 +96,7 @@ def test_files_have_its_json(data: bytes, form: str) -> None:
     assert found == [{"a": 1.5}, "x", None]
 
 
-@pytest.mark.parametrize("text", ["{", "0.12345678901234567890"])
+@pytest.mark.parametrize("text", ["{", "0.12345678901234567890", "NaN", "[-Infinity]", "1e999"])
 def test_what_a_file_cannot_say(text: str) -> None:
     with pytest.raises(Misfit, match=r"line 2: .* in v is no VARIANT"):
         list(rows_of(io.BytesIO(f"v\n{text}\n".encode()), CSV, {"V": {"type": "VARIANT"}}))

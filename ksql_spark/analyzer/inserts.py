@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
@@ -31,6 +31,20 @@ from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME
 from ksql_spark.types import SqlType
 
 
+class Conversion(NamedTuple):
+    """An expression that makes a value of another: NULL where it cannot.
+
+    Args:
+        result: the expression.
+        operand: what it converts.
+        type: of the result.
+    """
+
+    result: Expression
+    operand: Expression
+    type: SqlType
+
+
 @dataclass(frozen=True)
 class BoundRow:
     """One row to write.
@@ -47,9 +61,9 @@ class BoundRow:
     nodes: tuple[exp.Expr, ...] = field(default=(), compare=False)
 
     @property
-    def conversions(self) -> tuple[Cast, ...]:
+    def conversions(self) -> tuple[Conversion, ...]:
         """What converts a value or a member of one, to its column's type or because the statement says so."""
-        return tuple(cast for _, value in self.values for cast in _conversions(value))
+        return tuple(one for _, value in self.values for one in _conversions(value))
 
 
 def violation(row: BoundRow, constraint: Constraint, what: str = "insert values into") -> KsqlError:
@@ -69,12 +83,15 @@ def violation(row: BoundRow, constraint: Constraint, what: str = "insert values 
     return error
 
 
-def _conversions(value: Expression) -> Iterator[Cast]:
+def _conversions(value: Expression) -> Iterator[Conversion]:
     match value:
         case TryCast():
             return
-        case Cast(operand, _) if not (isinstance(operand, Literal) and operand.value is None):
-            yield value
+        case Cast(operand, type_) if not (isinstance(operand, Literal) and operand.value is None):
+            yield Conversion(value, operand, type_)
+            yield from _conversions(operand)
+        case Call("PARSE_JSON", (operand,), type_):
+            yield Conversion(value, operand, type_)
         case Call("ARRAY" | "MAP", members, _):
             for member in members:
                 yield from _conversions(member)

@@ -235,7 +235,7 @@ def _first_value(data: bytes, decoder: json.JSONDecoder) -> Any:
         text, rest = data[: error.start].decode(encoding), "\ufffd"
     start = len(text) - len(text.lstrip(_SPACE))
     if text.startswith(("[", "{"), start) and _brackets(text) > _NESTED_BY_DEFAULT:
-        _check_depth(text)
+        check_depth(text)
     value, end = decoder.raw_decode(text, start)
     following = text[end : end + 1] or rest
     if following and _runs_on(value, following):
@@ -255,8 +255,12 @@ def _brackets(text: str | bytes) -> int:
     return text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
 
 
-def _check_depth(text: str) -> None:
-    """Make sure that the first value is not nested too deeply, and can be read."""
+def check_depth(text: str) -> None:
+    """Make sure that the first JSON value of a text is not nested too deeply, and can be read.
+
+    Raises:
+        BadRecord: it has more levels than the JVM reads.
+    """
     depth = deepest = 0
     for found in _BRACKETS.finditer(text):
         if found[0] in "[{":

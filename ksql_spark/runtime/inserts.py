@@ -22,7 +22,8 @@ import orjson
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Call, ColumnRef, Expression
-from ksql_spark.formats.json import faithful, variant
+from ksql_spark.formats.base import BadRecord
+from ksql_spark.formats.json import check_depth, faithful, variant
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.serdes import writing_serdes
 from ksql_spark.metastore.sources import Constraint, DataSource
@@ -220,8 +221,11 @@ class RowInserter:
             except ValueError:
                 pass  # json reports the reason, or accepts it
         try:
-            return faithful(line) if self._has_variants else _DECODER.decode(line.decode())
-        except (ValueError, RecursionError, InvalidOperation) as error:
+            if not self._has_variants:
+                return _DECODER.decode(line.decode())
+            check_depth(line.decode())
+            return faithful(line)
+        except (BadRecord, ValueError, RecursionError, InvalidOperation) as error:
             raise KsqlError("BAD_REQUEST", reason=f"Invalid JSON in inserts stream: {error}") from None
 
     def _column(self, member: str) -> str:

@@ -19,7 +19,7 @@ from ksql_spark.metastore.sources import Constraint
 from ksql_spark.runtime.inserts import plain_constraints
 from ksql_spark.schema import LATEST_TIME_MS, ROWTIME
 from ksql_spark.statements.context import Action, Immediate, StatementContext
-from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING
+from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING, VARIANT
 
 
 def insert_values(statement: InsertValues, context: StatementContext) -> Action:
@@ -103,7 +103,11 @@ def _values(row: BoundRow, context: StatementContext) -> list[Any]:
 
 def to_evaluate(row: BoundRow) -> list[Expression]:
     """The values of ``row``, its conversions, and what they convert."""
-    return [*(e for _, e in row.values), *row.conversions, *(c.operand for c in row.conversions)]
+    return [
+        *(e for _, e in row.values),
+        *(c.result for c in row.conversions),
+        *(c.operand for c in row.conversions),
+    ]
 
 
 def checked_values(row: BoundRow, evaluated: Sequence[Any], nulls: Collection[str] = ()) -> list[Any]:
@@ -119,9 +123,10 @@ def checked_values(row: BoundRow, evaluated: Sequence[Any], nulls: Collection[st
     """
     conversions = row.conversions
     count, middle = len(row.values), len(row.values) + len(conversions)
-    for cast, after, before in zip(conversions, evaluated[count:middle], evaluated[middle:], strict=True):
-        if after is None and before is not None:
-            raise ValueError(f"{cast.operand} is not a valid {cast.type}.")
+    for one, after, before in zip(conversions, evaluated[count:middle], evaluated[middle:], strict=True):
+        is_json_null = one.type == VARIANT and isinstance(before, str) and before.strip() == "null"
+        if after is None and before is not None and not is_json_null:
+            raise ValueError(f"{one.operand} is not a valid {one.type}.")
     values = list(evaluated[:count])
     for (name, expression), value in zip(row.values, values, strict=True):
         computed = expression

@@ -280,6 +280,9 @@ def _respelt(text: str, found: list[Token], at: int, token: Token) -> tuple[int,
     if token.token_type == TokenType.DCOLON and 0 < at < last:
         first = _operand_start(found, at - 1)
         last, type_ = _type_at(found, at + 1, between)
+        is_given = found[first].token_type == TokenType.COLON or found[at - 1].token_type == TokenType.STRING
+        if type_ == "VARIANT" and is_given:  # the JSON that a text has, not a JSON text
+            return first, last, f"PARSE_JSON({between(first, at - 1)})"
         return first, last, f"CAST({between(first, at - 1)} AS {type_})"
     words = [_word(one) for one in found[at : at + 3]]
     if words == ["=", "ANY", "("] and at > 0 and _word(found[min(at + 3, last)]) != "SELECT":
@@ -350,7 +353,20 @@ def _operand_start(found: list[Token], at: int) -> int:
         if at > 0 and found[at - 1].token_type in (TokenType.DOT, TokenType.ARROW):
             at -= 2
             continue
-        return at - 1 if at > 0 and found[at - 1].token_type == TokenType.COLON else at
+        if at == 0 or found[at - 1].token_type != TokenType.COLON:
+            return at
+        if not _is_path(found, at - 1):
+            return at - 1  # a parameter
+        at -= 2
+
+
+def _is_path(found: list[Token], colon: int) -> bool:
+    """Whether a colon is behind a value: it begins a path into JSON, and no parameter."""
+    before = found[colon - 1]
+    if colon == 0 or before.end + 1 != found[colon].start:
+        return False
+    is_word = re.fullmatch(r"\w+", before.text) is not None and _word(before) not in _BEFORE_OPERAND
+    return before.token_type == TokenType.IDENTIFIER or is_word or _word(before) in (")", "]")
 
 
 def _type_at(found: list[Token], at: int, between: Callable[[int, int], str]) -> tuple[int, str]:

@@ -323,7 +323,7 @@ def test_appended_columns_do_not_disturb_readers(world: World, topics: Topics) -
 def test_servers_that_share_queries_do_not_evolve_tables(world: World) -> None:
     world.run(OLD)
     world.services.placement = object()  # type: ignore[assignment]
-    assert "servers that share queries" in world.refused(NEW).message
+    assert "Servers that share queries" in world.refused(NEW).message
     world.services.placement = None
 
 

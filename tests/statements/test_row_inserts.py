@@ -186,6 +186,13 @@ def test_values_that_do_not_fit(make_world: Callable[..., World], type_: str, va
     assert why in message and "Column V" in message
 
 
+def test_json_that_no_query_could_read(make_world: Callable[..., World]) -> None:
+    inserter = Target(make_world(), "id INT KEY, v VARIANT").inserter
+    assert not inserter.insert([b'{"id": 1, "v": ' + 1000 * b"[" + 1000 * b"]" + b"}"])
+    error = inserter.acknowledged().error
+    assert error is not None and "nested too deeply" in error.message
+
+
 def test_a_row_that_fails_as_none_should_is_answered_too(
     target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,6 +94,13 @@ INSERT INTO n VALUES (1, PARSE_JSON('{"items": [{"p": 1.50}, {"p": 2}]}'), ARRAY
   STRUCT(v := PARSE_JSON('"x"'), t := '12:00:00'), '{"a" : 1.0}');
 INSERT INTO n (id, text) VALUES (2, 'no JSON');
 INSERT INTO n (id, v, text) VALUES (3, NULL, ' [ 1 ] ');
+INSERT INTO n (id, v) VALUES (5, PARSE_JSON('oops {'));
+--@error: INVALID_STATEMENT
+-- Failed to insert values into 'N'. 'oops {' is not a valid VARIANT.
+INSERT INTO n (id, v) VALUES (6, CAST('x' AS INT)::VARIANT);
+--@error: INVALID_STATEMENT
+-- Failed to insert values into 'N'. 'x' is not a valid INTEGER.
+INSERT INTO n (id, v) VALUES (4, PARSE_JSON(' null '));
 INSERT INTO n (id, v) VALUES (4, 'text');
 --@error: INVALID_STATEMENT
 -- Expected type VARIANT for field `V` but got STRING('text').
@@ -105,6 +112,7 @@ INSERT INTO n (id, v) VALUES (4, 'text');
 -- 1  | {"items":[{"p":1.50},{"p":2}]} | 1.10 | [1]  | "x"  | {"a":1.0} | {"T":"12:00","V":"x"} | one
 -- 2  | NULL                           | NULL | NULL | NULL | NULL      | NULL                  | NULL
 -- 3  | NULL                           | NULL | NULL | NULL | [1]       | NULL                  | NULL
+-- 4  | NULL                           | NULL | NULL | NULL | NULL      | NULL                  | NULL
 --@output ITEMS ordered
 -- id | p
 -- 1  | 1.5
