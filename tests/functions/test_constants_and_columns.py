@@ -28,6 +28,7 @@ from ksql_spark.types import (
     STRING,
     TIME,
     TIMESTAMP,
+    VARIANT,
     Array,
     Decimal,
     Map,
@@ -96,6 +97,9 @@ _BASIC: dict[SqlType, st.SearchStrategy[Any]] = {
     TIME: st.sampled_from([0, 1, 43_200_000, _DAY_MS - 1]),
     # a leap day, a moment at which clocks change in Europe, before 1970
     TIMESTAMP: st.sampled_from([0, 1582934400123, 1603587600000, -1, 253402300799999]),
+    VARIANT: st.sampled_from(
+        ['{"a":[1.50,null],"b":"x"}', '"😀"', '"2020-02-29"', "-7.5", "1", "true", "[]", '["a",1]']
+    ),
 }
 
 
