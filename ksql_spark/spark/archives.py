@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark.services import artifacts
@@ -41,5 +42,11 @@ def records_before(session: SparkSession, folder: str, begins: str) -> DataFrame
         JvmError: it cannot be read.
     """
     path = located(session, folder)
-    files = jvm.archived_files(session, path, begins)
-    return session.read.option("basePath", path).parquet(*files) if files else None
+    while True:
+        files = jvm.archived_files(session, path, begins)
+        try:
+            return session.read.option("basePath", path).parquet(*files) if files else None
+        except (PySparkException, jvm.JvmError):
+            if jvm.archived_files(session, path, begins) == files:
+                raise
+            # a compaction has replaced some of them
