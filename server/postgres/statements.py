@@ -343,9 +343,7 @@ def _operand_start(found: list[Token], at: int) -> int:
         if at == 0:
             return 0
         before = found[at - 1]
-        is_name = before.token_type == TokenType.IDENTIFIER or (
-            re.fullmatch(r"\w+", before.text) is not None and _word(before) not in ("", *_BEFORE_OPERAND)
-        )
+        is_name = _is_name(before)
         if (is_index and (is_name or _word(before) in (")", "]"))) or (is_call and is_name):
             at -= 1
             if _word(found[at]) in (")", "]"):
@@ -365,8 +363,14 @@ def _is_path(found: list[Token], colon: int) -> bool:
     before = found[colon - 1]
     if colon == 0 or before.end + 1 != found[colon].start:
         return False
-    is_word = re.fullmatch(r"\w+", before.text) is not None and _word(before) not in _BEFORE_OPERAND
-    return before.token_type == TokenType.IDENTIFIER or is_word or _word(before) in (")", "]")
+    return before.token_type == TokenType.STRING or _is_name(before) or _word(before) in (")", "]")
+
+
+def _is_name(token: Token) -> bool:
+    """Whether a token is a name, quoted or not, or looks like one: a function's, or a type's."""
+    if token.token_type == TokenType.IDENTIFIER:
+        return True
+    return re.fullmatch(r"\w+", token.text) is not None and _word(token) not in ("", *_BEFORE_OPERAND)
 
 
 def _type_at(found: list[Token], at: int, between: Callable[[int, int], str]) -> tuple[int, str]:

@@ -697,6 +697,7 @@ def test_what_a_text_is(text: str, kind: Kind, ksql: str | None) -> None:
         ("a::pg_catalog.int4, b::array<int>", "CAST(a AS INT), CAST(b AS array<int>)"),
         ('"Odd"::int, `a;b`::int', "CAST(`Odd` AS INT), CAST(`a;b` AS INT)"),
         ("v:a::INT, v:user.name::text", "CAST(v:a AS INT), CAST(v:user.name AS VARCHAR)"),
+        ("'{\"a\": 1}':a::INT, f(v):a::INT", "CAST('{\"a\": 1}':a AS INT), CAST(f(v):a AS INT)"),
         ("v:['a']::INT, m['x']:b[0].c::int", "CAST(v:['a'] AS INT), CAST(m['x']:b[0].c AS INT)"),
         ('$1::int < "V":a::int', "CAST(:p1 AS INT) < CAST(`v`:a AS INT)"),
         ("'{}'::jsonb, $1::json, v::jsonb", "PARSE_JSON('{}'), PARSE_JSON(:p1), CAST(v AS VARIANT)"),
