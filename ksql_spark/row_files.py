@@ -108,8 +108,13 @@ def _typed(text: str, schema: Mapping[str, Any]) -> Any:
         case "ARRAY" | "MAP" | "STRUCT":
             return json.loads(text)
         case "VARIANT":
-            return _variant(json.loads(text, parse_float=Decimal, parse_constant=_no_json))
+            return _parsed(text)
     return text
+
+
+def _parsed(text: str) -> Any:
+    """The value of a text with JSON. Raises ValueError: it has none, or one that a VARIANT would lose."""
+    return _variant(json.loads(text, parse_float=Decimal, parse_constant=_no_json))
 
 
 def _no_json(word: str) -> Any:
@@ -141,7 +146,7 @@ def _exact(value: Any, schema: Mapping[str, Any], form: str) -> Any:
     """
     if schema["type"] == "VARIANT":
         is_json = form == PARQUET and isinstance(value, str)
-        return _variant(json.loads(value, parse_float=Decimal, parse_constant=_no_json) if is_json else value)
+        return _parsed(value) if is_json else _variant(value)
     match value:
         case bytes():
             return base64.b64encode(value).decode()

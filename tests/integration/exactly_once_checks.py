@@ -64,6 +64,16 @@ def _by_key(numbers: Sequence[int]) -> dict[str, list[int]]:
     return found
 
 
+def _each(numbers: Sequence[int]) -> Mapping[str | None, list[Any]]:
+    """A row for each event."""
+    return {key: [{"N": n} for n in own] for key, own in _by_key(numbers).items()}
+
+
+def _named(numbers: Sequence[int]) -> Mapping[str | None, list[Any]]:
+    """A row for each event, with the name of its key."""
+    return {key: [{"N": n, "NAME": f"name of {key}"} for n in own] for key, own in _by_key(numbers).items()}
+
+
 def _counts(numbers: Sequence[int]) -> Mapping[str | None, list[Any]]:
     """An update for each event: the count, and the sum so far."""
     return {
@@ -112,9 +122,7 @@ CHECKS = (
         "NAMED",
         "CREATE STREAM named AS SELECT e.k AS k, e.n AS n, p.name AS name FROM events e"
         " LEFT JOIN people p ON e.k = p.k EMIT CHANGES;",
-        lambda numbers: {
-            k: [{"N": n, "NAME": f"name of {k}"} for n in own] for k, own in _by_key(numbers).items()
-        },
+        _named,
     ),
     Check(
         "PAIRS",
@@ -152,9 +160,7 @@ CHECKS = (
         "CREATE STREAM named_pairs AS SELECT p.k AS k, AS_VALUE(e.n) AS n, p.name AS name FROM events e"
         " JOIN echoes a WITHIN 10 SECONDS GRACE PERIOD 1 HOUR ON e.n = a.n JOIN people p ON a.k = p.k"
         " EMIT CHANGES;",
-        lambda numbers: {
-            k: [{"N": n, "NAME": f"name of {k}"} for n in own] for k, own in _by_key(numbers).items()
-        },
+        _named,
         is_ordered=False,
     ),
     Check(
@@ -170,7 +176,7 @@ CHECKS = (
         "MERGED",
         "CREATE STREAM merged AS SELECT k, n FROM events WHERE n % 2 = 0 EMIT CHANGES;"
         " INSERT INTO merged SELECT k, n FROM echoes WHERE n % 2 = 1 EMIT CHANGES;",
-        lambda numbers: {k: [{"N": n} for n in own] for k, own in _by_key(numbers).items()},
+        _each,
         is_ordered=False,
     ),
     Check(
@@ -214,7 +220,7 @@ CHECKS = (
         "ECHOED",
         "CREATE STREAM echoed AS SELECT k, n FROM events e WHERE EXISTS (SELECT 1 FROM echoes a"
         " WITHIN 10 SECONDS GRACE PERIOD 1 HOUR WHERE a.k = e.k AND a.n >= e.n);",
-        lambda numbers: {k: [{"N": n} for n in own] for k, own in _by_key(numbers).items()},
+        _each,
         is_ordered=False,
     ),
     Check(
@@ -241,9 +247,7 @@ CHECKS = (
         "NAMED_AT_ONCE",
         "CREATE STREAM named_at_once AS SELECT e.k AS k, e.n AS n, p.name AS name FROM events e"
         " JOIN people FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP p ON e.k = p.k EMIT CHANGES;",
-        lambda numbers: {
-            k: [{"N": n, "NAME": f"name of {k}"} for n in own] for k, own in _by_key(numbers).items()
-        },
+        _named,
     ),
     Check(
         "ALL_TOPICS",

@@ -69,7 +69,7 @@ def _check_position(position: Mapping[int, int], topic: str, admin: KafkaAdmin) 
             raise KsqlError("INVALID_STATEMENT", reason=reason)
 
 
-def _is_compacted(past: Past, since_ms: int, admin: KafkaAdmin) -> bool:
+def _may_be_compacted(past: Past, since_ms: int, admin: KafkaAdmin) -> bool:
     """Whether a record may have gone that counts; ``since_ms``: segments with younger records are whole.
 
     Kafka compacts a topic up to the first such segment, so all records after its first young one are there.
@@ -87,7 +87,7 @@ def _check_kept(past: Past, admin: KafkaAdmin) -> None:
     config = admin.config(topic)
     policy = config.get("cleanup.policy", "delete")
     lag_ms = int(config.get("min.compaction.lag.ms", 0))
-    if "compact" in policy and _is_compacted(past, int(time.time() * 1000) - lag_ms, admin):
+    if "compact" in policy and _may_be_compacted(past, int(time.time() * 1000) - lag_ms, admin):
         reason = (
             f"Kafka may have compacted what {past.table.name} was then: topic {topic} keeps all changes for "
             f"{lag_ms:,} ms only (min.compaction.lag.ms)."
