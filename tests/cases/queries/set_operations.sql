@@ -73,10 +73,10 @@ SELECT name FROM most WHERE id = 1 AND name = 'A';
 --@rows
 -- name
 -- A
-SELECT id, name FROM old WHERE id = 1 EXCEPT SELECT id, name FROM new EMIT CHANGES LIMIT 1;
+SELECT id, name FROM old WHERE id = 7 EXCEPT SELECT id, name FROM new EMIT CHANGES LIMIT 1;
 --@rows
 -- id | name
--- 1  | a
+-- 7  | g
 
 --@test: a set operation below other steps
 CREATE TABLE counted AS
