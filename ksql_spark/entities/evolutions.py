@@ -24,7 +24,7 @@ class EvolutionDescription(Entity):
 
     Args:
         name: the table.
-        state: backfilling, caught up, verified, swapping, swapped or failed.
+        state: backfilling, caught up, verified, swapping, warming up, swapped or failed.
         reason: why it has failed, or cannot be swapped now.
         query_id: of the new version.
         topic: where the new version writes until the swap.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from ksql_spark import topic_patterns
 from ksql_spark.expressions import Expression
 from ksql_spark.functions import lowering
 from ksql_spark.metastore.sources import DataSource
@@ -46,6 +48,7 @@ class Context:
         most_records: the most records of a topic in a micro-batch; 0: no limit.
         log: takes reports of records that fail; None: nothing is reported.
         run: id of the run, by which its sources can be drained (spark/query.py).
+        until: topic -> {partition: offset} where micro-batches end for good; other topics have no such end.
         computed: calls that were made before the step -> text of the column with the result
             (spark/python_calls.py).
         topic_names: the names by which archives know their topics.
@@ -76,6 +79,7 @@ class Context:
     compacted: Collection[str] = ()
     records: DataFrame | None = None
     is_resumed: bool = False
+    until: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     state_layout: dict[str, str] = field(default_factory=dict)
     computed: Mapping[Expression, str] = field(default_factory=dict)
 
@@ -113,6 +117,9 @@ class Context:
         as_of_ms = self.setting(AS_OF)
         if as_of_ms is not None:
             options = {**options, "ksql.as.of.ms": str(as_of_ms)}
+        until = {name: self.until[name] for name in topic_patterns.names(source.topic, self.until)}
+        if until:
+            options = {**options, "ksql.until": json.dumps(until)}
         if source.archive is None:
             return options
         return {

@@ -194,6 +194,7 @@ def start(
     collected: int | None = None,
     topic_config: Mapping[str, str] | None = None,
     fails_on_refusal: bool = False,
+    is_discarded: bool = False,
 ) -> SparkQuery:
     """Start the query that writes ``records`` to ``topic``.
 
@@ -216,11 +217,12 @@ def start(
             they hand back to it, 0 for any number; None: they write themselves.
         topic_config: the topic's, where records come that it may refuse; None: it takes all.
         fails_on_refusal: a record that the topic refuses stops the query; else it is left out.
+        is_discarded: nothing is written; the query only makes its state.
     """
     session = records.sparkSession
     linger_ms = linger_ms if mode == REALTIME else max(linger_ms, BATCH_LINGER_MS)
     writer = (
-        records.writeStream.format(SINK)
+        records.writeStream.format("noop" if is_discarded else SINK)
         .queryName(name)
         .option("topic", topic)
         .option("ksql.run", run)

@@ -17,7 +17,7 @@ from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.physical.explain import explain_logical
 from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.statements.context import KnownQuery, StatementContext, uses_of
-from ksql_spark.statements.evolving import bind_evolution, default_way, takes_over_at_once
+from ksql_spark.statements.evolving import bind_evolution, default_way, takes_over_at_once, warms_up
 from ksql_spark.statements.sources import check_or_replace, replaced_query
 
 
@@ -64,8 +64,9 @@ def plan_evolution(statement: Statement, context: StatementContext) -> Evolution
     may = is_open and _is_possible(None, statement, context)
     may_stay = is_open and _is_possible(Evolve(IN_PLACE), statement, context)
     wanted = evolve or (default_way(statement) if may else None)
-    at_once = wanted is not None and takes_over_at_once(wanted, new)
-    way = _Way(evolve, refusal, query_id, may, may_stay, at_once)
+    at_once = wanted is not None and takes_over_at_once(wanted)
+    is_warmed = wanted is not None and warms_up(wanted, new)
+    way = _Way(evolve, refusal, query_id, may, may_stay, at_once, is_warmed)
 
     def report() -> str:
         lines = [
@@ -90,7 +91,8 @@ class _Way(NamedTuple):
         query_id: of the running version; empty if none runs.
         may_backfill: whether EVOLVE = 'backfill' would make it possible.
         may_stay: whether EVOLVE = 'in-place' would.
-        is_at_once: whether the new version begins where the old one ends.
+        is_at_once: whether the new version begins to write where the old one ends.
+        is_warmed: whether it first reads again what the old one has read.
     """
 
     evolve: Evolve | None
@@ -99,6 +101,7 @@ class _Way(NamedTuple):
     may_backfill: bool
     may_stay: bool
     is_at_once: bool
+    is_warmed: bool
 
     @property
     def is_in_place(self) -> bool:
@@ -110,7 +113,7 @@ class _Way(NamedTuple):
 
     @property
     def reads_again(self) -> bool:
-        return self.loses_state and not self.is_at_once
+        return self.loses_state and (self.is_warmed or not self.is_at_once)
 
 
 def bind_replacement(
@@ -142,6 +145,10 @@ def _told(way: _Way, table: DataSource) -> Iterator[str]:
     if way.refusal is not None:
         how = "in place" if way.is_in_place else "at once" if way.is_at_once else "as a backfill"
         yield f"Not possible {how}: {way.refusal.message}"
+    elif way.is_warmed:
+        yield f"Warm-up: {way.query_id} ends. The new version reads again what it has read, for its state."
+        yield f"Meanwhile {table.name} gets no rows. Then the new version goes on at the old one's position."
+        yield "Each record is answered once, by the old version or by the new one. This cannot be undone."
     elif way.is_at_once:
         yield f"From now: {way.query_id} ends. The new version begins at its position, without its state."
         yield "Each record is answered once, by the old version or by the new one. This cannot be undone."

@@ -20,8 +20,11 @@ from ksql_spark.kafka.consumer import Record
 from ksql_spark.logical.nodes import PersistentQuery, relations
 from ksql_spark.metastore.serdes import record_spec, serdes
 from ksql_spark.metastore.sources import STREAM, DataSource
+from ksql_spark.physical.planner import lower
+from ksql_spark.physical.steps import MICROBATCH
 from ksql_spark.runtime.cleanup import CleanupRecord
 from ksql_spark.runtime.queries import differences, verification
+from ksql_spark.runtime.queries.checkpoints import Offsets
 from ksql_spark.runtime.queries.definition import Evolution
 from ksql_spark.runtime.queries.differences import Differences, Place, TopicRows
 from ksql_spark.runtime.queries.managed import ManagedQuery
@@ -46,8 +49,8 @@ from ksql_spark.statements.termination import Termination
 from ksql_spark.types import BIGINT
 
 #: states of an evolution
-BACKFILLING, CAUGHT_UP, VERIFIED, SWAPPING, SWAPPED, FAILED = (
-    "backfilling", "caught up", "verified", "swapping", "swapped", "failed",
+BACKFILLING, CAUGHT_UP, VERIFIED, SWAPPING, WARMING_UP, SWAPPED, FAILED = (
+    "backfilling", "caught up", "verified", "swapping", "warming up", "swapped", "failed",
 )  # fmt: skip
 #: how many records the new version may lack when it takes over
 MAX_LAG = "ksql.evolution.max.lag"
@@ -62,15 +65,23 @@ def begin_evolution(statement: CreateAsSelect, evolve: Evolve, context: Statemen
         bound = bind_evolution(statement, context, evolve)
     bound = replace(bound, sink=replace(bound.sink, statement=statement.source_text + ";"))
     is_in_place = evolve.way == IN_PLACE
-    if is_in_place or takes_over_at_once(evolve, bound):
+    if is_in_place or takes_over_at_once(evolve):
         (old,) = (q for q in context.queries if q.sink == statement.name and q.creates_sink)
-        return QueryStart(statement, bound, statement.kind, context, old, is_anew=not is_in_place).action()
+        is_warmed = warms_up(evolve, bound)
+        return QueryStart(
+            statement, bound, statement.kind, context, old, is_anew=not is_in_place, is_warmed=is_warmed
+        ).action()
     return QueryStart(statement, bound, statement.kind, context, evolve=evolve).action()
 
 
-def takes_over_at_once(evolve: Evolve, bound: PersistentQuery) -> bool:
-    """Whether a new version needs nothing of the past: it begins where the old one ends."""
-    return evolve.way == FROM_NOW or (evolve.keeps_history and analyzer.is_stateless(bound.root))
+def takes_over_at_once(evolve: Evolve) -> bool:
+    """Whether the old version ends at once, and the new one begins to write where that one ended."""
+    return evolve.way == FROM_NOW or evolve.keeps_history
+
+
+def warms_up(evolve: Evolve, bound: PersistentQuery) -> bool:
+    """Whether the new version first reads again what the old one has read, because it keeps state."""
+    return evolve.way == BACKFILL and evolve.keeps_history and not analyzer.is_stateless(bound.root)
 
 
 def default_way(statement: CreateAsSelect) -> Evolve:
@@ -89,7 +100,8 @@ def bind_evolution(
     name, registry = statement.name, context.services.registry
     bound = analyzer.bind_evolution(statement, context.metastore, context.config, registry)
     is_in_place = evolve is not None and evolve.way == IN_PLACE
-    at_once = takes_over_at_once(evolve or default_way(statement), bound)
+    wanted = evolve or default_way(statement)
+    at_once, is_warmed = takes_over_at_once(wanted), warms_up(wanted, bound)
     if not is_in_place and not at_once:
         _check_alone(context)
     running = evolution_of(name, context)
@@ -121,14 +133,14 @@ def bind_evolution(
         return _in_place(bound, statement, context)
     check_evolution(bound, context, is_beside=not at_once)
     if at_once:
-        unused = {"START", "SWAP", "VERIFY"} & {given.name.upper() for given in statement.properties}
+        meaningless = {"SWAP", "VERIFY"} if is_warmed else {"START", "SWAP", "VERIFY"}
+        unused = meaningless & {given.name.upper() for given in statement.properties}
         if unused:
-            reason = f"its new version needs no history, so it takes over at once, without {min(unused)}."
+            reason = f"its new version takes over at once, without {min(unused)}."
             raise KsqlError("INVALID_STATEMENT", reason=f"{name} cannot evolve: {reason}")
         _check_position(name, context)
-    elif bound.sink.kind == STREAM:
-        reason = "a new version that keeps state cannot keep the history of a stream yet."
-        raise KsqlError("INVALID_STATEMENT", reason=f"{name} cannot evolve: {reason}", hint=_FROM_NOW)
+    if is_warmed:
+        _check_warm_up(bound, context)
     return bound
 
 
@@ -167,6 +179,23 @@ def _check_position(name: str, context: StatementContext) -> None:
     else:
         return
     raise KsqlError("INVALID_STATEMENT", reason=f"{name} cannot evolve: {reason}")
+
+
+def _check_warm_up(bound: PersistentQuery, context: StatementContext) -> None:
+    """Refuse a new version whose state cannot be made by reading up to the old one's position.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    plan = lower(bound.root, bound.sink, context.config, by_event_time=bound.by_event_time)
+    if plan.inner:
+        reason = "has internal topics"
+    elif plan.needs_heartbeats and plan.mode == MICROBATCH:
+        reason = "acts when time passes, in micro-batches"
+    else:
+        return
+    why = f"its new version {reason}, so it cannot read again what the old one has read, and no more."
+    raise KsqlError("INVALID_STATEMENT", reason=f"{bound.sink.name} cannot evolve: {why}", hint=_FROM_NOW)
 
 
 def _check_alone(context: StatementContext) -> None:
@@ -420,7 +449,10 @@ def _described(
     reason: str | None = None
     found: Differences | None = None
     rows: verification.Comparison | None = None
-    if evolution.is_swapped:
+    until = services.queries.warm_up(query)
+    if until is not None:
+        state, left = WARMING_UP, _left(services.queries.checkpoints.committed_offsets(query), until)
+    elif evolution.is_swapped:
         state = SWAPPED if services.queries.has_taken_over(query) else SWAPPING
         found = services.queries.swapped(query)
     else:
@@ -458,6 +490,12 @@ def _described(
             for sample in (() if rows is None else rows.samples)
         ),
     )
+
+
+def _left(committed: Mapping[str, Mapping[int, int]], until: Offsets) -> int:
+    """How many records are between two places."""
+    ends = [(topic, int(p), end) for topic, offsets in until.items() for p, end in offsets.items()]
+    return sum(max(0, end - committed.get(topic, {}).get(p, 0)) for topic, p, end in ends)
 
 
 def _shown(row: Mapping[str, Any] | None, table: DataSource) -> dict[str, Any] | None:
@@ -511,5 +549,5 @@ def progress(query: ManagedQuery, services: Services) -> Progress:
 
 __all__ = [
     "abort_evolution", "begin_evolution", "bind_evolution", "default_way", "describe_evolution",
-    "evolution_of", "progress", "swap", "takes_over_at_once",
+    "evolution_of", "progress", "swap", "takes_over_at_once", "warms_up",
 ]  # fmt: skip

@@ -52,6 +52,7 @@ class QueryStart:
         replaced: the query that it replaces, if any.
         evolve: if it is the new version of a stream or table that another query writes: how.
         is_anew: whether it begins without the state of the query that it replaces, where that one ended.
+        is_warmed: whether it then first reads again what that one has read, without writing.
 
     Raises:
         KsqlError: the query cannot run, or there are too many.
@@ -66,9 +67,11 @@ class QueryStart:
         replaced: KnownQuery | None = None,
         evolve: Evolve | None = None,
         is_anew: bool = False,
+        is_warmed: bool = False,
     ) -> None:
         self._evolve = evolve
         self._is_anew = is_anew
+        self._is_warmed = is_warmed
         self._statement = statement
         self._bound = bound
         self._kind = kind
@@ -168,7 +171,9 @@ class QueryStart:
         if create_sink_topic(self._plan, self._context):
             self._made_topics.append(self._plan.sink.topic)
         old = self._old()
-        if old is not None and self._is_anew:
+        if self._is_warmed:
+            starts = start_offsets(self._plan, self._context, self._bound.start or "earliest")
+        elif old is not None and self._is_anew:
             starts = self._starts_anew(old.starts)
         elif old is not None:
             starts = old.starts
@@ -213,7 +218,9 @@ class QueryStart:
             evolution = Evolution(bound.sink.name, sink.topic, self._evolve.is_manual, verify=verify)
         if self._is_anew:
             anew = 1 + (evolution.anew if evolution is not None else 0)
-            evolution = Evolution(bound.sink.name, "", is_manual=False, is_swapped=True, anew=anew)
+            evolution = Evolution(
+                bound.sink.name, "", is_manual=False, is_swapped=True, anew=anew, is_warmed=self._is_warmed
+            )
         definition = QueryDefinition(
             id=self._id,
             statement=self._statement.source_text + ";",

@@ -184,16 +184,25 @@ CREATE OR REPLACE STREAM numbers WITH (EVOLVE = 'backfill', HISTORY = 'keep') AS
 """
 
 
-def values(engine: Engine, topic: str) -> list[int]:
+#: the same with state: each row has the number that its person had before
+KEEP_WITH_STATE = KEEP.replace(
+    "-n AS c", "-n AS c, LAG(n) OVER (PARTITION BY who ORDER BY ROWTIME) AS before"
+)
+
+
+def values(engine: Engine, topic: str) -> list[dict[str, int]]:
     """What a stream's topic holds, for readers of committed records."""
     admin = engine.services.admin
     with TopicReader(admin.servers, PREFIX + topic) as reader:
         found = [record.value for records in reader.read_to_end() for record in records]
-    return [json.loads(value)["C"] for value in found if value is not None]
+    return [json.loads(value) for value in found if value is not None]
 
 
+@pytest.mark.parametrize("keep", [KEEP, KEEP_WITH_STATE])
 @pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
-def test_a_stream_evolves(make_engine: Callable[..., Engine], broker: EmbeddedBroker, guarantee: str) -> None:
+def test_a_stream_evolves(
+    make_engine: Callable[..., Engine], broker: EmbeddedBroker, guarantee: str, keep: str
+) -> None:
     config = {"processing.guarantee": guarantee, "ksql.checkpoint.interval.ms": "5000"}
     engine = make_engine(**config)
     run(engine, STREAM.replace("{PREFIX}", PREFIX))
@@ -202,7 +211,7 @@ def test_a_stream_evolves(make_engine: Callable[..., Engine], broker: EmbeddedBr
 
     def until_answered() -> list[int]:
         deadline = time.monotonic() + TIMEOUT_S
-        while len(found := values(engine, "NUMBERS")) < events.count:
+        while len(found := [row["C"] for row in values(engine, "NUMBERS")]) < events.count:
             assert time.monotonic() < deadline, (len(found), events.count)
             time.sleep(0.3)
         assert sorted(map(abs, found)) == list(range(events.count))
@@ -210,7 +219,7 @@ def test_a_stream_evolves(make_engine: Callable[..., Engine], broker: EmbeddedBr
 
     until_answered()
     with events.arriving():
-        status = run(engine, KEEP)["commandStatus"]
+        status = run(engine, keep)["commandStatus"]
         assert status["status"] == "SUCCESS", status
         engine.stop()
         engine = make_engine(**config)
@@ -220,4 +229,6 @@ def test_a_stream_evolves(make_engine: Callable[..., Engine], broker: EmbeddedBr
     # in each partition the new version follows the old one; both have the numbers in turn
     assert 300 <= switched < events.count - 300
     assert sum(value > 0 for value in found) > 250
+    for row in values(engine, "NUMBERS"):
+        assert "BEFORE" not in row or row["BEFORE"] == -row["C"] - PEOPLE
     events.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -573,6 +574,71 @@ def test_a_rebuild_begins_where_the_version_began(world: World) -> None:
     assert world.states() == {old: "RUNNING"} and starts(world) == {"s": AT}
 
 
+LAG = "LAG(v) OVER (PARTITION BY k ORDER BY ROWTIME)"
+KEEP_WITH_STATE = (
+    "CREATE OR REPLACE STREAM x WITH (EVOLVE = 'backfill', HISTORY = 'keep') AS "
+    "SELECT DISTINCT ON (k) k, v FROM s EMIT CHANGES;"
+)
+
+
+def until_swapped(world: World) -> None:
+    deadline = time.monotonic() + 10
+    while described(world)["state"] != "swapped":
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_new_version_with_state_reads_the_history_again(world: World) -> None:
+    world.run(STREAM)
+    (old,) = world.ids()
+    world.commit(old, 0, s=AT)
+    assert "Created query" in world.message(KEEP_WITH_STATE)
+    beginning = {"s": {"0": 0, "1": 0, "2": 0}}
+    for _ in range(2):
+        assert world.states() == {old: "RUNNING"} and starts(world) == beginning
+        assert not (world.checkpoint(old) / "0").exists()
+        assert (described(world)["state"], described(world)["recordsLeft"]) == ("warming up", 24)
+        world.restart()
+    # interrupted in the middle, it reads everything again
+    world.commit(old, 0, s={"0": 7, "1": 3, "2": 9})
+    assert described(world)["recordsLeft"] == 5
+    world.restart()
+    assert not (world.checkpoint(old) / "0").exists()
+    world.commit(old, 0, s=AT)
+    until_swapped(world)
+    for _ in range(2):
+        query = world.queries.find(old)
+        assert query is not None and query.spark and world.states() == {old: "RUNNING"}
+        assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 7, 1: 8, 2: 9}}
+        world.restart()
+    # its state is rebuilt in the same way
+    world.commit(old, 1, s={"0": 70, "1": 80, "2": 90})
+    query = world.queries.find(old)
+    assert query is not None
+    world.queries.rebuild(query)
+    assert described(world)["state"] == "warming up" and starts(world) == beginning
+    world.commit(old, 0, s=AT)
+    until_swapped(world)
+
+
+def test_how_much_history_is_read_again(world: World) -> None:
+    """As much as START says, but nothing that the old version has not read; of other streams all there is."""
+    world.run(
+        "CREATE STREAM other (k STRING KEY, z BIGINT) WITH (KAFKA_TOPIC = 'o', PARTITIONS = 3, "
+        "VALUE_FORMAT = 'JSON');"
+    )
+    world.run(STREAM)
+    (old,) = world.ids()
+    world.commit(old, 0, s=AT)
+    world.admin.ends |= {("s", 0): 5, ("s", 1): 20, ("o", 0): 6}
+    joined = KEEP_WITH_STATE.replace(
+        "DISTINCT ON (k) k, v FROM s", "s.k AS k, v, z FROM s JOIN other WITHIN 1 DAY ON s.k = other.k"
+    )
+    world.run(joined.replace("'keep'", "'keep', START = 'latest'"))
+    assert starts(world) == {"s": {"0": 5, "1": 8, "2": 0}, "o": {"0": 6, "1": 0, "2": 0}}
+    assert described(world)["recordsLeft"] == 2 + 9
+
+
 def test_other_topics_of_a_new_version(world: World) -> None:
     """A table is read whole; a stream that the old version did not read starts as for a new query."""
     world.run(STREAM)
@@ -605,6 +671,11 @@ def test_other_topics_of_a_new_version(world: World) -> None:
         (OLD, FROM_NOW.replace("FROM s", "FROM s WINDOW TUMBLING (SIZE 1 MINUTE)"), "windows"),
         (STREAM, KEEP.replace("k, v + 1", "v AS k, k"), "key columns must stay the same"),
         (STREAM + "TERMINATE {old};", KEEP, "no query writes it"),
+        (
+            STREAM,
+            KEEP_WITH_STATE.replace("FROM s", f"FROM (SELECT k, {LAG} AS v FROM s) q"),
+            "its new version has internal topics",
+        ),
     ],
 )  # fmt: skip
 def test_what_is_refused_at_once(world: World, before: str, statement: str, reason: str) -> None:

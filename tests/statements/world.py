@@ -167,7 +167,7 @@ class FakeQueries(QueryManager):
         super().__init__(*args, **more)
         self._runs._launcher.launch = self._launched  # type: ignore[method-assign]
 
-    def _launched(self, query: ManagedQuery, number: int) -> Any:
+    def _launched(self, query: ManagedQuery, number: int, until: Any = None) -> Any:
         if self.refused is not None and self.refused in query.statement:
             raise KsqlError("QUERY_FAILED", id=query.id, reason="Spark says no")
         self.checkpoints.of(query, number).fit(query.plan.stages[number])

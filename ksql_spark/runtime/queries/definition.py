@@ -27,6 +27,7 @@ class Evolution:
         predecessors: transactional ids of the old version, which must not write any more.
         anew: how many versions of the query, this one included, have begun without state where the one before
             ended.
+        is_warmed: whether such a version first reads what the versions before it have read, without writing.
         verify: what must hold of both versions' rows before the swap.
     """
 
@@ -37,6 +38,7 @@ class Evolution:
     predecessors: tuple[str, ...] = ()
     anew: int = 0
     verify: tuple[Check, ...] = ()
+    is_warmed: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -23,6 +24,7 @@ from ksql_spark.physical.steps import EXACTLY_ONCE, MICROBATCH, REALTIME, Physic
 from ksql_spark.runtime.errors import is_state_unreadable, reason
 from ksql_spark.runtime.queries import exactly_once
 from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
+from ksql_spark.runtime.queries.checkpoints import Offsets
 from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
 from ksql_spark.spark import jvm, master, sinks
@@ -92,8 +94,13 @@ class Launcher:
         #: numbers of parts and tasks -> the parts' numbers
         self._task_numbers: dict[tuple[int, int], tuple[int, ...]] = {}
 
-    def launch(self, query: ManagedQuery, number: int) -> SparkQuery:
+    def launch(self, query: ManagedQuery, number: int, until: Offsets | None = None) -> SparkQuery:
         """Start the Spark query of a stage.
+
+        Args:
+            query: the KSQL query.
+            number: the stage's.
+            until: where reading ends; what is read so far makes state and no results. None: nowhere.
 
         Raises:
             KsqlError: as QueryManager.start().
@@ -104,7 +111,7 @@ class Launcher:
         report = self._log.attach(session, query.id, topics) if self._log is not None else None
         run = f"{'transient-' if query.is_transient else ''}{new_run_id()}"
         try:
-            return self._launch_run(query, number, session, report, run)
+            return self._launch_run(query, number, session, report, run, until)
         except KsqlError as error:
             log.error("query %s did not start: %s", query.id, error.message, extra={"query": query.id})
             self._release(session, run)
@@ -122,9 +129,18 @@ class Launcher:
             release(session, run)
 
     def _launch_run(
-        self, query: ManagedQuery, number: int, session: SparkSession, report: QueryLog | None, run: str
+        self,
+        query: ManagedQuery,
+        number: int,
+        session: SparkSession,
+        report: QueryLog | None,
+        run: str,
+        until: Offsets | None,
     ) -> SparkQuery:
-        stage = query.plan.stages[number]
+        plan = query.plan
+        if until is not None:
+            plan = replace(plan, mode=MICROBATCH, transactional_id=None)
+        stage = plan.stages[number]
         is_exactly_once = stage.guarantee == EXACTLY_ONCE
         checkpoint = self._checkpoints.of(query, number)
         config = self._config().with_values(query.properties)
@@ -133,23 +149,23 @@ class Launcher:
         is_collected = is_exactly_once and not master.is_local(str(session.sparkContext.master))
         exactly_once.begin(self._admin, session, run, stage, checkpoint, producer)
         checkpoint.fit(stage)
-        tasks = checkpoint.tasks(self._assign(query, number))
+        tasks = checkpoint.tasks(self._assign(query, plan, number))
         needed = tasks.readers + tasks.count * tasks.is_exchanged if stage.mode == REALTIME else 1
         self._check_slots(query, needed)
         numbers = self._numbers(session, tasks)
         configure(session, tasks, numbers, by_event_time=stage.by_event_time)
         resumed_at = checkpoint.resumed_at
         starts = self._starts(query, number)
-        feeds = stage.sink.topic if stage in query.plan.inner else None
+        feeds = stage.sink.topic if stage in plan.inner else None
         interval_ms = self._interval_ms(query, stage)
         consumer = config.client_settings("consumer")
-        if is_exactly_once:
+        if query.plan.guarantee == EXACTLY_ONCE:
             consumer["isolation.level"] = "read_committed"
         is_limited = is_exactly_once and not (stage.by_event_time or tasks.is_merged or tasks.is_one_order)
         most_records = int(self._setting_of(query, "ksql.transaction.max.records")) if is_limited else 0
         if is_limited and is_collected:
             most_records = min(most_records or COLLECTED_RECORDS, COLLECTED_RECORDS)
-        archived = [source.topic for source in query.plan.sources if source.archive is not None]
+        archived = [source.topic for source in plan.sources if source.archive is not None]
         context = Context(
             session,
             consumer,
@@ -158,21 +174,22 @@ class Launcher:
             numbers=numbers,
             setting=lambda name: self._setting_of(query, name),
             heartbeats=self._heartbeat.topic()
-            if stage.needs_heartbeats and stage.mode == MICROBATCH
+            if stage.needs_heartbeats and stage.mode == MICROBATCH and until is None
             else None,
             log=report,
             run=run,
             max_idle_ms=int(self._setting_of(query, "ksql.streams.max.task.idle.ms")),
             feeds=feeds,
-            waits_for=waits_for(query.plan, number),
+            waits_for=waits_for(plan, number),
             batch_ms=interval_ms,
             most_records=most_records,
             fails_on_loss=not self._skips_losses(query),
             topic_names={topic: archive_name(topic, self._admin.topic_id(topic)) for topic in archived},
             compacted=[topic for topic in archived if self._admin.is_compacted(topic)],
             is_resumed=resumed_at is not None,
+            until=until or {},
         )
-        is_last = stage is query.plan
+        is_last = stage is plan
         with registry.with_functions(self._functions):
             frame = build(stage.root, context)
         checkpoint.check_layout(context.state_layout, session.version)
@@ -201,6 +218,7 @@ class Launcher:
             collected=master.most_results(session) if is_collected else None,
             topic_config=self._admin.config(stage.sink.topic) if is_last and not query.is_transient else None,
             fails_on_refusal=bool(self._setting_of(query, "ksql.fail.on.production.error")),
+            is_discarded=until is not None,
         )
 
     def _interval_ms(self, query: ManagedQuery, stage: PhysicalPlan) -> int:
@@ -242,11 +260,11 @@ class Launcher:
                 offsets.update({p: _EARLIEST for p in partitions if p not in offsets})
         return {topic: json.dumps(offsets) for topic, offsets in starts.items()}
 
-    def _assign(self, query: ManagedQuery, number: int) -> Tasks:
+    def _assign(self, query: ManagedQuery, plan: PhysicalPlan, number: int) -> Tasks:
         """The tasks of a new sub-topology."""
         scattered = query.topics.scattered if query.topics is not None else ()
         threads = int(self._setting_of(query, "ksql.streams.num.stream.threads"))
-        return assign(query.plan, number, query.partitions, min(threads, _cores()), scattered)
+        return assign(plan, number, query.partitions, min(threads, _cores()), scattered)
 
     def _numbers(self, session: SparkSession, tasks: Tasks) -> tuple[int, ...]:
         """The result of task_numbers, computed once."""

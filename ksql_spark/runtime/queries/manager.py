@@ -20,6 +20,7 @@ from ksql_spark.kafka.transactions import fence
 from ksql_spark.runtime.cluster.placement import Placement
 from ksql_spark.runtime.errors import SYSTEM, classify, reason
 from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
+from ksql_spark.runtime.queries.checkpoints import Offsets
 from ksql_spark.runtime.queries.differences import Differences
 from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
@@ -151,6 +152,10 @@ class QueryManager:
     def has_taken_over(self, query: ManagedQuery) -> bool:
         """As QueryRuns.has_taken_over."""
         return self._runs.has_taken_over(query)
+
+    def warm_up(self, query: ManagedQuery) -> Offsets | None:
+        """As QueryRuns.warm_up."""
+        return self._runs.warm_up(query)
 
     def _did_not_go_on(self, query: ManagedQuery, cause: Exception) -> None:
         """As QueryRuns needs it: also ends the running parts of the query."""

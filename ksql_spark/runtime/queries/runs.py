@@ -17,13 +17,13 @@ from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.kafka.consumer import EndOffsets
 from ksql_spark.kafka.transactions import fence
 from ksql_spark.physical.distribution import waits_for
 from ksql_spark.physical.steps import EXACTLY_ONCE, tables_in_state
 from ksql_spark.runtime.errors import USER, QueryError
 from ksql_spark.runtime.queries import differences, exactly_once
 from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
+from ksql_spark.runtime.queries.checkpoints import Offsets
 from ksql_spark.runtime.queries.differences import Differences, TopicRows
 from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.launcher import Launcher
@@ -143,13 +143,14 @@ class QueryRuns:
         query.loading = set()
         self.end(query)  # leftovers of an earlier start, from when Spark's JVM was considered gone
         try:
-            has_history = self._has_history(query)
-            for i, _ in enumerate(query.plan.stages[:1] if has_history else query.plan.stages):
-                query.spark.append(self._launcher.launch(query, i))
+            until = self.warm_up(query)
+            is_all = until is None and not self._has_history(query)
+            for i, _ in enumerate(query.plan.stages if is_all else query.plan.stages[:1]):
+                query.spark.append(self._launcher.launch(query, i, until))
         except Exception:
             self.end(query)
             raise
-        return not has_history
+        return is_all
 
     def swapped(self, query: ManagedQuery) -> Differences | None:
         """What a new version that has taken over has changed in its table; None: it has not taken over yet.
@@ -187,11 +188,27 @@ class QueryRuns:
             return None
         return noted
 
+    def warm_up(self, query: ManagedQuery) -> Offsets | None:
+        """Where a new version ends to read again what the old one has read; None: it reads nothing again.
+
+        Raises:
+            OSError, KsqlError: the note cannot be read.
+        """
+        evolution = query.evolution
+        if evolution is None or not evolution.is_warmed or self.has_taken_over(query):
+            return None
+        noted = self._noted_anew(query)
+        if noted is None or noted["anew"] != evolution.anew:
+            return None
+        until: Offsets = noted["offsets"]
+        return {topic: until[topic] for topic in query.starts if topic in until}
+
     def _begin_anew(self, query: ManagedQuery) -> None:
         """Exchange the old version's state for its position, where the new version begins.
 
         The old version does not run, and had one sub-topology. Its position is noted before its state goes,
-        so the next start completes what was interrupted.
+        so the next start completes what was interrupted. A version that is warmed up starts from its own
+        first offsets until it has reached that position: of topics that the old one did not read, their ends.
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED, BROKER_UNREACHABLE, KAFKA_REFUSED; SPARK_RESTARTING.
@@ -207,7 +224,8 @@ class QueryRuns:
             checkpoint = self._checkpoints.of(query, 0)
             exactly_once.leave(self._admin, checkpoint)
             reached = checkpoint.committed() or {**(checkpoint.resumed_at or {}), **checkpoint.moved_to}
-            noted = {"anew": anew, "is_done": False, "offsets": {**query.starts, **reached}}
+            others = self._now(query) if _is_warmed(query) else query.starts
+            noted = {"anew": anew, "is_done": False, "offsets": {**others, **reached}}
             folder.write(_ANEW, json.dumps(noted))
         self._place(query, noted)
 
@@ -217,15 +235,26 @@ class QueryRuns:
         Raises:
             KsqlError, OSError: as _begin_anew.
         """
-        whole = tables_in_state(query.plan)
-        offsets = {**noted["offsets"], **{topic: query.starts[topic] for topic in whole}}
+        is_warmed = _is_warmed(query)
+        if is_warmed:
+            offsets = _earlier(query.starts, noted["offsets"])
+        else:
+            whole = tables_in_state(query.plan)
+            offsets = {**noted["offsets"], **{topic: query.starts[topic] for topic in whole}}
         for number, stage in enumerate(query.plan.stages):
             read = (name for topic in stage.topics for name in topic_patterns.names(topic, offsets))
             there = {name: offsets[name] for name in read}
             self._checkpoints.of(query, number).begin_anew(there)
         self._admin.delete_topics([stage.sink.topic for stage in query.plan.inner])
-        self._checkpoints.folder(query.id).write(_ANEW, json.dumps({**noted, "is_done": True}))
+        self._checkpoints.folder(query.id).write(_ANEW, json.dumps({**noted, "is_done": not is_warmed}))
         log.info("query %s begins anew at %s", query.id, offsets)
+
+    def _now(self, query: ManagedQuery) -> Offsets:
+        """The ends of a query's topics, in the form of its start offsets."""
+        found: dict[str, dict[str, int]] = {}
+        for (topic, partition), end in self._ends(query, 0).items():
+            found.setdefault(topic, {})[str(partition)] = end
+        return found
 
     def _finish_swap(self, query: ManagedQuery) -> None:
         """Write what differs to a table's topic, before its new version writes there for the first time.
@@ -259,7 +288,8 @@ class QueryRuns:
             self._admin.delete_topics([evolution.topic])
 
     def start_rest(self, query: ManagedQuery) -> None:
-        """Start each further sub-topology once the one before it has read its history, in another thread."""
+        """Start what start() has left, in another thread: a version that is being warmed up once it has read
+        its history, and each further sub-topology once the one before it has."""
         token = object()
         query.loading.add(token)
         threading.Thread(
@@ -325,14 +355,11 @@ class QueryRuns:
     def _start_rest(self, query: ManagedQuery, token: object) -> None:
         """Start each further stage once the one before it has committed all that is in its topics now."""
         try:
+            if not self._end_warm_up(query, token):
+                return
             for i in range(1, len(query.plan.stages)):
-                there = self._ends(query, i - 1)
-                while not self._checkpoints.has_reached(query, i - 1, there):
-                    with self._lock:
-                        if not self._is_current(query, token) or not query.spark[-1].is_active:
-                            return
-                    if self._closing.wait(0.05):
-                        return
+                if not self._await(query, token, i - 1, self._ends(query, i - 1)):
+                    return
                 with self._lock:
                     if not self._is_current(query, token):
                         return
@@ -347,17 +374,43 @@ class QueryRuns:
             with self._lock:
                 query.loading.discard(token)
 
+    def _await(
+        self, query: ManagedQuery, token: object, number: int, there: Mapping[tuple[str, int], int]
+    ) -> bool:
+        """Wait until a stage has committed all records before ``there``; False if the query ends before."""
+        while not self._checkpoints.has_reached(query, number, there):
+            with self._lock:
+                if not self._is_current(query, token) or not query.spark[-1].is_active:
+                    return False
+            if self._closing.wait(0.05):
+                return False
+        return True
+
+    def _end_warm_up(self, query: ManagedQuery, token: object) -> bool:
+        """Let a new version write once it has read what the old one had; False if the query ends before."""
+        until = self.warm_up(query)
+        if until is None:
+            return True
+        there = {(topic, int(p)): end for topic, ends in until.items() for p, end in ends.items()}
+        if not self._await(query, token, 0, there):
+            return False
+        with self._lock:
+            if not self._is_current(query, token):
+                return False
+            self.end(query)
+            noted = self._noted_anew(query) or {}
+            self._checkpoints.folder(query.id).write(_ANEW, json.dumps({**noted, "is_done": True}))
+            query.spark.append(self._launcher.launch(query, 0))
+        log.info("query %s has read its history", query.id)
+        return True
+
     def _is_current(self, query: ManagedQuery, token: object) -> bool:
         """Whether a query has been neither stopped nor restarted since its ``loading`` got ``token``."""
         return token in query.loading and bool(query.spark) and query.state is State.RUNNING
 
     def _ends(self, query: ManagedQuery, number: int) -> Mapping[tuple[str, int], int]:
         """The ends of a stage's topics, for readers of committed records."""
-        offsets = EndOffsets(self._admin.servers, self._admin.settings)
-        try:
-            return offsets.of(self._admin.expanded(query.plan.stages[number].topics))
-        finally:
-            offsets.close()
+        return self._admin.committed_ends(*self._admin.expanded(query.plan.stages[number].topics))
 
     # ---- end -----------------------------------------------------------------------------------------
 
@@ -460,6 +513,18 @@ class QueryRuns:
     def stop_timeout_s(self) -> float:
         """How long queries may take to finish what they have read."""
         return float(self._config()["ksql.query.stop.timeout.ms"]) / 1000
+
+
+def _earlier(starts: Offsets, others: Offsets) -> Offsets:
+    """``starts``, but nowhere beyond ``others``."""
+    return {
+        topic: {p: min(at, others.get(topic, {}).get(p, at)) for p, at in offsets.items()}
+        for topic, offsets in starts.items()
+    }
+
+
+def _is_warmed(query: ManagedQuery) -> bool:
+    return query.evolution is not None and query.evolution.is_warmed
 
 
 __all__ = ["QueryRuns"]

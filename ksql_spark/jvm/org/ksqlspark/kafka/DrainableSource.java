@@ -203,7 +203,9 @@ public final class DrainableSource implements TableProvider {
             Offset latest = stream.latestOffset(start, wanted);
             // further partitions, empty ones too
             KafkaSource.partitions(latest).forEach(options::check);
-            return latest;
+            return options.until().isEmpty()
+                    ? latest
+                    : KafkaSource.atMost(latest, stream.deserializeOffset(options.until()));
         }
 
         @Override

@@ -33,6 +33,8 @@ import java.io.Serializable;
  *     compacted
  * @param asOfMs the latest timestamp of records that are read, ms
  * @param pattern the pattern of the topics that are read; empty: one topic
+ * @param until the offsets at which micro-batches end for good, as Spark's source writes offsets;
+ *     empty: none
  */
 public record TaskOptions(
         String run,
@@ -52,7 +54,8 @@ public record TaskOptions(
         String archived,
         boolean isArchiveFirst,
         long asOfMs,
-        String pattern)
+        String pattern,
+        String until)
         implements Serializable {
     /** What is found in the error of a query that fails (query_errors.py). */
     static final String PARTITIONS_CHANGED = "KSQL_PARTITIONS_CHANGED";
@@ -76,7 +79,8 @@ public record TaskOptions(
                 options.getOrDefault("ksql.archive.topic", ""),
                 options.getBoolean("ksql.archive.first", false),
                 options.getLong("ksql.as.of.ms", Long.MAX_VALUE),
-                options.getOrDefault("subscribePattern", ""));
+                options.getOrDefault("subscribePattern", ""),
+                options.getOrDefault("ksql.until", ""));
     }
 
     /**

@@ -45,6 +45,7 @@ class LossesTest {
                         "",
                         false,
                         Long.MAX_VALUE,
+                        "",
                         ""));
     }
 

@@ -10,6 +10,8 @@ import org.apache.spark.sql.kafka010.KafkaSourceProvider;
 
 import scala.jdk.javaapi.CollectionConverters;
 
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Set;
 
 /** Spark's Kafka source and its offsets. */
@@ -24,6 +26,28 @@ public final class KafkaSource {
     /** How far a partition was read. */
     public static PartitionOffset offset(TopicPartition partition, long next) {
         return new KafkaSourcePartitionOffset(partition, next);
+    }
+
+    /**
+     * An offset of a stream that is nowhere beyond another one.
+     *
+     * @param offset how far the stream could go
+     * @param most how far it may go; partitions that it does not name have no limit
+     */
+    public static Offset atMost(Offset offset, Offset most) {
+        if (!(offset instanceof KafkaSourceOffset known)
+                || !(most instanceof KafkaSourceOffset limits)) {
+            return offset;
+        }
+        Map<TopicPartition, Object> capped =
+                new HashMap<>(CollectionConverters.asJava(known.partitionToOffsets()));
+        CollectionConverters.asJava(limits.partitionToOffsets())
+                .forEach(
+                        (at, limit) ->
+                                capped.computeIfPresent(
+                                        at, (same, next) -> Math.min((long) next, (long) limit)));
+        return new KafkaSourceOffset(
+                scala.collection.immutable.Map.from(CollectionConverters.asScala(capped)));
     }
 
     /** The partitions that an offset of a stream is about; none for one of another source. */
