@@ -582,8 +582,11 @@ KEEP_WITH_STATE = (
 
 
 def until_swapped(world: World) -> None:
+    """Wait for the end of the warm-up, and for the query that runs after it."""
+    query = world.queries.find(world.ids()[-1])
+    assert query is not None
     deadline = time.monotonic() + 10
-    while described(world)["state"] != "swapped":
+    while described(world)["state"] != "swapped" or query.loading:
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
