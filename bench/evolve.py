@@ -6,6 +6,8 @@ A table counts a backlog of records by key. Then, in one run:
 
 * speed: a new query and a new version of the table, with the same SELECT, read the backlog in turns. Each is
   timed from the first row in its topic to the last, one for each record. The first round warms up.
+* the warm-up: a stream's new version keeps state, and first reads the backlog again without writing; so does
+  a new query, which writes, in turns. Each is timed from its statement.
 * the running version: records are sent at a rate, first while it runs alone, then while a new version reads
   the backlog. The latency is from the record to the table's topic.
 * the swap: the time of SWAP for as many differing keys as there are, while records are sent at the rate, and
@@ -38,6 +40,10 @@ OLD = """CREATE TABLE totals WITH (KAFKA_TOPIC = 'totals') AS
 SELECT = "SELECT k, SUM(n) + 1000000000 AS c, MAX(sent) AS sent FROM events GROUP BY k EMIT CHANGES;"
 NEW = "CREATE TABLE {name} WITH (KAFKA_TOPIC = '{name}') AS " + SELECT
 EVOLVE = "CREATE OR REPLACE TABLE totals WITH (EVOLVE = 'backfill', SWAP = 'manual') AS " + SELECT
+COPIED = "CREATE STREAM copied WITH (KAFKA_TOPIC = 'copied') AS SELECT k, n FROM events EMIT CHANGES;"
+OVER = "SELECT k, n, LAG(n) OVER (PARTITION BY k ORDER BY ROWTIME) AS before FROM events EMIT CHANGES;"
+NEW_OVER = "CREATE STREAM {name} WITH (KAFKA_TOPIC = '{name}') AS " + OVER
+KEEP = "CREATE OR REPLACE STREAM copied WITH (EVOLVE = 'backfill', HISTORY = 'keep') AS " + OVER
 TIMEOUT_S = 1800.0
 
 
@@ -48,9 +54,9 @@ def run(engine: Engine, text: str) -> None:
         raise SystemExit(entity.command_status.message)
 
 
-def described(engine: Engine) -> EvolutionDescription:
-    """The table's evolution."""
-    (entity,) = engine.execute(Request("DESCRIBE EVOLUTION totals;"))
+def described(engine: Engine, name: str = "totals") -> EvolutionDescription:
+    """The evolution of a table or stream."""
+    (entity,) = engine.execute(Request(f"DESCRIBE EVOLUTION {name};"))
     assert isinstance(entity, EvolutionDescription)
     return entity
 
@@ -90,6 +96,30 @@ def speed(engine: Engine, options: argparse.Namespace) -> None:
         ratios += [alone_s / beside_s] if number else []
     if ratios:
         print(f"speed of a backfill: {statistics.median(ratios):.2f} of a new query's", flush=True)
+
+
+def warm_up(engine: Engine, options: argparse.Namespace) -> None:
+    """Read the backlog with a new query that keeps state, and to warm up a stream's new version, in turns."""
+    run(engine, COPIED)
+    written_s(engine, "copied", options.records)
+    ratios: list[float] = []
+    for number in range(options.rounds):
+        began = time.monotonic()
+        run(engine, NEW_OVER.format(name=f"over_{number}"))
+        written_s(engine, f"over_{number}", options.records)
+        alone_s = time.monotonic() - began
+        run(engine, f"DROP STREAM over_{number} DELETE TOPIC;")
+        began = time.monotonic()
+        run(engine, KEEP)
+        while described(engine, "copied").state != "swapped":
+            time.sleep(0.1)
+        warm_s = time.monotonic() - began
+        turn = "first" if number == 0 else number
+        print(f"{turn:>8} new query {alone_s:6.1f} s  warm-up {warm_s:6.1f} s", flush=True)
+        ratios += [alone_s / warm_s] if number else []
+    run(engine, "DROP STREAM copied DELETE TOPIC;")
+    if ratios:
+        print(f"speed of a warm-up: {statistics.median(ratios):.2f} of a new query's", flush=True)
 
 
 def latencies_ms(engine: Engine, meter: Meter, options: argparse.Namespace) -> list[float]:
@@ -167,6 +197,7 @@ def main() -> None:
             written_s(engine, "totals", options.records)
             print(f"{'round':>8} {'new query/s':>12} {'backfill/s':>12} {'ratio':>8}", flush=True)
             speed(engine, options)
+            warm_up(engine, options)
             running_version(engine, options)
             swap(engine, options)
         finally:
