@@ -19,7 +19,14 @@ from confluent_kafka import (
     TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
+from confluent_kafka.admin import (
+    AdminClient,
+    ConfigResource,
+    ListOffsetsResultInfo,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection, is_moving
@@ -73,10 +80,15 @@ class TopicIdentity:
 
 @dataclass(frozen=True)
 class Consumers:
-    """Readers of a topic: consumers with a partition of it, groups with these or with committed offsets."""
+    """Readers of a topic.
+
+    Args:
+        consumers: how many have a partition of it.
+        groups: the ids of the groups with these or with committed offsets, sorted.
+    """
 
     consumers: int = 0
-    groups: int = 0
+    groups: tuple[str, ...] = ()
 
 
 class KafkaAdmin:
@@ -280,6 +292,12 @@ class KafkaAdmin:
         latest = {key: OffsetSpec.latest() for name in topics for key in self._partitions(name)}
         return self._list_offsets(latest, IsolationLevel.READ_COMMITTED)
 
+    def first_time(self, topic: str) -> int | None:
+        """The lowest timestamp of the first records of all partitions, epoch ms; None: there are none."""
+        first = {place: OffsetSpec.for_timestamp(0) for place in self._partitions(topic)}
+        times = [found.timestamp for found in self._looked_up(first).values() if found.offset >= 0]
+        return min((int(ms) for ms in times if ms >= 0), default=None)
+
     def offsets(self, topics: Iterable[str], at: Literal["earliest", "latest"] | int) -> dict[Partition, int]:
         """Offsets of all partitions of the topics.
 
@@ -317,7 +335,7 @@ class KafkaAdmin:
             for place in self._committed(group.id, partitions):
                 if place.offset >= 0:
                     groups[place.topic].add(group.id)
-        return {topic: Consumers(consumers[topic], len(groups[topic])) for topic in sorted(groups)}
+        return {topic: Consumers(consumers[topic], tuple(sorted(groups[topic]))) for topic in sorted(groups)}
 
     def members(self, group: str) -> list[str]:
         """The client ids of a consumer group's members; empty if the group does not exist."""
@@ -376,7 +394,14 @@ class KafkaAdmin:
         specs: Mapping[Partition, OffsetSpec],
         isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     ) -> dict[Partition, int]:
-        found: dict[Partition, int] = {}
+        return {place: int(found.offset) for place, found in self._looked_up(specs, isolation).items()}
+
+    def _looked_up(
+        self,
+        specs: Mapping[Partition, OffsetSpec],
+        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    ) -> dict[Partition, ListOffsetsResultInfo]:
+        found: dict[Partition, ListOffsetsResultInfo] = {}
         began = time.monotonic()
         deadline = began + self._timeout_s
         while missing := {TopicPartition(*key): spec for key, spec in specs.items() if key not in found}:
@@ -386,7 +411,7 @@ class KafkaAdmin:
             for partition, future in futures.items():
                 action = f"list offsets of '{partition.topic}'"
                 try:
-                    offset = future.result(timeout=self._timeout_s + 1).offset
+                    result = future.result(timeout=self._timeout_s + 1)
                 except (KafkaException, FutureTimeout) as error:
                     now = time.monotonic()
                     if is_moving(error) and now < deadline:
@@ -394,7 +419,7 @@ class KafkaAdmin:
                     if _is_unknown(error) and now < began + NEW_TOPIC_WAIT_S:
                         continue
                     raise self._failure(error, action, partition.topic) from None
-                found[partition.topic, partition.partition] = int(offset)
+                found[partition.topic, partition.partition] = result
             if len(found) < len(specs):
                 time.sleep(0.05)
         return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from ksql_spark import analyzer
@@ -19,6 +20,9 @@ from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.statements.context import KnownQuery, StatementContext, uses_of
 from ksql_spark.statements.evolving import bind_evolution, default_way, takes_over_at_once, warms_up
 from ksql_spark.statements.sources import check_or_replace, replaced_query
+
+#: so many consumer groups are named
+GROUPS = 5
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,7 @@ def plan_evolution(statement: Statement, context: StatementContext) -> Evolution
             *_plan(old, new, context),
             *_state(way, context),
             *_reading(way, new, context),
+            *_duration(way, new, context),
             *_readers(way, old_sink, new.sink, context),
         ]
         return "\n".join(lines)
@@ -223,11 +228,44 @@ def _reading(way: _Way, new: PersistentQuery, context: StatementContext) -> Iter
     else:
         anew = "DROP it and CREATE it again, with START = 'earliest'"
         yield f"Instead: {anew} to read what the topics still hold:"
-    for topic in dict.fromkeys(relation.source.topic for relation in relations(new.root)):
-        first, end = admin.beginning_offsets(topic), admin.end_offsets(topic)
-        removed = sum(first.values())
+    traffic = context.services.queries.traffic().get(way.query_id)
+    for topic in _topics(new):
+        removed = sum(admin.beginning_offsets(topic).values())
+        count = _count(topic, context)
+        volume = traffic.read.get(topic) if traffic is not None else None
+        size = (
+            f", about {volume.bytes * count // volume.records:,} bytes" if volume and volume.records else ""
+        )
+        oldest_ms = admin.first_time(topic)
+        since = f", from {_time_text(oldest_ms)} on" if oldest_ms is not None else ""
         gone = f"; {removed:,} older records were removed" if removed else ""
-        yield f"  topic {topic}: at most {sum(end.values()) - removed:,} records{gone}"
+        yield f"  topic {topic}: at most {count:,} records{size}{since}{gone}"
+
+
+def _duration(way: _Way, new: PersistentQuery, context: StatementContext) -> Iterator[str]:
+    """How long reading again takes, as fast as the running version has been at its best."""
+    query = context.services.queries.find(way.query_id)
+    if not way.reads_again or query is None:
+        return
+    batches = [batch for run in query.runner.spark for batch in run.recent if batch["batchDuration"]]
+    rate = max((batch["numInputRows"] * 1000 / batch["batchDuration"] for batch in batches), default=0.0)
+    if rate >= 1:
+        total_s = sum(_count(topic, context) for topic in _topics(new)) / rate
+        yield f"  about {total_s:,.0f} s, at the {rate:,.0f} records/s that {way.query_id} has reached"
+
+
+def _topics(new: PersistentQuery) -> list[str]:
+    return list(dict.fromkeys(relation.source.topic for relation in relations(new.root)))
+
+
+def _count(topic: str, context: StatementContext) -> int:
+    """How many records a topic has, at most."""
+    admin = context.services.admin
+    return sum(admin.end_offsets(topic).values()) - sum(admin.beginning_offsets(topic).values())
+
+
+def _time_text(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _readers(way: _Way, sink: DataSource, new: DataSource, context: StatementContext) -> Iterator[str]:
@@ -236,23 +274,31 @@ def _readers(way: _Way, sink: DataSource, new: DataSource, context: StatementCon
         for query in context.services.queries.all()
         if sink.name in uses_of(query).reads and uses_of(query).may_be_seen(context.rights)
     ]
+    sinks = [f"sink {each.name}" for each in context.services.metastore.sinks_of(sink.name)]
     found = context.services.admin.consumers().get(sink.topic)
-    groups = found.groups if found is not None else 0
-    counted = f"{groups} consumer group{'' if groups == 1 else 's'}"
-    yield f"Read by: {', '.join(queries) or 'no query'}; {counted} of topic {sink.topic}"
+    groups = found.groups if found is not None else ()
+    counted = f"{len(groups)} consumer group{'' if len(groups) == 1 else 's'} of topic {sink.topic}"
+    named = f": {', '.join(map(_group_text, groups[:GROUPS]))}" if groups else ""
+    more = f" and {len(groups) - GROUPS} more" if len(groups) > GROUPS else ""
+    yield f"Read by: {', '.join([*queries, *sinks]) or 'no query'}; {counted}{named}{more}"
     if way.evolve is None or way.refusal is not None:
         return
     known = {column.name for column in sink.schema.columns}
     added = [column.name for column in new.schema.columns if column.name not in known]
     unseen = f", without {', '.join(added)}" if added else ""
-    for query in queries:
+    for reader in [*queries, *sinks]:
         what = (
             "rows of the new version"
             if way.is_at_once or way.is_in_place
             else "an update of each key that differs"
         )
-        yield f"  {query} receives {what}{unseen}"
+        yield f"  {reader} receives {what}{unseen}"
     if groups and (way.is_at_once or way.is_in_place):
         yield f"  consumers of topic {sink.topic} read the new rows after the old ones"
     elif groups:
         yield f"  consumers of topic {sink.topic} read the new rows, and tombstones of keys that are gone"
+
+
+def _group_text(group: str) -> str:
+    """A consumer group, or the sink connector of Kafka Connect whose group it is."""
+    return f"{group} (connector {group.removeprefix('connect-')})" if group.startswith("connect-") else group

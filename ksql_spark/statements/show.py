@@ -90,10 +90,10 @@ def _topics(statement: Show, context: StatementContext) -> Entity:
     rows = [KafkaTopicInfo(name=t.name, replica_info=t.replicas) for t in topics]
     if statement.extended:
         consumers = context.services.admin.consumers()
-        there_are_none = Consumers(0, 0)
+        there_are_none = Consumers()
         for i, row in enumerate(rows):
             found = consumers.get(row.name, there_are_none)
-            rows[i] = replace(row, consumer_count=found.consumers, consumer_group_count=found.groups)
+            rows[i] = replace(row, consumer_count=found.consumers, consumer_group_count=len(found.groups))
     warnings: tuple[KsqlWarning, ...] = ()
     connect = context.services.connect
     if connect.is_in_use():

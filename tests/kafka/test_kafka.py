@@ -82,6 +82,16 @@ class TestAdmin:
         with pytest.raises(KsqlError, match="refused to create topic 'a/b': Topic name is invalid"):
             kafka_admin.create_topic("a/b")
 
+    def test_when_a_topic_begins(self, broker, kafka_admin, topic_names):
+        name = topic_names()
+        kafka_admin.create_topic(name, 2)
+        assert kafka_admin.first_time(name) is None
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+        for ms in (1_700_000_005_000, 1_700_000_001_000):
+            producer.produce(name, b"v", partition=1, timestamp=ms)
+        producer.flush()
+        assert kafka_admin.first_time(name) == 1_700_000_005_000
+
     def test_who_reads(self, broker, kafka_admin, topic_names):
         name = topic_names()
         kafka_admin.create_topic(name)
@@ -90,7 +100,7 @@ class TestAdmin:
             consumer.subscribe([name])
             while not consumer.assignment():
                 consumer.poll(0.1)
-            assert kafka_admin.consumers()[name] == Consumers(1, 1)
+            assert kafka_admin.consumers()[name] == Consumers(1, (name,))
         finally:
             consumer.close()
         assert name not in kafka_admin.consumers()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from pathlib import Path
 
 import pytest
 
 from ksql_spark.engine.request import Request
+from ksql_spark.kafka.admin import Consumers
 from ksql_spark.security.authorization import Rights
+from ksql_spark.spark.traffic import Times, Traffic, Volume
 from tests.statements.world import World
 
 A = "CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;"
@@ -39,11 +41,43 @@ def test_a_change_in_place(world: World) -> None:
     assert [(query.id, query.statement) for query in world.queries.all()] == before
 
 
-def test_one_consumer_group(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("groups", "text"),
+    [
+        (("billing",), "1 consumer group of topic A: billing"),
+        (("a", "connect-crm"), "2 consumer groups of topic A: a, connect-crm (connector crm)"),
+        (tuple("abcdefg"), "7 consumer groups of topic A: a, b, c, d, e and 2 more"),
+    ],
+)
+def test_consumer_groups(
+    world: World, monkeypatch: pytest.MonkeyPatch, groups: tuple[str, ...], text: str
+) -> None:
     world.run(A)
-    monkeypatch.setattr(world.admin, "consumers", lambda: {"A": SimpleNamespace(groups=1)})
+    monkeypatch.setattr(world.admin, "consumers", lambda: {"A": Consumers(1, groups)})
     lines = report(world, "CREATE OR REPLACE STREAM a AS SELECT k, v, w FROM s EMIT CHANGES;")
-    assert lines[-1] == "Read by: no query; 1 consumer group of topic A"
+    assert lines[-1] == f"Read by: no query; {text}"
+
+
+def test_what_a_backfill_costs(world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    world.run(N + f"CREATE SINK lake FROM counts WITH (TYPE = 'delta', PATH = '{tmp_path}');")
+    (query_id,) = world.ids()
+    world.admin.ends[("s", 0)] = 1200
+    query = world.queries.find(query_id)
+    assert query is not None
+    batches = [{"numInputRows": 50, "batchDuration": 1000}, {"numInputRows": 200, "batchDuration": 2000}]
+    monkeypatch.setattr(query.spark[0], "recent", batches)
+    none = Times((), (0,), 0.0)
+    traffic = {query_id: Traffic({"s": Volume(10, 1000)}, {}, {}, none, None)}
+    monkeypatch.setattr(world.queries, "traffic", lambda: traffic)
+    backfill = "CREATE OR REPLACE TABLE counts WITH (EVOLVE = 'backfill') AS "
+    lines = report(world, backfill + "SELECT k, COUNT(*) AS n FROM s WHERE v > 3 GROUP BY k;")
+    at = lines.index("Reads again, unless START says otherwise:")
+    assert lines[at + 1 :] == [
+        "  topic s: at most 1,200 records, about 120,000 bytes, from 2023-11-14T22:13:20Z on",
+        f"  about 12 s, at the 100 records/s that {query_id} has reached",
+        "Read by: sink LAKE; 0 consumer groups of topic COUNTS",
+        "  sink LAKE receives an update of each key that differs",
+    ]
 
 
 def test_a_change_that_needs_a_new_query(world: World) -> None:
@@ -55,7 +89,7 @@ def test_a_change_that_needs_a_new_query(world: World) -> None:
     assert lines[0].startswith("Not possible in place: ") and "changed, missing or reordered" in lines[0]
     assert {"Possible as a backfill: WITH (EVOLVE = 'backfill').", "The backfill reads:"} <= set(lines)
     assert {"  - N BIGINT", "  + N INTEGER"} <= set(lines)
-    assert "  topic s: at most 1,234 records" in lines
+    assert "  topic s: at most 1,234 records, from 2023-11-14T22:13:20Z on" in lines
     assert world.message("CREATE OR REPLACE TABLE counts AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;")
 
 
@@ -93,7 +127,7 @@ def test_a_backfill(world: World) -> None:
     ]
     assert lines[-4:] == [
         "Reads again, unless START says otherwise:",
-        "  topic s: at most 1,234 records",
+        "  topic s: at most 1,234 records, from 2023-11-14T22:13:20Z on",
         f"Read by: {reader}; 0 consumer groups of topic COUNTS",
         f"  {reader} receives an update of each key that differs, without TOTAL",
     ]
@@ -126,7 +160,7 @@ def test_a_new_version_that_begins_where_the_old_one_ends(world: World) -> None:
     distinct = "CREATE OR REPLACE STREAM a {}AS SELECT DISTINCT ON (k) k, v FROM s WITHIN 1 DAY EMIT CHANGES;"
     lines = report(world, distinct.format(keeps))
     assert lines[0] == f"Warm-up: {stream} ends. The new version reads again what it has read, for its state."
-    assert "  topic s: at most 1,234 records" in lines
+    assert "  topic s: at most 1,234 records, from 2023-11-14T22:13:20Z on" in lines
     from_now = "WITH (EVOLVE = 'from-now') "
     assert report(world, distinct.format(from_now))[0].startswith(f"From now: {stream} ends.")
     counts = f"CREATE OR REPLACE TABLE counts {from_now}AS SELECT k, MAX(v) AS n FROM s GROUP BY k;"

@@ -107,6 +107,9 @@ class FakeAdmin:
     def beginning_offsets(self, *topics: str) -> dict[tuple[str, int], int]:
         return self.offsets(topics, "earliest")
 
+    def first_time(self, topic: str) -> int | None:
+        return 1_700_000_000_000 if any(self.end_offsets(topic).values()) else None
+
     def consumers(self) -> dict[str, Consumers]:
         return {}
 
