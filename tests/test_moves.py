@@ -117,7 +117,8 @@ def test_the_way_of_a_query_is_followed_from_note_to_note() -> None:
             0: Note("h", "a", {"gone": {"q": [3, 1]}}),
             3: Note("h", "b", {"gone": {"q": [0, 2]}}),
             1: Note("h", "a", {"gone": {"q": [2, 1], "r": [2, 1]}}),
-        }
+        },
+        0,
     )
     assert here.slot("q", 0) == 0  # it has come back
     assert here.slot("r", 1) == 2
@@ -133,18 +134,19 @@ def test_notes_that_say_nothing_of_moves(told: Mapping[str, object]) -> None:
 
 def test_a_slots_note_has_room_for_few() -> None:
     here = Whereabouts()
-    here.read(0, {f"q{n}": Gone(1, 1) for n in range(MAX_DEPARTED)})
+    here.read(0, {f"q{n}": Gone(1, 1) for n in range(MAX_DEPARTED)}, 0)
     assert here.has_room(0, "q1") and not here.has_room(0, "more")
     here.drop("q3")
     assert here.has_room(0, "more") and not here.has_room(0, "x" * 2000)
 
 
 class Kafka:
-    """Slots, their owners, and their notes, which only the owner may write."""
+    """Slots, their owners, their notes, which only the owner may write, and the command log."""
 
     def __init__(self) -> None:
         self.owners: dict[int, str | None] = dict.fromkeys(range(SLOTS))
         self.notes: dict[int, Note] = {}
+        self.log_end = 0
 
 
 class Server:
@@ -154,11 +156,14 @@ class Server:
         self.name, self._kafka = name, kafka
         self.where = Whereabouts()
         self.runs: set[str] = set()
+        #: how many commands it has executed
+        self.executed = 0
 
     def gain(self, slot: int) -> None:
         self._kafka.owners[slot] = self.name
         note = self._kafka.notes.get(slot)
-        self.where.read(slot, parse_register(note.told) if note is not None else {})
+        register = parse_register(note.told) if note is not None else {}
+        self.where.read(slot, register, self._kafka.log_end)
 
     def release(self, slot: int) -> None:
         """What is in the slot is stopped first."""
@@ -174,7 +179,10 @@ class Server:
                 self._kafka.owners[slot] = None
 
     def look(self) -> None:
-        self.where.look(self._kafka.notes)
+        self.where.look(self._kafka.notes, self._kafka.log_end)
+
+    def execute(self) -> None:
+        self.executed = min(self._kafka.log_end, self.executed + 1)
 
     def write(self, slot: int, is_heard: bool = True) -> None:
         """``is_heard``: whether Kafka's answer comes."""
@@ -189,6 +197,7 @@ class Server:
         for query, first in QUERIES.items():
             slot = self.where.slot(query, first)
             is_own = self._kafka.owners[slot] == self.name and self.where.knows(slot)
+            is_own = is_own and self.executed >= self.where.commands_before(query, slot)
             if is_own and not self.where.is_leaving(query):
                 self.runs.add(query)
 
@@ -199,13 +208,29 @@ class Server:
 
 @pytest.mark.parametrize("seed", range(100))
 def test_no_two_servers_ever_have_one_query(seed: int) -> None:
+    """And whoever takes a query has executed the commands that its servers before had."""
     rng = random.Random(seed)
     kafka = Kafka()
     servers = [Server(name, kafka) for name in "abc"]
+    #: query -> how many commands those that ran it had executed, and of which the query is thus
+    followed: dict[str, int] = {}
     for _ in range(400):
         server = rng.choice(servers)
         slot = rng.randrange(SLOTS)
-        step = rng.choice(["gain", "release", "crash", "look", "write", "take", "take", "move"])
+        steps = [
+            "gain",
+            "release",
+            "crash",
+            "look",
+            "write",
+            "take",
+            "take",
+            "move",
+            "log",
+            "execute",
+            "execute",
+        ]
+        step = rng.choice(steps)
         if step == "gain" and kafka.owners[slot] is None:
             server.gain(slot)
         elif step == "release" and kafka.owners[slot] == server.name:
@@ -221,12 +246,22 @@ def test_no_two_servers_ever_have_one_query(seed: int) -> None:
         elif step == "move" and server.runs:
             query = rng.choice(sorted(server.runs))
             server.move(query, slot)
+        elif step == "log":
+            kafka.log_end += 1
+        elif step == "execute":
+            server.execute()
+        for one in servers:
+            for query in one.runs:
+                followed[query] = max(followed.get(query, 0), one.executed)
+                assert one.executed >= followed[query], (step, one.name, query)
         running = [query for one in servers for query in one.runs]
         assert len(running) == len(set(running)), (step, server.name)
     # once all is quiet each query runs, on the server that has its slot
     for slot, owner in kafka.owners.items():
         if owner is None:
             servers[0].gain(slot)
+    for server in servers:
+        server.executed = kafka.log_end
     for _ in range(3):
         for server in servers:
             for slot in range(SLOTS):

@@ -18,6 +18,7 @@ from ksql_spark.kafka.membership import Note
 from ksql_spark.runtime.cluster import placement
 from ksql_spark.runtime.cluster import rebalancing as moves
 from ksql_spark.runtime.cluster.placement import SLOTS, Placement, Slots
+from ksql_spark.runtime.command_log import command_topic
 from ksql_spark.spark import jvm
 
 TIMEOUT_S = 60.0
@@ -121,6 +122,7 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     for slot in range(4):  # the mock's topics have as many partitions
         cluster.produce(placement.placement_topic("x_"), b"", partition=slot)
     cluster.flush(TIMEOUT_S)
+    cluster.list_topics(command_topic("x_"), timeout=TIMEOUT_S)  # creates it
     yield f"{broker.host}:{broker.port}"
 
 
@@ -194,6 +196,39 @@ def test_servers_tell_each_other_of_their_queries(servers: str, monkeypatch: pyt
         placed["b"].says_of_queries = lambda: dict.fromkeys(queries, "x" * 5000)
         wait_for(lambda: placed["a"].told_of_queries() == {})
         assert running.of("b") and running.twice == []
+    finally:
+        for one in placed.values():
+            one.close()
+
+
+def test_a_server_that_is_behind_takes_nothing(servers: str) -> None:
+    """The owner may have executed commands that the next one has not read: one that replaced a query."""
+    running, queries = Running(), [f"q{n}" for n in range(4)]
+    executed = {"a": 0, "b": 0}
+    placed = {
+        name: Placement(KafkaAdmin(servers), "x_", f"{name}:8088", name, no_session, dict)
+        for name in executed
+    }
+    try:
+        for name, one in placed.items():
+            for query in queries:
+                one.slots.add(query)
+            one.executed = lambda name=name: executed[name]
+            one.join(Runner(name, running, queries))
+        wait_for(lambda: len(running.of("a")) == len(running.of("b")) == 2)
+        at_b = running.of("b")
+        command = Producer({"bootstrap.servers": servers, "log_level": 0})
+        command.produce(command_topic("x_"), b"", partition=0)
+        assert command.flush(TIMEOUT_S) == 0
+        executed["a"] = 1
+        placed["a"].close()
+        wait_for(lambda: all(json.loads(text)["server"] == "b" for text in notes(servers)))
+        placed["b"].take_soon()
+        placed["b"]._pool.submit(lambda: None).result(TIMEOUT_S)  # after it
+        assert running.of("b") <= at_b
+        placed["b"].executed = lambda: 1
+        wait_for(lambda: running.of("b") == set(queries))
+        assert running.twice == []
     finally:
         for one in placed.values():
             one.close()

@@ -9,6 +9,9 @@ A *drained* server stays a member without slots: it subscribes to another topic.
 purpose, or wants a different set of slots, makes Kafka forget the member, which would otherwise keep its
 slots.
 
+Members follow a log. A new owner of a slot asks for the log's end: the owner before may have read up to
+there.
+
 A member commits an offset for its slots every second. Kafka rejects that from members of an earlier
 generation, so each success proves that nobody else has the slots until SESSION_MS after the request. The
 committed value is only a note for the other servers: the owner, and whatever it has to say.
@@ -26,7 +29,7 @@ import threading
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
@@ -114,6 +117,13 @@ class Note:
     told: Mapping[str, Any] = field(default_factory=dict)
 
 
+class Known(NamedTuple):
+    """What the owners of slots have noted, and the offset after the log's last record, read after that."""
+
+    notes: Mapping[int, Note]
+    log_end: int
+
+
 @dataclass(frozen=True)
 class Member:
     """A server that Kafka considers alive.
@@ -134,7 +144,8 @@ class Membership:
         admin: of the cluster.
         group: the group's name.
         topic: the topic whose partitions are the slots; it exists.
-        idle_topic: another existing topic, to which members without slots subscribe.
+        log_topic: that of the log that all members follow, with one partition; it exists. Members without
+            slots subscribe to it.
         host: the address at which this server is reached.
         server: its id.
         holder: receives changes of this server's slots.
@@ -146,14 +157,14 @@ class Membership:
         admin: KafkaAdmin,
         group: str,
         topic: str,
-        idle_topic: str,
+        log_topic: str,
         host: str,
         server: str,
         holder: Holder,
         count: int,
     ) -> None:
         self._admin = admin
-        self._group, self._topic, self._idle_topic = group, topic, idle_topic
+        self._group, self._topic, self._log_topic = group, topic, log_topic
         self._host, self._server = host, server
         self._holder = holder
         self._count = count
@@ -178,7 +189,7 @@ class Membership:
         #: the consumer, used by the member's thread only
         self._consumer: Consumer | None = None
         #: the notes as of the last read, and when to read them again, on the monotonic clock
-        self._notes: Mapping[int, Note] = {}
+        self._known = Known({}, 0)
         self._look_at = 0.0
         self._threads = [
             threading.Thread(target=target, name=f"membership-{target.__name__.strip('_')}", daemon=True)
@@ -219,11 +230,11 @@ class Membership:
             return self._owned | self._releasing
 
     @property
-    def notes(self) -> Mapping[int, Note]:
+    def known(self) -> Known:
         """The notes of slot owners as of the last read, at most LOOK_EVERY_S old for a member."""
-        return self._notes
+        return self._known
 
-    def read_notes(self) -> Mapping[int, Note]:
+    def read_notes(self) -> Known:
         """The current notes of slot owners; only for Holder.note, in the member's thread.
 
         Raises:
@@ -232,9 +243,11 @@ class Membership:
         assert self._consumer is not None
         places = [TopicPartition(self._topic, slot) for slot in range(self._count)]
         found = self._consumer.committed(places, timeout=NOTES_S)
-        self._notes = _parsed({place.partition: place.metadata for place in found if place.metadata})
+        notes = _parsed({place.partition: place.metadata for place in found if place.metadata})
+        _, log_end = self._consumer.get_watermark_offsets(TopicPartition(self._log_topic, 0), timeout=NOTES_S)
+        self._known = Known(notes, int(log_end))
         self._look_at = time.monotonic() + LOOK_EVERY_S
-        return self._notes
+        return self._known
 
     def is_first(self, slot: int) -> bool:
         """Whether the slot is the first of this server's."""
@@ -281,7 +294,7 @@ class Membership:
         self._answered_at = 0.0
         try:
             consumer.subscribe(
-                [self._topic if mode is Mode.SERVING else self._idle_topic],
+                [self._topic if mode is Mode.SERVING else self._log_topic],
                 on_assign=self._on_assign,
                 on_revoke=self._on_revoke,
                 on_lost=self._on_lost,
@@ -465,4 +478,4 @@ def members(assigned: Iterable[tuple[str, Iterable[Partition]]], topic: str) -> 
     return found
 
 
-__all__ = ["Holder", "Member", "Membership", "Mode", "Note", "members", "notes"]
+__all__ = ["Holder", "Known", "Member", "Membership", "Mode", "Note", "members", "notes"]

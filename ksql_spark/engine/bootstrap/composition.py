@@ -304,6 +304,8 @@ class Bootstrap:
             sink_status=sinks.status,
             origin_status=origins.status,
         )
+        if placement is not None:
+            placement.executed = lambda: services.commands.last + 1
         return services, open_spark
 
     def _python_functions(self) -> PythonFunctions:

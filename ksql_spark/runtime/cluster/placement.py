@@ -122,9 +122,11 @@ class Placement:
         self._group, self._topic = placement_group(service_id), placement_topic(service_id)
         self._session = session
         self.slots = Slots()
-        idle_topic = command_topic(service_id)
-        self._membership = Membership(admin, self._group, self._topic, idle_topic, host, server, self, SLOTS)
+        log_topic = command_topic(service_id)
+        self._membership = Membership(admin, self._group, self._topic, log_topic, host, server, self, SLOTS)
         self._runner: Runner | None = None
+        #: how many commands of the log this server has executed
+        self.executed: Callable[[], int] = lambda: 0
         #: what other servers may know about this one, as JSON; returns at once
         self.says: Callable[[], Mapping[str, Any]] = dict
         #: the same of single queries, by id
@@ -187,12 +189,17 @@ class Placement:
         return self._membership.mode is not Mode.SERVING
 
     def owns(self, query_id: str) -> bool:
-        """Whether this server runs a query."""
+        """Whether this server runs a query.
+
+        Not before it has executed all commands that were in the log when the query came here: the server
+        before may have executed them, and run a new version.
+        """
         slot = self._slot(query_id)
         return (
             slot is not None
             and self._membership.owns(slot)
             and self._where.knows(slot)
+            and self.executed() >= self._where.commands_before(query_id, slot)
             and not self._where.is_leaving(query_id)
             and query_id != self._moving
         )
@@ -328,9 +335,9 @@ class Placement:
     def note(self, slot: int) -> Mapping[str, Any]:
         """As Holder.note: which queries have left the slot, and the problems of those in it."""
         if not self._where.knows(slot):  # this server has just received it
-            known = self._membership.read_notes()
+            known, log_end = self._membership.read_notes()
             for one in self._membership.slots:
-                self._where.read(one, parse_register(known[one].told) if one in known else {})
+                self._where.read(one, parse_register(known[one].told) if one in known else {}, log_end)
             self.take_soon()
         told: dict[str, Any] = {}
         if register := self._where.register(slot):
@@ -361,8 +368,8 @@ class Placement:
         measured_at = 0.0
         while not self._closing.wait(LOOK_EVERY_S):
             try:
-                known = self._membership.notes
-                self._see(known)
+                known, log_end = self._membership.known
+                self._see(known, log_end)
                 if time.monotonic() >= measured_at + MEASURE_EVERY_S:
                     measured_at = time.monotonic()
                     self._measure()
@@ -370,9 +377,9 @@ class Placement:
             except Exception:  # the next check may succeed
                 log.exception("could not balance queries")
 
-    def _see(self, known: Mapping[int, Note]) -> None:
+    def _see(self, known: Mapping[int, Note], log_end: int) -> None:
         self._where.keep(self._membership.slots)
-        self._where.look(known)
+        self._where.look(known, log_end)
         has = frozenset(query for query in self.slots.all() if self.owns(query))
         if has != self._had:
             self._had, self._same_since = has, time.monotonic()

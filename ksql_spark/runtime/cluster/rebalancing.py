@@ -5,6 +5,9 @@ another slot: it stops the query, then records in the slot's note where the quer
 move. Following the notes by rising numbers leads to the query. Kafka accepts a slot's note only from its
 owner, and a new owner reads the note before it does anything. So one server decides each move, and a query is
 in one slot at a time.
+
+A query's servers before may have executed commands that this server has not read yet, for instance one that
+replaced its plan. So whoever receives a slot or a query first executes the commands that are in the log then.
 """
 
 from __future__ import annotations
@@ -65,16 +68,25 @@ class Whereabouts:
         self._leaving: dict[int, dict[str, Gone]] = {}
         #: notes of other slots, as of a moment ago
         self._others: Mapping[int, Register] = {}
+        #: slot of this server, or query that was moved -> how many commands were in the log when it came
+        self._came_at: dict[int | str, int] = {}
         self._lock = threading.Lock()
 
     def knows(self, slot: int) -> bool:
         """Whether the note of a newly received slot has been read."""
         return slot in self._own
 
-    def read(self, slot: int, register: Register) -> None:
-        """The note of a newly received slot."""
+    def read(self, slot: int, register: Register, log_end: int) -> None:
+        """The note of a newly received slot, and how many commands the log had after it was received."""
         with self._lock:
-            self._own.setdefault(slot, dict(register))
+            if slot not in self._own:
+                self._came_at |= dict.fromkeys((slot, *register), log_end)
+                self._own[slot] = dict(register)
+
+    def commands_before(self, query: str, slot: int) -> int:
+        """How many commands this server must have executed before it runs a query in one of its slots."""
+        with self._lock:
+            return max(self._came_at.get(slot, 0), self._came_at.get(query, 0))
 
     def keep(self, slots: Iterable[int]) -> None:
         """This server now has only these slots."""
@@ -88,10 +100,21 @@ class Whereabouts:
             for slot in slots:
                 self._own.pop(slot, None)
                 self._leaving.pop(slot, None)
+                self._came_at.pop(slot, None)
 
-    def look(self, notes: Mapping[int, Note]) -> None:
-        """The current notes of the owners of slots."""
-        self._others = {slot: parse_register(note.told) for slot, note in notes.items()}
+    def look(self, notes: Mapping[int, Note], log_end: int) -> None:
+        """The current notes of the owners of slots, and how many commands the log had after that."""
+        others = {slot: parse_register(note.told) for slot, note in notes.items()}
+        before = self._others
+        moved = [
+            query
+            for slot, register in others.items()
+            for query, gone in register.items()
+            if before.get(slot, {}).get(query) != gone
+        ]
+        with self._lock:
+            self._came_at |= dict.fromkeys(moved, log_end)
+            self._others = others
 
     def register(self, slot: int) -> dict[str, Gone]:
         """The note of one of this server's slots."""
@@ -132,6 +155,7 @@ class Whereabouts:
         with self._lock:
             for register in (*self._own.values(), *self._leaving.values()):
                 register.pop(query, None)
+            self._came_at.pop(query, None)
 
     def _follow(self, query: str, first: int) -> tuple[int, int]:
         """The slot of a query, and how often it has moved."""
