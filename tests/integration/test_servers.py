@@ -257,8 +257,6 @@ def test_another_server_changes_a_query(start_with_spark: Start, way: str, kept:
     run(beside, "INSERT INTO s VALUES ('a', 1); INSERT INTO s VALUES ('a', 2);")
     has([["a", 2, 3]], owner, beside)
     new = "CREATE OR REPLACE TABLE t WITH (EVOLVE = '{}') AS SELECT k, SUM(v) AS sum FROM s GROUP BY k;"
-    with pytest.raises(KsqlError, match=r"no new version that runs beside"):
-        run(beside, new.format("backfill"))
     run(beside, new.format(way))
     if not ends:
         run(beside, "INSERT INTO s VALUES ('a', 4);")
@@ -271,29 +269,207 @@ def test_another_server_changes_a_query(start_with_spark: Start, way: str, kept:
     has([["a", kept + 8]], beside)
 
 
+def evolution(engine: Engine) -> Any:
+    """What DESCRIBE EVOLUTION tells."""
+    (described,) = run(engine, "DESCRIBE EVOLUTION t;")
+    return described
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("way", ["manual", "auto"])
+def test_another_server_asks_for_a_backfill(start_with_spark: Start, way: str) -> None:
+    """Both versions run on one server; any server is asked; the next one goes on with the new version."""
+    engines = [start_with_spark(name) for name in ("first", "second")]
+    run(engines[0], STREAM)
+    run(engines[0], "CREATE TABLE t AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;")
+    (old,) = shown(engines[0])
+    wait_for(lambda: old in here(engines[0]) or old in here(engines[1]))
+    owner, beside = engines if old in here(engines[0]) else reversed(engines)
+
+    def has(wanted: int, *asked: Engine) -> None:
+        for engine in asked:
+            wait_for(lambda: rows(engine, "SELECT * FROM t WHERE k = 'a';") == [["a", wanted]])  # noqa: B023
+
+    run(beside, "INSERT INTO s VALUES ('a', 10); INSERT INTO s VALUES ('a', 20);")
+    has(2, owner, beside)
+    run(
+        beside,
+        f"CREATE OR REPLACE TABLE t WITH (EVOLVE = 'backfill', SWAP = '{way}') AS"
+        " SELECT k, SUM(v) AS n FROM s GROUP BY k;",
+    )
+    (new,) = {q.id for q in beside.services.queries.all()} - {old}
+    if way == "manual":
+        wait_for(lambda: here(owner).keys() == {old, new})
+        for engine in engines:
+            wait_for(lambda: evolution(engine).state == "caught up")  # noqa: B023
+            assert evolution(engine).keys_changed == 1
+        has(2, owner, beside)
+        run(beside, "SWAP t;")
+    for engine in engines:
+        wait_for(lambda: evolution(engine).state == "swapped")  # noqa: B023
+        assert evolution(engine).query_id == new
+    has(30, owner, beside)
+    wait_for(lambda: here(owner).keys() == {new})
+    assert not here(beside)
+    run(beside, "INSERT INTO s VALUES ('a', 3);")
+    has(33, owner, beside)
+    owner.stop()
+    wait_for(lambda: new in here(beside))
+    run(beside, "INSERT INTO s VALUES ('a', 4);")
+    has(37, beside)
+    assert evolution(beside).state == "swapped"
+
+
+@pytest.mark.long
+def test_another_server_goes_back_to_a_version(start_with_spark: Start) -> None:
+    """ROLLBACK in place and as a backfill, and UNDROP, whichever server is asked."""
+    engines = [start_with_spark(name) for name in ("first", "second")]
+    run(engines[0], STREAM)
+    run(engines[0], "CREATE STREAM c AS SELECT k, v FROM s WHERE v > 0 EMIT CHANGES;")
+    (query,) = shown(engines[0])
+    wait_for(lambda: query in here(engines[0]) or query in here(engines[1]))
+    owner, beside = engines if query in here(engines[0]) else reversed(engines)
+    run(owner, "INSERT INTO s VALUES ('a', 1);")
+    assert pushed(beside, "SELECT v FROM c EMIT CHANGES;", 1) == [[1]]
+    run(owner, "CREATE OR REPLACE STREAM c AS SELECT k, v FROM s WHERE v > 5 EMIT CHANGES;")
+    wait_for(lambda: query in here(owner))
+    run(owner, "INSERT INTO s VALUES ('a', 2); INSERT INTO s VALUES ('a', 6);")
+    assert pushed(beside, "SELECT v FROM c EMIT CHANGES;", 2) == [[1], [6]]
+    run(beside, "ROLLBACK c;")
+    wait_for(lambda: query in here(owner) and "v > 0" in here(owner)[query].statement)
+    run(beside, "INSERT INTO s VALUES ('a', 3);")
+    assert pushed(beside, "SELECT v FROM c EMIT CHANGES;", 3) == [[1], [3], [6]]
+    (told,) = run(owner, "SHOW VERSIONS OF c;")
+    assert [version.is_rollback for version in told.versions] == [False, False, True]
+    # where a stream's query has stopped only its owner knows when it takes the DROP
+    run(owner, "DROP STREAM c;")
+    run(owner, "INSERT INTO s VALUES ('a', 4);")
+    run(beside, "UNDROP STREAM c;")
+    run(beside, "INSERT INTO s VALUES ('a', 5);")
+    assert pushed(beside, "SELECT v FROM c EMIT CHANGES;", 5) == [[1], [3], [4], [5], [6]]
+    (again,) = shown(owner)
+    wait_for(lambda: again in here(owner) or again in here(beside))
+    owner, beside = engines if again in here(engines[0]) else reversed(engines)
+    run(beside, "DROP STREAM c;")
+    with pytest.raises(KsqlError, match="ran on another server"):
+        run(owner, "UNDROP STREAM c;")
+    # a table's query reads all again
+    run(beside, "CREATE TABLE t AS SELECT k, SUM(v) AS n FROM s GROUP BY k;")
+    wait_for(lambda: rows(owner, "SELECT * FROM t;") == [["a", 21]])
+    run(owner, "DROP TABLE t;")
+    run(beside, "UNDROP TABLE t;")
+    run(owner, "INSERT INTO s VALUES ('a', 7);")
+    wait_for(lambda: rows(owner, "SELECT * FROM t;") == [["a", 28]])
+
+
+class Killed:
+    """A server in a process of its own, without Spark; a context that kills it.
+
+    Args:
+        config: of the servers.
+        folder: of their data.
+        name: of the server.
+    """
+
+    def __init__(self, config: dict[str, Any], folder: Path, name: str) -> None:
+        own = {"ksql.spark.data.dir": str(folder / name), "ksql.advertised.listener": f"http://{name}:8088"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.integration.fake_spark", json.dumps({"config": config | own})],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> Killed:
+        assert self._told() == "started"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def run(self, text: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{text}\n")
+        self._process.stdin.flush()
+        assert self._told() == "OK"
+
+    def _told(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().rstrip()
+
+
+def launches(engine: Engine) -> list[str]:
+    """The statements of the queries that a server without Spark starts from now on."""
+    found: list[str] = []
+    launcher = engine.services.queries._runs._launcher
+    launch = launcher.launch
+
+    def noted(query: ManagedQuery, number: int) -> Any:
+        found.append(query.statement)
+        return launch(query, number)
+
+    launcher.launch = noted  # type: ignore[method-assign]
+    return found
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE OR REPLACE STREAM {} AS SELECT * FROM s WHERE v > 1 EMIT CHANGES;",
+        "CREATE OR REPLACE STREAM {} WITH (EVOLVE = 'from-now') AS SELECT * FROM s WHERE v > 1 EMIT CHANGES;",
+        "DROP STREAM {};",
+    ],
+    ids=["replaced", "from now", "dropped"],
+)
+def test_the_next_server_is_behind_when_the_owner_is_killed(
+    statement: str, start: Start, config: dict[str, Any], tmp_path: Path
+) -> None:
+    """It starts nothing of what a command that the owner has executed has replaced or ended."""
+    first = start("first")
+    placement = first.services.placement
+    assert placement is not None
+    with Killed(config, tmp_path, "second") as second:
+        run(first, STREAM)
+        for n in range(4):
+            run(first, f"CREATE STREAM q{n} AS SELECT * FROM s EMIT CHANGES;")
+        wait_for(
+            lambda: set(shown(first).values()) == {("RUNNING", f"{n}:8088") for n in ("first", "second")}
+        )
+        theirs = sorted(shown(first).keys() - here(first).keys())
+        name = theirs[0].split("_")[1]
+        started = launches(first)
+        with first.services.lock:  # as long as a statement is validated, it executes no command
+            second.run(statement.format(name))
+            second.kill()
+            wait_for(lambda: len(placement._membership.slots) == 32)
+            wait_for(lambda: all(map(placement._where.knows, range(32))))
+            placement.take_soon()
+            placement._pool.submit(lambda: None).result(TIMEOUT_S)  # after it
+            assert started == []
+    ends = "DROP" in statement
+    wait_for(lambda: here(first).keys() == shown(first).keys() and len(here(first)) == 4 - ends)
+    wanted = [] if ends else [statement.format(name)]
+    assert [text for text in started if f" {name} " in text.upper()] == wanted
+    wait_for(lambda: (tmp_path / "state" / theirs[0]).exists() is not ends)
+
+
 @pytest.mark.long
 def test_a_server_that_is_back_at_once_finds_its_queries(
     start: Start, config: dict[str, Any], tmp_path: Path
 ) -> None:
     first = start("first")
-    own = {"ksql.spark.data.dir": str(tmp_path / "second"), "ksql.advertised.listener": "http://second:8088"}
-    killed = subprocess.Popen(
-        [sys.executable, "-m", "tests.integration.fake_spark", json.dumps({"config": config | own})],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert killed.stdout is not None and killed.stdout.readline() == "started\n"
+    with Killed(config, tmp_path, "second"):
         run(first, STREAM)
         for n in range(4):
             run(first, f"CREATE STREAM q{n} AS SELECT * FROM s EMIT CHANGES;")
         running = {("RUNNING", "first:8088"), ("RUNNING", "second:8088")}
         wait_for(lambda: set(shown(first).values()) == running)
         at_first, before = dict(here(first)), shown(first)
-    finally:
-        killed.kill()
-        killed.communicate()
     second = start("second")
     wait_for(lambda: set(here(second)) == before.keys() - at_first.keys())
     wait_for(lambda: shown(first) == before)
