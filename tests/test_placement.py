@@ -51,6 +51,24 @@ def test_all_servers_come_to_the_same_slots() -> None:
     assert first.of("missing") is None
 
 
+def test_a_new_version_has_the_place_of_the_version_beside_which_it_runs() -> None:
+    slots = Slots()
+    for name in ("a", "b"):
+        slots.add(name)
+    slots.add("new a", "a")
+    assert slots.place("new a") == slots.place("a") == "a"
+    slots.add("c")
+    assert len({slots.of(place) for place in slots.places().values()}) == 3
+    before = slots.of("a")
+    assert slots.remove("a") is None  # the swap
+    assert slots.place("new a") == "a" and slots.of("a") == before
+    slots.add("newer a", "new a")
+    assert slots.remove("new a") is None and slots.remove("newer a") == "a"
+    assert slots.of("a") is None and slots.remove("a") is None
+    slots.add("beside nothing", "a")
+    assert slots.place("beside nothing") == "beside nothing"
+
+
 class Running:
     """What runs on all servers, and how many records each query has had; checks that nothing runs twice."""
 
@@ -165,6 +183,36 @@ def test_a_busy_server_lets_another_one_have_a_query(servers: str) -> None:
         placed["a"].close()
         assert running.on == {} and running.twice == []
         assert moved in " ".join(notes(servers))
+    finally:
+        for one in placed.values():
+            one.close()
+
+
+def test_versions_of_a_table_move_together(servers: str) -> None:
+    running, queries = Running(), ["q0", "q1", "q2", "q3", "new q0"]
+    placed = {
+        name: Placement(KafkaAdmin(servers), "x_", f"{name}:8088", name, no_session, dict, 0.5)
+        for name in ("a", "b")
+    }
+    try:
+        for name, one in placed.items():
+            for query in queries:
+                one.slots.add(query, "q0" if query == "new q0" else None)
+            one.join(Runner(name, running, queries))
+        both = {"q0", "new q0"}
+        wait_for(lambda: len(running.on) == 5 and min(len(running.of("a")), len(running.of("b"))) == 2)
+        (of,) = (name for name in placed if both <= running.of(name))
+        (other,) = placed.keys() - {of}
+        # either alone would leave its server with most of the load
+        running.rates = {query: 10_000 if query in both else 30_000 for query in running.of(of)}
+        wait_for(lambda: both <= running.of(other))
+        # the swap ends the old version, and with what has moved the new one stays there
+        for one in placed.values():
+            one.remove("q0")
+        assert placed[other].owns("new q0") and not placed[of].owns("new q0")
+        placed[of].close()
+        wait_for(lambda: {"q1", "q2", "q3", "new q0"} <= running.of(other))
+        assert running.twice == []
     finally:
         for one in placed.values():
             one.close()

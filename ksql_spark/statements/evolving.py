@@ -102,8 +102,6 @@ def bind_evolution(
     is_in_place = evolve is not None and evolve.way == IN_PLACE
     wanted = evolve or default_way(statement)
     at_once, is_warmed = takes_over_at_once(wanted), warms_up(wanted, bound)
-    if not is_in_place and not at_once:
-        _check_alone(context)
     running = evolution_of(name, context)
     if running is not None:
         reason = f"{running.id}, a new version of {name}, already runs beside the current one."
@@ -198,17 +196,6 @@ def _check_warm_up(bound: PersistentQuery, context: StatementContext) -> None:
     raise KsqlError("INVALID_STATEMENT", reason=f"{bound.sink.name} cannot evolve: {why}", hint=_FROM_NOW)
 
 
-def _check_alone(context: StatementContext) -> None:
-    """Refuse several servers: the new version may only take over once the old one has ended.
-
-    Raises:
-        KsqlError: INVALID_STATEMENT.
-    """
-    if context.services.placement is not None:
-        reason = "Servers that share queries take no new version that runs beside the old one yet."
-        raise KsqlError("INVALID_STATEMENT", reason=reason)
-
-
 def check_evolution(bound: PersistentQuery, context: StatementContext, *, is_beside: bool = True) -> None:
     """Refuse a new version that does not fit the stream or table as it is now.
 
@@ -267,12 +254,12 @@ def swap(statement: Swap, context: StatementContext) -> Action:
     assert known.logical is not None  # queries with evolutions are of this release
     sink = known.logical.sink
     if not context.is_replay:
-        _check_alone(context)
         check_evolution(known.logical, context)
         query = services.queries.find(known.id)
-        if query is None or query.state is not State.RUNNING:
-            state = "has not begun" if query is None else f"is in state {query.state}"
-            raise KsqlError("INVALID_STATEMENT", reason=f"The new version, {known.id}, {state}.")
+        state = None if query is None else services.queries.state_of(query)[0]
+        if query is None or state != State.RUNNING:
+            reason = "has not begun" if query is None else f"is in state {state}"
+            raise KsqlError("INVALID_STATEMENT", reason=f"The new version, {known.id}, {reason}.")
         services.admin.require_topic(query.plan.sink.topic)
         done = progress(query, services)
         if not done.has_caught_up:
@@ -284,8 +271,10 @@ def swap(statement: Swap, context: StatementContext) -> Action:
         assert query.evolution is not None
         # while the old version still runs, so that little is left to read between it and the new one
         table = context.metastore.require(name)
-        query.rows = query.rows or (TopicRows(table.topic), TopicRows(query.evolution.topic))
-        rows = [each.read(services.admin) for each in query.rows]
+        both = query.rows or (TopicRows(table.topic), TopicRows(query.evolution.topic))
+        if services.queries.is_here(query):  # otherwise another server compares them again
+            query.rows = both
+        rows = [each.read(services.admin) for each in both]
         if query.evolution.verify:
             found = compared(query, query.evolution, table, rows, services)
             _check_verified(found.failures(query.evolution.verify), name)
@@ -449,6 +438,7 @@ def _described(
     reason: str | None = None
     found: Differences | None = None
     rows: verification.Comparison | None = None
+    now, host = services.queries.state_of(query)
     until = services.queries.warm_up(query)
     if until is not None:
         state, left = WARMING_UP, _left(services.queries.checkpoints.committed_offsets(query), until)
@@ -459,15 +449,16 @@ def _described(
         done = progress(query, services)
         left, reason = done.left, query.swap_refusal
         state = CAUGHT_UP if done.has_caught_up else BACKFILLING
-        if state == CAUGHT_UP and query.state is State.RUNNING:
+        if state == CAUGHT_UP and now == State.RUNNING:
             both = [differences.rows(services.admin, topic) for topic in (table.topic, evolution.topic)]
             rows = compared(query, evolution, table, both, services)
             found = Differences(rows.changed, rows.only_old)
             failures = rows.failures(evolution.verify)
             state = VERIFIED if evolution.verify and not failures else CAUGHT_UP
             reason = "; ".join(failures) or reason
-    if query.state is State.ERROR and state != SWAPPED:
-        state, reason = FAILED, query.why_failed
+    if now == State.ERROR and state != SWAPPED:
+        state = FAILED
+        reason = query.why_failed if host is None else f"{query.id} has failed on {host}, which knows why."
     return EvolutionDescription(
         statement_text=text,
         name=evolution.table,

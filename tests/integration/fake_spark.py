@@ -1,7 +1,7 @@
 """An engine on a real broker that starts no Spark queries, for what Spark has no part in; also one that dies.
 
 ``python -m tests.integration.fake_spark JSON`` runs statements and kills itself at one point of them; without
-a point it waits for statements, a line each, and prints for each the error's condition, or OK.
+a text it waits for statements, a line each, and prints for each the error's condition, or OK.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ if __name__ == "__main__":
     running = start(given["config"])
     if "point" in given:
         die_at(given["point"])
+    if "text" in given:
         running.execute(Request(given["text"]))
     print("started", flush=True)
     for line in sys.stdin:

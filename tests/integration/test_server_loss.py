@@ -143,6 +143,40 @@ def test_queries_of_a_killed_server_go_on_elsewhere(clean_kafka: str, tmp_path: 
         first.stop()
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("way", ["in-place", "backfill"])
+def test_the_owner_is_killed_right_after_a_statement(way: str, clean_kafka: str, tmp_path: Path) -> None:
+    """The other server goes on with the new version, whose statement it took, and with nothing of the old."""
+    broker = clean_kafka
+    with (
+        server(tmp_path, "first", broker).ready() as first,
+        server(tmp_path, "second", broker).ready() as second,
+    ):
+        first.execute(SOURCE)
+        old = "CREATE TABLE t AS SELECT k, COUNT(*) AS c, SUM(n) AS total FROM e GROUP BY k EMIT CHANGES;"
+        first.execute(old)
+        wait_for(lambda: None not in hosts(first).values())
+        (host,) = hosts(first).values()
+        owner, other = (first, second) if host == "first:8088" else (second, first)
+        produce(broker, range(1000))
+        wait_for(lambda: are_right(other, 1000, ["t"]))
+        new = old.replace("TABLE", "OR REPLACE TABLE").replace(", SUM(n) AS total", "")
+        other.execute(new.replace(" AS SELECT", f" WITH (EVOLVE = '{way}') AS SELECT"))
+        owner.crash()
+        produce(broker, range(1000, 2000))
+
+        def is_new() -> bool:
+            (told,) = other.execute("DESCRIBE t;")
+            names = [field["name"] for field in told["sourceDescription"]["fields"]]
+            return names == ["K", "C"] and None not in hosts(other).values() and len(hosts(other)) == 1
+
+        wait_for(is_new)
+        if way == "backfill":
+            wait_for(lambda: other.execute("DESCRIBE EVOLUTION t;")[0]["state"] == "swapped")
+        wait_for(lambda: are_right(other, 2000, ["t"]))
+        other.stop()
+
+
 class Feed:
     """Writes records to some topics, in small pieces, until it is left.
 

@@ -35,9 +35,10 @@ KEYS = 20_000
 OLD = {b"k%d" % n: b'{"N":%d}' % n for n in range(KEYS) if n % 4 < 3}
 NEW = {b"k%d" % n: b'{"N":%d}' % (n if n % 4 == 0 else -n) for n in range(KEYS) if n % 4 != 2}
 
+COMPARED = "ksql_spark.runtime.queries.differences:TopicRows.read:after"
 LOGGED = "ksql_spark.runtime.command_log:CommandLog.append:after"
 OLD_ENDED = "ksql_spark.runtime.queries.manager:QueryManager.stop:after"
-WRITING = "ksql_spark.kafka.producer:RecordProducer.send_async:after:14000"
+WRITING = "ksql_spark.kafka.transactions:TransactionalWriter.write:after"
 WRITTEN = "ksql_spark.runtime.queries.topics:QueryTopics.forget:before"
 
 Rows = dict[bytes | None, bytes | None]
@@ -112,6 +113,73 @@ def test_a_swap_that_is_killed_is_completed(
         assert evolution_topics(kafka_admin) == []
         assert len(engine.services.queries.all()) == 1
     finally:
+        engine.stop()
+
+
+@pytest.mark.parametrize(
+    ("point", "asked", "is_swapped"),
+    [
+        pytest.param("", "", False, id="it is backfilling"),
+        pytest.param(COMPARED, "second", False, id="it is verifying"),
+        pytest.param(LOGGED, "second", True, id="it is logged"),
+        pytest.param(OLD_ENDED, "first", True, id="the old version has ended"),
+        pytest.param(WRITING, "first", True, id="it is writing"),
+        pytest.param(WRITTEN, "first", True, id="it has written"),
+    ],
+)
+def test_another_server_completes_the_swap_of_one_that_is_killed(
+    point: str, asked: str, is_swapped: bool, config: dict[str, Any], kafka_admin: KafkaAdmin, tmp_path: Path
+) -> None:
+    shared = config | {"ksql.cluster.enabled": "true", "ksql.state.dir": str(tmp_path / "state")}
+
+    def own(name: str) -> dict[str, Any]:
+        folder, listener = str(tmp_path / name), f"http://{name}:8088"
+        return shared | {"ksql.spark.data.dir": folder, "ksql.advertised.listener": listener}
+
+    def wait_for(condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + TIMEOUT_S
+        while not condition():
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+    def places() -> set[tuple[str, str]]:
+        (shown,) = engine.execute(Request("SHOW QUERIES;"))
+        return {(query.state, query.host) for query in shown.queries}  # type: ignore[attr-defined]
+
+    given = json.dumps({"config": own("second")} | ({"point": point} if point else {}))
+    command = [sys.executable, "-m", "tests.integration.fake_spark", given]
+    engine = fake_spark.start(own("first"))
+    second = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        engine.execute(Request(BEFORE))
+        (beside,) = evolution_topics(kafka_admin)
+        write(kafka_admin, f"{PREFIX}X", OLD)
+        write(kafka_admin, beside, NEW)
+        assert second.stdin is not None and second.stdout is not None
+        assert second.stdout.readline() == "started\n"
+        engine.cluster.drain()
+        wait_for(lambda: places() == {("RUNNING", "second:8088")})
+        assert state(engine) == "caught up"
+        if asked == "first":
+            engine.execute(Request("SWAP x;"))
+        elif asked == "second":
+            second.stdin.write("SWAP x;\n")
+            second.stdin.flush()
+        else:
+            second.kill()
+        assert second.wait(TIMEOUT_S) == -signal.SIGKILL
+        assert point == WRITING or rows(kafka_admin, f"{PREFIX}X") in (OLD, NEW)
+        engine.cluster.serve()
+        wait_for(lambda: places() == {("RUNNING", "first:8088")})
+        if not is_swapped:
+            assert state(engine) == "caught up" and rows(kafka_admin, f"{PREFIX}X") == OLD
+            engine.execute(Request("SWAP x;"))
+        wait_for(lambda: state(engine) == "swapped")
+        assert rows(kafka_admin, f"{PREFIX}X") == NEW
+        assert evolution_topics(kafka_admin) == [] and len(engine.services.queries.all()) == 1
+    finally:
+        second.kill()
+        second.communicate()
         engine.stop()
 
 

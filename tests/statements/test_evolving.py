@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ import pytest
 from ksql_spark.engine.evolutions import AutomaticSwaps
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.logical.nodes import relations
+from ksql_spark.runtime.cluster.placement import Slots
 from ksql_spark.runtime.queries import checkpoints, differences, runs
+from ksql_spark.runtime.queries.states import Event
 from ksql_spark.runtime.reading import batch
 from tests.registry_server import RegistryServer
 from tests.statements.world import World
@@ -40,7 +43,10 @@ class Topics:
         rows = self.rows.get(topic, {})
         return differences.latest(Record(topic, 0, i, 1000 + i, *row) for i, row in enumerate(rows.items()))
 
-    def write(self, admin: object, topic: str, records: list[Record]) -> None:
+    def close(self) -> None:
+        """As its writer."""
+
+    def write(self, _: object, topic: str, records: list[Record]) -> None:
         if self.fails:
             raise OSError("the network is gone")
         for record in records:
@@ -56,6 +62,7 @@ class Topics:
 def topics(monkeypatch: pytest.MonkeyPatch) -> Iterator[Topics]:
     found = Topics()
     monkeypatch.setattr(differences.TopicRows, "read", lambda self, admin: found.latest(admin, self.topic))
+    monkeypatch.setattr(differences, "writer", lambda *_: found)
     monkeypatch.setattr(differences, "write", found.write)
     monkeypatch.setattr(runs, "fence", lambda _servers, id_, _settings: found.fenced.append(id_))
     yield found
@@ -321,11 +328,46 @@ def test_appended_columns_do_not_disturb_readers(world: World, topics: Topics) -
     assert len(world.ids()) == 2
 
 
-def test_servers_that_share_queries_do_not_evolve_tables(world: World) -> None:
-    world.run(OLD)
-    world.services.placement = object()  # type: ignore[assignment]
-    assert "Servers that share queries" in world.refused(NEW).message
-    world.services.placement = None
+@pytest.mark.parametrize("is_paused", [False, True])
+def test_a_server_that_does_not_run_the_new_version(is_paused: bool, evolving: World, topics: Topics) -> None:
+    """It knows from notes, checkpoints and topics what its owner knows, and leaves the swap to it."""
+    old, new = evolving.ids()
+    caught_up(evolving)
+    told = {new: "ERROR"}
+    placement = SimpleNamespace(
+        owns=lambda query_id: False,
+        notes=dict,
+        state_of=lambda query_id, notes: (told[query_id], "second:8088"),
+        remove=lambda query_id: None,
+        take_soon=lambda: None,
+        slots=Slots(),
+    )
+    for query_id in (old, new):
+        query = evolving.queries.find(query_id)
+        assert query is not None
+        query.lifecycle.apply(Event.LEAVE)
+    evolving.queries._placement = placement  # type: ignore[assignment]
+    told_of = described(evolving)
+    assert (told_of["state"], told_of["reason"]) == (
+        "failed",
+        f"{new} has failed on second:8088, which knows why.",
+    )
+    assert "is in state ERROR" in evolving.refused("SWAP x;").message
+    told[new] = "RUNNING"
+    if is_paused:
+        evolving.run(f"PAUSE {new};")
+        assert "is in state PAUSED" in evolving.refused("SWAP x;").message
+        return
+    assert (described(evolving)["state"], described(evolving)["keysChanged"]) == ("caught up", 2)
+    assert evolving.message("SWAP x;") == f"{new} writes X from now on."
+    assert topics.written == [] and evolving.ids() == [new]
+    query = evolving.queries.find(new)
+    assert query is not None and query.rows is None and not query.spark
+    assert described(evolving)["state"] == "swapping"
+    evolving.queries._placement = None
+    evolving.queries.start(query)  # as its owner does
+    assert topics.written == [("X", b"b", b"9"), ("X", b"d", b"4"), ("X", b"c", None)]
+    assert described(evolving)["state"] == "swapped"
 
 
 def test_without_a_table_it_creates_one(world: World) -> None:

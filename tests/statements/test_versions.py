@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -60,6 +61,7 @@ def test_versions_of_a_query_survive_a_restart(world: World) -> None:
 def no_topics(monkeypatch: pytest.MonkeyPatch) -> None:
     """Swaps find no differences."""
     monkeypatch.setattr(differences.TopicRows, "read", lambda *_: {})
+    monkeypatch.setattr(differences, "writer", lambda *_: contextlib.ExitStack())
     monkeypatch.setattr(differences, "write", lambda *_: None)
     monkeypatch.setattr(runs, "fence", lambda *_: None)
 

@@ -1,9 +1,9 @@
 """Decides which of several servers runs which query.
 
 Each query has a slot, and each slot has one owner (kafka/membership.py). A query's first slot follows from
-the command log alone: it is one of those with the fewest queries. So all servers know it without asking.
-Later the busiest server may move one of its queries to a slot of the least busy one
-(runtime/cluster/rebalancing.py).
+the command log alone: it is one of those with the fewest queries; for a new version of a table, it is that of
+the version beside which it runs. So all servers know it without asking. Later the busiest server may move one
+of its queries to a slot of the least busy one (runtime/cluster/rebalancing.py).
 """
 
 from __future__ import annotations
@@ -47,32 +47,51 @@ _ORDER = sorted(range(SLOTS), key=lambda slot: f"{slot:05b}"[::-1])
 
 
 class Slots:
-    """The slots of queries. Thread-safe."""
+    """The slots of queries. Thread-safe.
+
+    Queries of one *place* are always in one slot: a new version has the place of the query beside which it
+    runs, and keeps it. A place has the name of the query that had it first.
+    """
 
     def __init__(self) -> None:
+        #: place -> its slot
         self._of: dict[str, int] = {}
+        #: query -> its place
+        self._places: dict[str, str] = {}
         self._lock = threading.Lock()
 
-    def of(self, query_id: str) -> int | None:
-        """The slot of a query; None if it has none."""
-        return self._of.get(query_id)
+    def of(self, place: str) -> int | None:
+        """The slot of a place; None if no query has it."""
+        return self._of.get(place)
 
-    def add(self, query_id: str) -> None:
-        """Give a query a slot, unless it has one."""
+    def place(self, query_id: str) -> str | None:
+        """The place of a query; None if it has none."""
+        return self._places.get(query_id)
+
+    def add(self, query_id: str, beside: str | None = None) -> None:
+        """Give a query a place, unless it has one: that of the query ``beside``, or else one of its own."""
         with self._lock:
-            if query_id not in self._of:
+            if query_id in self._places:
+                return
+            place = self._places.get(beside, query_id) if beside is not None else query_id
+            self._places[query_id] = place
+            if place not in self._of:
                 used = list(self._of.values())
-                self._of[query_id] = min(_ORDER, key=used.count)
+                self._of[place] = min(_ORDER, key=used.count)
 
-    def remove(self, query_id: str) -> None:
-        """The query has ended for good."""
+    def remove(self, query_id: str) -> str | None:
+        """The query has ended for good; returns its place if no query has it any more."""
         with self._lock:
-            self._of.pop(query_id, None)
+            place = self._places.pop(query_id, None)
+            if place is None or place in self._places.values():
+                return None
+            del self._of[place]
+            return place
 
-    def all(self) -> dict[str, int]:
-        """Query -> its slot."""
+    def places(self) -> dict[str, str]:
+        """Query -> its place."""
         with self._lock:
-            return dict(self._of)
+            return dict(self._places)
 
 
 class Runner(Protocol):
@@ -134,7 +153,7 @@ class Placement:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="placement")
         self._where = Whereabouts()
         self._costs = Costs()
-        #: the query that is moving: nobody runs it
+        #: the place whose queries are moving: nobody runs them
         self._moving: str | None = None
         #: what this server had at the last check, and since when, on the monotonic clock
         self._had: frozenset[str] = frozenset()
@@ -194,25 +213,29 @@ class Placement:
         Not before it has executed all commands that were in the log when the query came here: the server
         before may have executed them, and run a new version.
         """
+        place = self.slots.place(query_id)
         slot = self._slot(query_id)
         return (
-            slot is not None
+            place is not None
+            and slot is not None
             and self._membership.owns(slot)
             and self._where.knows(slot)
-            and self.executed() >= self._where.commands_before(query_id, slot)
-            and not self._where.is_leaving(query_id)
-            and query_id != self._moving
+            and self.executed() >= self._where.commands_before(place, slot)
+            and not self._where.is_leaving(place)
+            and place != self._moving
         )
 
     def remove(self, query_id: str) -> None:
         """The query has ended for good."""
-        self.slots.remove(query_id)
-        self._where.drop(query_id)
+        place = self.slots.remove(query_id)
+        if place is not None:
+            self._where.drop(place)
 
     def _slot(self, query_id: str) -> int | None:
         """The slot that a query is in now."""
-        first = self.slots.of(query_id)
-        return None if first is None else self._where.slot(query_id, first)
+        place = self.slots.place(query_id)
+        first = self.slots.of(place) if place is not None else None
+        return None if place is None or first is None else self._where.slot(place, first)
 
     def is_first(self) -> bool:
         """Whether this server does what only one of them does: it has the first slot."""
@@ -380,7 +403,7 @@ class Placement:
     def _see(self, known: Mapping[int, Note], log_end: int) -> None:
         self._where.keep(self._membership.slots)
         self._where.look(known, log_end)
-        has = frozenset(query for query in self.slots.all() if self.owns(query))
+        has = frozenset(query for query in self.slots.places() if self.owns(query))
         if has != self._had:
             self._had, self._same_since = has, time.monotonic()
             with contextlib.suppress(RuntimeError):  # the server is stopping
@@ -393,14 +416,18 @@ class Placement:
         """
 
         def stays(query: str) -> bool:
-            return query == self._moving or self._slot(query) in self._membership.slots
+            return self.slots.place(query) == self._moving or self._slot(query) in self._membership.slots
 
         if self._runner is not None:
             self._runner.give(stays, at_once=True)
 
     def _measure(self) -> None:
         if self._runner is not None:
-            mine = {query: n for query, n in self._runner.records().items() if self.owns(query)}
+            mine: dict[str, int] = {}
+            for query, count in self._runner.records().items():
+                place = self.slots.place(query)
+                if place is not None and self.owns(query):
+                    mine[place] = mine.get(place, 0) + count
             self._costs.update(time.monotonic(), mine)
 
     def _balance(self, known: Mapping[int, Note]) -> None:
@@ -415,30 +442,31 @@ class Placement:
         costs[self.server] = self._costs.total
         measured_s = min(MEASURED_S, self._balance_every_s)
         movable = {
-            query: cost
-            for query, cost in self._costs.of.items()
-            if self._costs.known_for_s(query, now) >= measured_s and self._may_leave(query)
+            place: cost
+            for place, cost in self._costs.of.items()
+            if self._costs.known_for_s(place, now) >= measured_s and self._may_leave(place)
         }
         found = next_move(self.server, costs, movable)
         if found is not None:
-            query, server = found
+            place, server = found
             slots = [slot for slot, note in known.items() if note.server == server]
-            self._move(query, server, min(slots))
+            self._move(place, server, min(slots))
 
-    def _may_leave(self, query: str) -> bool:
-        slot = self._slot(query)
-        return slot is not None and self.owns(query) and self._where.has_room(slot, query)
+    def _may_leave(self, place: str) -> bool:
+        queries = [query for query, at in self.slots.places().items() if at == place]
+        slot = self._slot(queries[0]) if queries else None
+        return slot is not None and all(map(self.owns, queries)) and self._where.has_room(slot, place)
 
-    def _move(self, query: str, server: str, slot: int) -> None:
-        """Stop a query, and let another server have it."""
-        first = self.slots.of(query)
+    def _move(self, place: str, server: str, slot: int) -> None:
+        """Stop the queries of a place, and let another server have them."""
+        first = self.slots.of(place)
         if self._runner is None or first is None:
             return
-        log.info("moving query %s to the less busy server %s", query, server)
-        self._moving = query
+        log.info("moving query %s to the less busy server %s", place, server)
+        self._moving = place
         try:
-            self._runner.give(lambda one: one != query, at_once=False)
-            self._where.move(query, first, slot)
+            self._runner.give(lambda query: self.slots.place(query) != place, at_once=False)
+            self._where.move(place, first, slot)
         finally:
             self._moving = None
             self._same_since = time.monotonic()

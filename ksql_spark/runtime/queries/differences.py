@@ -7,13 +7,15 @@ Comparing again after that finds nothing, so a swap that was interrupted is simp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
-from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.kafka.transactions import TransactionalWriter, Written
+
+#: how many records a transaction writes
+_AT_ONCE = 10_000
 
 #: the place of a row: partition and key
 Place = tuple[int, bytes | None]
@@ -99,38 +101,30 @@ def rows(admin: KafkaAdmin, topic: str) -> Mapping[Place, Record]:
     return TopicRows(topic).read(admin)
 
 
-def write(admin: KafkaAdmin, topic: str, records: Iterable[Record]) -> None:
-    """Write records to a topic, each to its partition, and wait until all are there.
+def writer(admin: KafkaAdmin, beside: str) -> TransactionalWriter:
+    """The writer of a swap's differences: an earlier one of the same swap can commit nothing any more.
+
+    Args:
+        admin: of the cluster.
+        beside: the topic of the new version.
 
     Raises:
-        KsqlError: as RecordProducer.send(); some of them may have been written.
+        KsqlError: as TransactionalWriter.
     """
-    failures: list[KsqlError] = []
-
-    def delivered(error: KsqlError | None) -> None:
-        if error is not None:
-            failures.append(error)
-
-    producer = RecordProducer(admin.servers, admin.settings, linger_ms=5)
-    try:
-        for record in records:
-            producer.send_async(
-                topic,
-                record.key,
-                record.value,
-                record.timestamp_ms,
-                record.headers,
-                record.partition,
-                delivered,
-            )
-        left = producer.flush()
-    finally:
-        producer.close()
-    if failures:
-        raise failures[0]
-    if left:
-        reason = f"{left} records were not written in time"
-        raise KsqlError("BROKER_UNREACHABLE", servers=admin.servers, reason=reason)
+    return TransactionalWriter(admin.servers, beside, admin.settings)
 
 
-__all__ = ["Differences", "Place", "TopicRows", "changes", "count", "latest", "rows", "write"]
+def write(writer: TransactionalWriter, topic: str, records: Sequence[Record]) -> None:
+    """Write records to a topic, each to its partition.
+
+    Raises:
+        KsqlError: as TransactionalWriter.write(); some of them may have been written.
+    """
+    for first in range(0, len(records), _AT_ONCE):
+        writer.write(
+            Written(topic, record.key, record.value, record.timestamp_ms, record.headers, record.partition)
+            for record in records[first : first + _AT_ONCE]
+        )
+
+
+__all__ = ["Differences", "Place", "TopicRows", "changes", "count", "latest", "rows", "write", "writer"]

@@ -157,6 +157,17 @@ class QueryManager:
         """As QueryRuns.warm_up."""
         return self._runs.warm_up(query)
 
+    def state_of(self, query: ManagedQuery) -> tuple[str, str | None]:
+        """A query's state, and the host that runs it if that is another server: as it has told.
+
+        Raises:
+            KsqlError: as KafkaAdmin.
+        """
+        if self._placement is None or self.is_here(query):
+            return query.state, None
+        state, host = self._placement.state_of(query.id, self._placement.notes())
+        return State.PAUSED if query.state is State.PAUSED else state, host
+
     def _did_not_go_on(self, query: ManagedQuery, cause: Exception) -> None:
         """As QueryRuns needs it: also ends the running parts of the query."""
         if not jvm.is_gone(cause):  # otherwise the supervisor will notice it
@@ -213,7 +224,16 @@ class QueryManager:
     def _register(self, query: ManagedQuery) -> None:
         self._list(query)
         if self._placement is not None:
-            self._placement.slots.add(query.id)
+            self._placement.slots.add(query.id, self._beside(query))
+
+    def _beside(self, query: ManagedQuery) -> str | None:
+        """The id of the query beside which a new version runs until it takes over; None if there is none."""
+        evolution = query.evolution
+        if evolution is None or evolution.is_swapped:
+            return None
+        with self._lock:
+            writers = self._writers.get(evolution.table, ())
+        return next((writer.id for writer in writers if writer.creates_sink), None)
 
     # ---- several servers (runtime.placement) ---------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import threading
@@ -259,7 +260,8 @@ class QueryRuns:
     def _finish_swap(self, query: ManagedQuery) -> None:
         """Write what differs to a table's topic, before its new version writes there for the first time.
 
-        Neither version runs. If this is interrupted, the next start compares again.
+        Neither version runs. If this is interrupted, the next start compares again, perhaps on another
+        server. A server that was taken for dead can then commit no more differences.
 
         Raises:
             KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED; SPARK_RESTARTING.
@@ -271,19 +273,20 @@ class QueryRuns:
         is_there = self._admin.topic(evolution.topic) is not None
         if is_there and self.swapped(query) is None:
             self.end(query)
-            # transactions of a killed server would hide what is committed
-            for transactional_id in (*evolution.predecessors, *query.plan.transactional_ids):
-                fence(self._admin.servers, transactional_id, self._admin.settings)
             target = query.plan.sink.topic
-            # most of them were read before the old version ended
-            both = query.rows or (TopicRows(target), TopicRows(evolution.topic))
-            records = list(differences.changes(*(each.read(self._admin) for each in both)))
-            query.rows = None
-            differences.write(self._admin, target, records)
+            with contextlib.closing(differences.writer(self._admin, evolution.topic)) as writer:
+                # transactions of a killed server would hide what is committed
+                for transactional_id in (*evolution.predecessors, *query.plan.transactional_ids):
+                    fence(self._admin.servers, transactional_id, self._admin.settings)
+                # most of them were read before the old version ended
+                both = query.rows or (TopicRows(target), TopicRows(evolution.topic))
+                records = list(differences.changes(*(each.read(self._admin) for each in both)))
+                differences.write(writer, target, records)
             self.topics(query).forget(evolution.topic)
             found = differences.count(records)
             self._checkpoints.folder(query.id).write(_SWAPPED, json.dumps(found._asdict()))
             log.info("query %s writes topic %s from now on: %s", query.id, target, found)
+        query.rows = None
         if is_there:
             self._admin.delete_topics([evolution.topic])
 
