@@ -426,9 +426,22 @@ def describe_evolution(statement: DescribeEvolution, context: StatementContext) 
         )
         if found is None or found.evolution is None:
             raise KsqlError("INVALID_STATEMENT", reason=f"{name} has not evolved.")
-        return _described(statement.source_text, found, found.evolution, table, services)
+        described = _described(statement.source_text, found, found.evolution, table, services)
+        if described.reason is None and not found.evolution.is_swapped:
+            return replace(described, reason=_refusal(found, context))
+        return described
 
     return Immediate(run, waits=True)
+
+
+def _refusal(query: ManagedQuery, context: StatementContext) -> str | None:
+    """Why SWAP would be refused, whichever server is asked: queries have come that read the table."""
+    assert isinstance(query.logical, PersistentQuery)
+    try:
+        check_evolution(query.logical, context)
+    except KsqlError as error:
+        return error.message
+    return None
 
 
 def _described(
