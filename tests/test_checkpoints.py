@@ -52,6 +52,19 @@ def test_other_readings_are_refused(checkpoint: Checkpoint, layout: dict[str, st
     checkpoint.check_layout(LAYOUT, "4.4.0")
 
 
+def test_aggregates_may_be_appended_and_then_are_part_of_it(checkpoint: Checkpoint) -> None:
+    more = LAYOUT | {"MAX(V) AS M": "max(v)", "aggregates at the beginning": "1"}
+    new = more.keys() - LAYOUT.keys()
+    with pytest.raises(KsqlError, match="was `nothing`"):
+        checkpoint.check_layout(more, "4.3.0", {"MAX(V) AS M"})
+    checkpoint.check_layout(more, "4.4.0", new)
+    checkpoint.check_layout(more, "4.4.0", new)
+    with pytest.raises(KsqlError, match=r"now it is `nothing`.*with Spark 4.4.0"):
+        checkpoint.check_layout(LAYOUT, "4.3.0")
+    with pytest.raises(KsqlError, match="aggregates at the beginning was `1`"):
+        checkpoint.check_layout(more | {"aggregates at the beginning": "2"}, "4.3.0", new)
+
+
 def test_where_no_state_was_written_anything_goes(tmp_path: Path) -> None:
     checkpoint = Checkpoint(LocalFolder(tmp_path / "CTAS_T_1"), 0)
     checkpoint.check_layout(LAYOUT, "4.3.0")

@@ -12,7 +12,7 @@ from ksql_spark.analyzer.evolving import (
     is_stateless,
 )
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
-from ksql_spark.analyzer.in_place import fitted
+from ksql_spark.analyzer.in_place import appended, fitted
 from ksql_spark.analyzer.inference import infer_columns, refreshed
 from ksql_spark.analyzer.inserts import BoundRow, bind_insert_target, bind_insert_values
 from ksql_spark.analyzer.origins import bind_origin
@@ -33,6 +33,7 @@ __all__ = [
     "BoundChange",
     "BoundRow",
     "Scope",
+    "appended",
     "bind_alter_source",
     "bind_create_sink",
     "bind_create_source",

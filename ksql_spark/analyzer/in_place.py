@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, get_args
 
+from ksql_spark.analyzer.aggregates import VARIABLE
 from ksql_spark.analyzer.failures import Placed, invalid
 from ksql_spark.analyzer.replacing import but_for_columns
 from ksql_spark.expressions import ColumnRef, Expression, transform
@@ -60,7 +61,7 @@ def fitted(old: PersistentQuery, new: PersistentQuery, node: Placed | None = Non
 
     What the state depends on must stay: sources, groups, windows, conditions of joins. Free are the columns
     of SELECT, HAVING, the WHERE of streams, a shorter GRACE PERIOD and RETENTION. Aggregates that the new
-    version does without stay in the state.
+    version does without stay in the state; those that the old one had not are appended, and begin empty.
 
     Args:
         old: the running version.
@@ -124,8 +125,12 @@ def _fit(
     before, after = _below_filter(old), _below_filter(new)
     if isinstance(before, Aggregate) and isinstance(after, Aggregate):
         aggregate, names = _aggregate(before, after)
-        having = new.predicate if isinstance(new, Filter) else None
-        return (aggregate if having is None else Filter(aggregate, _renamed(having, names))), names
+        if isinstance(new, Filter):
+            made: Node = Filter(aggregate, _renamed(new.predicate, names))
+        else:
+            made = aggregate
+        _check_having(before, aggregate, old, made)
+        return made, names
     is_of_table = is_alone and old.kind == new.kind == TABLE
     if is_of_table and isinstance(before, Source) and isinstance(after, Source):
         source = _source(before, after, is_kept)
@@ -180,9 +185,9 @@ def _below_filter(node: Node) -> Node:
     return node.child if isinstance(node, Filter) else node
 
 
-def _aggregate(old: Aggregate, new: Aggregate) -> _Fitted:
+def _aggregate(old: Aggregate, new: Aggregate) -> tuple[Aggregate, dict[str, str]]:
     """The new aggregation with all aggregates of the old one, whether it needs them or not."""
-    below, names = _fit(old.child, new.child)
+    below, names = _fit(old.child, new.child, is_kept=_is_behind_a_topic(new))
     renaming = _renaming(names)
     if [g.expression for g in old.group_by] != [_renamed(g.expression, names) for g in new.group_by]:
         raise _Differs("GROUP BY cannot change")
@@ -194,23 +199,64 @@ def _aggregate(old: Aggregate, new: Aggregate) -> _Fitted:
     if (old.every_ms is None) != (new.every_ms is None):
         raise _Differs("whether it has EVERY cannot change")
     _check_window(old.window_spec, new.window_spec)
-    there = {_meaning(call): call.name for call in old.aggregates}
+    calls = list(old.aggregates)
+    there = {_meaning(call): call.name for call in calls}
     for call in new.aggregates:
-        meaning = _meaning(
-            replace(
-                call,
-                arguments=_changed(call.arguments, renaming),
-                condition=_changed(call.condition, renaming),
-            )
+        moved = replace(
+            call,
+            arguments=_changed(call.arguments, renaming),
+            condition=_changed(call.condition, renaming),
         )
-        if meaning not in there:
-            raise _Differs(f"its state has no {call.call}")
-        names[call.name] = there[meaning]
-    return replace(new, child=below, group_by=old.group_by, aggregates=old.aggregates), names
+        if _meaning(moved) not in there:
+            _check_appendable(old, call)
+            appended = replace(moved, name=f"{VARIABLE}{len(calls)}", is_appended=True)
+            there[_meaning(appended)] = appended.name
+            calls.append(appended)
+        names[call.name] = there[_meaning(moved)]
+    return replace(new, child=below, group_by=old.group_by, aggregates=tuple(calls)), names
+
+
+def _is_behind_a_topic(node: Node) -> bool:
+    """Whether whole rows of its source are in an internal topic before it."""
+    return isinstance(node, Aggregate) and any(isinstance(part, Deduplicate) for part in walk(node.child))
 
 
 def _meaning(call: AggregateCall) -> AggregateCall:
-    return replace(call, name="")
+    return replace(call, name="", is_appended=False)
+
+
+def _check_appendable(old: Aggregate, call: AggregateCall) -> None:
+    if old.child.kind == TABLE:
+        raise _Differs(
+            f"its state has no {call.call}, which cannot begin empty over a table: changes would "
+            "take rows away from it that it has never had"
+        )
+    if old.every_ms is not None:
+        raise _Differs(f"its state has no {call.call}, and results that wait for EVERY would be without it")
+
+
+def _check_having(before: Aggregate, after: Aggregate, old: Node, new: Node) -> None:
+    """Refuse a HAVING with other key columns than before: it keeps these behind the aggregates."""
+
+    def used(node: Node) -> list[str]:
+        found = dict.fromkeys(_names(node.predicate)) if isinstance(node, Filter) else ()
+        return [name for name in found if name in {group.name for group in before.group_by}]
+
+    keys = used(old)
+    if keys != used(new):
+        raise _Differs("the key columns in HAVING cannot change")
+    if keys and any(call.is_appended for call in after.aggregates):
+        raise _Differs(f"no aggregate can be appended while HAVING has a key column, {keys[0]}")
+
+
+def appended(old: PersistentQuery | None, new: PersistentQuery) -> list[AggregateCall]:
+    """The aggregates that begin empty with the new version, because the state of the old one has them not."""
+    known = {_meaning(call) for call in _calls(old.root)} if old is not None else set()
+    return [call for call in _calls(new.root) if call.is_appended and _meaning(call) not in known]
+
+
+def _calls(root: Node) -> Iterator[AggregateCall]:
+    return (call for node in walk(root) if isinstance(node, Aggregate) for call in node.aggregates)
 
 
 def _check_window(old: WindowSpec | None, new: WindowSpec | None) -> None:
@@ -267,10 +313,11 @@ def _names(value: Any) -> Iterator[str]:
 
 def _added(old: Node, new: Node) -> list[str]:
     """Columns that have come to sources since, where rows of them are kept."""
-    if not any(isinstance(part, Join | TopN | Over | MatchRecognize) for part in walk(new)):
+    parts = list(walk(new))
+    if not any(isinstance(p, Join | TopN | Over | MatchRecognize) or _is_behind_a_topic(p) for p in parts):
         return []
     before = {c.name for source in relations(old) for c in source.schema.columns}
     return [c.name for source in relations(new) for c in source.schema.columns if c.name not in before]
 
 
-__all__ = ["fitted"]
+__all__ = ["appended", "fitted"]

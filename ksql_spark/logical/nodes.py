@@ -50,7 +50,8 @@ class AggregateCall:
     """One aggregate of an Aggregate node, under the name of its result column.
 
     ``arguments``: expressions over the child; constants (k, flags) are Literals; empty: COUNT(*).
-    ``condition``: FILTER, the rows that it takes; None: all.
+    ``condition``: FILTER, the rows that it takes; None: all. ``is_appended``: it came while the query ran, so
+    state from before has nothing of it; such calls are the last ones.
     """
 
     name: str
@@ -59,6 +60,7 @@ class AggregateCall:
     type: SqlType
     distinct: bool = False
     condition: Expression | None = None
+    is_appended: bool = False
 
     @property
     def call(self) -> str:

@@ -57,6 +57,7 @@ class Context:
         is_resumed: the sink has rows that are not in the query's state (runtime/queries/checkpoints.py).
         state_layout: filled in by the builders: what the bytes in the state mean, part -> description. A
             query resumes only from state with an equal layout (runtime/queries/checkpoints.py).
+        appended_state: filled in by the builders: parts of it that the state may lack.
     """
 
     session: SparkSession
@@ -81,6 +82,7 @@ class Context:
     is_resumed: bool = False
     until: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     state_layout: dict[str, str] = field(default_factory=dict)
+    appended_state: set[str] = field(default_factory=set)
     computed: Mapping[Expression, str] = field(default_factory=dict)
 
     @property

@@ -233,18 +233,19 @@ def keyed_operator(name: str, frame: DataFrame, *arguments: Any) -> DataFrame:
     return DataFrame(getattr(operators, name)(frame._jdf, *arguments), session)
 
 
-def aggregator(template: DataFrame, has_condition: bool) -> tuple[Any, list[str]]:
+def aggregator(template: DataFrame, has_condition: bool, appended: int = 0) -> tuple[Any, list[str]]:
     """What computes the aggregates of ``template``'s columns, and the layout of the buffer of each.
 
     Args:
         template: an empty frame.
         has_condition: whether its last column is HAVING's condition.
+        appended: how many of the last aggregates the state may lack, because they came later.
 
     Returns:
         an argument of ``keyed_operator``, and for each aggregate the layout of its buffer.
     """
     operators = _class(template.sparkSession, "org.ksqlspark.state.KeyedOperators")
-    made = operators.aggregator(template._jdf, has_condition)
+    made = operators.aggregator(template._jdf, has_condition, appended)
     layout = made.layout()
     # by index: the end of a Java iterator is an exception, which takes dozens of calls to the JVM
     return made, [layout[i] for i in range(len(layout))]

@@ -49,6 +49,8 @@ _IS_REPLACED = "__is_replaced"
 #: the side of such rows, REPLACED in KeyedOperator.java
 _REPLACED = 3
 
+#: part of a state's layout: how many aggregates it began with, if others have been appended
+FIRST = "aggregates at the beginning"
 #: end of the logger's name
 GROUP_BY = "Aggregate.GroupBy"
 
@@ -480,10 +482,16 @@ def aggregate(
     if step.every_ms:
         state["held results"] = "by window and key"
     template = jvm.empty_frame(context.session, side.ddl).selectExpr(*output)
-    aggregator, buffers = jvm.aggregator(template, step.having is not None)
+    appended = [call for call in step.aggregates if call.is_appended]
+    if appended:
+        state[FIRST] = str(len(step.aggregates) - len(appended))
+        context.appended_state.add(FIRST)
+    aggregator, buffers = jvm.aggregator(template, step.having is not None, len(appended))
     for part, buffer in zip([*map(str, step.aggregates), "HAVING"], buffers, strict=False):
         if buffer:  # HAVING rarely has a buffer of its own
             state[f"buffer of {part}"] = buffer
+    for call in appended:
+        context.appended_state.update((str(call), f"buffer of {call}"))
     number = f"if({_IS_REPLACED}, {_REPLACED}, 0)" if replaced else "0"
     done = operator(
         context,

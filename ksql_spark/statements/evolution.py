@@ -78,6 +78,7 @@ def plan_evolution(statement: Statement, context: StatementContext) -> Evolution
             *_columns(old_sink, new.sink),
             *_plan(old, new, context),
             *_state(way, context),
+            *_appended(old, new),
             *_reading(way, new, context),
             *_duration(way, new, context),
             *_readers(way, old_sink, new.sink, context),
@@ -214,6 +215,11 @@ def _state(way: _Way, context: StatementContext) -> Iterator[str]:
     rows, kept = sum(size.entries for size in sizes), sum(size.bytes for size in sizes)
     fate = "lost with the old query" if way.loses_state else "kept"
     yield f"State: {fate} ({rows:,} entries, {kept:,} bytes)"
+
+
+def _appended(old: KnownQuery | None, new: PersistentQuery) -> Iterator[str]:
+    for call in analyzer.appended(old.logical if old is not None else None, new):
+        yield f"  {call.call} begins empty: only records from now on count, also in groups that exist."
 
 
 def _reading(way: _Way, new: PersistentQuery, context: StatementContext) -> Iterator[str]:

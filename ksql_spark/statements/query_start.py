@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ksql_spark import topic_patterns
+from ksql_spark import analyzer, topic_patterns
 from ksql_spark.analyzer.properties import Evolve
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import RecordSpec
@@ -240,6 +240,7 @@ class QueryStart:
         known = [] if self._context.is_replay else queries_of(self._sources, self._context)
         warnings = (
             *_state_warnings(self._plan),
+            *self._appended_warnings(),
             *self._order_warnings(),
             *time_warnings(known, self._services),
         )
@@ -252,6 +253,14 @@ class QueryStart:
             message = f"{error.message} Query {query.id} exists in state ERROR, and the server retries it."
             return Outcome(message, query.id, is_failed=True)
         return Outcome(f"Created query with ID {query.id}", query.id, warnings)
+
+    def _appended_warnings(self) -> tuple[str, ...]:
+        """A sentence for each aggregate that the state of the version before has not."""
+        before = self._replaced.logical if self._replaced is not None else None
+        return tuple(
+            f"{call.call} begins empty: records from before this statement do not count."
+            for call in analyzer.appended(before, self._bound)
+        )
 
     def _order_warnings(self) -> tuple[str, ...]:
         """A sentence for each step that depends on an order of rows that is not certain."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ksql_spark.analyzer import fitted
+from ksql_spark.analyzer import appended, fitted
 from ksql_spark.errors import KsqlError
 from ksql_spark.logical.nodes import Aggregate, Node, PersistentQuery, children
 from ksql_spark.metastore.store import MetaStore
@@ -62,6 +62,31 @@ def test_aggregates_are_those_of_the_state(new: str) -> None:
     assert fitted(made, old).root == old.root
 
 
+def test_what_the_state_has_not_is_appended() -> None:
+    old, new = versions(
+        "TABLE", COUNTS, f"SUM(id) AS b, MIN(w) AS least, MAX(id) AS m, {COUNTS} HAVING AVG(id) > 3"
+    )
+    made = fitted(old, new)
+    (there,) = (part for part in parts(old.root) if isinstance(part, Aggregate))
+    (kept,) = (part for part in parts(made.root) if isinstance(part, Aggregate))
+    assert kept.aggregates[:2] == there.aggregates and made.root.schema == new.root.schema
+    assert [call.call for call in kept.aggregates[2:]] == ["MIN(W)", "MAX(ID)", "AVG(ID)"]
+    assert all(call.is_appended for call in kept.aggregates[2:])
+    assert len({call.name for call in kept.aggregates}) == 5
+    assert appended(old, made) == list(kept.aggregates[2:])
+    # what is dropped stays in the state, and so does the time when it came
+    back = fitted(made, old)
+    (still,) = (part for part in parts(back.root) if isinstance(part, Aggregate))
+    assert still.aggregates == kept.aggregates and appended(made, back) == []
+    assert appended(back, fitted(back, new)) == []
+
+
+def test_rows_behind_a_distinct_have_no_columns_that_came_later() -> None:
+    text = "v, COUNT(*) AS n FROM (SELECT DISTINCT ON (w) id, v, w FROM s) GROUP BY v"
+    before, after = versions("TABLE", text, text, "ALTER STREAM s ADD COLUMN y INT;")
+    assert fitted(before, after).root == before.root
+
+
 @pytest.mark.parametrize(
     ("kind", "old", "new", "refusal"),
     [
@@ -77,7 +102,18 @@ def test_aggregates_are_those_of_the_state(new: str) -> None:
         ),
         ("STREAM", BOTH, BOTH.replace("1 HOUR", "2 HOURS"), "the join cannot change"),
         ("STREAM", JOINED, JOINED.replace("s.v", "s.v, t.ROWTIME AS seen"), "have no ROWTIME of T"),
-        ("TABLE", COUNTS, COUNTS.replace("SUM(id)", "MAX(id)"), "its state has no MAX(ID)"),
+        ("TABLE", COUNTS, COUNTS.replace("SUM(id)", "MAX(id)"), None),
+        ("TABLE", COUNTS, COUNTS + " HAVING MAX(id) > 3", None),
+        ("TABLE", COUNTS, COUNTS + " HAVING v > 3", "the key columns in HAVING cannot change"),
+        ("TABLE", f"{COUNTS} HAVING v > 3", f"{COUNTS} HAVING v > 4 AND COUNT(*) > 1", None),
+        ("TABLE", f"{COUNTS} HAVING v > 3", f"{COUNTS} HAVING v > MAX(id)", "while HAVING has a key column"),
+        (
+            "TABLE",
+            f"{COUNTS} EMIT CHANGES EVERY 1 SECOND",
+            f"MAX(id) AS m, {COUNTS} EMIT CHANGES EVERY 1 SECOND",
+            "wait for EVERY",
+        ),
+        ("TABLE", "b, COUNT(*) AS n FROM t GROUP BY b", "b, SUM(a) AS m FROM t GROUP BY b", "over a table"),
         ("TABLE", COUNTS, COUNTS.replace("FROM s", "FROM s2").replace("v", "x"), "cannot change"),
         ("TABLE", COUNTS, "w, COUNT(*) AS n, SUM(id) AS total FROM s GROUP BY w", "GROUP BY cannot change"),
         ("TABLE", WINDOWED.format("GRACE PERIOD 1 HOUR"), WINDOWED.format("GRACE PERIOD 1 MINUTE"), None),

@@ -261,10 +261,11 @@ class Run:
         sink.checked = len(sink.records)
 
     def _sink(self, name: str) -> Sink:
-        """The topic of a source, read from its beginning."""
+        """The topic of a source as it is now, read from its beginning."""
+        source = self.engine.services.metastore.require(name)
         if name not in self._sinks:
-            source = self.engine.services.metastore.require(name)
             self._sinks[name] = Sink(self._admin.servers, source)
+        self._sinks[name].source = source
         return self._sinks[name]
 
     def _wait(self, check: Check, sink: Sink, header: Cells, expected: list[Cells]) -> None:

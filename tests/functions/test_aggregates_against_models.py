@@ -90,7 +90,7 @@ def _updates(
         results.append(f"cast({text} as {spark_type(node.type)}) as c{len(results)}")
         types.append(node.type)
     operators = session._jvm.org.ksqlspark.state.KeyedOperators
-    aggregator = operators.aggregator(_template(session, *results, inputs=inputs), False)
+    aggregator = operators.aggregator(_template(session, *results, inputs=inputs), False, 0)
     data = [(ts, *(row[name] for name in COLUMNS), sign) for ts, row, sign in rows]
     packed = f"ksql.pack(struct({', '.join([*inputs, 'sign'])}))"
     given = session.createDataFrame(data, f"ts bigint, {DDL}").selectExpr("ts", *columns, "sign")
@@ -123,14 +123,16 @@ def test_each_aggregate_has_its_own_part_of_the_buffer(local_spark: Any) -> None
     calls = ("count(1)", "count(1)", "if(min(i) = max(i), min(i), 0)", "cast(sum(i) as double) / count(i)")
     condition = "count(1) > 1 and sum(i) between 1 and 2 and max(s) > 'a'"
     counted, extremes = "count(count BIGINT NOT NULL)", "min(min INT), max(max INT)"
-    layout = operators.aggregator(_template(local_spark, *calls, condition), True).layout()
+    layout = operators.aggregator(_template(local_spark, *calls, condition), True, 0).layout()
     assert list(layout) == [counted, counted, extremes, f"sum(sum BIGINT), {counted}", "max(max STRING)"]
-    assert list(operators.aggregator(_template(local_spark, *calls), False).layout()) == list(layout)[:4]
+    assert list(operators.aggregator(_template(local_spark, *calls), False, 0).layout()) == list(layout)[:4]
 
 
 def test_the_state_of_a_function_of_ours_has_a_version(local_spark: Any) -> None:
     operators = local_spark._jvm.org.ksqlspark.state.KeyedOperators
-    layout = operators.aggregator(_template(local_spark, "ksql.`collect_list:9`(struct(i))"), False).layout()
+    layout = operators.aggregator(
+        _template(local_spark, "ksql.`collect_list:9`(struct(i))"), False, 0
+    ).layout()
     assert list(layout) == ["collect_list:9 version 1(buf BINARY)"]
 
 

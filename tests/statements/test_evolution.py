@@ -110,8 +110,16 @@ def test_a_change_that_only_evolve_makes_in_place(world: World) -> None:
     assert lines[0] == f"In place: {old} continues from its current position, with its state."
     assert {"  - N BIGINT", "  - TOTAL INTEGER", "  + MANY BIGINT"} <= set(lines)
     assert "Reads again: nothing. Rows that are already written stay as they are." in lines
-    lines = report(world, new.format(" WITH (EVOLVE = 'in-place')").replace("COUNT(*)", "MAX(v)"))
-    assert "its state has no MAX(V)" in lines[0]
+    appended = new.format(" WITH (EVOLVE = 'in-place')").replace("COUNT(*)", "MAX(v)")
+    told = "  MAX(V) begins empty: only records from now on count, also in groups that exist."
+    assert told in report(world, appended)
+    (answer,) = world.run(appended)
+    assert [warning["message"] for warning in answer["warnings"]] == [
+        "MAX(V) begins empty: records from before this statement do not count."
+    ]
+    assert told not in report(world, appended.replace("many", "most"))
+    world.restart()
+    assert told not in report(world, appended.replace("many", "most"))
 
 
 def test_a_backfill(world: World) -> None:

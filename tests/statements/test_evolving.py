@@ -757,8 +757,12 @@ def test_a_new_version_goes_on_with_the_state(world: World) -> None:
         assert [c.name for c in query.plan.sink.schema.value] == ["MANY"]
         assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 7, 1: 8, 2: 9}}
         world.restart()
-    error = world.refused(IN_PLACE.replace("COUNT(*) AS many", "MAX(v) AS most"))
-    assert "its state has no MAX(V)" in error.message and "'backfill'" in str(error.hint)
+    error = world.refused(IN_PLACE.replace("CHANGES", "CHANGES EVERY 1 SECOND"))
+    assert "whether it has EVERY cannot change" in error.message and "'backfill'" in str(error.hint)
+    world.run(IN_PLACE.replace("COUNT(*) AS many", "MAX(v) AS most"))
+    world.restart()
+    query = world.queries.find(old)
+    assert query is not None and [c.name for c in query.plan.sink.schema.value] == ["MOST"]
 
 
 def test_what_cannot_change_in_place(world: World) -> None:

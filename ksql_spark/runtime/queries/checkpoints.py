@@ -4,14 +4,15 @@ Spark neither adds state to a checkpoint nor removes any. If a query continues w
 different state (CREATE OR REPLACE), it restarts without state at the offsets that were committed last.
 
 State is bytes that do not describe themselves. So the note describes them: the types of keys and rows, how
-each aggregate is computed and what its buffer contains. A query that would read them differently is refused.
+each aggregate is computed and what its buffer contains. A query that would read them differently is refused,
+except that it may have further aggregates at the end (Aggregator.java).
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -254,24 +255,29 @@ class Checkpoint:
             return replace(there, readers=there.count)
         return replace(there, is_exchanged=planned.is_exchanged or there.count > 1)
 
-    def check_layout(self, layout: Mapping[str, str], spark_version: str) -> None:
+    def check_layout(
+        self, layout: Mapping[str, str], spark_version: str, appended: Collection[str] = ()
+    ) -> None:
         """Make sure that state is read as it was written; if there is none yet, record its layout.
 
         Args:
             layout: how the query that is about to start reads the state (Context.state_layout).
             spark_version: Spark's version, to record which release wrote the state.
+            appended: the parts that the state may lack (Context.appended_state). They are recorded before
+                the first of them is written, so that no plan without them reads the state any more.
 
         Raises:
             KsqlError: STATE_INCOMPATIBLE, CHECKPOINT_DAMAGED; the state is left as it is.
         """
         noted = self._noted()
+        release = f"ksql-spark {__version__} with Spark {spark_version}"
         if not self.folder.sub("state").exists():
-            release = f"ksql-spark {__version__} with Spark {spark_version}"
             if layout and (noted.get("layout"), noted.get("written_by")) != (dict(layout), release):
                 self._write(noted | {"layout": dict(layout), "written_by": release})
             return
         written = noted.get("layout", {})
-        for part in (*written, *(p for p in layout if p not in written)):
+        new = [part for part in layout if part not in written]
+        for part in (*written, *(part for part in new if part not in appended)):
             before, now = written.get(part, "nothing"), layout.get(part, "nothing")
             if before != now:
                 raise KsqlError(
@@ -281,6 +287,8 @@ class Checkpoint:
                     now=now,
                     release=noted.get("written_by", "an unknown release"),
                 )
+        if new:
+            self._write(noted | {"layout": dict(layout), "written_by": release})
 
     def _noted(self) -> dict[str, Any]:
         """The note: ``state`` (kinds of state in the last plan), ``layout``, ``tasks``, ``written_by`` …

@@ -192,7 +192,7 @@ class Launcher:
         is_last = stage is plan
         with registry.with_functions(self._functions):
             frame = build(stage.root, context)
-        checkpoint.check_layout(context.state_layout, session.version)
+        checkpoint.check_layout(context.state_layout, session.version, context.appended_state)
         records = sinks.encode(
             frame,
             stage.sink,

@@ -35,6 +35,90 @@ SELECT * FROM c;
 -- x | 30      | 2
 -- y | 150     | 6
 
+--@test: aggregates are appended, twice, and begin empty, over restarts
+CREATE TABLE c AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;
+INSERT INTO s VALUES ('x', 1, 'one');
+INSERT INTO s VALUES ('y', 5, 'five');
+--@output C folded
+-- k | n
+-- x | 1
+-- y | 1
+CREATE OR REPLACE TABLE c WITH (EVOLVE = 'in-place') AS
+  SELECT k, COUNT(*) AS n, SUM(v) AS s, COLLECT_LIST(w) AS l, AVG(v) AS a FROM s GROUP BY k EMIT CHANGES;
+INSERT INTO s VALUES ('x', 2, 'two');
+INSERT INTO s VALUES ('z', 3, 'three');
+--@output C folded
+-- k | n | s | l         | a
+-- x | 2 | 2    | ["two"]   | 2.0
+-- y | 1 | NULL | NULL      | NULL
+-- z | 1 | 3    | ["three"] | 3.0
+SELECT * FROM c;
+--@rows
+-- k | n | s    | l         | a
+-- x | 2 | 2    | ["two"]   | 2.0
+-- y | 1 | NULL | NULL      | NULL
+-- z | 1 | 3    | ["three"] | 3.0
+--@restart
+CREATE OR REPLACE TABLE c WITH (EVOLVE = 'in-place') AS
+  SELECT k, COUNT(*) AS n, SUM(v) AS s, COLLECT_LIST(w) AS l, AVG(v) AS a, MAX(v) AS m FROM s GROUP BY k HAVING AVG(v) < 4 EMIT CHANGES;
+INSERT INTO s VALUES ('x', 1, 'three');
+INSERT INTO s VALUES ('y', 3, 'six');
+INSERT INTO s VALUES ('z', 9, 'nine');
+--@restart
+INSERT INTO s VALUES ('x', 3, 'four');
+--@output C folded
+-- k | n | s | l                        | a   | m
+-- x | 4 | 6 | ["two", "three", "four"] | 2.0 | 3
+-- y | 2 | 3 | ["six"]                  | 3.0 | 3
+
+--@test: an aggregate is appended above windows that have begun
+CREATE TABLE h AS SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 1 DAY) GROUP BY k EMIT CHANGES;
+INSERT INTO s (ROWTIME, k, v) VALUES (1000, 'x', 1);
+INSERT INTO s (ROWTIME, k, v) VALUES (11000, 'x', 2);
+--@output H folded
+-- k | n | WINDOWSTART | WINDOWEND
+-- x | 1 | 0           | 10000
+-- x | 1 | 10000       | 20000
+CREATE OR REPLACE TABLE h WITH (EVOLVE = 'in-place') AS
+  SELECT k, COUNT(*) AS n, MIN(v) AS least FROM s WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 1 DAY) GROUP BY k EMIT CHANGES;
+INSERT INTO s (ROWTIME, k, v) VALUES (2000, 'x', 3);
+INSERT INTO s (ROWTIME, k, v) VALUES (22000, 'x', 4);
+--@output H folded
+-- k | n | least | WINDOWSTART | WINDOWEND
+-- x | 2 | 3     | 0           | 10000
+-- x | 1 | NULL  | 10000       | 20000
+-- x | 1 | 4     | 20000       | 30000
+
+--@test: an aggregate is appended above sessions that a record merges
+CREATE TABLE h AS SELECT k, COUNT(*) AS n FROM s WINDOW SESSION (10 SECONDS, GRACE PERIOD 1 DAY) GROUP BY k EMIT CHANGES;
+INSERT INTO s (ROWTIME, k, v) VALUES (1000, 'x', 1);
+--@output H folded
+-- k | n | WINDOWSTART | WINDOWEND
+-- x | 1 | 1000        | 1000
+CREATE OR REPLACE TABLE h WITH (EVOLVE = 'in-place') AS
+  SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s WINDOW SESSION (10 SECONDS, GRACE PERIOD 1 DAY) GROUP BY k EMIT CHANGES;
+INSERT INTO s (ROWTIME, k, v) VALUES (15000, 'x', 2);
+INSERT INTO s (ROWTIME, k, v) VALUES (8000, 'x', 4);
+--@output H folded
+-- k | n | total | WINDOWSTART | WINDOWEND
+-- x | 3 | 6     | 1000        | 15000
+
+--@test: an aggregate is appended above windows that are written when they close
+CREATE TABLE h AS SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 0 SECONDS) GROUP BY k EMIT FINAL;
+INSERT INTO s (ROWTIME, k, v) VALUES (1000, 'x', 1);
+INSERT INTO s (ROWTIME, k, v) VALUES (11000, 'x', 2);
+--@output H ordered
+-- k | n | WINDOWSTART | WINDOWEND
+-- x | 1 | 0           | 10000
+CREATE OR REPLACE TABLE h WITH (EVOLVE = 'in-place') AS
+  SELECT k, COUNT(*) AS n, MIN(v) AS least FROM s WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 0 SECONDS) GROUP BY k EMIT FINAL;
+INSERT INTO s (ROWTIME, k, v) VALUES (22000, 'x', 4);
+INSERT INTO s (ROWTIME, k, v) VALUES (32000, 'x', 5);
+--@output H ordered
+-- k | n | least | WINDOWSTART | WINDOWEND
+-- x | 1 | NULL  | 10000       | 20000
+-- x | 1 | 4     | 20000       | 30000
+
 --@test: a window's GRACE becomes shorter
 CREATE TABLE h AS SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s WINDOW SESSION (10 SECONDS, GRACE PERIOD 1 DAY) GROUP BY k EMIT CHANGES;
 INSERT INTO s (ROWTIME, k, v) VALUES (1000, 'x', 1);

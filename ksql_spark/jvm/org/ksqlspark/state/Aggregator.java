@@ -3,6 +3,7 @@ package org.ksqlspark.state;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BindReferences;
 import org.apache.spark.sql.catalyst.expressions.CommonExpressionDef;
@@ -48,6 +49,11 @@ import java.util.StringJoiner;
  * <p>It does for a keyed operator what Spark's own aggregation does for a batch: initialize,
  * update, merge, evaluate, with the functions' own expressions. Not thread-safe once opened: each
  * task has its own.
+ *
+ * <p>A query may be given further aggregates while it has state (ADR 54). Groups that were stored
+ * before have only the fields of their time, and go on with the rest empty. Until then a stored
+ * group is Spark's binary row, whose length is a multiple of 8; from then on the number of its
+ * fields follows, in 4 bytes.
  */
 public final class Aggregator implements Serializable {
     private final Attribute[] input;
@@ -61,6 +67,12 @@ public final class Aggregator implements Serializable {
 
     private final Attribute[] results;
     private final Expression[] output;
+
+    /** How many functions the query began with. */
+    private final int first;
+
+    /** How many fields a stored group has that does not say so. */
+    private transient int firstFields;
 
     private transient Attribute[] buffer;
     private transient SpecificInternalRow row;
@@ -80,13 +92,15 @@ public final class Aggregator implements Serializable {
             int[] filters,
             int[] ends,
             Attribute[] results,
-            Expression[] output) {
+            Expression[] output,
+            int first) {
         this.input = input;
         this.functions = functions;
         this.filters = filters;
         this.ends = ends;
         this.results = results;
         this.output = output;
+        this.first = first;
     }
 
     /**
@@ -99,12 +113,13 @@ public final class Aggregator implements Serializable {
      *
      * @param hasFilter the last column is a condition. It shares the segments of the other columns,
      *     and has its own segment only for further functions
+     * @param appended how many columns, the last ones before the condition, stored groups may lack
      */
-    static Aggregator of(Dataset<Row> template, boolean hasFilter) {
-        return of(template.queryExecution().analyzed(), hasFilter);
+    static Aggregator of(Dataset<Row> template, boolean hasFilter, int appended) {
+        return of(template.queryExecution().analyzed(), hasFilter, appended);
     }
 
-    static Aggregator of(LogicalPlan analyzed, boolean hasFilter) {
+    static Aggregator of(LogicalPlan analyzed, boolean hasFilter, int appended) {
         LogicalPlan plan = ReplaceExpressions$.MODULE$.apply(analyzed);
         if (!(plan instanceof Aggregate aggregation)) {
             throw new IllegalArgumentException("not an aggregation: " + plan);
@@ -116,10 +131,16 @@ public final class Aggregator implements Serializable {
         List<NamedExpression> columns = list(aggregation.aggregateExpressions());
         for (NamedExpression column : columns) {
             boolean isFilter = hasFilter && output.size() == columns.size() - 1;
-            int known = isFilter ? 0 : calls.size();
-            output.add(withResults((Expression) column, input, calls, known));
+            if (isFilter && appended > 0) {
+                output.add(withoutNames(filter((Expression) column, columns, output)));
+            } else {
+                int known = isFilter ? 0 : calls.size();
+                output.add(withResults((Expression) column, input, calls, known));
+            }
             ends.add(calls.size());
         }
+        int kept = columns.size() - (hasFilter ? 1 : 0) - appended;
+        int first = appended == 0 ? calls.size() : kept == 0 ? 0 : ends.get(kept - 1);
         return new Aggregator(
                 input.toArray(new Attribute[0]),
                 calls.stream()
@@ -128,7 +149,26 @@ public final class Aggregator implements Serializable {
                 calls.stream().mapToInt(call -> place(call.filter(), input)).toArray(),
                 ends.stream().mapToInt(Integer::intValue).toArray(),
                 calls.stream().map(AggregateExpression::resultAttribute).toArray(Attribute[]::new),
-                output.toArray(new Expression[0]));
+                output.toArray(new Expression[0]),
+                first);
+    }
+
+    /**
+     * A condition on the columns alone. It must not share single functions, as equal ones of
+     * columns that came at different times have seen different rows.
+     */
+    private static Expression filter(
+            Expression condition, List<NamedExpression> columns, List<Expression> output) {
+        for (int i = 0; i < output.size(); i++) {
+            Expression written = ((Alias) columns.get(i)).child();
+            if (condition.canonicalized().equals(written.canonicalized())) {
+                return ((Alias) output.get(i)).child();
+            }
+        }
+        if (condition instanceof AggregateExpression) {
+            throw new IllegalArgumentException("not a column's: " + condition);
+        }
+        return condition.mapChildren(child -> filter(child, columns, output));
     }
 
     private static int place(Option<Expression> filter, List<Attribute> input) {
@@ -256,6 +296,7 @@ public final class Aggregator implements Serializable {
             }
         }
         buffer = slots.toArray(new Attribute[0]);
+        firstFields = first == functions.length ? buffer.length : offsets[first];
         row = emptyBuffer();
         List<Attribute> withInput = new ArrayList<>(slots);
         withInput.addAll(List.of(input));
@@ -287,10 +328,14 @@ public final class Aggregator implements Serializable {
 
     /** Starts a new group. */
     void reset() {
-        initial.target(row).apply(InternalRow.empty());
+        reset(row);
+    }
+
+    private void reset(SpecificInternalRow target) {
+        initial.target(target).apply(InternalRow.empty());
         for (ImperativeAggregate function : imperative) {
             if (function != null) {
-                function.initialize(row);
+                function.initialize(target);
             }
         }
     }
@@ -301,9 +346,18 @@ public final class Aggregator implements Serializable {
     }
 
     private void load(byte[] saved, int from, SpecificInternalRow target) {
-        UnsafeRow kept = new UnsafeRow(buffer.length);
-        kept.pointTo(saved, Platform.BYTE_ARRAY_OFFSET + from, saved.length - from);
-        for (int i = 0; i < buffer.length; i++) {
+        int size = saved.length - from;
+        int fields = firstFields;
+        if (size % 8 != 0) {
+            size -= Integer.BYTES;
+            fields = Platform.getInt(saved, Platform.BYTE_ARRAY_OFFSET + from + size);
+        }
+        UnsafeRow kept = new UnsafeRow(fields);
+        kept.pointTo(saved, Platform.BYTE_ARRAY_OFFSET + from, size);
+        if (fields < buffer.length) {
+            reset(target);
+        }
+        for (int i = 0; i < fields; i++) {
             DataType type = buffer[i].dataType();
             if (kept.isNullAt(i)) {
                 target.setNullAt(i);
@@ -312,7 +366,7 @@ public final class Aggregator implements Serializable {
                 target.update(i, InternalRow.copyValue(value));
             }
         }
-        for (int i = 0; i < functions.length; i++) {
+        for (int i = 0; i < functions.length && offsets[i] < fields; i++) {
             if (imperative[i] instanceof TypedImperativeAggregate<?> typed) {
                 byte[] state = kept.getBinary(offsets[i]);
                 StateLayout<Object> layout = stateLayout(imperative[i]);
@@ -380,8 +434,12 @@ public final class Aggregator implements Serializable {
             }
         }
         UnsafeRow packed = pack.apply(plain);
-        byte[] bytes = new byte[free + packed.getSizeInBytes()];
+        int end = free + packed.getSizeInBytes();
+        byte[] bytes = new byte[firstFields == buffer.length ? end : end + Integer.BYTES];
         packed.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET + free);
+        if (end < bytes.length) {
+            Platform.putInt(bytes, Platform.BYTE_ARRAY_OFFSET + end, buffer.length);
+        }
         return bytes;
     }
 

@@ -239,9 +239,10 @@ public final class KeyedOperators {
      *
      * @param template the aggregates as a global aggregation over a frame of the packed rows'
      *     columns; with {@code hasFilter} its last column is HAVING's predicate
+     * @param appended how many of the last aggregates the state may lack, see Aggregator
      */
-    public static Aggregator aggregator(Dataset<Row> template, boolean hasFilter) {
-        return Aggregator.of(template, hasFilter);
+    public static Aggregator aggregator(Dataset<Row> template, boolean hasFilter, int appended) {
+        return Aggregator.of(template, hasFilter, appended);
     }
 
     /**

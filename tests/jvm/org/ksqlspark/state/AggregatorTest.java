@@ -1,11 +1,16 @@
 package org.ksqlspark.state;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Coalesce;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -23,6 +28,8 @@ import org.junit.jupiter.api.Test;
 import scala.Option;
 import scala.collection.immutable.Seq;
 
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /** FILTER of aggregates: only rows whose filter is true count, for the call that it belongs to. */
@@ -44,8 +51,12 @@ class AggregatorTest {
     }
 
     private static NamedExpression call(AggregateFunction function) {
+        return named(function.toAggregateExpression());
+    }
+
+    private static NamedExpression named(Expression expression) {
         return new Alias(
-                function.toAggregateExpression(),
+                expression,
                 "c",
                 NamedExpression$.MODULE$.newExprId(),
                 seq(List.<String>of()),
@@ -75,6 +86,105 @@ class AggregatorTest {
         return row.getRow().getBytes();
     }
 
+    private static Aggregator aggregator(int appended, Expression condition, Expression... calls) {
+        List<NamedExpression> columns = new ArrayList<>();
+        for (Expression call : calls) {
+            columns.add(named(call));
+        }
+        if (condition != null) {
+            columns.add(named(condition));
+        }
+        Aggregate plan =
+                new Aggregate(
+                        seq(List.<Expression>of()),
+                        seq(columns),
+                        LocalRelation$.MODULE$.apply(
+                                seq(List.of(ALL, SOME, LIST, IS_SOME, IS_LISTED))),
+                        Option.empty());
+        Aggregator made = Aggregator.of(plan, condition != null, appended);
+        made.open();
+        return made;
+    }
+
+    private static Expression max(Attribute column) {
+        return new Max(column).toAggregateExpression();
+    }
+
+    private static Expression list() {
+        return new CollectList(LIST).toAggregateExpression();
+    }
+
+    private static byte[] group(Aggregator aggregator, int... values) {
+        aggregator.reset();
+        for (int value : values) {
+            aggregator.add(row(value, true, true));
+        }
+        return aggregator.save(9);
+    }
+
+    /** The numbers of a list, in order. */
+    private static List<Integer> numbers(UnsafeRow row, int column) {
+        return Arrays.stream(row.getArray(column).toIntArray()).sorted().boxed().toList();
+    }
+
+    @Test
+    void groupsFromBeforeGoOnAndWhatIsAppendedBeginsEmpty() {
+        byte[] old = group(aggregator(0, null, max(ALL), list()), 5, 7);
+        Aggregator second = aggregator(2, null, max(ALL), list(), max(SOME), list());
+        second.load(old, 9);
+        UnsafeRow result = PackedRow.view(second.result(), 4);
+        assertEquals(7, result.getInt(0));
+        assertEquals(List.of(5, 7), numbers(result, 1));
+        assertTrue(result.isNullAt(2));
+        assertEquals(List.of(), numbers(result, 3));
+        second.add(row(6, true, true));
+        byte[] grown = second.save(9);
+        second.load(grown, 9);
+        result = PackedRow.view(second.result(), 4);
+        assertEquals(7, result.getInt(0));
+        assertEquals(List.of(5, 6, 7), numbers(result, 1));
+        assertEquals(6, result.getInt(2));
+        assertEquals(List.of(6), numbers(result, 3));
+        Aggregator third = aggregator(3, null, max(ALL), list(), max(SOME), list(), max(ALL));
+        for (byte[] stored : List.of(old, grown)) {
+            third.load(stored, 9);
+            third.add(row(1, true, true));
+            result = PackedRow.view(third.result(), 5);
+            assertEquals(7, result.getInt(0));
+            assertEquals(stored == old ? List.of(1) : List.of(1, 6), numbers(result, 3));
+            assertEquals(1, result.getInt(4));
+        }
+        third.reset();
+        for (byte[] stored : List.of(old, grown, group(third))) { // sessions
+            third.merge(Arrays.copyOfRange(stored, 9, stored.length));
+        }
+        result = PackedRow.view(third.result(), 5);
+        assertEquals(List.of(5, 5, 6, 7, 7), numbers(result, 1));
+        assertEquals(6, result.getInt(2));
+        assertTrue(result.isNullAt(4));
+    }
+
+    @Test
+    void withoutNewOnesGroupsAreStoredAsBefore() {
+        assertEquals(9 + 16, group(aggregator(0, null, max(ALL)), 5).length);
+        assertEquals(9 + 24 + 4, group(aggregator(1, null, max(ALL), max(SOME)), 5).length);
+    }
+
+    @Test
+    void aConditionIsOnTheResultsOfColumns() {
+        Expression both = new Coalesce(seq(List.of(max(SOME), max(ALL))));
+        Expression same = new Coalesce(seq(List.of(max(SOME), max(ALL))));
+        Expression condition = new EqualTo(same, new Literal(3, DataTypes.IntegerType));
+        byte[] old = group(aggregator(0, null, max(ALL)), 5);
+        Aggregator grown = aggregator(1, condition, max(ALL), both);
+        grown.load(old, 9);
+        grown.add(row(3, false, true)); // MAX(ALL) of the appended column has not seen 5
+        assertTrue(grown.passes());
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> aggregator(1, condition, max(ALL), max(LIST)));
+    }
+
     @Test
     void aFilterIsThatOfItsCallAlone() {
         Aggregate plan =
@@ -88,7 +198,7 @@ class AggregatorTest {
                         LocalRelation$.MODULE$.apply(
                                 seq(List.of(ALL, SOME, LIST, IS_SOME, IS_LISTED))),
                         Option.empty());
-        Aggregator aggregator = Aggregator.of(plan, false);
+        Aggregator aggregator = Aggregator.of(plan, false, 0);
         aggregator.open();
         aggregator.reset();
         aggregator.add(row(1, true, false));

@@ -60,7 +60,7 @@ class OverTest {
                         seq(List.of(call)),
                         LocalRelation$.MODULE$.apply(seq(List.of(value))),
                         Option.empty());
-        return Aggregator.of(plan, false);
+        return Aggregator.of(plan, false, 0);
     }
 
     /** A frame of each kind: of 10 ms, of the row and the one before it, of all rows. */

@@ -61,7 +61,8 @@ class SlidingAggregateTest {
                         seq(List.of(call)),
                         LocalRelation$.MODULE$.apply(seq(List.of(NUMBER))),
                         Option.empty()),
-                false);
+                false,
+                0);
     }
 
     private void start(long size, long grace, boolean isFinal) {
