@@ -9,6 +9,7 @@ from typing import Any
 from ksql_spark.analyzer.failures import Placed, invalid
 from ksql_spark.analyzer.persistent import bind_persistent
 from ksql_spark.analyzer.properties import BACKFILL, Evolve, Properties
+from ksql_spark.formats.capabilities import CAPABILITIES, NUMBER, PLACE
 from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.grammar.with_properties import CREATE_AS
 from ksql_spark.logical.nodes import (
@@ -31,9 +32,6 @@ _HISTORY = {
     STREAM: "A backfill of a stream needs HISTORY = 'keep': rows that the old version has written stay.",
     TABLE: "HISTORY = 'keep' is for streams: a table's topic gets what differs.",
 }
-
-#: formats whose rows name their columns, or their schemas, and so can be read with other columns
-_BY_NAME = frozenset(("JSON", "JSON_SR", "AVRO"))
 
 
 def evolve_of(statement: CreateAsSelect) -> Evolve | None:
@@ -142,16 +140,32 @@ def check_written_rows(old: DataSource, new: DataSource, node: Placed | None = N
     Raises:
         KsqlError: INVALID_STATEMENT.
     """
-    types = {column.name: column.type for column in old.schema.value}
-    changed = [c for c in new.schema.value if types.get(c.name, c.type) != c.type]
-    is_appended = new.schema.value[: len(types)] == old.schema.value
+    before, after, name = old.schema.value, new.schema.value, old.value_format.name
+    format_ = CAPABILITIES[name]
+    types = {column.name: column.type for column in before}
+    changed = [c for c in after if c.name in types and not format_.reads(types[c.name], c.type)]
+    first, last = ([column.name for column in columns] for columns in (before, after))
+    are_records = all(
+        format_.wraps(len(columns), False, old.value_format.wrapped) for columns in (first, last)
+    )
+    columns_by = format_.columns_by if are_records else PLACE
     if changed:
-        reason = f"rows in its topic have another type of {changed[0].name}: {types[changed[0].name]}."
-    elif not is_appended and old.value_format.name not in _BY_NAME:
-        reason = f"rows in its topic have columns by position ({old.value_format.name})."
+        column = changed[0]
+        reason = f"{column.name} as {types[column.name]}, which cannot be read as {column.type}."
+        hint = f"Give the column another name, or CAST it to {types[column.name]}."
+    elif columns_by == NUMBER and last[: len(first)] != first:
+        reason = f"columns by number ({name}), so these can only be appended."
+        hint = "Keep the columns that there are, in their order."
+    elif columns_by == PLACE and last != first:
+        reason = f"columns by position ({name}), so these cannot change."
+        hint = "Keep the columns and their order."
     else:
         return
-    raise invalid(f"{old.name} cannot evolve in place: {reason}", node)
+    if old.kind == TABLE:
+        hint += " Or use EVOLVE = 'backfill', which writes all rows again."
+    else:
+        hint += f" Or CREATE a stream beside {old.name}, with a topic of its own."
+    raise invalid(f"{old.name} cannot evolve so: rows that stay in its topic have {reason}", node, hint=hint)
 
 
 def _bounds(window: Windowing | None) -> str:

@@ -9,13 +9,33 @@ import re
 from dataclasses import dataclass
 
 from ksql_spark.schema_registry import AVRO, JSON, PROTOBUF
-from ksql_spark.types import STRING, Array, Decimal, Map, Primitive, SqlType, Struct
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    Array,
+    Decimal,
+    Map,
+    Primitive,
+    SqlType,
+    Struct,
+)
 
 _PLAIN = frozenset(
     ("BIGINT", "BOOLEAN", "BYTES", "DATE", "DECIMAL", "DOUBLE", "INTEGER", "STRING", "TIME", "TIMESTAMP")
 )
 _ALL = _PLAIN | {"ARRAY", "MAP", "STRUCT"}
 _JSON = _ALL | {"VARIANT"}
+#: how a record tells its columns apart: by their names, their numbers, or only by their places
+NAME, NUMBER, PLACE = "name", "number", "place"
+#: type -> those as which all its values can be read, where a format allows that, besides wider DECIMALs
+_WIDER: dict[SqlType, tuple[SqlType, ...]] = {
+    INTEGER: (BIGINT, DOUBLE, STRING),
+    BIGINT: (STRING,),
+    BOOLEAN: (STRING,),
+}
 
 
 @dataclass(frozen=True)
@@ -33,6 +53,8 @@ class Capability:
         names: a pattern for its field names.
         label: its name in messages about field names.
         maps: the start of the message that rejects MAP keys other than STRINGs.
+        columns_by: NAME, NUMBER or PLACE.
+        widens: it reads numbers as wider types too.
     """
 
     unwrapped: bool
@@ -45,6 +67,8 @@ class Capability:
     names: re.Pattern[str] | None = None
     label: str = ""
     maps: str = ""
+    columns_by: str = PLACE
+    widens: bool = False
 
     def carries(self, type_: SqlType) -> bool:
         """Whether it supports a column of this type."""
@@ -58,6 +82,22 @@ class Capability:
             case Struct(fields):
                 return all(self.carries(f.type) for f in fields)
         return True
+
+    def reads(self, written: SqlType, type_: SqlType) -> bool:
+        """Whether all values of type ``written`` that are in a topic can be read as ``type_``."""
+        match written, type_:
+            case Decimal(), Decimal():
+                whole, wanted = written.precision - written.scale, type_.precision - type_.scale
+                is_wider = self.widens and whole <= wanted and written.scale <= type_.scale
+                return written == type_ or is_wider
+            case Array(), Array():
+                return self.reads(written.element, type_.element)
+            case Map(), Map():
+                return written.key == type_.key and self.reads(written.value, type_.value)
+            case Struct(), Struct() if self.columns_by == NAME:
+                types = {field.name: field.type for field in written.fields}
+                return all(self.reads(types.get(f.name, f.type), f.type) for f in type_.fields)
+        return written == type_ or (self.widens and type_ in _WIDER.get(written, ()))
 
     def wraps(self, count: int, is_key: bool, requested: bool | None = None) -> bool:
         """Whether ``count`` columns are stored as a record, not as a bare value.
@@ -86,9 +126,11 @@ CAPABILITIES: dict[str, Capability] = {
         names=_NAME,
         label="Avro",
         maps="Avro only supports MAPs",
+        columns_by=NAME,
+        widens=True,
     ),
-    "DELIMITED": Capability(True, False, types=_PLAIN, properties=frozenset({"delimiter"})),
-    "JSON": Capability(True, True, types=_JSON, maps=_JSON_MAPS),
+    "DELIMITED": Capability(True, False, types=_PLAIN, properties=frozenset({"delimiter"}), widens=True),
+    "JSON": Capability(True, True, types=_JSON, maps=_JSON_MAPS, columns_by=NAME, widens=True),
     "JSON_SR": Capability(
         True,
         True,
@@ -96,6 +138,8 @@ CAPABILITIES: dict[str, Capability] = {
         registry=JSON,
         properties=frozenset({"full_name"}),
         maps=_JSON_MAPS,
+        columns_by=NAME,
+        widens=True,
     ),
     "KAFKA": Capability(
         True, False, types=frozenset({"BIGINT", "BYTES", "DOUBLE", "INTEGER", "STRING"}), max_columns=1
@@ -109,6 +153,7 @@ CAPABILITIES: dict[str, Capability] = {
         names=_NAME,
         label="Protobuf",
         maps=_PROTOBUF_MAPS,
+        columns_by=NUMBER,
     ),
     "PROTOBUF_NOSR": Capability(
         True,
@@ -117,6 +162,7 @@ CAPABILITIES: dict[str, Capability] = {
         names=_NAME,
         label="Protobuf",
         maps=_PROTOBUF_MAPS,
+        columns_by=NUMBER,
     ),
 }
 

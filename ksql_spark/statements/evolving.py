@@ -127,9 +127,11 @@ def bind_evolution(
             table = context.metastore.require(name)
             versions = _by_name({OLD: table, NEW: bound.sink}, table)
             analyzer.bind_verification(check.query, versions, context.metastore, context.config)
+    check_evolution(bound, context, is_beside=not (at_once or is_in_place))
+    if at_once or is_in_place:
+        analyzer.check_written_rows(context.metastore.require(name), bound.sink, statement)
     if is_in_place:
         return _in_place(bound, statement, context)
-    check_evolution(bound, context, is_beside=not at_once)
     if at_once:
         meaningless = {"SWAP", "VERIFY"} if is_warmed else {"START", "SWAP", "VERIFY"}
         unused = meaningless & {given.name.upper() for given in statement.properties}
@@ -151,12 +153,10 @@ def _in_place(
         KsqlError: INVALID_STATEMENT.
     """
     name = statement.name
-    check_evolution(bound, context, is_beside=False)
     old = next((q for q in context.queries if q.sink == name and q.creates_sink), None)
     if old is None or old.logical is None:
         reason = "no query writes it, so there is no state to go on with."
         raise KsqlError("INVALID_STATEMENT", reason=f"{name} cannot evolve in place: {reason}")
-    analyzer.check_written_rows(context.metastore.require(name), bound.sink, statement)
     return analyzer.fitted(old.logical, bound, statement)
 
 

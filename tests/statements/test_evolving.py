@@ -542,13 +542,15 @@ def test_conditions_that_do_not_exist(world: World, verify: str) -> None:
 # ---- at once: EVOLVE = 'from-now', and streams whose new version keeps no state ---------------------
 
 STREAM = "CREATE STREAM x AS SELECT k, v FROM s EMIT CHANGES;"
+DELIMITED = STREAM.replace("x AS", "x WITH (VALUE_FORMAT = 'DELIMITED') AS").replace("v FROM", "v, w FROM")
 KEEP = (
     "CREATE OR REPLACE STREAM x WITH (EVOLVE = 'backfill', HISTORY = 'keep') AS "
     "SELECT k, v + 1 AS v FROM s WHERE v > 3 EMIT CHANGES;"
 )
+PLACED = KEEP.replace("'keep'", "'keep', VALUE_FORMAT = 'DELIMITED'")
 FROM_NOW = (
     "CREATE OR REPLACE TABLE x WITH (EVOLVE = 'from-now') AS "
-    "SELECT k, SUM(v) AS n FROM s GROUP BY k EMIT CHANGES;"
+    "SELECT k, CAST(SUM(v) AS BIGINT) AS n FROM s GROUP BY k EMIT CHANGES;"
 )
 AT = {"0": 7, "1": 8, "2": 9}
 
@@ -723,6 +725,12 @@ def test_other_topics_of_a_new_version(world: World) -> None:
             KEEP_WITH_STATE.replace("FROM s", f"FROM (SELECT k, {LAG} AS v FROM s) q"),
             "its new version has internal topics",
         ),
+        (OLD, FROM_NOW.replace("CAST(SUM(v) AS BIGINT)", "SUM(v)"), "N as BIGINT, which cannot be read"),
+        (OLD, FROM_NOW.replace("CAST(SUM(v) AS BIGINT)", "SUM(v)"), "EVOLVE = 'backfill'"),
+        (STREAM, KEEP.replace("v + 1", "ARRAY[v]"), "Give the column another name, or CAST it to INTEGER"),
+        (DELIMITED, PLACED.replace("v + 1 AS v", "v AS x, w"), "columns by position (DELIMITED)"),
+        (DELIMITED, PLACED.replace("v + 1 AS v", "v, w, v * 2 AS w2"), "cannot change"),
+        (DELIMITED, PLACED.replace("v + 1 AS v", "w, v"), "Or CREATE a stream beside X"),
     ],
 )  # fmt: skip
 def test_what_is_refused_at_once(world: World, before: str, statement: str, reason: str) -> None:
