@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
 
 from ksql_spark import analyzer, grammar
-from ksql_spark.analyzer.properties import BACKFILL, KEEP
+from ksql_spark.analyzer.properties import BACKFILL, IN_PLACE, KEEP, Evolve
 from ksql_spark.entities.evolutions import VersionInfo, VersionsList
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.nodes import Property
@@ -36,6 +36,8 @@ from ksql_spark.statements.evolution import bind_replacement
 from ksql_spark.statements.sources import create_as_select, create_source, position_of
 
 _ANEW = "CREATE it again: that begins anew."
+#: how a stream's query goes back if it cannot in place
+_KEPT = Evolve(BACKFILL, keeps_history=True)
 #: how long UNDROP is possible
 RETENTION = "ksql.undrop.retention.ms"
 #: properties of a statement that say how a version came, and nothing of what it is; HISTORY only of a stream
@@ -79,10 +81,15 @@ def rollback(statement: Rollback, context: StatementContext) -> Action:
     with _properties(version.properties, context):
         action = _created(planned, context)
     begins = action.change is not None and action.change.begins
+    evolve = analyzer.evolve_of(planned) if isinstance(planned, CreateAsSelect) else None
+    how = (
+        "goes on from its position, without state" if evolve == _KEPT else "goes on in place, with its state"
+    )
 
     def apply(starts: Starts) -> Outcome:
         outcome = action.apply(starts)
-        told = f"{statement.name} is as in version {version.number} again."
+        told = f"{statement.name} is as in version {version.number} again"
+        told += f": {outcome.query_id} goes on {where}." if isinstance(planned, CreateAsSelect) else "."
         if begins:
             told = (
                 f"{statement.name} will be as in version {version.number} again: {outcome.query_id} runs "
@@ -104,6 +111,8 @@ def replacement(
 ) -> tuple[Version, CreateSource | CreateAsSelect]:
     """The version to go back to, and the CREATE OR REPLACE that does: in place if possible.
 
+    EVOLVE = 'in-place' is tried where each change since has been in place, so that the state has all of it.
+
     Raises:
         KsqlError: SOURCE_UNKNOWN; INVALID_STATEMENT if there is no such version, or no way back to it.
     """
@@ -118,7 +127,17 @@ def replacement(
             return version, planned
         except KsqlError as error:
             refusal = error
-        beside = _restored(version, beside=True)
+        in_place = _restored(version, IN_PLACE)
+        assert isinstance(in_place, CreateAsSelect)
+        if _all_in_place(context.services.versions.of(name)[version.number :]):
+            try:
+                bound = bind_replacement(in_place, analyzer.evolve_of(in_place), context)
+                old = next((q.logical for q in context.queries if q.sink == name and q.creates_sink), None)
+                if not analyzer.appended(old, bound):
+                    return version, in_place
+            except KsqlError as error:
+                refusal = error
+        beside = _restored(version, BACKFILL)
         assert isinstance(beside, CreateAsSelect)
         try:
             bind_replacement(beside, analyzer.evolve_of(beside), context)
@@ -130,6 +149,16 @@ def replacement(
             )
             hint = f"SHOW VERSIONS OF {name}; has its statement: DROP it and CREATE it again."
             raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint) from None
+
+
+def _all_in_place(known: Sequence[Version]) -> bool:
+    """Whether each of these versions has gone on with the state of the one before."""
+    return all(
+        version.way == versions.IN_PLACE
+        and isinstance(made := grammar.parse(version.statement, substitution=False)[0], CreateAsSelect)
+        and analyzer.evolve_of(made) in (None, Evolve(IN_PLACE))
+        for version in known
+    )
 
 
 def _reason(error: KsqlError) -> str:
@@ -166,13 +195,13 @@ def _text(version: Version) -> str:
 
 
 def _restored(
-    version: Version, *, beside: bool = False, or_replace: bool = True
+    version: Version, way: str | None = None, *, or_replace: bool = True
 ) -> CreateSource | CreateAsSelect:
     """The statement that makes a version the current one.
 
     Args:
         version: it.
-        beside: whether a backfill does.
+        way: for EVOLVE; None: none.
         or_replace: whether there is another version now.
     """
     first, *alters = grammar.parse(version.statement, substitution=False)
@@ -180,11 +209,11 @@ def _restored(
     properties = [p for p in first.properties if p.name.upper() not in _OF_THE_WAY]
     if first.kind == STREAM:
         properties = [p for p in properties if p.name.upper() != "HISTORY"]
-    if beside:
-        ways = {"EVOLVE": BACKFILL} | ({"HISTORY": KEEP} if first.kind == STREAM else {})
-        for name, way in ways.items():
+    ways = {"EVOLVE": way, "HISTORY": KEEP if way == BACKFILL and first.kind == STREAM else None}
+    for name, given in ways.items():
+        if given is not None:
             how = exp.to_identifier(name, quoted=False)
-            properties.append(Property(this=how, literal=exp.Literal.string(way)))
+            properties.append(Property(this=how, literal=exp.Literal.string(given)))
     first.set("properties", properties)
     first.set("or_replace", or_replace)
     first.set("if_not_exists", False)

@@ -102,7 +102,8 @@ def test_a_rollback_in_place(world: World) -> None:
     )
     answer = world.one("ROLLBACK a;")
     assert answer["commandId"] == "stream/`A`/rollback"
-    assert answer["commandStatus"]["message"] == "A is as in version 1 again."
+    told = "A is as in version 1 again: CSAS_A_2 goes on in place, with its state."
+    assert answer["commandStatus"]["message"] == told
     assert world.states() == {"CSAS_A_2": "RUNNING"}
     (query,) = world.queries.all()
     assert "WHERE" not in query.statement and list(query.properties.values()) == ["earliest"]
@@ -147,6 +148,25 @@ def test_a_rollback_by_a_backfill(world: World, no_topics: None) -> None:
     assert (last["number"], last["way"], last["isRollback"]) == (4, "backfill", True)
 
 
+def test_a_rollback_goes_on_with_the_state_of_changes_in_place(world: World, no_topics: None) -> None:
+    in_place = "CREATE OR REPLACE TABLE x WITH (EVOLVE = 'in-place') AS SELECT k, {} FROM s GROUP BY k;"
+    world.run(X)
+    (query,) = world.ids()
+    world.run(in_place.format("MAX(v) AS most"))
+    world.run(in_place.format("MAX(v) AS highest, COUNT(*) AS m"))
+    plan = world.one("EXPLAIN EVOLUTION ROLLBACK x TO VERSION 1;")["queryDescription"]["executionPlan"]
+    assert plan.startswith(f"In place: {query} continues from its current position, with its state.")
+    told = f"X is as in version 1 again: {query} goes on in place, with its state."
+    assert world.message("ROLLBACK x TO VERSION 1;") == told
+    assert world.message("ROLLBACK x TO VERSION 3;") == told.replace("1 again", "3 again")
+    world.restart()
+    assert world.ids() == [query]
+    assert [(v["way"], v["isRollback"]) for v in versions(world, "x")[3:]] == [("in-place", True)] * 2
+    # the state of what is no more is gone
+    world.run(in_place.format("COUNT(*) AS m").replace("in-place", "from-now"))
+    assert "will be as in version 5 again" in world.message("ROLLBACK x;")
+
+
 def test_rollbacks_that_are_refused(world: World) -> None:
     assert world.refused("ROLLBACK nobody;").condition == "SOURCE_UNKNOWN"
     assert "S has no earlier version" in world.refused("ROLLBACK s;").message
@@ -168,11 +188,15 @@ def test_a_rollback_needs_the_rights_of_its_statement(world: World) -> None:
 
 
 def test_a_stream_goes_back_and_is_brought_back_with_its_history(world: World) -> None:
-    world.run(A + "CREATE OR REPLACE STREAM a AS SELECT k, v, w FROM s EMIT CHANGES;")
-    world.commit("CSAS_A_3", 0, s={"0": 0, "1": 0, "2": 0})
-    assert world.message("ROLLBACK a;") == "A is as in version 1 again."
+    world.run(A)
+    world.commit("CSAS_A_2", 0, s={"0": 0, "1": 0, "2": 0})
+    keeps = " WITH (EVOLVE = 'backfill', HISTORY = 'keep')"
+    world.run(f"CREATE OR REPLACE STREAM a{keeps} AS SELECT k, v, w FROM s EMIT CHANGES;")
+    world.commit("CSAS_A_2", 0, s={"0": 0, "1": 0, "2": 0})
+    told = "A is as in version 1 again: CSAS_A_2 goes on from its position, without state."
+    assert world.message("ROLLBACK a;") == told
     assert "HISTORY = 'keep'" in str(world.one("SHOW VERSIONS OF a;")["versions"][-1]["statement"])
-    world.commit("CSAS_A_3", 0, s={"0": 0, "1": 0, "2": 0})
+    world.commit("CSAS_A_2", 0, s={"0": 0, "1": 0, "2": 0})
     world.run("DROP STREAM a;")
     assert "is back" in world.message("UNDROP STREAM a;")
 
