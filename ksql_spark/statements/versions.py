@@ -82,9 +82,7 @@ def rollback(statement: Rollback, context: StatementContext) -> Action:
         action = _created(planned, context)
     begins = action.change is not None and action.change.begins
     evolve = analyzer.evolve_of(planned) if isinstance(planned, CreateAsSelect) else None
-    how = (
-        "goes on from its position, without state" if evolve == _KEPT else "goes on in place, with its state"
-    )
+    where = "from its position, without state" if evolve == _KEPT else "in place, with its state"
 
     def apply(starts: Starts) -> Outcome:
         outcome = action.apply(starts)
