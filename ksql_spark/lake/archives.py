@@ -6,20 +6,21 @@ The sink of Parquet writes them (lake/parquet.py), and Archive.java reads them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.lake.tables import missing
-from ksql_spark.metastore.sinks import PARQUET, PartitionColumn, Sink, place_of
+from ksql_spark.metastore.sinks import PARQUET, PartitionColumn
 from ksql_spark.schema import Column
 from ksql_spark.types import BIGINT, BYTES, INTEGER, STRING, TIMESTAMP, Array, Field, Struct
 
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from ksql_spark.lake.manifests import Manifest
     from ksql_spark.lake.stores import Store
 
 #: their names are in Archive.java, too
@@ -36,23 +37,43 @@ PARTITION_BY = (PartitionColumn("timestamp", "day"), PartitionColumn("partition"
 _FOLDER = re.compile(r"timestamp_DAY=([\d-]+)/partition=(\d+)/")
 
 
+def make(folder: str, topic: str) -> None:
+    """Make an archive, empty yet, unless there is one.
+
+    Only CREATE SINK does. So a folder that is empty later, such as one that is not mounted, is no archive,
+    and neither readers nor the sink take it for one.
+
+    Args:
+        folder: where it shall be.
+        topic: from archive_name().
+
+    Raises:
+        KsqlError: LAKE_FAILED; LAKE_MISSING; ARCHIVE_OF_OTHERS.
+    """
+    manifests, store = _manifests(folder, is_made=True)
+    last = manifests.newest(store)
+    if not last.number:
+        manifests.require_empty(store, folder)
+        manifests.commit(store, manifests.Manifest(1, {topic: {}}))
+        last = manifests.newest(store)
+    _check(folder, topic, last)
+
+
 def check(folder: str, topic: str) -> None:
-    """Check that an archive is that of a topic, or empty yet.
+    """Check that there is an archive of a topic.
 
     Args:
         folder: where it is.
         topic: from archive_name().
 
     Raises:
-        KsqlError: LAKE_FAILED; LAKE_MISSING; ARCHIVE_OF_OTHERS.
+        KsqlError: LAKE_FAILED: it is not there; LAKE_MISSING; ARCHIVE_OF_OTHERS.
     """
     manifests, store = _manifests(folder)
-    _check(folder, topic, manifests.newest(store).positions)
+    _check(folder, topic, manifests.newest(store))
 
 
-def first_offsets(
-    folder: str, topic: str, since_ms: int | None, sinks: Iterable[Sink] = ()
-) -> dict[int, int]:
+def first_offsets(folder: str, topic: str, since_ms: int | None) -> dict[int, int]:
     """Of each partition of which an archive has records, an offset to begin with.
 
     Args:
@@ -60,7 +81,6 @@ def first_offsets(
         topic: from archive_name().
         since_ms: the first record with this timestamp or a later one; None: 0, so that the archive says which
             one is the first. Partitions without such a record are left out.
-        sinks: those whose folders may not be there yet.
 
     Raises:
         KsqlError: LAKE_FAILED: it is not there; LAKE_MISSING; ARCHIVE_OF_OTHERS.
@@ -68,9 +88,7 @@ def first_offsets(
     manifests, store = _manifests(folder)
     for _ in range(10):
         last = manifests.newest(store)
-        if not last.number and not any(s.is_archive and s.place[0] == place_of(folder) for s in sinks):
-            raise KsqlError("LAKE_FAILED", path=folder, reason="there is no archive")
-        _check(folder, topic, last.positions)
+        _check(folder, topic, last)
         try:
             found: dict[int, int] = {}
             for name, (_, first, _) in manifests.listed(store, last).items():
@@ -115,7 +133,7 @@ def _since(content: Callable[[], bytes], day: str, first: int, since_ms: int) ->
     return least
 
 
-def _manifests(folder: str) -> tuple[ModuleType, Store]:
+def _manifests(folder: str, *, is_made: bool = False) -> tuple[ModuleType, Store]:
     """The module, whose packages are an extra, and the folder.
 
     Raises:
@@ -126,7 +144,7 @@ def _manifests(folder: str) -> tuple[ModuleType, Store]:
         from ksql_spark.lake.stores import Store
     except ModuleNotFoundError as error:
         raise missing(PARQUET, error) from None
-    return manifests, Store(folder)
+    return manifests, Store(folder, is_made=is_made)
 
 
 class Extent(NamedTuple):
@@ -157,7 +175,9 @@ def _day(ms: int) -> str:
     return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)).date().isoformat()
 
 
-def _check(folder: str, topic: str, there: Iterable[str]) -> None:
-    names = set(there)
-    if names and topic not in names:
-        raise KsqlError("ARCHIVE_OF_OTHERS", path=folder, there=min(names), topic=topic)
+def _check(folder: str, topic: str, last: Manifest) -> None:
+    if not last.number:
+        reason = "there is no archive; CREATE SINK makes one, so the folder, or what it had in _ksql, is gone"
+        raise KsqlError("LAKE_FAILED", path=folder, reason=reason)
+    if topic not in last.positions:
+        raise KsqlError("ARCHIVE_OF_OTHERS", path=folder, there=min(last.positions), topic=topic)

@@ -22,6 +22,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ksql_spark.errors import KsqlError
 from ksql_spark.lake.stores import Store
 
 #: readers of folders ignore names that begin so
@@ -81,6 +82,18 @@ def newest(store: Store, names: Iterable[str] | None = None) -> Manifest:
             return Manifest(number, **json.loads(store.read(f"{OWN}/{_name(number)}")))
         except FileNotFoundError:
             continue  # it is so old that it was removed meanwhile
+
+
+def require_empty(store: Store, folder: str) -> None:
+    """Check that a folder without manifests has no files of commits: new ones would take their names.
+
+    Raises:
+        KsqlError: LAKE_FAILED.
+    """
+    found = next((name for name in store.all_names() if PART.fullmatch(name.rpartition("/")[2])), None)
+    if found is not None:
+        reason = f"{OWN} with its manifests is gone, but files are there, such as {found}"
+        raise KsqlError("LAKE_FAILED", path=folder, reason=reason)
 
 
 def listed(store: Store, manifest: Manifest) -> dict[str, File]:

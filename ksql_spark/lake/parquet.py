@@ -31,6 +31,8 @@ class _ParquetTable:
         self._store = Store(spec.path, is_made=True)
         names = self._store.names(OWN)
         self._last = manifests.newest(self._store, names)
+        if not self._last.number:
+            manifests.require_empty(self._store, spec.path)
         if manifests.is_pending(self._last, names):
             manifests.publish(self._store, self._last)
         manifests.tidy(self._store, self._last, names)

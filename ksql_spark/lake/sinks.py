@@ -190,10 +190,20 @@ class SinkRun(Run[Sink, SinkStatus]):
         """
         source = self._find(self.sink.source)
         if source is not None:
-            topic_id = self._admin.topic_id(source.topic) or ""
-            compact(self.sink.type, spec_of(self.sink, source, topic_id))
+            compact(self.sink.type, self._spec(source))
             done_ms = int(time.time() * 1000)
             self.status = replace(self.status, compacted=self.sink.compactions, last_compaction_ms=done_ms)
+
+    def _spec(self, source: DataSource) -> TableSpec:
+        """What the table must be like.
+
+        Raises:
+            KsqlError: those of archives.check.
+        """
+        spec = spec_of(self.sink, source, self._admin.topic_id(source.topic) or "")
+        if self.sink.is_archive:
+            archives.check(self.sink.path, spec.topic)
+        return spec
 
     def commit(self) -> bool:
         """Write the next records, if there are any; returns whether more are waiting.
@@ -204,10 +214,7 @@ class SinkRun(Run[Sink, SinkStatus]):
         source = self._find(self.sink.source)
         if source is None:
             return False  # it can only be dropped after the sink, which is about to be stopped
-        topic_id = self._admin.topic_id(source.topic) or ""
-        spec = spec_of(self.sink, source, topic_id)
-        if self.sink.is_archive:
-            archives.check(self.sink.path, spec.topic)
+        spec = self._spec(source)
         table = open_table(self.sink.type, spec)
         begins = {p: offset for (_, p), offset in self._admin.beginning_offsets(source.topic).items()}
         ends = {p: offset for (_, p), offset in self._admin.committed_ends(source.topic).items()}

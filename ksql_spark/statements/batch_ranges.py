@@ -24,14 +24,14 @@ def batch_ranges(root: Node, services: Services) -> BatchRanges:
     Raises:
         KsqlError: TOPIC_UNKNOWN; those of archives.first_offsets.
     """
-    admin, sinks = services.admin, services.metastore.sinks()
+    admin = services.admin
     starts: dict[str, str] = {}
     read: dict[str, ArchiveRange] = {}
     for topic, (bounds, archive) in _streams(root).items():
         begins = {p: offset for (_, p), offset in admin.beginning_offsets(topic).items()}
         if archive is not None:
             name = archive_name(topic, admin.topic_id(topic))
-            known = archives.first_offsets(archive, name, None, sinks)
+            known = archives.first_offsets(archive, name, None)
             if admin.is_compacted(topic):
                 ends = archives.ends(archive, name)
                 begins = {p: max(offset, ends.get(p, 0)) for p, offset in begins.items()}

@@ -346,8 +346,7 @@ def start_offsets(plan: PhysicalPlan, context: StatementContext, start: Start = 
         if source.archive is not None and at != "latest":
             topic = archive_name(source.topic, context.services.admin.topic_id(source.topic))
             since_ms = None if at == "earliest" else int(at)
-            sinks = context.metastore.sinks()
-            for partition, offset in archives.first_offsets(source.archive, topic, since_ms, sinks).items():
+            for partition, offset in archives.first_offsets(source.archive, topic, since_ms).items():
                 known = starts[source.topic].get(str(partition))
                 if known is not None and offset < known:
                     starts[source.topic][str(partition)] = offset

@@ -23,12 +23,20 @@ from ksql_spark.grammar.statements.sinks import (
     PauseSink,
     ResumeSink,
 )
-from ksql_spark.lake import tables
+from ksql_spark.lake import archives, tables
 from ksql_spark.lake.sinks import SinkStatus
-from ksql_spark.metastore.sinks import JDBC, PARQUET, Sink, place_of
+from ksql_spark.metastore.sinks import JDBC, PARQUET, Sink, archive_name, place_of
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.security.masking import masked
-from ksql_spark.statements.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
+from ksql_spark.statements.context import (
+    Action,
+    Immediate,
+    Logged,
+    Outcome,
+    Prepared,
+    Starts,
+    StatementContext,
+)
 from ksql_spark.statements.sources import create_as_select
 
 
@@ -38,7 +46,8 @@ def create_sink(statement: CreateSink, context: StatementContext) -> Action:
         return _exists(statement)
     sink = analyzer.bind_create_sink(statement, context.metastore)
     _check(sink, context)
-    return _changing(context, lambda store: store.add_sink(sink), f"{sink.name}/create", "Sink created.")
+    created = _changing(context, lambda store: store.add_sink(sink), f"{sink.name}/create", "Sink created.")
+    return replace(created, prepare=_archive_made(sink, created, context))
 
 
 def create_sink_as(statement: CreateSinkAs, context: StatementContext) -> Action:
@@ -63,7 +72,25 @@ def create_sink_as(statement: CreateSinkAs, context: StatementContext) -> Action
             services.metastore.add_sink(sink)
         return outcome
 
-    return replace(made, apply=apply, change=replace(made.change, statement=source.source_text))
+    change = replace(made.change, statement=source.source_text)
+    return replace(made, prepare=_archive_made(sink, made, context), apply=apply, change=change)
+
+
+def _archive_made(sink: Sink, action: Logged, context: StatementContext) -> Callable[[], Prepared]:
+    """What comes before the action is logged, and the archive where ``sink`` writes one.
+
+    Raises:
+        KsqlError, when it is called: those of archives.make.
+    """
+
+    def prepare() -> Prepared:
+        prepared = action.prepare()
+        if sink.is_archive:
+            topic = context.metastore.require(sink.source).topic
+            archives.make(sink.path, archive_name(topic, context.services.admin.topic_id(topic)))
+        return prepared
+
+    return prepare
 
 
 def _exists(statement: CreateSink | CreateSinkAs) -> Action:

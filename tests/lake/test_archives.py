@@ -13,7 +13,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.lake import archives
 from ksql_spark.lake.arrow import schema_of
 from ksql_spark.lake.tables import TableSpec, open_table
-from ksql_spark.metastore.sinks import Sink, archive_name
+from ksql_spark.metastore.sinks import archive_name
 
 DAY_MS = 86_400_000
 TOPIC = archive_name("t", "id1")
@@ -63,8 +63,8 @@ def test_files_are_grouped_by_day_and_partition_in_the_order_of_offsets(tmp_path
 def test_first_offsets(tmp_path: Path) -> None:
     with pytest.raises(KsqlError, match="there is no archive"):
         archives.first_offsets(str(tmp_path), TOPIC, None)
-    sink = Sink("KEPT", "T", "parquet", f"{tmp_path}/", is_archive=True)
-    assert archives.first_offsets(str(tmp_path), TOPIC, None, [sink]) == {}  # its first commit is to come
+    archives.make(str(tmp_path), TOPIC)
+    assert archives.first_offsets(str(tmp_path), TOPIC, None) == {}  # its first records are to come
     write(tmp_path, [(0, 10, 0), (0, 11, 5), (2, 4, DAY_MS)])
     write(tmp_path, [(0, 12, 3), (0, 15, DAY_MS)])
     assert archives.first_offsets(str(tmp_path), TOPIC, None) == {0: 0, 2: 0}
@@ -86,12 +86,38 @@ def test_what_an_archive_has_of_some_days(tmp_path: Path) -> None:
 def test_an_archive_of_another_topic_is_refused(tmp_path: Path) -> None:
     write(tmp_path, [(0, 0, 0)])
     archives.check(str(tmp_path), TOPIC)
-    archives.check(str(tmp_path / "new"), TOPIC)
     for other in (archive_name("t", "id2"), archive_name("u", "id1")):
         with pytest.raises(KsqlError, match=r"has the records of topic archive:t:id1, not of"):
             archives.check(str(tmp_path), other)
         with pytest.raises(KsqlError, match=r"has the records of topic archive:t:id1, not of"):
             archives.first_offsets(str(tmp_path), other, None)
+
+
+def test_an_archive_is_made_once(tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    archives.make(str(folder), TOPIC)
+    write(folder, [(0, 0, 0), (0, 1, 0)])
+    archives.make(str(folder), TOPIC)
+    assert archives.ends(str(folder), TOPIC) == {0: 2}
+    with pytest.raises(KsqlError, match=r"has the records of topic archive:t:id1, not of"):
+        archives.make(str(folder), archive_name("t", "id2"))
+
+
+def test_an_archive_whose_folder_is_gone_is_none(tmp_path: Path) -> None:
+    """Neither readers nor the sink take the place where it should be for an archive that is empty."""
+    archives.make(str(tmp_path), TOPIC)
+    write(tmp_path, [(0, 0, 0), (0, 1, 0)])
+    (tmp_path / "_ksql").rename(tmp_path.parent / "away")
+    written = {path: path.read_bytes() for path in tmp_path.rglob("*.parquet")}
+    for use in (archives.check, lambda folder, topic: archives.first_offsets(folder, topic, None)):
+        for folder in (tmp_path, tmp_path / "none"):
+            with pytest.raises(KsqlError, match="there is no archive; CREATE SINK makes one"):
+                use(str(folder), TOPIC)
+    with pytest.raises(KsqlError, match="_ksql with its manifests is gone, but files are there, such as"):
+        archives.make(str(tmp_path), TOPIC)
+    with pytest.raises(KsqlError, match="_ksql with its manifests is gone, but files are there, such as"):
+        write(tmp_path, [(0, 2, 0)])
+    assert written and all(path.read_bytes() == content for path, content in written.items())
 
 
 def test_a_folder_of_plain_rows_is_no_archive(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -201,14 +203,21 @@ def test_a_missing_package_is_named(ready: World, monkeypatch: pytest.MonkeyPatc
         ready.run("CREATE SINK lake FROM es WITH (TYPE='delta', PATH='/x');")
 
 
-def test_archives(ready: World) -> None:
-    ready.run("CREATE SINK a FROM es WITH (TYPE='parquet', PATH='/x', ARCHIVE=true);")
+def test_archives(ready: World, tmp_path: Path) -> None:
+    folder = tmp_path / "x"
+    ready.run(f"CREATE SINK a FROM es WITH (TYPE='parquet', PATH='{folder}', ARCHIVE=true);")
+    assert [path.name for path in (folder / "_ksql").iterdir()] == [f"{1:020}.json"]
     ready.run("CREATE SINK b FROM es WITH (TYPE='parquet', PATH='/y', ARCHIVE=false);")
     assert [(sink.name, sink.is_archive) for sink in sinks(ready)] == [("A", True), ("B", False)]
-    ready.run("CREATE STREAM old (k STRING KEY) WITH (KAFKA_TOPIC='es', FORMAT='JSON', ARCHIVE='/x');")
-    assert ready.services.metastore.require("OLD").archive == "/x"
-    with pytest.raises(KsqlError, match=r"The sink A writes /x/, and archives have folders of their own"):
-        ready.run("CREATE SINK c FROM es WITH (TYPE='parquet', PATH='/x/');")
+    declared = f"CREATE STREAM old (k STRING KEY) WITH (KAFKA_TOPIC='es', FORMAT='JSON', ARCHIVE='{folder}');"
+    ready.run(declared)
+    assert ready.services.metastore.require("OLD").archive == str(folder)
+    with pytest.raises(KsqlError, match=rf"The sink A writes {folder}/, and archives have folders of their"):
+        ready.run(f"CREATE SINK c FROM es WITH (TYPE='parquet', PATH='{folder}/');")
+    # only CREATE SINK makes an archive; a restart takes a folder that is gone for what it is
+    shutil.rmtree(folder)
+    ready.restart()
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize(

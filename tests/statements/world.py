@@ -60,6 +60,9 @@ class FakeAdmin:
                 self.create_topic(name)
         return self._topics.get(name)
 
+    def topic_id(self, name: str) -> str | None:
+        return self.ids.get(name)
+
     def identities(self, names: Iterable[str]) -> dict[str, TopicIdentity]:
         there = [name for name in self.expanded(names) if name in self._topics]
         return {name: TopicIdentity(self.ids[name], self._topics[name].partitions) for name in there}

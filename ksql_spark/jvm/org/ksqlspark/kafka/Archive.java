@@ -104,7 +104,7 @@ public final class Archive implements AutoCloseable {
      */
     static Archive open(String path, String topic, TopicPartition at, long from, long until) {
         try {
-            long end = Manifest.newest(ArchiveFolder.of(path)).end(topic, at.partition());
+            long end = newest(ArchiveFolder.of(path)).end(topic, at.partition());
             if (end <= from) {
                 return null;
             }
@@ -139,7 +139,7 @@ public final class Archive implements AutoCloseable {
 
     private static List<String> named(ArchiveFolder folder, String path, String begins)
             throws IOException {
-        Manifest manifest = Manifest.newest(folder);
+        Manifest manifest = newest(folder);
         List<String> found = new ArrayList<>();
         for (var begin : JSON.readTree(begins).properties()) {
             int partition = Integer.parseInt(begin.getKey());
@@ -155,6 +155,21 @@ public final class Archive implements AutoCloseable {
         return found;
     }
 
+    /** The newest manifest; CREATE SINK has made the first one. */
+    private static Manifest newest(ArchiveFolder folder) throws IOException {
+        try {
+            Manifest found = Manifest.newest(folder);
+            if (found.number() > 0) {
+                return found;
+            }
+        } catch (IOException failed) {
+            if (!ArchiveFolder.isMissing(failed)) {
+                throw failed;
+            }
+        }
+        throw new IOException("there is no archive: the folder, or what it had in _ksql, is gone");
+    }
+
     /** Without its cause: the driver cannot read those of an object store's client. */
     private static IllegalStateException failure(String path, Exception failed) {
         return new IllegalStateException("The archive " + path + " cannot be read: " + failed);
@@ -165,7 +180,7 @@ public final class Archive implements AutoCloseable {
         folder = ArchiveFolder.of(path);
         for (int attempt = 1; ; attempt++) {
             try {
-                manifest = Manifest.newest(folder);
+                manifest = newest(folder);
                 if (manifest.end(topic, at.partition()) < until) {
                     throw new IOException("its newest commits are gone");
                 }

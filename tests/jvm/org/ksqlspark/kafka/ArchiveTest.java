@@ -16,6 +16,7 @@ import org.apache.parquet.hadoop.example.ExampleParquetWriter;
 import org.apache.parquet.schema.MessageType;
 import org.apache.parquet.schema.MessageTypeParser;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
@@ -199,6 +200,16 @@ class ArchiveTest {
         RuntimeException error =
                 assertThrows(IllegalStateException.class, () -> Archive.files(path, "{\"1\": 3}"));
         assertTrue(error.getMessage().contains("commit 2 is not published yet"));
+    }
+
+    @Test
+    void aFolderWithoutManifestsIsNoArchive() {
+        for (Executable use :
+                List.<Executable>of(
+                        () -> open(0, 20), () -> Archive.files(folder.toString(), "{\"1\": 2}"))) {
+            RuntimeException error = assertThrows(IllegalStateException.class, use);
+            assertTrue(error.getMessage().contains("there is no archive"));
+        }
     }
 
     @Test
