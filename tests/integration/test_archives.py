@@ -16,6 +16,7 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from ksql_spark.engine import Request
+from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
@@ -301,6 +302,56 @@ def test_retention_that_overtakes_a_query_and_what_is_lost(
     server.run("RESUME ALL;")
     server.has("SELECT k, c, s FROM sums;", records.sums())
     assert len(gone) == 10
+
+
+def test_a_folder_that_is_not_there(
+    server: Archives, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
+) -> None:
+    """As one that is not mounted, or an empty one in its place: nobody takes it for an archive of nothing."""
+    topic, path, away = topic_names("trips"), tmp_path / "archive", tmp_path / "away"
+    server.run(f"CREATE STREAM raw {STREAM.format(topic=topic, more=', PARTITIONS=2')};")
+    records = Records(broker.bootstrap_servers, topic, seed=5)
+    server.run(
+        f"CREATE SINK kept FROM raw WITH (TYPE='parquet', PATH='{path}', ARCHIVE=true,"
+        " COMMIT_INTERVAL='50 milliseconds');"
+    )
+    records.send(300)
+    server.caught_up("kept", 300)
+    server.run("PAUSE SINK kept;")
+    remove(broker.bootstrap_servers, topic, {0: 50, 1: 60})
+    archive = f", ARCHIVE='{path}'"
+    server.run(f"CREATE STREAM trips {STREAM.format(topic=topic, more=archive)};")
+    path.rename(away)
+    for is_mounted in (False, True):
+        if is_mounted:
+            path.mkdir()
+        for sql in ("SELECT COUNT(*) FROM trips;", "SELECT k FROM trips EMIT CHANGES LIMIT 1;"):
+            with pytest.raises(KsqlError, match="there is no archive"):
+                server.engine.query(Request(sql, {"auto.offset.reset": "earliest"}))
+        with pytest.raises(KsqlError, match="there is no archive"):
+            server.run(f"CREATE TABLE sums WITH (START='earliest') AS {SUMS};")
+    server.run("RESUME SINK kept;")
+    records.send(20)
+    deadline = time.monotonic() + TIMEOUT_S
+    while (told := server.described("kept")).sink.state != "ERROR":
+        assert time.monotonic() < deadline, told
+        time.sleep(0.1)
+    assert "there is no archive" in str(told.sink.reason) and not list(path.iterdir())
+    path.rmdir()
+    away.rename(path)
+    server.run(f"CREATE TABLE sums WITH (START='earliest') AS {SUMS};")
+    server.has("SELECT * FROM sums;", records.sums())
+    while server.described("kept").sink.lag:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert (
+        len(
+            duckdb.sql(
+                f"SELECT DISTINCT topic, offset, key, value FROM read_parquet('{path}/*/*/*.parquet')"
+            ).fetchall()
+        )
+        == 320
+    )
 
 
 def test_backfills_replays_and_push_queries(
