@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import random
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
 
 from ksql_spark.kafka.consumer import Record
+from ksql_spark.runtime.queries import differences
 from ksql_spark.runtime.queries.differences import Differences, changes, count, latest
 
 
@@ -35,6 +40,18 @@ def test_what_is_written() -> None:
     assert shown(found) == [("new", "1"), ("other", "2"), ("gone", None)]
     assert [record.timestamp_ms for record in found] == [1000, 1002, 1002]
     assert count(found) == Differences(2, 1)
+
+
+def test_transactions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(differences, "_AT_ONCE", 3)
+    monkeypatch.setattr(differences, "_BYTES_AT_ONCE", 10)
+    written: list[list[bytes | None]] = []
+    writer = SimpleNamespace(write=lambda records: written.append([one.value for one in records]))
+    values = ["1", "2", None, "4", "a long value", "6"]
+    differences.write(cast(Any, writer), "x", topic(*(("k", value) for value in values)))
+    assert written == [[b"1", b"2", None], [b"4", b"a long value"], [b"6"]]
+    differences.write(cast(Any, writer), "x", [])
+    assert len(written) == 3
 
 
 def test_a_key_that_moved_to_another_partition_leaves_a_tombstone() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import subprocess
@@ -14,7 +15,9 @@ from typing import Any
 import pytest
 
 from ksql_spark.engine import Engine, Request
+from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import Record
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.queries import differences
 from tests.integration import fake_spark
@@ -181,6 +184,25 @@ def test_another_server_completes_the_swap_of_one_that_is_killed(
         second.kill()
         second.communicate()
         engine.stop()
+
+
+def test_a_server_that_was_taken_for_dead_writes_no_differences(
+    kafka_admin: KafkaAdmin, topic_names: Callable[..., str]
+) -> None:
+    topic = topic_names()
+    kafka_admin.create_topic(topic, 1)
+
+    def record(value: bytes) -> list[Record]:
+        return [Record(topic, 0, 0, 1000, b"k", value)]
+
+    with contextlib.closing(differences.writer(kafka_admin, f"{topic}-evolution")) as late:
+        differences.write(late, topic, record(b"1"))
+        with contextlib.closing(differences.writer(kafka_admin, f"{topic}-evolution")) as following:
+            with pytest.raises(KsqlError):
+                differences.write(late, topic, record(b"2"))
+            assert rows(kafka_admin, topic) == {b"k": b"1"}
+            differences.write(following, topic, record(b"3"))
+    assert rows(kafka_admin, topic) == {b"k": b"3"}
 
 
 def test_rows_are_read_on(kafka_admin: KafkaAdmin, topic_names: Callable[..., str]) -> None:

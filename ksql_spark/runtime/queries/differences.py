@@ -7,15 +7,16 @@ Comparing again after that finds nothing, so a swap that was interrupted is simp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.kafka.transactions import TransactionalWriter, Written
 
-#: how many records a transaction writes
+#: how many records and bytes a transaction writes: the broker aborts one that takes long
 _AT_ONCE = 10_000
+_BYTES_AT_ONCE = 20_000_000
 
 #: the place of a row: partition and key
 Place = tuple[int, bytes | None]
@@ -114,17 +115,23 @@ def writer(admin: KafkaAdmin, beside: str) -> TransactionalWriter:
     return TransactionalWriter(admin.servers, beside, admin.settings)
 
 
-def write(writer: TransactionalWriter, topic: str, records: Sequence[Record]) -> None:
-    """Write records to a topic, each to its partition.
+def write(writer: TransactionalWriter, topic: str, records: Iterable[Record]) -> None:
+    """Write records to a topic, each to its partition, in several transactions.
 
     Raises:
         KsqlError: as TransactionalWriter.write(); some of them may have been written.
     """
-    for first in range(0, len(records), _AT_ONCE):
-        writer.write(
-            Written(topic, record.key, record.value, record.timestamp_ms, record.headers, record.partition)
-            for record in records[first : first + _AT_ONCE]
-        )
+    waiting: list[Written] = []
+    size = 0
+    for record in records:
+        place, headers = record.partition, record.headers
+        waiting.append(Written(topic, record.key, record.value, record.timestamp_ms, headers, place))
+        size += len(record.value or b"")
+        if len(waiting) >= _AT_ONCE or size >= _BYTES_AT_ONCE:
+            writer.write(waiting)
+            waiting, size = [], 0
+    if waiting:
+        writer.write(waiting)
 
 
 __all__ = ["Differences", "Place", "TopicRows", "changes", "count", "latest", "rows", "write", "writer"]

@@ -267,7 +267,7 @@ class QueryManager:
                     self._runs.end(query)
                 else:
                     self._runs.drain_and_end(query)
-                query.loading = set()
+                query.loading, query.rows = set(), None
                 query.lifecycle.apply(Event.LEAVE)
                 query.retries.forget()
 
