@@ -16,6 +16,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Cast, Literal
 from ksql_spark.logical.nodes import KeyLookup
 from ksql_spark.metastore.sources import TABLE, DataSource, FormatSpec, Windowing
+from ksql_spark.runtime.reading import view as view_module
 from ksql_spark.runtime.reading.pull import encoded_keys
 from ksql_spark.runtime.reading.row_decoding import Reader
 from ksql_spark.runtime.reading.view import PAGE_ROWS, KeyRange, View
@@ -225,6 +226,29 @@ def test_eager_views_are_there_before_the_first_query(make: Make, cluster: MockC
     view = views.following(table("EAGER"))
     assert view is not None
     until(lambda: rows(view) == {b"a": b"1"} if view.positions else False)
+
+
+def test_the_next_view_of_a_table_waits_for_the_end_of_the_last_one(
+    make: Make, cluster: MockCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have the same file: a table that is replaced while it is asked."""
+    views, source = make(), table("AGAIN")
+    cluster.write("again", (b"a", b"1"))
+    views.current(source, SOON_S)
+    remove = view_module.remove
+    asked: list[View] = []
+    asking = threading.Thread(target=lambda: asked.append(views.current(source, SOON_S)), daemon=True)
+
+    def removing(path: Path) -> None:
+        asking.start()
+        asking.join(0.2)  # it must not come that far
+        remove(path)
+
+    monkeypatch.setattr(view_module, "remove", removing)
+    views.drop(source.name)
+    monkeypatch.setattr(view_module, "remove", remove)
+    asking.join(SOON_S)
+    assert [rows(view) for view in asked] == [{b"a": b"1"}]
 
 
 def test_pages_go_through_ranges_in_order(make: Make, cluster: MockCluster) -> None:

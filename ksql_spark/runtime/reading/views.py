@@ -19,6 +19,9 @@ from ksql_spark.schema_registry import SchemaRegistry
 
 log = logging.getLogger(__name__)
 
+#: how long a view that has grown waits for others that end, seconds
+_PATIENCE_S = 1.0
+
 __all__ = ["KeyRange", "StoredRow", "View", "Views"]
 
 
@@ -55,6 +58,8 @@ class Views:
         self._is_resumed = False
         self._views: dict[str, View] = {}
         self._lock = threading.Lock()
+        #: held while a view is made or ends: the next view of a table has the same file
+        self._changes = threading.RLock()
 
     def current(self, source: DataSource, timeout_s: float) -> View:
         """The view of ``source``, with all records that were in its topic at the time of the call.
@@ -115,7 +120,7 @@ class Views:
         Raises:
             OSError: its file cannot be made.
         """
-        with self._lock:
+        with self._changes, self._lock:
             known = self._views.get(source.name)
             if known is not None and (_is_of(known, source) or known.is_too_large):
                 return known
@@ -136,6 +141,14 @@ class Views:
         size = grown.size
         if size > most:
             raise KsqlError("VIEW_TOO_LARGE", name=grown.source.name, bytes=size, most=most)
+        if not self._changes.acquire(timeout=_PATIENCE_S):
+            return  # a view ends, perhaps this one: when it has grown again
+        try:
+            self._evict(grown, size, most)
+        finally:
+            self._changes.release()
+
+    def _evict(self, grown: View, size: int, most: int) -> None:
         with self._lock:
             others = sorted((v for v in self._views.values() if v is not grown), key=lambda v: v.used_at)
             size += sum(view.size for view in others)
@@ -168,18 +181,20 @@ class Views:
 
     def renew(self, source: DataSource) -> None:
         """A table was created or replaced: discard its view, and perhaps create it again at once."""
-        self.drop(source.name)
-        if self._is_resumed and self._is_eager() and _has_view(source):
-            self.follow(source)
+        with self._changes:
+            self.drop(source.name)
+            if self._is_resumed and self._is_eager() and _has_view(source):
+                self.follow(source)
 
     def drop(self, name: str) -> None:
         """Remove the view of a source that was dropped or changed."""
-        with self._lock:
-            view = self._views.pop(name, None)
-        if view is not None:
-            view.close()
-        elif self._is_resumed:
-            remove(self._path(name))
+        with self._changes:
+            with self._lock:
+                view = self._views.pop(name, None)
+            if view is not None:
+                view.close()
+            elif self._is_resumed:
+                remove(self._path(name))
 
     def close(self) -> None:
         """Stop following; files stay for the next start."""
