@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -280,6 +281,29 @@ def test_a_server_that_is_behind_takes_nothing(servers: str) -> None:
     finally:
         for one in placed.values():
             one.close()
+
+
+def test_a_query_that_has_gone_and_come_back_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if that happens between two looks, and its server was behind when it came."""
+    one = Placement(KafkaAdmin("localhost:1"), "x_", "a:8088", "a", no_session, dict)
+    one.slots.add("q")
+    slot = one.slots.of("q")
+    assert slot is not None
+    there = SimpleNamespace(slots=frozenset([slot]), owns=lambda slot: True)
+    monkeypatch.setattr(one, "_membership", there)
+    taken: list[str] = []
+    monkeypatch.setattr(one, "take_soon", lambda: taken.append("q") if one.owns("q") else None)
+    one._where.read(slot, {}, 0)
+    for _ in range(2):
+        one._see({}, 0)
+    assert taken == ["q"]
+    one.gained(frozenset([slot]))
+    one._where.read(slot, {}, 1)
+    one.take_soon()
+    one.executed = lambda: 1
+    for _ in range(2):
+        one._see({}, 1)
+    assert taken == ["q", "q"]
 
 
 def test_a_fault_in_leaving_the_group_is_told(

@@ -155,8 +155,9 @@ class Placement:
         self._costs = Costs()
         #: the place whose queries are moving: nobody runs them
         self._moving: str | None = None
-        #: what this server had at the last check, and since when, on the monotonic clock
-        self._had: frozenset[str] = frozenset()
+        #: what this server had at the last check, how often it had received slots, and since when, on the
+        #: monotonic clock
+        self._had: tuple[frozenset[str], int] = frozenset(), 0
         self._same_since = time.monotonic()
         self._closing = threading.Event()
         self._looker = threading.Thread(target=self._look, name="placement-look", daemon=True)
@@ -403,7 +404,8 @@ class Placement:
     def _see(self, known: Mapping[int, Note], log_end: int) -> None:
         self._where.keep(self._membership.slots)
         self._where.look(known, log_end)
-        has = frozenset(query for query in self.slots.places() if self.owns(query))
+        received = self._where.received  # a query may have gone and come back, and wait
+        has = frozenset(query for query in self.slots.places() if self.owns(query)), received
         if has != self._had:
             self._had, self._same_since = has, time.monotonic()
             with contextlib.suppress(RuntimeError):  # the server is stopping

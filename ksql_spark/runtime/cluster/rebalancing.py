@@ -70,6 +70,8 @@ class Whereabouts:
         self._others: Mapping[int, Register] = {}
         #: slot of this server, or query that was moved -> how many commands were in the log when it came
         self._came_at: dict[int | str, int] = {}
+        #: how often a slot has been received
+        self.received = 0
         self._lock = threading.Lock()
 
     def knows(self, slot: int) -> bool:
@@ -82,6 +84,7 @@ class Whereabouts:
             if slot not in self._own:
                 self._came_at |= dict.fromkeys((slot, *register), log_end)
                 self._own[slot] = dict(register)
+                self.received += 1
 
     def commands_before(self, query: str, slot: int) -> int:
         """How many commands this server must have executed before it runs a query in one of its slots."""
