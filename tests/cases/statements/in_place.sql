@@ -135,3 +135,79 @@ INSERT INTO s (ROWTIME, k, v) VALUES (100500, 'x', 4);
 -- k | n | WINDOWSTART | WINDOWEND
 -- x | 1 | 1000        | 1000
 -- x | 2 | 100000      | 100500
+
+--@test: columns change above a join with a table
+CREATE TABLE t (k STRING PRIMARY KEY, a INT, b STRING) WITH (KAFKA_TOPIC = '${case}_t', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM j AS SELECT s.k AS k, s.v AS v, t.a AS a FROM s JOIN t ON s.k = t.k EMIT CHANGES;
+INSERT INTO t (ROWTIME, k, a, b) VALUES (1000, 'x', 1, 'one');
+INSERT INTO s (ROWTIME, k, v, w) VALUES (2000, 'x', 5, 'five');
+--@output J ordered
+-- k | v | a
+-- x | 5 | 1
+CREATE OR REPLACE STREAM j WITH (EVOLVE = 'in-place') AS
+  SELECT s.k AS k, s.w AS w, t.b AS b, t.a + s.v AS both FROM s JOIN t ON s.k = t.k WHERE s.v > 5 EMIT CHANGES;
+INSERT INTO s (ROWTIME, k, v, w) VALUES (3000, 'x', 5, 'five');
+INSERT INTO s (ROWTIME, k, v, w) VALUES (4000, 'x', 6, 'six');
+--@restart
+INSERT INTO s (ROWTIME, k, v, w) VALUES (5000, 'x', 7, 'seven');
+--@output J ordered
+-- k | w     | b   | both
+-- x | six   | one | 7
+-- x | seven | one | 8
+
+--@test: columns change above a join of streams, of which one side has come before
+CREATE STREAM s2 (k STRING KEY, z INT, y STRING) WITH (KAFKA_TOPIC = '${case}_s2', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM j AS SELECT s.k AS k, s.v AS v, s2.z AS z FROM s JOIN s2 WITHIN 1 HOUR GRACE PERIOD 1 HOUR ON s.k = s2.k EMIT CHANGES;
+INSERT INTO s (ROWTIME, k, v, w) VALUES (1000, 'x', 1, 'one');
+INSERT INTO s2 (ROWTIME, k, z, y) VALUES (2000, 'x', 10, 'ten');
+INSERT INTO s (ROWTIME, k, v, w) VALUES (3000, 'y', 2, 'two');
+--@output J ordered
+-- k | v | z
+-- x | 1 | 10
+CREATE OR REPLACE STREAM j WITH (EVOLVE = 'in-place') AS
+  SELECT s.k AS k, s2.z AS z, s2.y AS y, s.w AS w FROM s JOIN s2 WITHIN 1 HOUR GRACE PERIOD 1 HOUR ON s.k = s2.k EMIT CHANGES;
+INSERT INTO s2 (ROWTIME, k, z, y) VALUES (4000, 'y', 20, 'twenty');
+INSERT INTO s (ROWTIME, k, v, w) VALUES (5000, 'x', 3, 'three');
+--@output J ordered
+-- k | z  | y      | w
+-- y | 20 | twenty | two
+-- x | 10 | ten    | three
+
+--@test: an aggregate is appended above a join, in a sub-topology of its own
+CREATE TABLE t (k STRING PRIMARY KEY, a INT, b STRING) WITH (KAFKA_TOPIC = '${case}_t', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE TABLE c AS SELECT t.b AS b, COUNT(*) AS n FROM s JOIN t ON s.k = t.k GROUP BY t.b EMIT CHANGES;
+INSERT INTO t (ROWTIME, k, a, b) VALUES (1000, 'x', 1, 'one');
+INSERT INTO s (ROWTIME, k, v, w) VALUES (2000, 'x', 5, 'five');
+--@output C folded
+-- b   | n
+-- one | 1
+CREATE OR REPLACE TABLE c WITH (EVOLVE = 'in-place') AS
+  SELECT t.b AS b, COUNT(*) AS n, SUM(s.v + t.a) AS total FROM s JOIN t ON s.k = t.k GROUP BY t.b EMIT CHANGES;
+INSERT INTO s (ROWTIME, k, v, w) VALUES (3000, 'x', 6, 'six');
+--@output C folded
+-- b   | n | total
+-- one | 2 | 7
+
+--@test: an aggregate is appended above sliding windows, and above the groups of a TTL
+CREATE TABLE h AS SELECT k, COUNT(*) AS n FROM s WINDOW SLIDING (SIZE 10 SECONDS, GRACE PERIOD 1 DAY) GROUP BY k EMIT CHANGES;
+CREATE TABLE c WITH (TTL = '1 HOUR') AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;
+INSERT INTO s (ROWTIME, k, v) VALUES (11000, 'x', 1);
+--@output H folded
+-- k | n | WINDOWSTART | WINDOWEND
+-- x | 1 | 1000        | 11000
+--@output C folded
+-- k | n
+-- x | 1
+CREATE OR REPLACE TABLE h WITH (EVOLVE = 'in-place') AS
+  SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s WINDOW SLIDING (SIZE 10 SECONDS, GRACE PERIOD 1 DAY) GROUP BY k EMIT CHANGES;
+CREATE OR REPLACE TABLE c WITH (TTL = '1 HOUR', EVOLVE = 'in-place') AS
+  SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s GROUP BY k EMIT CHANGES;
+INSERT INTO s (ROWTIME, k, v) VALUES (12000, 'x', 3);
+--@output H folded
+-- k | n | total | WINDOWSTART | WINDOWEND
+-- x | 1 | NULL  | 1000        | 11000
+-- x | 2 | 3     | 2000        | 12000
+-- x | 1 | 3     | 11001       | 21001
+--@output C folded
+-- k | n | total
+-- x | 2 | 3
