@@ -88,7 +88,11 @@ def fitted(old: PersistentQuery, new: PersistentQuery, node: Placed | None = Non
 
 def _root(old: Node, new: Node) -> Node:
     if isinstance(old, Expire) and isinstance(new, Expire) and old.ttl_ms == new.ttl_ms:
-        return replace(new, child=_root(old.child, new.child))
+        below = _root(old.child, new.child)
+        is_read_back = not all(isinstance(part, Project | Source) for part in walk(below))
+        if is_read_back and below.schema != old.child.schema:
+            raise _Differs("with TTL its rows pass an internal topic, so their columns cannot change")
+        return replace(new, child=below)
     if isinstance(old, Expire) or isinstance(new, Expire):
         raise _Differs("TTL cannot change")
     if not isinstance(old, Project) or not isinstance(new, Project):

@@ -16,6 +16,7 @@ SCENE = """
 CREATE STREAM s (id INT KEY, v INT, w STRING) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');
 CREATE STREAM s2 (id INT KEY, x INT) WITH (KAFKA_TOPIC='s2', VALUE_FORMAT='JSON');
 CREATE TABLE t (id INT PRIMARY KEY, a INT, b STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+CREATE TABLE u (id INT PRIMARY KEY, c INT) WITH (KAFKA_TOPIC='u', VALUE_FORMAT='JSON');
 """
 COUNTS = "v, COUNT(*) AS n, SUM(id) AS total FROM s GROUP BY v"
 JOINED = "s.id, s.v, t.a FROM s JOIN t ON s.id = t.id"
@@ -24,13 +25,15 @@ FIRST = " FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP ON"
 BOTH = "s.id, s.v, s2.x FROM s JOIN s2 WITHIN 1 HOUR ON s.id = s2.id"
 
 
-def versions(kind: str, old: str, new: str, between: str = "") -> tuple[PersistentQuery, PersistentQuery]:
+def versions(
+    kind: str, old: str, new: str, between: str = "", options: str = ""
+) -> tuple[PersistentQuery, PersistentQuery]:
     store = MetaStore()
     run(SCENE, store)
-    before = bind(f"CREATE {kind} o AS SELECT {old};", store)
+    before = bind(f"CREATE {kind} o {options} AS SELECT {old};", store)
     if between:
         run(between, store)
-    return before, bind(f"CREATE {kind} o AS SELECT {new};", store)
+    return before, bind(f"CREATE {kind} o {options} AS SELECT {new};", store)
 
 
 def parts(node: Node) -> list[Node]:
@@ -166,3 +169,14 @@ def test_rows_in_the_state_have_no_columns_that_came_later() -> None:
         fitted(before, after)
     before, after = versions("STREAM", BOTH, BOTH.replace("s.v", "s.w"), added)
     fitted(before, after)
+
+
+def test_rows_that_wait_in_a_topic_before_ttl_keep_their_columns() -> None:
+    ttl = "WITH (TTL = '1 DAY')"
+    before, after = versions("TABLE", "id, a FROM t", "id, b FROM t", options=ttl)
+    assert fitted(before, after).root == after.root
+    tables = " FROM t JOIN u ON t.id = u.id"
+    before, after = versions("TABLE", f"t.id, t.a{tables}", f"t.id, t.b{tables}", options=ttl)
+    with pytest.raises(KsqlError, match="pass an internal topic"):
+        fitted(before, after)
+    assert fitted(before, before).root == before.root
