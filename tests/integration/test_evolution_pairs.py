@@ -1,20 +1,24 @@
-"""Generated pairs of versions: after the swap a table is what the new version makes of the whole input alone.
+"""Generated pairs of versions: after the swap a table is what the new version makes of the whole input alone,
+and after a change in place what the old version has made of the first half and the new one of the second.
 
 ``PAIRS=100 pytest tests/integration/test_evolution_pairs.py -m long`` tries that many.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.queries import differences
 from ksql_spark.services.broker import EmbeddedBroker
@@ -206,3 +210,173 @@ def _evolve(
         )
     time.sleep(1)
     assert all(rows(table) == rows(f"{table}_ALONE") for table in pairs)
+
+
+# ---- in place -----------------------------------------------------------------------------------------
+
+#: an event: its number, and its name
+Event = tuple[int, str | None]
+#: aggregates of a group's events
+CALLS: Mapping[str, Callable[[list[Event]], object]] = {
+    "COUNT(*)": len,
+    "SUM(n)": lambda events: sum(n for n, _ in events) if events else None,
+    "MIN(n)": lambda events: min((n for n, _ in events), default=None),
+    "MAX(name)": lambda events: max((name for _, name in events if name is not None), default=None),
+    "AVG(n)": lambda events: sum(n for n, _ in events) / len(events) if events else None,
+    "COUNT_DISTINCT(name)": lambda events: len({name for _, name in events if name is not None}),
+    "LATEST_BY_OFFSET(n)": lambda events: events[-1][0] if events else None,
+    "COLLECT_LIST(n)": lambda events: [n for n, _ in events],
+}
+PROJECTED: Mapping[str, Callable[[Event], object]] = {
+    "n": lambda event: event[0],
+    "n * 2": lambda event: event[0] * 2,
+    "UCASE(name)": lambda event: event[1] and event[1].upper(),
+    "COALESCE(name, '?')": lambda event: event[1] or "?",
+}
+WHERE: Mapping[str, Callable[[Event], bool]] = {
+    "": lambda event: True,
+    "WHERE n % 3 > 0": lambda event: event[0] % 3 > 0,
+    "WHERE n > 200": lambda event: event[0] > 200,
+    "WHERE name IS NOT NULL": lambda event: event[1] is not None,
+}
+WINDOW_MS = 10_000
+HALF = 300
+#: of a row: its key, and the start of its window
+Group = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version: columns by name, and its other clauses."""
+
+    columns: Mapping[str, str]
+    where: str
+    having: int | None
+
+    def text(self, window: str, is_table: bool) -> str:
+        columns = ", ".join(["who", *(f"{call} AS {name}" for name, call in self.columns.items())])
+        if not is_table:
+            return f"SELECT {columns} FROM events {self.where} EMIT CHANGES;"
+        having = "" if self.having is None else f"HAVING COUNT(*) > {self.having}"
+        return f"SELECT {columns} FROM events {window} {self.where} GROUP BY who {having} EMIT CHANGES;"
+
+
+def pair_in_place(chance: random.Random, is_table: bool) -> tuple[Version, Version]:
+    """Columns are dropped, renamed, reordered and appended; the filters change."""
+    calls = list(CALLS if is_table else PROJECTED)
+    chance.shuffle(calls)
+    first, appended = calls[: len(calls) // 2], calls[len(calls) // 2 :]
+    having = chance.choice((None, None, 4)) if is_table else None
+    old = Version({f"a{calls.index(call)}": call for call in first}, chance.choice(list(WHERE)), having)
+    columns = {}
+    for call in chance.sample(first, chance.randint(1, len(first))):
+        columns[f"{chance.choice('ar')}{calls.index(call)}"] = call
+    for call in chance.sample(appended, chance.randint(0, len(appended))):
+        columns[f"b{calls.index(call)}"] = call
+    names = chance.sample(list(columns), len(columns))
+    having = chance.choice((None, 4)) if is_table else None
+    return old, Version({name: columns[name] for name in names}, chance.choice(list(WHERE)), having)
+
+
+def event(n: int) -> Event:
+    """As ``send`` sends it."""
+    return n, None if n % 11 == 0 else "abc"[n % 3] * (1 + n % 2)
+
+
+def group(n: int, has_window: bool) -> Group:
+    return f"p{n % 7}", (FIRST_MS + n * 100 + n // 50 * 5000) // WINDOW_MS * WINDOW_MS if has_window else 0
+
+
+def table_of(old: Version, new: Version, has_window: bool, count: int) -> dict[Group, dict[str, object]]:
+    """The rows after so many events, of which the new version has had those of the second half."""
+    rows: dict[Group, dict[str, object]] = {}
+    state: dict[Group, list[Event]] = {}
+    since: dict[Group, list[Event]] = {}
+    known = {*old.columns.values(), *(() if old.having is None else ("COUNT(*)",))}
+    for n in range(count):
+        version, place = (old if n < HALF else new), group(n, has_window)
+        if not WHERE[version.where](event(n)):
+            continue
+        state.setdefault(place, []).append(event(n))
+        if n >= HALF:
+            since.setdefault(place, []).append(event(n))
+
+        def value(call: str) -> object:
+            return CALLS[call]((state if call in known else since).get(place, []))  # noqa: B023
+
+        rows.pop(place, None)
+        if version.having is None or int(str(value("COUNT(*)"))) > version.having:
+            rows[place] = {name.upper(): value(call) for name, call in version.columns.items()}
+    return rows
+
+
+def stream_of(old: Version, new: Version, count: int) -> list[str]:
+    """The rows that both versions make of so many events, as sorted lines of JSON."""
+    found = []
+    for n in range(count):
+        version = old if n < HALF else new
+        if WHERE[version.where](event(n)):
+            row = {name.upper(): PROJECTED[call](event(n)) for name, call in version.columns.items()}
+            found.append(json.dumps(row, sort_keys=True))
+    return sorted(found)
+
+
+@pytest.mark.parametrize("first", range(0, PAIRS, AT_ONCE))
+def test_pairs_in_place(make_engine: Callable[..., Engine], kafka_admin: KafkaAdmin, first: int) -> None:
+    """Tables with and without windows, and streams, in real time and in micro-batches, over a restart."""
+    guarantee = "exactly_once_v2" if first // AT_ONCE % 2 else "at_least_once"
+    settings = {**SETTINGS, "processing.guarantee": guarantee}
+    engine = make_engine(**settings)
+
+    def run(text: str) -> None:
+        engine.execute(Request(text, EARLIEST))
+
+    def rows(sink: str, has_window: bool) -> dict[Group, dict[str, object]]:
+        found = {}
+        for (_, key), record in differences.TopicRows(f"{PREFIX}{sink}").read(kafka_admin).items():
+            assert key is not None and record.value is not None
+            place = (key[:-8].decode(), int.from_bytes(key[-8:])) if has_window else (key.decode(), 0)
+            found[place] = json.loads(record.value)
+        return found
+
+    def written(sink: str) -> list[str]:
+        with TopicReader(kafka_admin.servers, f"{PREFIX}{sink}") as reader:
+            values = [record.value for records in reader.read_to_end() for record in records]
+        return sorted(json.dumps(json.loads(value), sort_keys=True) for value in values if value is not None)
+
+    # tables, tables with windows, streams
+    kinds = {f"Y{n}": n % 3 for n in range(first, min(first + AT_ONCE, PAIRS))}
+    versions = {sink: pair_in_place(random.Random(sink), kind < 2) for sink, kind in kinds.items()}
+
+    def text(sink: str, which: int) -> str:
+        window = "WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 1 DAY)" if kinds[sink] == 1 else ""
+        return versions[sink][which].text(window, kinds[sink] < 2)
+
+    def compared(sink: str, count: int) -> tuple[object, object]:
+        """What there is, and what there should be."""
+        if kinds[sink] < 2:
+            has_window = kinds[sink] == 1
+            return rows(sink, has_window), table_of(*versions[sink], has_window, count)
+        return written(sink), stream_of(*versions[sink], count)
+
+    def all_are_so(count: int) -> None:
+        for sink in kinds:
+            until(
+                lambda sink=sink: (found := compared(sink, count))[0] == found[1],
+                lambda sink=sink: (versions[sink], *compared(sink, count)),
+            )
+
+    run(SOURCES)
+    send(kafka_admin.servers, 0, HALF)
+    for sink, kind in kinds.items():
+        run(f"CREATE {'TABLE' if kind < 2 else 'STREAM'} {sink} AS {text(sink, 0)}")
+    all_are_so(HALF)
+    time.sleep(1)  # the last events may be some that the old version leaves out
+    for sink, kind in kinds.items():
+        how = "TABLE {} WITH (EVOLVE = 'in-place')" if kind < 2 else "STREAM {} WITH (EVOLVE = 'in-place')"
+        run(f"CREATE OR REPLACE {how.format(sink)} AS {text(sink, 1)}")
+    send(kafka_admin.servers, HALF, 100)
+    engine.stop()
+    engine = make_engine(**settings)
+    send(kafka_admin.servers, HALF + 100, HALF - 100)
+    all_are_so(2 * HALF)
