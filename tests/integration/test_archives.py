@@ -344,14 +344,8 @@ def test_a_folder_that_is_not_there(
     while server.described("kept").sink.lag:
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    assert (
-        len(
-            duckdb.sql(
-                f"SELECT DISTINCT topic, offset, key, value FROM read_parquet('{path}/*/*/*.parquet')"
-            ).fetchall()
-        )
-        == 320
-    )
+    counted = "SELECT COUNT(*), COUNT(DISTINCT value) FROM read_parquet"
+    assert duckdb.sql(f"{counted}('{path}/*/*/*.parquet')").fetchall() == [(320, 320)]
 
 
 def test_backfills_replays_and_push_queries(
