@@ -1,12 +1,14 @@
 """EXPLAIN ROW and EXPLAIN MISSING ROW: a query's plan as a batch that carries the places of records along
 (beyond ksqlDB).
 
-No step drops a row: it adds a column that tells whether the row passes, and joins are outer joins.
+No step drops a row: it adds a column that tells whether the row passes, and joins are outer joins. What
+depends on other rows (the first of a key, the best of a group) looks at those that pass all steps below, in
+the order in which a task takes them: partitions in the order of their times, each in that of its offsets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -21,15 +23,20 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Case, ColumnRef, Expression, Literal, columns_in, transform
 from ksql_spark.logical.nodes import (
     FOREIGN_KEY,
+    RANKS,
     REPLICATED,
+    ROW_NUMBER,
     SEMI,
     STREAM_TABLE,
     Aggregate,
+    AggregateCall,
     BatchJoin,
+    BatchOver,
     Deduplicate,
     Expire,
     Filter,
     FlatMap,
+    FramedCall,
     Join,
     MatchRecognize,
     NamedExpression,
@@ -39,10 +46,12 @@ from ksql_spark.logical.nodes import (
     Project,
     SelectKey,
     SetOperation,
+    SortKey,
     Source,
     TopN,
     UnionAll,
     call_texts,
+    walk,
     written_out,
 )
 from ksql_spark.metastore.store import MetaStore
@@ -56,12 +65,11 @@ DELETED = "it has deleted the row"
 REPLACED = "a later record of its key has replaced it"
 _UNSUPPORTED: Mapping[type, str] = {
     Aggregate: "GROUPING SETS and aggregations of aggregations",
-    Deduplicate: "de-duplication",
+    Deduplicate: "DISTINCT ON with WITHIN",
     Expire: "TTL",
     MatchRecognize: "MATCH_RECOGNIZE",
     Over: "OVER",
     SetOperation: "UNION, EXCEPT and INTERSECT",
-    TopN: "Top-N",
     UnionAll: "UNION ALL in a sub-query",
 }
 
@@ -80,6 +88,7 @@ class Trace:
         is_aggregate: whether a row can be made of many records.
         is_windowed: whether these are spread over windows, for which a record can be too late.
         joins_versions: whether a stream is joined with a table, which had another row at other times.
+        is_ordered: whether the rows depend on the order in which the query has taken the records.
     """
 
     inputs: tuple[Source, ...]
@@ -89,6 +98,7 @@ class Trace:
     is_aggregate: bool
     is_windowed: bool
     joins_versions: bool
+    is_ordered: bool
 
 
 def place(number: int) -> tuple[str, str, str]:
@@ -155,12 +165,12 @@ def _bind_trace(top: Node, names: Iterable[str], condition: Expression, where: e
             reason = f"WHERE may name the key ({keys}) and {ROWTIME}: other columns are made of many records."
             raise invalid(reason, where)
         condition, below = _replaced(condition, groups), aggregate.child
-    tracer = _Tracer()
+    tracer = _Tracer(is_ordered=any(isinstance(node, (Deduplicate, TopN)) for node in walk(below)))
     carried = tracer.carried(below)
     there = {column.name: column for column in carried.schema.columns}
     lost = {ROWPARTITION, ROWOFFSET} & columns_in(condition) - there.keys()
     if lost:
-        raise invalid(f"The rows of a join come of several records, so they have no {min(lost)}.", where)
+        raise invalid(f"The rows come of several records, so they have no {min(lost)}.", where)
     kept = [name for i, _ in enumerate(tracer.inputs) for name in place(i)]
     kept += map(step, range(len(tracer.steps)))
     return Trace(
@@ -171,6 +181,7 @@ def _bind_trace(top: Node, names: Iterable[str], condition: Expression, where: e
         is_aggregate=aggregate is not None,
         is_windowed=aggregate is not None and aggregate.window_spec is not None,
         joins_versions=tracer.joins_versions,
+        is_ordered=tracer.is_ordered,
     )
 
 
@@ -187,10 +198,12 @@ class _Tracer:
     A node that it makes has the columns of the node that it stands for, ROWTIME, and those of ``Trace``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_ordered: bool) -> None:
         self.inputs: list[Source] = []
         self.steps: list[str] = []
         self.joins_versions = False
+        self.is_ordered = is_ordered
+        self._made = 0
 
     def carried(self, node: Node) -> Node:
         """The node over all records, also those that it drops."""
@@ -207,8 +220,11 @@ class _Tracer:
                 return _with(self.carried(child), keys)
             case Project(child, keys, values):
                 below = self.carried(child)
-                hidden = [c for c in below.schema.columns if c.name.startswith("__") or c.name in PLACES]
-                return _with(below, (*keys, *values), hidden)
+                return _with(below, (*keys, *values), _hidden(below))
+            case Deduplicate(within_ms=None):
+                return self._first(node)
+            case TopN():
+                return self._best(node)
             case Join() if node.join == SEMI:
                 raise _not_yet("EXISTS and IN of streams")
             case Join(is_loaded_first=True):
@@ -246,7 +262,61 @@ class _Tracer:
         else:
             made.append(self._step(REPLACED, _is_null(ColumnRef(extra.until, BIGINT))))
             made.append(self._step(DELETED, call("NOT", [ColumnRef(extra.deletes, BOOLEAN)], None)))
-        return _with(relation, made)
+        rows = _with(relation, made)
+        if not self.is_ordered:
+            return rows
+        time, partition, offset = (ColumnRef(name, BIGINT) for name in place(number))
+        latest = AggregateCall(_arrival(number), "MAX", (time,), BIGINT)
+        return BatchOver(rows, (partition,), (SortKey(offset),), (FramedCall(latest, None, 0),))
+
+    def _first(self, node: Deduplicate) -> Node:
+        """A step that tells whether a row is the first of its key."""
+        below, since = self._since(node.child)
+        rows, (number,) = self._ranked(below, since, node.keys, since.arrivals, [ROW_NUMBER])
+        shown = ", ".join(str(written_out(key, {})) for key in node.keys)
+        is_first = call("=", [number, _ONE], None)
+        return _with(rows, [self._step(f"an earlier record had the same {shown}", is_first)])
+
+    def _best(self, node: TopN) -> Node:
+        """The places of rows in their groups, and a step that tells which are good enough."""
+        below, since = self._since(node.child)
+        keys = [key.expression for key in node.keys]
+        shown = ", ".join(str(written_out(key, {})) for key in keys)
+        has_group = _all(call("IS NOT NULL", [key], None) for key in keys)
+        no_group = f"it belongs to no group: PARTITION BY {shown} is NULL"
+        below = _with(below, [self._step(no_group, has_group)])
+        rows, (number,) = self._ranked(below, since, keys, (*node.order, *since.arrivals), [ROW_NUMBER])
+        functions = [rank.removeprefix("KSQL_") for rank in RANKS]
+        rows, ranks = self._ranked(rows, since, keys, node.order, functions)
+        limited = dict(zip((ROW_NUMBER, *functions), (number, *ranks), strict=True))[node.limit]
+        order = ", ".join(map(str, node.order))
+        reason = f"{node.limit}() OVER (PARTITION BY {shown} ORDER BY {order}) is greater than {node.count}"
+        made = [self._step(reason, call("<=", [limited, Literal(node.count, BIGINT)], None)), *node.keys]
+        if node.rank:
+            made.append(NamedExpression(node.rank, number))
+        if node.ranks:
+            made += map(NamedExpression, RANKS, ranks)
+        return _with(rows, made)
+
+    def _since(self, node: Node) -> tuple[Node, _Below]:
+        inputs, steps = len(self.inputs), len(self.steps)
+        return self.carried(node), _Below(range(inputs, len(self.inputs)), range(steps, len(self.steps)))
+
+    def _ranked(
+        self,
+        rows: Node,
+        below: _Below,
+        keys: Iterable[Expression],
+        order: Iterable[SortKey],
+        functions: Sequence[str],
+    ) -> tuple[Node, list[Expression]]:
+        """``rows``, and their numbers in their group, counting those that pass all steps; of others NULL."""
+        alive = below.passes
+        self._made += 1
+        calls = [AggregateCall(f"__{self._made}_{f}", f, (), BIGINT) for f in functions]
+        framed = tuple(FramedCall(each, None, 0) for each in calls)
+        numbers = [_if(alive, ColumnRef(each.name, BIGINT), Literal(None, BIGINT)) for each in calls]
+        return BatchOver(rows, (*keys, alive), tuple(order), framed), numbers
 
     def _join(self, node: Join) -> Node:
         """Of two streams or two tables."""
@@ -333,7 +403,38 @@ class _Side:
         return call("IS NOT NULL", [self.time], None)
 
 
+@dataclass(frozen=True)
+class _Below:
+    """What a node is made of: the numbers of its inputs and steps."""
+
+    inputs: range
+    steps: range
+
+    @property
+    def passes(self) -> Expression:
+        """Whether a row passes all of the steps."""
+        return _all([_TRUE, *(ColumnRef(step(i), BOOLEAN) for i in self.steps)])
+
+    @property
+    def arrivals(self) -> tuple[SortKey, ...]:
+        """The order in which a task takes the rows; the first key is stream time."""
+        times: list[Expression] = [ColumnRef(_arrival(n), BIGINT) for n in self.inputs]
+        latest = times[0] if len(times) == 1 else call("GREATEST", times, None)
+        places = (ColumnRef(name, BIGINT) for n in self.inputs for name in place(n)[1:])
+        return (SortKey(latest), *map(SortKey, places))
+
+
 _TRUE, _FALSE = Literal(True, BOOLEAN), Literal(False, BOOLEAN)
+_ONE = Literal(1, BIGINT)
+
+
+def _arrival(number: int) -> str:
+    """The column with the latest time so far in its partition, at a record of the input with this number."""
+    return f"__ARRIVAL_{number}"
+
+
+def _hidden(node: Node) -> list[Column]:
+    return [c for c in node.schema.columns if c.name.startswith("__") or c.name in PLACES]
 
 
 def _if(condition: Expression, then: Expression, otherwise: Expression) -> Expression:

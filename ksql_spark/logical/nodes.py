@@ -10,8 +10,8 @@ A record with a NULL value is passed on until a node drops it: a stream's WHERE,
 projections pass it on. In a table it is a tombstone (reference §6.1).
 
 A BatchQuery consists of the same nodes over a complete input: without hidden columns (a Source exposes the
-pseudo columns that are used), keys, and records without a value. Only it has BatchJoin, Distinct, Sort and
-Limit.
+pseudo columns that are used), keys, and records without a value. Only it has BatchJoin, BatchOver, Distinct,
+Sort and Limit.
 """
 
 from __future__ import annotations
@@ -759,6 +759,39 @@ class BatchJoin:
 
 
 @dataclass(frozen=True)
+class BatchOver:
+    """Calls with OVER in a batch query (beyond ksqlDB): each row with results over rows of its group.
+
+    Args:
+        child: the rows.
+        keys: PARTITION BY; NULL is a value like others.
+        order: ORDER BY; empty: every frame is the whole group.
+        calls: aggregates, and ROW_NUMBER, RANK and DENSE_RANK, whose frames do not matter.
+    """
+
+    child: Node
+    keys: tuple[Expression, ...]
+    order: tuple[SortKey, ...]
+    calls: tuple[FramedCall, ...]
+
+    @property
+    def schema(self) -> Schema:
+        """The child's columns and the results."""
+        added = (Column(c.call.name, c.call.type) for c in self.calls)
+        return Schema((*self.child.schema.columns, *added))
+
+    @property
+    def kind(self) -> str:
+        """The child's."""
+        return self.child.kind
+
+    @property
+    def window(self) -> Windowing | None:
+        """None: bounds are plain columns here."""
+        return None
+
+
+@dataclass(frozen=True)
 class SortKey:
     """One expression of ORDER BY."""
 
@@ -806,6 +839,7 @@ Node: TypeAlias = (
     | UnionAll
     | SetOperation
     | BatchJoin
+    | BatchOver
     | Sort
     | Distinct
     | Limit

@@ -114,6 +114,12 @@ def _logical_details(node: Node) -> Details:
             return [("Key", items_text(keys, texts)), ("Values", items_text(values, texts))]
         case nodes.BatchJoin(_, _, join, condition):
             return [("", join), ("On", None if condition is None else written_out(condition, {}))]
+        case nodes.BatchOver(_, keys, by_order, calls):
+            return [
+                ("", ", ".join(map(str, calls))),
+                ("Partition by", ", ".join(map(str, keys))),
+                ("Order by", ", ".join(map(str, by_order))),
+            ]
         case nodes.Sort(_, by):
             texts = _internal(node.child)
             shown = (replace(key, expression=written_out(key.expression, texts)) for key in by)

@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame, SparkSession, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from ksql_spark import __version__
@@ -34,6 +35,11 @@ from ksql_spark.types import contains_map
 _MANY_ROWS = 100_000
 #: the largest LIMIT and OFFSET that Spark accepts
 _MAX_LIMIT = 2**31 - 1
+_RANKINGS: Mapping[str, Callable[[], SparkColumn]] = {
+    nodes.ROW_NUMBER: F.row_number,
+    nodes.RANK: F.rank,
+    nodes.DENSE_RANK: F.dense_rank,
+}
 _JOINS = {
     "INNER": "inner",
     "LEFT": "left",
@@ -190,6 +196,8 @@ class _Builder:
             case nodes.BatchJoin(left, right, join, condition):
                 sides = self.build(left), self.build(right)
                 return sides[0].join(sides[1], F.expr(lower_condition(condition)), _JOINS[join])
+            case nodes.BatchOver():
+                return self._over(node)
             case nodes.Aggregate():
                 return self._aggregate(node)
             case nodes.UnionAll(children):
@@ -214,6 +222,21 @@ class _Builder:
                 frame = frame.offset(min(offset, _MAX_LIMIT)) if offset else frame
                 return frame if limit is None else frame.limit(min(limit, _MAX_LIMIT))
         raise TypeError(f"no batch frame for {type(node).__name__}")
+
+    def _over(self, node: nodes.BatchOver) -> DataFrame:
+        group = Window.partitionBy(*(F.expr(lower(key)) for key in node.keys))
+        if node.order:
+            group = group.orderBy(*map(_sort_key, node.order))
+        results = []
+        for framed in node.calls:
+            call = framed.call
+            if call.function in _RANKINGS:
+                found = _RANKINGS[call.function]().over(group)
+            else:
+                text = self._text(call, [lower(argument) for argument in call.arguments], True)
+                found = F.expr(text).over(_frame(group, framed) if node.order else group)
+            results.append(found.cast(spark_type(call.type)).alias(call.name))
+        return self.build(node.child).select("*", *results)
 
     def _aggregate(self, node: nodes.Aggregate) -> DataFrame:
         arrival = node.child.by if isinstance(node.child, nodes.Sort) else ()
@@ -243,21 +266,27 @@ class _Builder:
         return jvm.with_aggregate_filters(grouped) if has_filter else grouped
 
     def _call(self, call: nodes.AggregateCall, arguments: list[str], single_partition: bool) -> str:
+        return f"cast({self._text(call, arguments, single_partition)} AS {spark_type(call.type)})"
+
+    def _text(self, call: nodes.AggregateCall, arguments: list[str], single_partition: bool) -> str:
         spec = registry.require(call.function)
         if call.distinct and call.function == "COUNT" and not single_partition:
             # unlike the streams' lowering, this keeps no array of values, but it merges states of all calls
-            text = f"count(DISTINCT {arguments[0]})"
-        else:
-            lowering = spec.spark_distinct if call.distinct else spec.spark
-            if lowering is None:
-                what = f"{spec.name}(DISTINCT ...)" if call.distinct else f"The function {spec.name}"
-                raise KsqlError("NOT_DONE_YET", what=what, version=__version__)
-            text = lowering(arguments, [a.type for a in call.arguments])
-        return f"cast({text} AS {spark_type(call.type)})"
+            return f"count(DISTINCT {arguments[0]})"
+        lowering = spec.spark_distinct if call.distinct else spec.spark
+        if lowering is None:
+            what = f"{spec.name}(DISTINCT ...)" if call.distinct else f"The function {spec.name}"
+            raise KsqlError("NOT_DONE_YET", what=what, version=__version__)
+        return lowering(arguments, [a.type for a in call.arguments])
 
 
 def _all(columns: Iterable[nodes.NamedExpression]) -> list[str]:
     return [named(lower(c.expression), c.name) for c in columns]
+
+
+def _frame(group: WindowSpec, framed: nodes.FramedCall) -> WindowSpec:
+    first = Window.unboundedPreceding if framed.first is None else -framed.first
+    return group.rowsBetween(first, -framed.last)
 
 
 def _sort_key(key: nodes.SortKey) -> Any:

@@ -95,7 +95,7 @@ def _explained(
             for trace, each in zip(traces, found, strict=True)
             for record in _records(list(dict.fromkeys([*each.first, *each.last])), trace, context)
         ),
-        notes=tuple(_notes(statement, query, traces, topics, used, bool(used or dropped), context)),
+        notes=tuple(_notes(statement, query, traces, ends, used, bool(used or dropped), context)),
     )
 
 
@@ -161,18 +161,24 @@ def _notes(
     statement: ExplainRow,
     query: ManagedQuery,
     traces: Sequence[Trace],
-    topics: Sequence[str],
+    ends: Mapping[str, Mapping[int, int]],
     used: int,
     is_found: bool,
     context: StatementContext,
 ) -> list[str]:
     notes = []
+    topics = list(ends)
     for topic in topics:
         removed = sum(context.services.admin.beginning_offsets(topic).values())
         if removed:
             notes.append(f"{removed:,} older records of topic {topic} are gone, and are not counted.")
     if any(trace.is_windowed for trace in traces):
         notes.append("Records that came too late for their window are counted like the others.")
+    if any(trace.is_ordered for trace in traces) and sum(map(len, ends.values())) > 1:
+        notes.append(
+            "Records of several partitions are taken in the order of their times; "
+            "the query may have taken them in another one."
+        )
     if any(trace.joins_versions for trace in traces):
         notes.append(
             "Of a table that a stream is joined with, the row of the record's time is told; "

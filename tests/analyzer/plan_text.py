@@ -10,6 +10,7 @@ from ksql_spark.analyzer import BoundRow
 from ksql_spark.logical.nodes import (
     Aggregate,
     BatchJoin,
+    BatchOver,
     BatchQuery,
     Deduplicate,
     Distinct,
@@ -174,6 +175,8 @@ def _line(node: Node) -> str:
             return type(node).__name__
         case BatchJoin(_, _, join, condition):
             return f"BatchJoin {join} on {condition}"
+        case BatchOver(_, keys, order, calls):
+            return f"BatchOver {_list(calls)} by {_list(keys)} in order of {_list(order)}"
         case Sort(_, by):
             return f"Sort {_list(by)}"
         case Limit(_, limit, offset):

@@ -1,4 +1,4 @@
-"""EXPLAIN ROW and EXPLAIN MISSING ROW of joins, tables and UNION ALL, on real topics."""
+"""EXPLAIN ROW and EXPLAIN MISSING ROW of queries whose rows depend on several records, on real topics."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ INSERT INTO payments (ROWTIME, id, amount) VALUES (61000, 'o3', 1);
 INSERT INTO payments (ROWTIME, id, amount) VALUES (61000, 'o9', 5);
 """
 Records = list[tuple[str, int, str | None]]
+Told = Callable[[str], dict[str, Any]]
 NO_ORDER = "nothing meets it in the join ON O_ID = P_ID"
 AT_ITS_TIME = (
     "Of a table that a stream is joined with, the row of the record's time is told; "
@@ -55,15 +56,25 @@ AT_ITS_TIME = (
 )
 
 
-def test_joins_tables_and_unions(make_engine: Callable[..., Engine]) -> None:
+@pytest.fixture
+def told(make_engine: Callable[..., Engine]) -> Told:
+    """The last answer to statements."""
     engine = make_engine()
 
-    def told(text: str) -> dict[str, Any]:
+    def tell(text: str) -> dict[str, Any]:
         return to_json(engine.execute(Request(text, {"auto.offset.reset": "earliest"}))[-1])
 
+    return tell
+
+
+def found(told: dict[str, Any]) -> Records:
+    """The records of an answer."""
+    return sorted((r["topic"].removeprefix(PREFIX), r["offset"], r["reason"]) for r in told["records"])
+
+
+def test_joins_tables_and_unions(told: Told) -> None:
     def records(text: str) -> Records:
-        found = [(r["topic"].removeprefix(PREFIX), r["offset"], r["reason"]) for r in told(text)["records"]]
-        return sorted(found)
+        return found(told(text))
 
     told(STATEMENTS)
 
@@ -77,16 +88,18 @@ def test_joins_tables_and_unions(make_engine: Callable[..., Engine]) -> None:
     assert records("EXPLAIN MISSING ROW FROM paid WHERE id = 'o3';") == [
         ("orders", 2, where), ("payments", 2, where),
     ]  # fmt: skip
-    found = told("EXPLAIN MISSING ROW FROM paid WHERE id = 'o8';")
-    assert found["notes"] == [f"No record of the topics {PREFIX}orders, {PREFIX}payments belongs to the row."]
+    answer = told("EXPLAIN MISSING ROW FROM paid WHERE id = 'o8';")
+    assert answer["notes"] == [
+        f"No record of the topics {PREFIX}orders, {PREFIX}payments belongs to the row."
+    ]
 
     # a stream with a table: the row of the record's time
-    found = told("EXPLAIN ROW FROM placed WHERE id = 'o1';")
-    assert [(r["topic"], r["offset"], r["columns"]) for r in found["records"]] == [
+    answer = told("EXPLAIN ROW FROM placed WHERE id = 'o1';")
+    assert [(r["topic"], r["offset"], r["columns"]) for r in answer["records"]] == [
         (f"{PREFIX}customers", 0, {"WHO": "ada", "CITY": "Oslo"}),
         (f"{PREFIX}orders", 0, {"ID": "o1", "WHO": "ada", "N": 1}),
     ]
-    assert (found["used"], found["notes"]) == (2, [AT_ITS_TIME])
+    assert (answer["used"], answer["notes"]) == (2, [AT_ITS_TIME])
     assert records("EXPLAIN ROW FROM placed WHERE id = 'o2';") == [
         ("customers", 2, None), ("orders", 1, None),
     ]  # fmt: skip
@@ -117,7 +130,7 @@ def test_joins_tables_and_unions(make_engine: Callable[..., Engine]) -> None:
         ("customers", 0, "a later record of its key has replaced it"),
         ("customers", 2, "nothing meets it in the join ON C_CITY = T_CITY"),
     ]
-    engine.execute(Request("INSERT INTO cities (city, country) VALUES ('Bern', 'Switzerland');"))
+    told("INSERT INTO cities (city, country) VALUES ('Bern', 'Switzerland');")
     assert records("EXPLAIN ROW FROM addresses WHERE who = 'ada';") == [
         ("cities", 2, None), ("customers", 2, None),
     ]  # fmt: skip
@@ -126,4 +139,72 @@ def test_joins_tables_and_unions(make_engine: Callable[..., Engine]) -> None:
     assert records("EXPLAIN ROW FROM ids WHERE id = 'o2';") == [("orders", 1, None), ("payments", 1, None)]
     assert records("EXPLAIN MISSING ROW FROM ids WHERE id = 'o1';") == [
         ("orders", 0, "WHERE (N > 1) is not true"),
+    ]
+
+
+def test_first_and_best_rows(told: Told) -> None:
+    told(f"""
+        CREATE STREAM bids (item STRING KEY, who STRING, n INT, tags MAP<STRING, INT>)
+          WITH (KAFKA_TOPIC = '{PREFIX}bids', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+        CREATE TABLE stock (id STRING PRIMARY KEY, item STRING, n INT)
+          WITH (KAFKA_TOPIC = '{PREFIX}stock', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+        CREATE STREAM firsts AS
+          SELECT DISTINCT ON (who) item, who, n, tags FROM bids WHERE n > 1 EMIT CHANGES;
+        CREATE TABLE counts AS SELECT item, COUNT(*) AS c FROM
+          (SELECT DISTINCT ON (who, item) * FROM bids) b GROUP BY item EMIT CHANGES;
+        CREATE TABLE best WITH (KEY_FORMAT = 'JSON') AS
+          SELECT item, ROW_NUMBER() OVER (PARTITION BY item ORDER BY n DESC) AS place, who
+          FROM bids QUALIFY place <= 2 EMIT CHANGES;
+        CREATE TABLE ranked WITH (KEY_FORMAT = 'JSON') AS
+          SELECT item, ROW_NUMBER() OVER (PARTITION BY item ORDER BY who) AS place,
+            DENSE_RANK() OVER (PARTITION BY item ORDER BY who) AS dense, n
+          FROM bids QUALIFY dense <= 2 EMIT CHANGES;
+        CREATE TABLE fullest AS
+          SELECT item, id, n FROM stock QUALIFY ROW_NUMBER() OVER (PARTITION BY item ORDER BY n DESC) = 1
+          EMIT CHANGES;
+        INSERT INTO bids (ROWTIME, item, who, n) VALUES (1000, 'tea', 'ada', 1);
+        INSERT INTO bids (ROWTIME, item, who, n) VALUES (3000, 'tea', 'ada', 5);
+        INSERT INTO bids (ROWTIME, item, who, n) VALUES (2000, 'tea', 'ada', 7);
+        INSERT INTO bids (ROWTIME, item, who, n) VALUES (4000, 'tea', 'bob', 7);
+        INSERT INTO bids (ROWTIME, item, who, n) VALUES (5000, 'tea', 'eve', 9);
+        INSERT INTO bids (ROWTIME, item, who, n) VALUES (6000, NULL, 'kim', 9);
+        INSERT INTO stock (ROWTIME, id, item, n) VALUES (1000, 'a', 'tea', 9);
+        INSERT INTO stock (ROWTIME, id, item, n) VALUES (1000, 'b', 'tea', 5);
+        INSERT INTO stock (ROWTIME, id, item, n) VALUES (2000, 'a', 'tea', 1);
+    """)
+
+    def records(text: str) -> list[tuple[int, str | None]]:
+        return [(offset, reason) for _, offset, reason in found(told(text))]
+
+    # first in the order of arrival, of the records that pass WHERE
+    assert records("EXPLAIN ROW FROM firsts WHERE who = 'ada';") == [(1, None)]
+    assert records("EXPLAIN MISSING ROW FROM firsts WHERE who = 'ada';") == [
+        (0, "WHERE (N > 1) is not true"), (2, "an earlier record had the same WHO"),
+    ]  # fmt: skip
+    assert told("EXPLAIN ROW FROM firsts WHERE who = 'ada';")["notes"] == []
+    assert records("EXPLAIN ROW FROM counts WHERE item = 'tea';") == [(0, None), (3, None), (4, None)]
+
+    # of equal ones the first stays ahead; a place has one record
+    worse = "ROW_NUMBER() OVER (PARTITION BY ITEM ORDER BY N DESC) is greater than 2"
+    assert records("EXPLAIN ROW FROM best WHERE item = 'tea';") == [(2, None), (4, None)]
+    assert records("EXPLAIN ROW FROM best WHERE item = 'tea' AND place = 2;") == [(2, None)]
+    assert records("EXPLAIN MISSING ROW FROM best WHERE item = 'tea';") == [
+        (0, worse), (1, worse), (3, worse),
+    ]  # fmt: skip
+    assert records("EXPLAIN MISSING ROW FROM best WHERE who = 'kim';") == [
+        (5, "it belongs to no group: PARTITION BY ITEM is NULL"),
+    ]
+    assert records("EXPLAIN ROW FROM ranked WHERE item = 'tea';") == [
+        (0, None),
+        (1, None),
+        (2, None),
+        (3, None),
+    ]
+    assert records("EXPLAIN ROW FROM ranked WHERE dense = 2;") == [(3, None)]
+
+    # of a table: its current rows
+    assert records("EXPLAIN ROW FROM fullest WHERE item = 'tea';") == [(1, None)]
+    assert records("EXPLAIN MISSING ROW FROM fullest WHERE id = 'a';") == [
+        (0, "a later record of its key has replaced it"),
+        (2, "ROW_NUMBER() OVER (PARTITION BY ITEM ORDER BY N DESC) is greater than 1"),
     ]

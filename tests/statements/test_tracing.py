@@ -97,6 +97,35 @@ def test_columns_are_those_that_they_are_made_of(world: World, finding: Finding)
     )
 
 
+def test_the_first_and_the_best_rows(world: World, finding: Finding) -> None:
+    world.run("""
+        CREATE STREAM d AS SELECT DISTINCT ON (k) k, v FROM s WHERE v > 3 EMIT CHANGES;
+        CREATE TABLE b WITH (KEY_FORMAT = 'JSON') AS
+          SELECT w, ROW_NUMBER() OVER (PARTITION BY w ORDER BY v DESC) AS place, v FROM s QUALIFY place <= 2
+          EMIT CHANGES;
+        CREATE TABLE one AS
+          SELECT w, v FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY w ORDER BY v) = 1 EMIT CHANGES;
+    """)
+    finding.found = Found({}, [], [])
+    told = world.run("""
+        EXPLAIN ROW FROM d WHERE k = 'a' AND ROWOFFSET < 9;
+        EXPLAIN ROW FROM b WHERE w = 'a' AND place = 2;
+        EXPLAIN ROW FROM one WHERE w = 'a';
+    """)
+    assert [asked["trace"].steps[1:] for asked in finding.asked] == [
+        ("WHERE (V > 3) is not true", "an earlier record had the same K"),
+        (
+            "it belongs to no group: PARTITION BY W is NULL",
+            "ROW_NUMBER() OVER (PARTITION BY W ORDER BY V DESC) is greater than 2",
+        ),
+        (
+            "it belongs to no group: PARTITION BY W is NULL",
+            "ROW_NUMBER() OVER (PARTITION BY W ORDER BY V) is greater than 1",
+        ),
+    ]
+    assert all("Records of several partitions are taken in" in each["notes"][0] for each in told)
+
+
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [
@@ -105,7 +134,6 @@ def test_columns_are_those_that_they_are_made_of(world: World, finding: Finding)
         ("EXPLAIN ROW FROM x WHERE n = 1;", "WHERE may name the key (W) and ROWTIME"),
         ("EXPLAIN ROW FROM x WHERE w = 1;", "="),
         ("EXPLAIN ROW FROM j WHERE ROWOFFSET = 1;", "come of several records, so they have no ROWOFFSET"),
-        ("EXPLAIN ROW FROM d WHERE k = 'a';", "does not support de-duplication yet"),
         ("EXPLAIN ROW FROM e WHERE k = 'a';", "does not support EXISTS and IN of streams yet"),
         ("EXPLAIN ROW FROM m WHERE s_k = 'a';", "depends on when it was read"),
         ("EXPLAIN ROW FROM a WHERE k = 'a';", "several queries yet: CSAS_A_3, INSERTQUERY_6 write A"),
