@@ -8,6 +8,7 @@ the order in which a task takes them: partitions in the order of their times, ea
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -22,12 +23,14 @@ from ksql_spark.analyzer.settings import is_ansi
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Case, ColumnRef, Expression, Literal, columns_in, transform
 from ksql_spark.logical.nodes import (
+    EXCEPT,
     FOREIGN_KEY,
     RANKS,
     REPLICATED,
     ROW_NUMBER,
     SEMI,
     STREAM_TABLE,
+    UNION,
     Aggregate,
     AggregateCall,
     BatchJoin,
@@ -63,14 +66,21 @@ PLACES = (ROWTIME, ROWPARTITION, ROWOFFSET)
 BEFORE_START = "it was there before the query began to read"
 DELETED = "it has deleted the row"
 REPLACED = "a later record of its key has replaced it"
-_UNSUPPORTED: Mapping[type, str] = {
-    Aggregate: "GROUPING SETS and aggregations of aggregations",
-    Deduplicate: "DISTINCT ON with WITHIN",
-    Expire: "TTL",
-    MatchRecognize: "MATCH_RECOGNIZE",
-    Over: "OVER",
-    SetOperation: "UNION, EXCEPT and INTERSECT",
-    UnionAll: "UNION ALL in a sub-query",
+_OWN_TABLE = "CREATE TABLE … AS the inner aggregation, and ask for the rows of each."
+_INPUT = "CREATE STREAM … AS SELECT its input with the same WHERE, and ask for the rows of that."
+#: what cannot be traced, and what to do
+_UNSUPPORTED: Mapping[type, tuple[str, str]] = {
+    Aggregate: (
+        "GROUPING SETS and aggregations of aggregations",
+        f"{_OWN_TABLE} Of GROUPING SETS, CREATE TABLE … GROUP BY one of them.",
+    ),
+    Deduplicate: ("DISTINCT ON with WITHIN", _INPUT),
+    Expire: ("TTL", "CREATE TABLE … AS the same SELECT without TTL, and ask for the rows of that."),
+    MatchRecognize: (
+        "MATCH_RECOGNIZE",
+        "ALL ROWS PER MATCH instead of ONE ROW PER MATCH shows the rows of each match. " + _INPUT,
+    ),
+    Over: ("OVER", _INPUT),
 }
 
 
@@ -149,11 +159,11 @@ def bind_traces(
 
 
 def _bind_trace(top: Node, names: Iterable[str], condition: Expression, where: exp.Expr) -> Trace:
-    if not isinstance(top, Project):
-        raise _unsupported(top)
-    outputs = (item.expression for item in (*top.keys, *top.values))
+    below, having = top, None
+    outputs: Iterable[Expression] = (ColumnRef(c.name, c.type) for c in top.schema.columns)
+    if isinstance(top, Project):
+        outputs, below = (item.expression for item in (*top.keys, *top.values)), top.child
     condition = _replaced(condition, dict(zip(names, outputs, strict=True)))
-    below, having = top.child, None
     if isinstance(below, Filter) and isinstance(below.child, Aggregate):
         having, below = below.predicate, below.child
     aggregate = below if isinstance(below, Aggregate) else None
@@ -161,11 +171,11 @@ def _bind_trace(top: Node, names: Iterable[str], condition: Expression, where: e
         groups = {group.name: group.expression for group in aggregate.group_by}
         others = columns_in(condition) - groups.keys() - set(PSEUDO_COLUMNS)
         if others:
-            keys = ", ".join(key.name for key in top.keys)
+            keys = ", ".join(key.name for key in top.schema.key)
             reason = f"WHERE may name the key ({keys}) and {ROWTIME}: other columns are made of many records."
             raise invalid(reason, where)
         condition, below = _replaced(condition, groups), aggregate.child
-    tracer = _Tracer(is_ordered=any(isinstance(node, (Deduplicate, TopN)) for node in walk(below)))
+    tracer = _Tracer(is_ordered=any(map(_is_ordered, walk(below))))
     carried = tracer.carried(below)
     there = {column.name: column for column in carried.schema.columns}
     lost = {ROWPARTITION, ROWOFFSET} & columns_in(condition) - there.keys()
@@ -211,9 +221,7 @@ class _Tracer:
             case Source():
                 return self._input(node, is_versioned=False)
             case Filter(child, predicate):
-                below = self.carried(child)
-                where = f"WHERE {written_out(predicate, {})} is not true"
-                return _with(below, [self._step(where, predicate)])
+                return self._filtered(self.carried(child), predicate)
             case FlatMap(child):
                 return replace(node, child=self.carried(child))
             case SelectKey(child, keys):
@@ -225,8 +233,10 @@ class _Tracer:
                 return self._first(node)
             case TopN():
                 return self._best(node)
-            case Join() if node.join == SEMI:
-                raise _not_yet("EXISTS and IN of streams")
+            case UnionAll(sides):
+                return self._union(sides, node)[0]
+            case SetOperation():
+                return self._set_operation(node)
             case Join(is_loaded_first=True):
                 raise KsqlError(
                     "INVALID_STATEMENT",
@@ -239,9 +249,15 @@ class _Tracer:
                 return self._join(node)
         raise _unsupported(node)
 
+    def _filtered(self, below: Node, predicate: Expression) -> Node:
+        where = f"WHERE {written_out(predicate, {})} is not true"
+        if _FOUND.search(where):
+            where = "NOT EXISTS: a record meets it"
+        return _with(below, [self._step(where, predicate)])
+
     def _step(self, reason: str, condition: Expression) -> NamedExpression:
         """The column of a new step; the condition may be NULL, which is not TRUE."""
-        self.steps.append(reason)
+        self.steps.append(_INNER.sub("", reason))
         return NamedExpression(step(len(self.steps) - 1), _if(condition, _TRUE, _FALSE))
 
     def _input(self, node: Source, *, is_versioned: bool) -> Node:
@@ -332,11 +348,8 @@ class _Tracer:
         """Of a stream with the row that a table had at the time of the stream's record."""
         self.joins_versions = True
         left = self._side(node.left)
-        if not isinstance(node.right, Source):
-            raise _unsupported(node.right)
-        right = self._renamed(
-            self._input(node.right, is_versioned=True), len(self.inputs) - 1, len(self.steps)
-        )
+        inputs, steps = len(self.inputs), len(self.steps)
+        right = self._renamed(self._versions(node.right), inputs, steps)
         extra = added(len(self.inputs) - 1)
         until = ColumnRef(extra.until, BIGINT)
         conditions: list[Expression] = [
@@ -346,6 +359,18 @@ class _Tracer:
             call("NOT", [ColumnRef(extra.deletes, BOOLEAN)], None),
         ]
         return self._joined(node, left, right, conditions, "LEFT")
+
+    def _versions(self, node: Node) -> Node:
+        """All rows that a table has had, each with the time of the next one."""
+        match node:
+            case Source():
+                return self._input(node, is_versioned=True)
+            case Filter(child, predicate):
+                return self._filtered(self._versions(child), predicate)
+            case Project(child, keys, values):
+                below = self._versions(child)
+                return _with(below, (*keys, *values), _hidden(below))
+        raise _unsupported(node)
 
     def _side(self, node: Node) -> _Side:
         inputs, steps = len(self.inputs), len(self.steps)
@@ -381,11 +406,70 @@ class _Tracer:
         if node.type not in (FOREIGN_KEY, REPLICATED):  # which have the left side's key
             key = _if(_is_null(node.left_key), node.right_key, node.left_key)
             made.append(NamedExpression(node.key_name, key))
-        needed = {"INNER": (left, right), "LEFT": (left,), "RIGHT": (right,), "FULL": ()}[node.join]
+        needed = _NEEDED[node.join]
         if needed:
+            sides = [(left, right)[i].is_there for i in needed]
             text = f"nothing meets it in the join ON {node.left_key} = {node.right_key}"
-            made.append(self._step(text, _all([side.is_there for side in needed])))
-        return _with(both, made)
+            made.append(self._step(text, _all(sides)))
+        rows = _with(both, made)
+        return self._once(rows, left, right) if node.join == SEMI else rows
+
+    def _once(self, rows: Node, left: _Side, right: _Side) -> Node:
+        """The first of the pairs of each record of the left side."""
+        below = _Below(range(left.inputs.start, right.inputs.stop), range(left.steps.start, len(self.steps)))
+        own = [ColumnRef(name, BIGINT) for n in left.inputs for name in place(n)[1:]]
+        rows, (number,) = self._ranked(rows, below, own, below.arrivals, [ROW_NUMBER])
+        is_first = call("=", [number, _ONE], None)
+        return _with(rows, [self._step("the row was there already, for an earlier record", is_first)])
+
+    def _union(self, sides: Sequence[Node], node: Node) -> tuple[Node, list[_Below]]:
+        """The rows of all sides under the names of ``node``, and what each side is made of.
+
+        A row lacks the places of other sides, and passes their steps.
+        """
+        made = [(side, *self._since(side)) for side in sides]
+        there = [{c.name for c in rows.schema.columns} for _, rows, _ in made]
+        names = [column.name for column in node.schema.columns]
+        hidden = {c.name: c for _, rows, _ in made for c in _hidden(rows) if c.name not in names}
+        hidden = {n: c for n, c in hidden.items() if n not in PLACES or all(n in own for own in there)}
+        steps = {step(i) for i, _ in enumerate(self.steps)}
+        parts = []
+        for (side, rows, _), own in zip(made, there, strict=True):
+            values = [
+                NamedExpression(name, ColumnRef(c.name, c.type))
+                for name, c in zip(names, side.schema.columns, strict=True)
+            ]
+            for name, column in hidden.items():
+                missing = _TRUE if name in steps else Literal(None, column.type)
+                values.append(NamedExpression(name, _kept(column).expression if name in own else missing))
+            parts.append(Project(rows, (), tuple(values)))
+        return UnionAll(tuple(parts)), [below for *_, below in made]
+
+    def _set_operation(self, node: SetOperation) -> Node:
+        """The rows of both sides; of EXCEPT and INTERSECT with steps that look at the equal rows."""
+        since = len(self.steps)
+        rows, (left, right) = self._union((node.left, node.right), node)
+        if node.operator == UNION:
+            return rows
+        alive = _Below(range(0), range(since, len(self.steps))).passes
+        is_left, is_right = (
+            _any(call("IS NOT NULL", [ColumnRef(place(n)[2], BIGINT)], None) for n in side.inputs)
+            for side in (left, right)
+        )
+        self._made += 1
+        calls = [
+            AggregateCall(f"__{self._made}_{name}", "BOOL_OR", (_all([is_there, alive]),), BOOLEAN)
+            for name, is_there in (("LEFT", is_left), ("RIGHT", is_right))
+        ]
+        keys = tuple(ColumnRef(c.name, c.type) for c in node.schema.columns)
+        rows = BatchOver(rows, keys, (), tuple(FramedCall(each, None, 0) for each in calls))
+        in_left, in_right = (ColumnRef(each.name, BOOLEAN) for each in calls)
+        if node.operator == EXCEPT:
+            removes = self._step("EXCEPT: its row is on the right side, and removes equal ones", is_left)
+            absent = call("NOT", [in_right], None)
+            return _with(rows, [removes, self._step("EXCEPT: the right side has an equal row", absent)])
+        both = _all([in_left, in_right])
+        return _with(rows, [self._step("INTERSECT: the other side has no equal row", both)])
 
 
 @dataclass(frozen=True)
@@ -426,11 +510,21 @@ class _Below:
 
 _TRUE, _FALSE = Literal(True, BOOLEAN), Literal(False, BOOLEAN)
 _ONE = Literal(1, BIGINT)
+#: the sides of a join that a row needs
+_NEEDED = {"INNER": (0, 1), SEMI: (0, 1), "LEFT": (0,), "RIGHT": (1,), "FULL": ()}
+#: the beginning of columns of sub-queries of EXISTS and IN (semi_joins.py), and which one tells of a partner
+_INNER = re.compile(r"\bKSQL_\d+_")
+_FOUND = re.compile(r"\bKSQL_\d+__FOUND\b")
 
 
 def _arrival(number: int) -> str:
     """The column with the latest time so far in its partition, at a record of the input with this number."""
     return f"__ARRIVAL_{number}"
+
+
+def _is_ordered(node: Node) -> bool:
+    """Whether rows of the node depend on the order of records."""
+    return isinstance(node, (Deduplicate, TopN)) or (isinstance(node, Join) and node.join == SEMI)
 
 
 def _hidden(node: Node) -> list[Column]:
@@ -447,6 +541,10 @@ def _is_null(operand: Expression) -> Expression:
 
 def _all(conditions: Iterable[Expression]) -> Expression:
     return reduce(lambda a, b: call("AND", [a, b], None), conditions)
+
+
+def _any(conditions: Iterable[Expression]) -> Expression:
+    return reduce(lambda a, b: call("OR", [a, b], None), conditions)
 
 
 def _with(below: Node, made: Iterable[NamedExpression], kept: Iterable[Column] | None = None) -> Project:
@@ -467,11 +565,8 @@ def _replaced(expression: Expression, columns: Mapping[str, Expression]) -> Expr
 
 
 def _unsupported(node: Node) -> KsqlError:
-    return _not_yet(_UNSUPPORTED.get(type(node), type(node).__name__))
-
-
-def _not_yet(what: str) -> KsqlError:
-    return KsqlError("INVALID_STATEMENT", reason=f"EXPLAIN ROW does not support {what} yet.")
+    what, hint = _UNSUPPORTED.get(type(node), (type(node).__name__, None))
+    return KsqlError("INVALID_STATEMENT", reason=f"EXPLAIN ROW does not support {what} yet.", hint=hint)
 
 
 __all__ = ["BEFORE_START", "PLACES", "Trace", "added", "bind_traces", "place", "step"]

@@ -20,6 +20,7 @@ from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.reading.results import api_value
+from ksql_spark.runtime.versions import IN_PLACE, UNDROPPED
 from ksql_spark.schema import ROWTIME
 from ksql_spark.security.authorization import Role as UserRole
 from ksql_spark.security.authorization import check_source
@@ -107,16 +108,25 @@ def _found(
     context: StatementContext,
 ) -> Found:
     topics = [relation.source.topic for relation in trace.inputs]
+    starts = _starts(statement.name, query, context)
     return tracing.find(
         context.services.spark.session(),
         context.services.client_settings("consumer", context.properties),
         trace,
-        [{int(p): start for p, start in query.starts.get(topic, {}).items()} for topic in topics],
+        [{int(p): start for p, start in starts.get(topic, {}).items()} for topic in topics],
         [ends[topic] for topic in topics],
         context.config.__getitem__,
         used=not statement.missing,
         most=MOST,
     )
+
+
+def _starts(name: str, query: ManagedQuery, context: StatementContext) -> Mapping[str, Mapping[str, int]]:
+    """Where the query began to read. One that UNDROP brought back: before the DROP, as its rows remain."""
+    known = context.services.versions.of(name)
+    if not known or known[-1].way != UNDROPPED:
+        return query.starts
+    return next((v.starts for v in reversed(known) if v.way not in (UNDROPPED, IN_PLACE)), query.starts)
 
 
 def _records(places: Sequence[Place], trace: Trace, context: StatementContext) -> list[SourceRecord]:

@@ -58,11 +58,12 @@ AT_ITS_TIME = (
 
 @pytest.fixture
 def told(make_engine: Callable[..., Engine]) -> Told:
-    """The last answer to statements."""
+    """The last answer to statements, if they have one."""
     engine = make_engine()
 
     def tell(text: str) -> dict[str, Any]:
-        return to_json(engine.execute(Request(text, {"auto.offset.reset": "earliest"}))[-1])
+        entities = engine.execute(Request(text, {"auto.offset.reset": "earliest"}))
+        return to_json(entities[-1]) if entities else {}
 
     return tell
 
@@ -207,4 +208,73 @@ def test_first_and_best_rows(told: Told) -> None:
     assert records("EXPLAIN MISSING ROW FROM fullest WHERE id = 'a';") == [
         (0, "a later record of its key has replaced it"),
         (2, "ROW_NUMBER() OVER (PARTITION BY ITEM ORDER BY N DESC) is greater than 1"),
+    ]
+
+
+def test_semi_joins_and_set_operations(told: Told) -> None:
+    told(f"""
+        CREATE STREAM asked (id STRING KEY, n INT)
+          WITH (KAFKA_TOPIC = '{PREFIX}asked', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+        CREATE STREAM given (id STRING KEY, m INT)
+          WITH (KAFKA_TOPIC = '{PREFIX}given', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+        CREATE TABLE here (id STRING PRIMARY KEY, n INT)
+          WITH (KAFKA_TOPIC = '{PREFIX}here', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+        CREATE TABLE there (id STRING PRIMARY KEY, n INT)
+          WITH (KAFKA_TOPIC = '{PREFIX}there', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+        CREATE STREAM answered AS SELECT id, n FROM asked
+          WHERE id IN (SELECT g.id FROM given g WITHIN 10 SECONDS) EMIT CHANGES;
+        CREATE STREAM unanswered AS SELECT id, n FROM asked WHERE NOT EXISTS
+          (SELECT * FROM given g WITHIN 10 SECONDS GRACE PERIOD 1 SECOND WHERE g.id = asked.id) EMIT CHANGES;
+        CREATE STREAM known AS SELECT id, n FROM asked
+          WHERE EXISTS (SELECT * FROM here h WHERE h.id = asked.id AND h.n > 1) EMIT CHANGES;
+        CREATE TABLE either WITH (KEY_FORMAT = 'JSON') AS
+          SELECT id, n FROM here UNION SELECT id, n FROM there EMIT CHANGES;
+        CREATE TABLE only_here WITH (KEY_FORMAT = 'JSON') AS
+          SELECT id, n FROM here WHERE n < 9 EXCEPT SELECT id, n FROM there EMIT CHANGES;
+        CREATE TABLE same WITH (KEY_FORMAT = 'JSON') AS
+          SELECT id, n FROM here INTERSECT SELECT id, n FROM there EMIT CHANGES;
+        INSERT INTO here (ROWTIME, id, n) VALUES (1000, 'a', 1);
+        INSERT INTO here (ROWTIME, id, n) VALUES (1000, 'b', 2);
+        INSERT INTO here (ROWTIME, id, n) VALUES (1000, 'c', 9);
+        INSERT INTO there (ROWTIME, id, n) VALUES (1000, 'a', 1);
+        INSERT INTO there (ROWTIME, id, n) VALUES (1000, 'b', 3);
+        INSERT INTO asked (ROWTIME, id, n) VALUES (5000, 'a', 1);
+        INSERT INTO asked (ROWTIME, id, n) VALUES (5000, 'b', 2);
+        INSERT INTO given (ROWTIME, id, m) VALUES (6000, 'a', 7);
+        INSERT INTO given (ROWTIME, id, m) VALUES (7000, 'a', 8);
+        INSERT INTO given (ROWTIME, id, m) VALUES (90000, 'b', 9);
+    """)
+
+    def records(text: str) -> Records:
+        return found(told(text))
+
+    # the first partner alone has let the row pass
+    assert records("EXPLAIN ROW FROM answered WHERE id = 'a';") == [("asked", 0, None), ("given", 0, None)]
+    assert records("EXPLAIN MISSING ROW FROM answered WHERE id = 'a';") == [
+        ("given", 1, "the row was there already, for an earlier record"),
+    ]
+    (alone,) = records("EXPLAIN MISSING ROW FROM answered WHERE n = 2;")
+    assert alone[:2] == ("asked", 1) and "nothing meets it" in str(alone[2])
+    assert records("EXPLAIN ROW FROM unanswered WHERE n = 2;") == [("asked", 1, None)]
+    assert ("asked", 0, "NOT EXISTS: a record meets it") in records(
+        "EXPLAIN MISSING ROW FROM unanswered WHERE n = 1;"
+    )
+    assert records("EXPLAIN ROW FROM known WHERE id = 'b';") == [("asked", 1, None), ("here", 1, None)]
+    (_, (_, _, reason)) = records("EXPLAIN MISSING ROW FROM known WHERE id = 'a';")
+    assert "N > 1) is not true" in str(reason)
+
+    # equal rows are one; EXCEPT and INTERSECT look at those of the other side
+    assert records("EXPLAIN ROW FROM either WHERE id = 'a';") == [("here", 0, None), ("there", 0, None)]
+    assert records("EXPLAIN ROW FROM only_here WHERE id = 'b';") == [("here", 1, None)]
+    assert records("EXPLAIN MISSING ROW FROM only_here WHERE id = 'a';") == [
+        ("here", 0, "EXCEPT: the right side has an equal row"),
+        ("there", 0, "EXCEPT: its row is on the right side, and removes equal ones"),
+    ]
+    assert records("EXPLAIN MISSING ROW FROM only_here WHERE id = 'c';") == [
+        ("here", 2, "WHERE (N < 9) is not true"),
+    ]
+    assert records("EXPLAIN ROW FROM same WHERE id = 'a';") == [("here", 0, None), ("there", 0, None)]
+    assert records("EXPLAIN MISSING ROW FROM same WHERE id = 'b';") == [
+        ("here", 1, "INTERSECT: the other side has no equal row"),
+        ("there", 1, "INTERSECT: the other side has no equal row"),
     ]
