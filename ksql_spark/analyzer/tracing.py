@@ -38,6 +38,7 @@ from ksql_spark.logical.nodes import (
     Deduplicate,
     Expire,
     Filter,
+    FirstWithin,
     FlatMap,
     FramedCall,
     Join,
@@ -74,8 +75,6 @@ _UNSUPPORTED: Mapping[type, tuple[str, str]] = {
         "GROUPING SETS and aggregations of aggregations",
         f"{_OWN_TABLE} Of GROUPING SETS, CREATE TABLE … GROUP BY one of them.",
     ),
-    Deduplicate: ("DISTINCT ON with WITHIN", _INPUT),
-    Expire: ("TTL", "CREATE TABLE … AS the same SELECT without TTL, and ask for the rows of that."),
     MatchRecognize: (
         "MATCH_RECOGNIZE",
         "ALL ROWS PER MATCH instead of ONE ROW PER MATCH shows the rows of each match. " + _INPUT,
@@ -99,6 +98,7 @@ class Trace:
         is_windowed: whether these are spread over windows, for which a record can be too late.
         joins_versions: whether a stream is joined with a table, which had another row at other times.
         is_ordered: whether the rows depend on the order in which the query has taken the records.
+        ttl_ms: how long after its last change a row is deleted.
     """
 
     inputs: tuple[Source, ...]
@@ -109,6 +109,7 @@ class Trace:
     is_windowed: bool
     joins_versions: bool
     is_ordered: bool
+    ttl_ms: int | None
 
 
 def place(number: int) -> tuple[str, str, str]:
@@ -159,6 +160,9 @@ def bind_traces(
 
 
 def _bind_trace(top: Node, names: Iterable[str], condition: Expression, where: exp.Expr) -> Trace:
+    ttl_ms = None
+    if isinstance(top, Expire):
+        ttl_ms, top = top.ttl_ms, top.child
     below, having = top, None
     outputs: Iterable[Expression] = (ColumnRef(c.name, c.type) for c in top.schema.columns)
     if isinstance(top, Project):
@@ -168,6 +172,7 @@ def _bind_trace(top: Node, names: Iterable[str], condition: Expression, where: e
         having, below = below.predicate, below.child
     aggregate = below if isinstance(below, Aggregate) else None
     if aggregate is not None:
+        ttl_ms = ttl_ms or aggregate.ttl_ms
         groups = {group.name: group.expression for group in aggregate.group_by}
         others = columns_in(condition) - groups.keys() - set(PSEUDO_COLUMNS)
         if others:
@@ -192,6 +197,7 @@ def _bind_trace(top: Node, names: Iterable[str], condition: Expression, where: e
         is_windowed=aggregate is not None and aggregate.window_spec is not None,
         joins_versions=tracer.joins_versions,
         is_ordered=tracer.is_ordered,
+        ttl_ms=ttl_ms,
     )
 
 
@@ -229,7 +235,7 @@ class _Tracer:
             case Project(child, keys, values):
                 below = self.carried(child)
                 return _with(below, (*keys, *values), _hidden(below))
-            case Deduplicate(within_ms=None):
+            case Deduplicate():
                 return self._first(node)
             case TopN():
                 return self._best(node)
@@ -290,7 +296,16 @@ class _Tracer:
         below, since = self._since(node.child)
         rows, (number,) = self._ranked(below, since, node.keys, since.arrivals, [ROW_NUMBER])
         shown = ", ".join(str(written_out(key, {})) for key in node.keys)
-        is_first = call("=", [number, _ONE], None)
+        is_first: Expression = call("=", [number, _ONE], None)
+        if node.within_ms is not None:
+            self._made += 1
+            first = ColumnRef(f"__{self._made}_FIRST", BOOLEAN)
+            time, stream_time = ColumnRef(ROWTIME, BIGINT), since.arrivals[0].expression
+            keys = (*node.keys, since.passes)
+            made = rows.schema.columns[-1]
+            place_ = ColumnRef(made.name, made.type)
+            rows = FirstWithin(rows, keys, place_, time, stream_time, node.within_ms, first.name)
+            is_first = first
         return _with(rows, [self._step(f"an earlier record had the same {shown}", is_first)])
 
     def _best(self, node: TopN) -> Node:

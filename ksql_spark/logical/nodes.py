@@ -10,8 +10,8 @@ A record with a NULL value is passed on until a node drops it: a stream's WHERE,
 projections pass it on. In a table it is a tombstone (reference §6.1).
 
 A BatchQuery consists of the same nodes over a complete input: without hidden columns (a Source exposes the
-pseudo columns that are used), keys, and records without a value. Only it has BatchJoin, BatchOver, Distinct,
-Sort and Limit.
+pseudo columns that are used), keys, and records without a value. Only it has BatchJoin, BatchOver,
+FirstWithin, Distinct, Sort and Limit.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ksql_spark.logical.patterns import Automaton, PatternValue, PreviousValue
 from ksql_spark.metastore.calendars import Calendar
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, Windowing
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, WINDOW_BOUNDS, Column, Role, Schema
-from ksql_spark.types import BIGINT, SqlType
+from ksql_spark.types import BIGINT, BOOLEAN, SqlType
 
 #: prefixes of columns that only exist within a batch query's plan: groups, and sort keys
 GROUP, SORT = "KSQL_GROUP_", "KSQL_SORT_"
@@ -792,6 +792,44 @@ class BatchOver:
 
 
 @dataclass(frozen=True)
+class FirstWithin:
+    """Tells which rows of a batch query DISTINCT ON … WITHIN lets pass (beyond ksqlDB).
+
+    Args:
+        child: the rows.
+        keys: as those of Deduplicate.
+        number: the number of a row in the order of its key's rows.
+        time: event time.
+        stream_time: the greatest event time so far.
+        within_ms: a key is forgotten once stream time is more than this past its first row.
+        name: the column that tells.
+    """
+
+    child: Node
+    keys: tuple[Expression, ...]
+    number: Expression
+    time: Expression
+    stream_time: Expression
+    within_ms: int
+    name: str
+
+    @property
+    def schema(self) -> Schema:
+        """The child's columns and the new one."""
+        return Schema((*self.child.schema.columns, Column(self.name, BOOLEAN)))
+
+    @property
+    def kind(self) -> str:
+        """The child's."""
+        return self.child.kind
+
+    @property
+    def window(self) -> Windowing | None:
+        """None: bounds are plain columns here."""
+        return None
+
+
+@dataclass(frozen=True)
 class SortKey:
     """One expression of ORDER BY."""
 
@@ -840,6 +878,7 @@ Node: TypeAlias = (
     | SetOperation
     | BatchJoin
     | BatchOver
+    | FirstWithin
     | Sort
     | Distinct
     | Limit

@@ -69,7 +69,7 @@ def _logical_details(node: Node) -> Details:
             ]
         case nodes.Filter(_, predicate):
             return [("", written_out(predicate, _internal(node.child)))]
-        case nodes.Deduplicate(_, keys, within_ms):
+        case nodes.Deduplicate(_, keys, within_ms) | nodes.FirstWithin(_, keys, within_ms=within_ms):
             within = None if within_ms is None else span_text(within_ms)
             return [("", ", ".join(map(str, keys))), ("Within", within)]
         case nodes.Over(_, keys, calls, within_ms):

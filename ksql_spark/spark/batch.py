@@ -198,6 +198,8 @@ class _Builder:
                 return sides[0].join(sides[1], F.expr(lower_condition(condition)), _JOINS[join])
             case nodes.BatchOver():
                 return self._over(node)
+            case nodes.FirstWithin():
+                return self._first_within(node)
             case nodes.Aggregate():
                 return self._aggregate(node)
             case nodes.UnionAll(children):
@@ -237,6 +239,23 @@ class _Builder:
                 found = F.expr(text).over(_frame(group, framed) if node.order else group)
             results.append(found.cast(spark_type(call.type)).alias(call.name))
         return self.build(node.child).select("*", *results)
+
+    def _first_within(self, node: nodes.FirstWithin) -> DataFrame:
+        keys = [named(lower(key), f"__key_{i}") for i, key in enumerate(node.keys)]
+        order = f"struct({lower(node.number)} AS n, {lower(node.time)} AS t, {lower(node.stream_time)} AS at)"
+        row = f"struct({lower(node.number)} AS n, struct(*) AS row)"
+        rows = self.build(node.child).selectExpr(f"{order} AS __at", f"{row} AS __row", *keys)
+        groups = rows.groupBy(*(f"__key_{i}" for i, _ in enumerate(keys))).agg(
+            F.expr("array_sort(collect_list(__at)) AS __at"), F.expr("collect_list(__row) AS __rows")
+        )
+        # a row that came too late is over at once: the next row of its key is a first one again
+        firsts = (
+            "aggregate(__at, cast(array() AS array<struct<n: bigint, until: bigint>>), (firsts, r) -> "
+            "if(r.at <= try_element_at(firsts, -1).until, firsts, "
+            f"concat(firsts, array(struct(r.n AS n, r.t + {node.within_ms}L AS until))))).n AS __firsts"
+        )
+        each = groups.selectExpr(firsts, "explode(__rows) AS __row")
+        return each.selectExpr("__row.row.*", f"array_contains(__firsts, __row.n) AS {quoted(node.name)}")
 
     def _aggregate(self, node: nodes.Aggregate) -> DataFrame:
         arrival = node.child.by if isinstance(node.child, nodes.Sort) else ()

@@ -18,6 +18,7 @@ from ksql_spark.grammar.statements.describe import ExplainRow
 from ksql_spark.kafka.consumer import read_at
 from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import DataSource
+from ksql_spark.physical.text import span_text
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.reading.results import api_value
 from ksql_spark.runtime.versions import IN_PLACE, UNDROPPED
@@ -184,6 +185,12 @@ def _notes(
             notes.append(f"{removed:,} older records of topic {topic} are gone, and are not counted.")
     if any(trace.is_windowed for trace in traces):
         notes.append("Records that came too late for their window are counted like the others.")
+    ttl_ms = next((trace.ttl_ms for trace in traces if trace.ttl_ms is not None), None)
+    if ttl_ms is not None:
+        notes.append(
+            f"TTL deletes the row {span_text(ttl_ms)} after its last change, by the times of later records: "
+            "what came before such a deletion is told, too."
+        )
     if any(trace.is_ordered for trace in traces) and sum(map(len, ends.values())) > 1:
         notes.append(
             "Records of several partitions are taken in the order of their times; "
@@ -201,7 +208,8 @@ def _notes(
     if used and having is not None:
         notes.append(f"{belong}: HAVING {having} is not true of the result.")
     elif used:
-        notes.append(f"{belong}: the query has written it, or will once it has read all.")
+        ended = "" if ttl_ms is None else ", unless its TTL has ended"
+        notes.append(f"{belong}: the query has written it, or will once it has read all{ended}.")
     if not is_found:
         what = f"topic {topics[0]}" if len(topics) == 1 else f"the topics {', '.join(topics)}"
         notes.append(f"No record of {what} belongs to the row.")

@@ -16,6 +16,7 @@ from ksql_spark.logical.nodes import (
     Distinct,
     Expire,
     Filter,
+    FirstWithin,
     FlatMap,
     Join,
     Limit,
@@ -175,6 +176,8 @@ def _line(node: Node) -> str:
             return type(node).__name__
         case BatchJoin(_, _, join, condition):
             return f"BatchJoin {join} on {condition}"
+        case FirstWithin(_, keys, within_ms=within_ms):
+            return f"FirstWithin {_list(keys)} {within_ms} ms"
         case BatchOver(_, keys, order, calls):
             return f"BatchOver {_list(calls)} by {_list(keys)} in order of {_list(order)}"
         case Sort(_, by):

@@ -278,3 +278,27 @@ def test_semi_joins_and_set_operations(told: Told) -> None:
         ("here", 1, "INTERSECT: the other side has no equal row"),
         ("there", 1, "INTERSECT: the other side has no equal row"),
     ]
+
+
+def test_distinct_on_within(told: Told) -> None:
+    told(f"""
+        CREATE STREAM clicks (id STRING KEY, n INT, tags MAP<STRING, INT>)
+          WITH (KAFKA_TOPIC = '{PREFIX}clicks', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+        CREATE STREAM once AS SELECT DISTINCT ON (id) id, n, tags FROM clicks WITHIN 10 SECONDS EMIT CHANGES;
+        INSERT INTO clicks (ROWTIME, id, n) VALUES (1000, 'a', 0);
+        INSERT INTO clicks (ROWTIME, id, n) VALUES (9000, 'a', 1);
+        INSERT INTO clicks (ROWTIME, id, n) VALUES (11000, 'a', 2);
+        INSERT INTO clicks (ROWTIME, id, n) VALUES (11001, 'a', 3);
+        INSERT INTO clicks (ROWTIME, id, n) VALUES (50000, 'b', 4);
+        INSERT INTO clicks (ROWTIME, id, n) VALUES (5000, 'a', 5);
+        INSERT INTO clicks (ROWTIME, id, n) VALUES (6000, 'a', 6);
+        INSERT INTO clicks (ROWTIME, id, n) VALUES (49000, 'a', 7);
+        INSERT INTO clicks (ROWTIME, id, n) VALUES (49500, 'a', 8);
+    """)
+
+    # as Deduplicate.java: a key is forgotten by stream time, and a row that is too late is not remembered
+    assert [r[1] for r in found(told("EXPLAIN ROW FROM once WHERE id = 'a';"))] == [0, 3, 5, 6, 7]
+    earlier = "an earlier record had the same ID"
+    assert found(told("EXPLAIN MISSING ROW FROM once WHERE id = 'a';")) == [
+        ("clicks", 1, earlier), ("clicks", 2, earlier), ("clicks", 8, earlier),
+    ]  # fmt: skip
