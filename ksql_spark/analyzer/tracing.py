@@ -67,19 +67,20 @@ PLACES = (ROWTIME, ROWPARTITION, ROWOFFSET)
 BEFORE_START = "it was there before the query began to read"
 DELETED = "it has deleted the row"
 REPLACED = "a later record of its key has replaced it"
-_OWN_TABLE = "CREATE TABLE … AS the inner aggregation, and ask for the rows of each."
-_INPUT = "CREATE STREAM … AS SELECT its input with the same WHERE, and ask for the rows of that."
 #: what cannot be traced, and what to do
-_UNSUPPORTED: Mapping[type, tuple[str, str]] = {
+_UNSUPPORTED: Mapping[type, tuple[str, str | None]] = {
     Aggregate: (
         "GROUPING SETS and aggregations of aggregations",
-        f"{_OWN_TABLE} Of GROUPING SETS, CREATE TABLE … GROUP BY one of them.",
+        "CREATE TABLE … AS the inner aggregation, or GROUP BY one of the sets, and ask for the rows of that.",
     ),
     MatchRecognize: (
         "MATCH_RECOGNIZE",
-        "ALL ROWS PER MATCH instead of ONE ROW PER MATCH shows the rows of each match. " + _INPUT,
+        "ALL ROWS PER MATCH shows the rows of each match. SELECT its input for all that it reads.",
     ),
-    Over: ("OVER", _INPUT),
+    Over: (
+        "conditions on results of OVER",
+        "CREATE STREAM … AS the SELECT with OVER, without the condition, and SELECT from that.",
+    ),
 }
 
 
@@ -186,11 +187,13 @@ def _bind_trace(top: Node, names: Iterable[str], condition: Expression, where: e
     lost = {ROWPARTITION, ROWOFFSET} & columns_in(condition) - there.keys()
     if lost:
         raise invalid(f"The rows come of several records, so they have no {min(lost)}.", where)
+    tracer.check(condition)
+    rows = tracer.with_frames(carried, condition) if tracer.frames else Filter(carried, condition)
     kept = [name for i, _ in enumerate(tracer.inputs) for name in place(i)]
     kept += map(step, range(len(tracer.steps)))
     return Trace(
         inputs=tuple(tracer.inputs),
-        root=Project(Filter(carried, condition), (), tuple(_kept(there[name]) for name in kept)),
+        root=Project(rows, (), tuple(_kept(there[name]) for name in kept)),
         steps=tuple(tracer.steps),
         having=_text(having, aggregate),
         is_aggregate=aggregate is not None,
@@ -219,7 +222,10 @@ class _Tracer:
         self.steps: list[str] = []
         self.joins_versions = False
         self.is_ordered = is_ordered
+        self.frames: list[_Frames] = []
         self._made = 0
+        #: the columns that depend on results of OVER, which are not computed
+        self._unknown: set[str] = set()
 
     def carried(self, node: Node) -> Node:
         """The node over all records, also those that it drops."""
@@ -228,17 +234,25 @@ class _Tracer:
                 return self._input(node, is_versioned=False)
             case Filter(child, predicate):
                 return self._filtered(self.carried(child), predicate)
-            case FlatMap(child):
-                return replace(node, child=self.carried(child))
+            case FlatMap(child, functions):
+                below = self.carried(child)
+                for function in functions:
+                    self.check(function.expression)
+                return replace(node, child=below)
             case SelectKey(child, keys):
-                return _with(self.carried(child), keys)
+                below = self.carried(child)
+                self._name(keys)
+                return _with(below, keys)
             case Project(child, keys, values):
                 below = self.carried(child)
+                self._name((*keys, *values))
                 return _with(below, (*keys, *values), _hidden(below))
             case Deduplicate():
                 return self._first(node)
             case TopN():
                 return self._best(node)
+            case Over():
+                return self._over(node)
             case UnionAll(sides):
                 return self._union(sides, node)[0]
             case SetOperation():
@@ -248,6 +262,7 @@ class _Tracer:
                     "INVALID_STATEMENT",
                     reason="EXPLAIN ROW does not support FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP: which row "
                     "of the table a record met depends on when it was read.",
+                    hint="FOR SYSTEM_TIME AS OF the stream's ROWTIME makes rows that can be explained.",
                 )
             case Join(type=kind) if kind in (STREAM_TABLE, REPLICATED):
                 return self._join_of_versions(node)
@@ -263,6 +278,7 @@ class _Tracer:
 
     def _step(self, reason: str, condition: Expression) -> NamedExpression:
         """The column of a new step; the condition may be NULL, which is not TRUE."""
+        self.check(condition)
         self.steps.append(_INNER.sub("", reason))
         return NamedExpression(step(len(self.steps) - 1), _if(condition, _TRUE, _FALSE))
 
@@ -329,6 +345,81 @@ class _Tracer:
             made += map(NamedExpression, RANKS, ranks)
         return _with(rows, made)
 
+    def check(self, *used: Expression) -> None:
+        """Refuse what depends on results of OVER."""
+        if any(columns_in(each) & self._unknown for each in used):
+            raise _not_yet(*_UNSUPPORTED[Over])
+
+    def _name(self, items: Iterable[NamedExpression]) -> None:
+        """Note which of the new columns depend on results of OVER."""
+        unknown = {item.name: bool(columns_in(item.expression) & self._unknown) for item in items}
+        self._unknown -= unknown.keys()
+        self._unknown |= {name for name, depends in unknown.items() if depends}
+
+    def _over(self, node: Over) -> Node:
+        """What tells whose frames a row is in; with LEAD, a step that tells whether it still waits."""
+        rows, below = self._since(node.child)
+        self.check(*node.keys)
+        self._made += 1
+        name = f"__{self._made}_"
+        parts = [NamedExpression(f"{name}KEY_{i}", e) for i, e in enumerate((*node.keys, below.passes))]
+        time = NamedExpression(f"{name}TIME", ColumnRef(ROWTIME, BIGINT))
+        rows = _with(rows, [*parts, time])
+        keys: list[Expression] = [ColumnRef(part.name, part.expression.type) for part in parts]
+        when = ColumnRef(time.name, BIGINT)
+
+        def numbered(function: str, argument: Expression | None, first: int | None, last: int) -> ColumnRef:
+            nonlocal rows
+            self._made += 1
+            arguments = () if argument is None else (argument,)
+            call_ = AggregateCall(f"__{self._made}_{function}", function, arguments, BIGINT)
+            rows = BatchOver(rows, tuple(keys), below.arrivals, (FramedCall(call_, first, last),))
+            return ColumnRef(call_.name, BIGINT)
+
+        if node.within_ms is not None:  # each time after which the group was forgotten begins another one
+            gap = call("-", [below.arrivals[0].expression, numbered("MAX", when, None, 1)], None)
+            is_new = call(">", [gap, Literal(node.within_ms, BIGINT)], None)
+            keys.append(numbered("COUNT", _if(is_new, _ONE, Literal(None, BIGINT)), None, 0))
+        at = numbered(ROW_NUMBER, None, None, 0)
+        by_time = [FramedCall(f.call, f.range_ms, 0) for f in node.calls if f.range_ms is not None]
+        by_row = [f for f in node.calls if f.range_ms is None]
+        self.frames.append(_Frames(tuple(keys), at, tuple(by_row), when, tuple(by_time)))
+        ahead = -min([0, *(f.last for f in by_row)])
+        made = [NamedExpression(f.call.name, Literal(None, f.call.type)) for f in node.calls]
+        if ahead and node.within_ms is None:
+            has_come = call("=", [numbered("COUNT", _ONE, -ahead, -ahead), _ONE], None)
+            more = "another row" if ahead == 1 else f"{ahead} more rows"
+            made.append(self._step(f"LEAD waits for {more} of its group", has_come))
+        self._unknown |= {f.call.name for f in node.calls}
+        return _with(rows, made)
+
+    def with_frames(self, carried: Node, condition: Expression) -> Node:
+        """The wanted rows, and those in frames of wanted rows that pass all steps, which then pass, too.
+
+        A row is in the frame of another one if that one is in its frame when both are seen in reverse order.
+        """
+        rows: Node = _with(carried, [NamedExpression(_WANTED, _if(condition, _TRUE, _FALSE))])
+        passes = [ColumnRef(step(i), BOOLEAN) for i, _ in enumerate(self.steps)]
+        wanted, used = ColumnRef(_WANTED, BOOLEAN), ColumnRef(_USED, BOOLEAN)
+        rows = _with(rows, [NamedExpression(_USED, _all([wanted, *passes]))])
+        for frames in reversed(self.frames):
+            asked: list[Expression] = []
+            for order, calls in ((frames.at, frames.by_row), (frames.time, frames.by_time)):
+                made = [
+                    replace(f, call=AggregateCall(f"{_ASKED}{len(asked) + i}", "BOOL_OR", (used,), BOOLEAN))
+                    for i, f in enumerate(calls)
+                ]
+                if made:
+                    by = (SortKey(order, descending=True),)
+                    rows = BatchOver(rows, frames.keys, by, tuple(made), is_range=True)
+                    asked += (ColumnRef(f.call.name, BOOLEAN) for f in made)
+            is_there = call("IS NOT NULL", [frames.at], None)
+            is_used = _any([used, _all([is_there, _if(_any(asked), _TRUE, _FALSE)])])
+            kept = [c for c in rows.schema.columns if not c.name.startswith(_ASKED)]
+            rows = _with(rows, [NamedExpression(_USED, _if(is_used, _TRUE, _FALSE))], kept)
+        rows = _with(rows, [NamedExpression(c.name, _any([c, used])) for c in passes])
+        return Filter(rows, _any([wanted, used]))
+
     def _since(self, node: Node) -> tuple[Node, _Below]:
         inputs, steps = len(self.inputs), len(self.steps)
         return self.carried(node), _Below(range(inputs, len(self.inputs)), range(steps, len(self.steps)))
@@ -342,12 +433,13 @@ class _Tracer:
         functions: Sequence[str],
     ) -> tuple[Node, list[Expression]]:
         """``rows``, and their numbers in their group, counting those that pass all steps; of others NULL."""
-        alive = below.passes
+        keys, order, alive = tuple(keys), tuple(order), below.passes
+        self.check(*keys, *(key.expression for key in order))
         self._made += 1
         calls = [AggregateCall(f"__{self._made}_{f}", f, (), BIGINT) for f in functions]
         framed = tuple(FramedCall(each, None, 0) for each in calls)
         numbers = [_if(alive, ColumnRef(each.name, BIGINT), Literal(None, BIGINT)) for each in calls]
-        return BatchOver(rows, (*keys, alive), tuple(order), framed), numbers
+        return BatchOver(rows, (*keys, alive), order, framed), numbers
 
     def _join(self, node: Join) -> Node:
         """Of two streams or two tables."""
@@ -407,7 +499,9 @@ class _Tracer:
     ) -> Node:
         """The rows of both sides, in pairs where they pass all steps before and meet."""
         conditions += (ColumnRef(step(i), BOOLEAN) for i in (*left.steps, *right.steps))
+        self.check(node.left_key, node.right_key)
         if node.residual is not None:
+            self.check(node.residual)
             conditions.append(node.residual)
         both: Node = BatchJoin(left.node, right.node, outer, _all(conditions))
         made = [
@@ -503,6 +597,25 @@ class _Side:
 
 
 @dataclass(frozen=True)
+class _Frames:
+    """What tells whose frames of OVER a row is in.
+
+    Args:
+        keys: its group.
+        at: its number in the group, from 1.
+        by_row: frames of rows.
+        time: its time.
+        by_time: frames of time, in ms.
+    """
+
+    keys: tuple[Expression, ...]
+    at: ColumnRef
+    by_row: tuple[FramedCall, ...]
+    time: ColumnRef
+    by_time: tuple[FramedCall, ...]
+
+
+@dataclass(frozen=True)
 class _Below:
     """What a node is made of: the numbers of its inputs and steps."""
 
@@ -525,6 +638,7 @@ class _Below:
 
 _TRUE, _FALSE = Literal(True, BOOLEAN), Literal(False, BOOLEAN)
 _ONE = Literal(1, BIGINT)
+_WANTED, _USED, _ASKED = "__WANTED", "__USED", "__ASKED_"
 #: the sides of a join that a row needs
 _NEEDED = {"INNER": (0, 1), SEMI: (0, 1), "LEFT": (0,), "RIGHT": (1,), "FULL": ()}
 #: the beginning of columns of sub-queries of EXISTS and IN (semi_joins.py), and which one tells of a partner
@@ -539,7 +653,7 @@ def _arrival(number: int) -> str:
 
 def _is_ordered(node: Node) -> bool:
     """Whether rows of the node depend on the order of records."""
-    return isinstance(node, (Deduplicate, TopN)) or (isinstance(node, Join) and node.join == SEMI)
+    return isinstance(node, (Deduplicate, Over, TopN)) or (isinstance(node, Join) and node.join == SEMI)
 
 
 def _hidden(node: Node) -> list[Column]:
@@ -580,7 +694,10 @@ def _replaced(expression: Expression, columns: Mapping[str, Expression]) -> Expr
 
 
 def _unsupported(node: Node) -> KsqlError:
-    what, hint = _UNSUPPORTED.get(type(node), (type(node).__name__, None))
+    return _not_yet(*_UNSUPPORTED.get(type(node), (type(node).__name__, None)))
+
+
+def _not_yet(what: str, hint: str | None) -> KsqlError:
     return KsqlError("INVALID_STATEMENT", reason=f"EXPLAIN ROW does not support {what} yet.", hint=hint)
 
 

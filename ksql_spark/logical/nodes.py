@@ -767,12 +767,14 @@ class BatchOver:
         keys: PARTITION BY; NULL is a value like others.
         order: ORDER BY; empty: every frame is the whole group.
         calls: aggregates, and ROW_NUMBER, RANK and DENSE_RANK, whose frames do not matter.
+        is_range: whether frames are differences of the one value of ``order``, else numbers of rows.
     """
 
     child: Node
     keys: tuple[Expression, ...]
     order: tuple[SortKey, ...]
     calls: tuple[FramedCall, ...]
+    is_range: bool = False
 
     @property
     def schema(self) -> Schema:

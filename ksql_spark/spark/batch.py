@@ -236,7 +236,7 @@ class _Builder:
                 found = _RANKINGS[call.function]().over(group)
             else:
                 text = self._text(call, [lower(argument) for argument in call.arguments], True)
-                found = F.expr(text).over(_frame(group, framed) if node.order else group)
+                found = F.expr(text).over(_frame(group, framed, node.is_range) if node.order else group)
             results.append(found.cast(spark_type(call.type)).alias(call.name))
         return self.build(node.child).select("*", *results)
 
@@ -303,9 +303,9 @@ def _all(columns: Iterable[nodes.NamedExpression]) -> list[str]:
     return [named(lower(c.expression), c.name) for c in columns]
 
 
-def _frame(group: WindowSpec, framed: nodes.FramedCall) -> WindowSpec:
+def _frame(group: WindowSpec, framed: nodes.FramedCall, is_range: bool) -> WindowSpec:
     first = Window.unboundedPreceding if framed.first is None else -framed.first
-    return group.rowsBetween(first, -framed.last)
+    return (group.rangeBetween if is_range else group.rowsBetween)(first, -framed.last)
 
 
 def _sort_key(key: nodes.SortKey) -> Any:

@@ -42,7 +42,8 @@ def explain_row(statement: ExplainRow, context: StatementContext) -> Action:
         check_source(context.rights, UserRole.READER, source.name)
         if source.topic_pattern is not None:
             reason = f"EXPLAIN ROW needs records of one topic: {source.name} reads all of a pattern."
-            raise KsqlError("INVALID_STATEMENT", reason=reason)
+            hint = "CREATE STREAM … over one of the topics and the query over that, and ask for its rows."
+            raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
     traces = analyzer.bind_traces(bound, statement.where, context.metastore, context.config)
     return Immediate(lambda: _explained(statement, query, traces, context), waits=True)
 
@@ -57,15 +58,17 @@ def _writer(name: str, context: StatementContext) -> tuple[ManagedQuery, Persist
     writers = [q for q in context.services.queries.all() if not q.is_transient and q.plan.sink.name == name]
     if not writers:
         reason = f"No query writes {name}: its rows are the records of its topic."
-        raise KsqlError("INVALID_STATEMENT", reason=reason)
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint="PRINT shows them.")
     if len(writers) > 1:
         ids = ", ".join(query.id for query in writers)
         reason = f"EXPLAIN ROW does not support results of several queries yet: {ids} write {name}."
-        raise KsqlError("INVALID_STATEMENT", reason=reason)
+        hint = "CREATE STREAM … AS the SELECT of one of them, and ask for the rows of that."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
     bound = writers[0].logical
     if not isinstance(bound, PersistentQuery):
         reason = f"An earlier release has created {writers[0].id}, and not kept its logical plan."
-        raise KsqlError("INVALID_STATEMENT", reason=reason)
+        hint = "CREATE … AS the same SELECT under another name, and ask for the rows of that."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
     return writers[0], bound
 
 
@@ -200,6 +203,11 @@ def _notes(
         notes.append(
             "Of a table that a stream is joined with, the row of the record's time is told; "
             "the query has met the row that was there when the record came."
+        )
+    if _starts(statement.name, query, context) != query.starts:
+        notes.append(
+            "UNDROP has brought the query back: what it had read before the DROP counts as read, "
+            "though it has forgotten that."
         )
     if not statement.missing:
         return notes

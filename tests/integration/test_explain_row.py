@@ -302,3 +302,43 @@ def test_distinct_on_within(told: Told) -> None:
     assert found(told("EXPLAIN MISSING ROW FROM once WHERE id = 'a';")) == [
         ("clicks", 1, earlier), ("clicks", 2, earlier), ("clicks", 8, earlier),
     ]  # fmt: skip
+
+
+def test_lag_and_lead(told: Told) -> None:
+    told(f"""
+        CREATE STREAM prices (item STRING KEY, n INT)
+          WITH (KAFKA_TOPIC = '{PREFIX}prices', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+        CREATE STREAM lags AS
+          SELECT item, n, LAG(n, 2) OVER (PARTITION BY item ORDER BY ROWTIME) AS p FROM prices
+          WHERE n < 90 EMIT CHANGES;
+        CREATE STREAM leads AS
+          SELECT item, n, LEAD(n) OVER (PARTITION BY item ORDER BY ROWTIME) AS p FROM prices EMIT CHANGES;
+        CREATE STREAM sums AS SELECT item, n,
+            SUM(n) OVER (PARTITION BY item ORDER BY ROWTIME RANGE INTERVAL 2 SECONDS PRECEDING) AS p
+          FROM prices EMIT CHANGES;
+        CREATE STREAM totals AS SELECT item, n, COUNT(*) OVER (PARTITION BY item ORDER BY ROWTIME) AS p
+          FROM prices WITHIN 10 SECONDS EMIT CHANGES;
+        INSERT INTO prices (ROWTIME, item, n) VALUES (1000, 'a', 0);
+        INSERT INTO prices (ROWTIME, item, n) VALUES (2000, 'a', 1);
+        INSERT INTO prices (ROWTIME, item, n) VALUES (2500, 'b', 2);
+        INSERT INTO prices (ROWTIME, item, n) VALUES (3000, 'a', 93);
+        INSERT INTO prices (ROWTIME, item, n) VALUES (4000, 'a', 4);
+        INSERT INTO prices (ROWTIME, item, n) VALUES (50000, 'a', 5);
+        INSERT INTO prices (ROWTIME, item, n) VALUES (51000, 'a', 6);
+    """)
+
+    def records(text: str) -> list[tuple[int, str | None]]:
+        return [(offset, reason) for _, offset, reason in found(told(text))]
+
+    # the row itself and the rows of its frame, which WHERE has let pass
+    assert records("EXPLAIN ROW FROM lags WHERE n = 5;") == [(1, None), (5, None)]
+    assert records("EXPLAIN ROW FROM lags WHERE n = 0;") == [(0, None)]
+    assert records("EXPLAIN MISSING ROW FROM lags WHERE n = 93;") == [(3, "WHERE (N < 90) is not true")]
+    assert records("EXPLAIN ROW FROM leads WHERE n = 4;") == [(4, None), (5, None)]
+    assert records("EXPLAIN MISSING ROW FROM leads WHERE n = 6;") == [
+        (6, "LEAD waits for another row of its group"),
+    ]
+    assert records("EXPLAIN ROW FROM sums WHERE n = 4;") == [(1, None), (3, None), (4, None)]
+    # WITHIN has ended the group
+    assert records("EXPLAIN ROW FROM totals WHERE n = 6;") == [(5, None), (6, None)]
+    assert records("EXPLAIN ROW FROM totals WHERE n = 93;") == [(0, None), (1, None), (3, None)]

@@ -9,6 +9,8 @@ import pytest
 from ksql_spark.analyzer.tracing import BEFORE_START
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import Expression, columns_in
+from ksql_spark.logical import nodes
 from ksql_spark.physical.explain import explain_logical
 from ksql_spark.security.authorization import Rights
 from ksql_spark.spark import tracing
@@ -191,7 +193,8 @@ def test_a_query_that_undrop_brought_back_began_before_the_drop(world: World, fi
     world.run("DROP STREAM a;")
     world.run("UNDROP STREAM a;")
     finding.found = Found({}, [], [])
-    world.run("EXPLAIN ROW FROM a WHERE k = 'x';")
+    (note,) = world.one("EXPLAIN ROW FROM a WHERE k = 'x';")["notes"]
+    assert note.startswith("UNDROP has brought the query back: what it had read before the DROP counts as")
     assert world.queries.all()[0].starts["s"]["0"] == 7
     assert finding.asked[0]["starts"] == [{0: 0, 1: 0, 2: 0}]
 
@@ -204,10 +207,16 @@ def test_a_query_that_undrop_brought_back_began_before_the_drop(world: World, fi
         ("EXPLAIN ROW FROM x WHERE n = 1;", "WHERE may name the key (W) and ROWTIME"),
         ("EXPLAIN ROW FROM x WHERE w = 1;", "="),
         ("EXPLAIN ROW FROM j WHERE ROWOFFSET = 1;", "come of several records, so they have no ROWOFFSET"),
+        ("EXPLAIN ROW FROM o WHERE p = 1;", "conditions on results of OVER yet. CREATE STREAM … AS"),
         (
-            "EXPLAIN ROW FROM o WHERE k = 'a';",
-            "does not support OVER yet. CREATE STREAM … AS SELECT its input",
+            "EXPLAIN ROW FROM mr WHERE k = 'a';",
+            "MATCH_RECOGNIZE yet. ALL ROWS PER MATCH shows the rows of each",
         ),
+        (
+            "EXPLAIN ROW FROM twice WHERE n = 'a';",
+            "aggregations of aggregations yet. CREATE TABLE … AS the inner",
+        ),
+        ("EXPLAIN ROW FROM o2 WHERE k = 'a';", "conditions on results of OVER yet. CREATE STREAM … AS"),
         ("EXPLAIN ROW FROM m WHERE s_k = 'a';", "depends on when it was read"),
         ("EXPLAIN ROW FROM a WHERE k = 'a';", "several queries yet: CSAS_A_3, INSERTQUERY_5 write A"),
     ],
@@ -219,6 +228,12 @@ def test_what_is_refused(world: World, statement: str, reason: str) -> None:
         "CREATE STREAM m AS SELECT s.k, t.v FROM s JOIN t FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP"
         " ON s.k = t.k;"
         "CREATE STREAM o AS SELECT k, LAG(v) OVER (PARTITION BY k ORDER BY ROWTIME) AS p FROM s;"
+        "CREATE STREAM mr AS SELECT * FROM s MATCH_RECOGNIZE (PARTITION BY k ORDER BY ROWTIME"
+        " MEASURES LAST(a.v) AS m ONE ROW PER MATCH PATTERN (a a) WITHIN INTERVAL '1' HOUR) AS x;"
+        "CREATE TABLE twice AS SELECT n, COUNT(*) AS c FROM"
+        " (SELECT k, LATEST_BY_OFFSET(w) AS n FROM s GROUP BY k) x GROUP BY n;"
+        "CREATE STREAM o2 AS SELECT k, p FROM"
+        " (SELECT k, LAG(v) OVER (PARTITION BY k ORDER BY ROWTIME) + 1 AS p FROM s) o WHERE p > 1;"
     )
     assert reason in world.refused(statement).message
 
@@ -228,3 +243,107 @@ def test_all_sources_must_be_readable(world: World, finding: Finding) -> None:
     with pytest.raises(KsqlError, match="S"):
         world.answers(Request("EXPLAIN ROW FROM a WHERE k = 'x';", rights=Rights.of(["reader:a"])))
     world.answers(Request("EXPLAIN ROW FROM a WHERE k = 'x';", rights=Rights.of(["reader:a", "reader:s"])))
+
+
+def _check_columns(node: nodes.Node) -> None:
+    """Every column that a node uses is one of its child's, or added to a frame of an input."""
+    below = {column.name for child in nodes.children(node) for column in child.schema.columns}
+    names = [column.name for column in node.schema.columns]
+    used: list[Expression] = []
+    match node:
+        case nodes.Filter(_, predicate):
+            used = [predicate]
+        case nodes.Project(_, keys, values):
+            used = [item.expression for item in (*keys, *values)]
+        case nodes.BatchJoin():
+            used = [node.condition]
+        case nodes.BatchOver(_, by, order, calls):
+            used = [*by, *(key.expression for key in order)]
+            used += (argument for framed in calls for argument in framed.call.arguments)
+        case nodes.FirstWithin():
+            used = [*node.keys, node.number, node.time, node.stream_time]
+        case nodes.UnionAll(sides):
+            assert all([c.name for c in side.schema.columns] == names for side in sides)
+    lost = set().union(*map(columns_in, used)) - below
+    assert not {name for name in lost if not name.startswith(("__IS_READ", "__UNTIL", "__DELETES"))}
+    assert len(names) == len(set(names))
+    for child in nodes.children(node):
+        _check_columns(child)
+
+
+@pytest.mark.parametrize(
+    ("kind", "select"),
+    [
+        ("STREAM", "AS SELECT DISTINCT ON (w, v) k, v FROM s WITHIN 1 HOUR WHERE v > 1"),
+        (
+            "TABLE",
+            "AS SELECT w, COUNT(*) AS n FROM (SELECT DISTINCT ON (w, v) * FROM s WITHIN 1 HOUR) o GROUP BY w",
+        ),
+        (
+            "STREAM",
+            "AS SELECT s.k, LAG(s.v) OVER (PARTITION BY s.w ORDER BY ROWTIME) AS p FROM s JOIN s2 "
+            "WITHIN 1 HOUR ON s.k = s2.k",
+        ),
+        ("STREAM", "AS SELECT DISTINCT ON (s.w) s.k, s2.v FROM s JOIN s2 WITHIN 1 HOUR ON s.k = s2.k"),
+        ("STREAM", "AS SELECT DISTINCT ON (s.w) s.k, t.v FROM s JOIN t ON s.k = t.k"),
+        (
+            "STREAM",
+            "AS SELECT k, LAG(p) OVER (PARTITION BY k ORDER BY ROWTIME) AS x FROM (SELECT k, "
+            "LEAD(v) OVER (PARTITION BY w ORDER BY ROWTIME) AS y, v AS p FROM s WITHIN 1 HOUR) o",
+        ),
+        (
+            "TABLE",
+            "WITH (KEY_FORMAT='JSON') AS SELECT w, ROW_NUMBER() OVER (PARTITION BY w ORDER BY v "
+            "DESC) AS place, k FROM s QUALIFY place <= 3",
+        ),
+        (
+            "TABLE",
+            "WITH (KEY_FORMAT='JSON', TTL='1 DAY') AS SELECT v, RANK() OVER (PARTITION BY v ORDER "
+            "BY k DESC) AS r, ROW_NUMBER() OVER (PARTITION BY v ORDER BY k DESC) AS place, k FROM "
+            "t QUALIFY r <= 3",
+        ),
+        (
+            "TABLE",
+            "AS SELECT s.w, t.v FROM s JOIN t ON s.k = t.k QUALIFY ROW_NUMBER() OVER (PARTITION "
+            "BY s.w ORDER BY s.v) = 1",
+        ),
+        ("TABLE", "AS SELECT k FROM t EXCEPT (SELECT k FROM t2 INTERSECT SELECT k FROM t3)"),
+        ("TABLE", "AS SELECT k FROM t WHERE k IN (SELECT t2.k FROM t2) UNION SELECT k FROM t2"),
+        (
+            "TABLE",
+            "AS SELECT k, AS_VALUE(k) AS kk FROM (SELECT k FROM t UNION SELECT k FROM t2) o WHERE k <> 'a'",
+        ),
+        ("STREAM", "AS SELECT k, v FROM s WHERE w IN (SELECT s2.k FROM s2 WITHIN 1 HOUR) AND v > 1"),
+        ("STREAM", "AS SELECT k, v FROM s WHERE w NOT IN (SELECT t.k FROM t)"),
+        ("TABLE", "AS SELECT k, v FROM t WHERE NOT EXISTS (SELECT * FROM t2 WHERE t2.k = t.k)"),
+        (
+            "TABLE",
+            "AS SELECT k, COUNT(*) AS n FROM (SELECT k FROM s UNION ALL SELECT k FROM s2) o GROUP BY k",
+        ),
+        (
+            "TABLE",
+            "AS SELECT k, COUNT(*) AS n FROM s WINDOW SLIDING (SIZE 1 HOUR, GRACE PERIOD 1 HOUR) "
+            "WHERE EXISTS (SELECT * FROM t WHERE t.k = s.k AND t.v > 3) GROUP BY k",
+        ),
+        (
+            "STREAM",
+            "AS SELECT k, LAG(v) OVER (PARTITION BY w ORDER BY ROWTIME) AS p FROM s UNION ALL "
+            "SELECT k, v AS p FROM s2",
+        ),
+        (
+            "TABLE",
+            "AS SELECT w, COUNT(*) AS n FROM (SELECT k, w, LAG(v) OVER (PARTITION BY w ORDER BY "
+            "ROWTIME) AS p FROM s) o GROUP BY w",
+        ),
+    ],
+)
+def test_every_column_of_a_trace_is_there(world: World, finding: Finding, kind: str, select: str) -> None:
+    world.run("CREATE STREAM s2 AS SELECT * FROM s;")
+    world.run("CREATE TABLE t2 AS SELECT * FROM t; CREATE TABLE t3 AS SELECT * FROM t;")
+    world.run(f"CREATE {kind} q {select};")
+    finding.found = Found({}, [], [])
+    first = world.one("DESCRIBE q;")["sourceDescription"]["fields"][0]
+    value = "1" if first["schema"]["type"] == "INTEGER" else "'a'"
+    world.run(f"EXPLAIN ROW FROM q WHERE {first['name']} = {value};")
+    for asked in finding.asked:
+        _check_columns(asked["trace"].root)
