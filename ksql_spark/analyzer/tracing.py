@@ -315,13 +315,10 @@ class _Tracer:
         is_first: Expression = call("=", [number, _ONE], None)
         if node.within_ms is not None:
             self._made += 1
-            first = ColumnRef(f"__{self._made}_FIRST", BOOLEAN)
+            is_first = ColumnRef(f"__{self._made}_FIRST", BOOLEAN)
+            keys, order = (*node.keys, since.passes), _kept(rows.schema.columns[-1]).expression
             time, stream_time = ColumnRef(ROWTIME, BIGINT), since.arrivals[0].expression
-            keys = (*node.keys, since.passes)
-            made = rows.schema.columns[-1]
-            place_ = ColumnRef(made.name, made.type)
-            rows = FirstWithin(rows, keys, place_, time, stream_time, node.within_ms, first.name)
-            is_first = first
+            rows = FirstWithin(rows, keys, order, time, stream_time, node.within_ms, is_first.name)
         return _with(rows, [self._step(f"an earlier record had the same {shown}", is_first)])
 
     def _best(self, node: TopN) -> Node:
