@@ -60,8 +60,8 @@ def launches(world: World, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The Spark queries that are started from now on."""
     started, launch = [], world.queries._runs._launcher.launch
 
-    def launched(query: ManagedQuery, number: int) -> Any:
-        started.append(launch(query, number))
+    def launched(query: ManagedQuery, number: int, until: Any = None) -> Any:
+        started.append(launch(query, number, until))
         return started[-1]
 
     monkeypatch.setattr(world.queries._runs._launcher, "launch", launched)
@@ -133,10 +133,10 @@ def test_nothing_of_a_query_runs_whose_next_stage_does_not_start(
 ) -> None:
     launch, first = world.queries._runs._launcher.launch, []
 
-    def launched(query: ManagedQuery, number: int) -> Any:
+    def launched(query: ManagedQuery, number: int, until: Any = None) -> Any:
         if number > 0:
             raise KsqlError("QUERY_FAILED", id=query.id, reason="Spark says no")
-        first.append(launch(query, number))
+        first.append(launch(query, number, until))
         return first[-1]
 
     monkeypatch.setattr(world.queries._runs, "_ends", lambda *_: {})
@@ -154,10 +154,10 @@ def test_what_runs_of_a_query_is_ended_before_it_is_started_again(
     is_refused = True
     started = []
 
-    def launched(query: ManagedQuery, number: int) -> Any:
+    def launched(query: ManagedQuery, number: int, until: Any = None) -> Any:
         if number > 0 and is_refused:
             raise ConnectionRefusedError  # as if the JVM had gone, which the supervisor would notice
-        started.append(launch(query, number))
+        started.append(launch(query, number, until))
         return started[-1]
 
     monkeypatch.setattr(world.queries._runs, "_ends", lambda *_: {})
