@@ -7,22 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from ksql_spark.analyzer.failures import Placed, invalid
-from ksql_spark.analyzer.persistent import bind_persistent
+from ksql_spark.analyzer.persistent import bind_persistent, is_stateless
 from ksql_spark.analyzer.properties import BACKFILL, Evolve, Properties
 from ksql_spark.formats.capabilities import CAPABILITIES, NUMBER, PLACE
 from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.grammar.with_properties import CREATE_AS
-from ksql_spark.logical.nodes import (
-    Filter,
-    FlatMap,
-    Node,
-    PersistentQuery,
-    Project,
-    SelectKey,
-    Source,
-    UnionAll,
-    children,
-)
+from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, Windowing
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema_registry import SchemaRegistry
@@ -72,15 +62,6 @@ def bind_evolution(
     is_given = any(p.name.upper() == "KAFKA_TOPIC" for p in statement.properties)
     sink = new.sink if is_given else replace(new.sink, topic=old.topic)
     return replace(new, sink=sink)
-
-
-def is_stateless(root: Node) -> bool:
-    """Whether each row comes from one record of a stream, so that a new version needs no history."""
-    kept = (Filter, FlatMap, Project, SelectKey, UnionAll)
-    below = children(root)
-    if isinstance(root, Source):
-        return root.source.kind == STREAM
-    return isinstance(root, kept) and all(map(is_stateless, below))
 
 
 def check_evolution(

@@ -3,7 +3,6 @@ versions of a table, for VERIFY (ADR 54)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -11,7 +10,7 @@ from typing import Any, TypeVar
 from sqlglot import exp
 
 from ksql_spark import grammar
-from ksql_spark.analyzer import timestamp_text
+from ksql_spark.analyzer import offset_text, timestamp_text
 from ksql_spark.analyzer.batch import bind_batch
 from ksql_spark.analyzer.failures import invalid, place, within_statement
 from ksql_spark.analyzer.pull_rules import check_queryable
@@ -27,7 +26,6 @@ from ksql_spark.metastore.store import MetaStore
 _Rows = TypeVar("_Rows")
 #: the names of the two versions
 OLD, NEW = "OLD", "NEW"
-_OFFSET = re.compile(r"(\d{1,9}):(\d{1,18})")
 #: what an administrator forbids to clients does not concern VERIFY, which reads both tables anyway
 _ALLOWED = {"ksql.query.pull.table.scan.enabled": True, "ksql.pull.queries.enable": True}
 
@@ -151,9 +149,8 @@ def _past(relation: nodes.PastSource, metastore: MetaStore, config: Mapping[str,
 
 def _position(node: exp.Expr) -> dict[int, int]:
     text = str(node.this)
-    found = [_OFFSET.fullmatch(part.strip()) for part in text.split(",")]
-    offsets = {int(known[1]): int(known[2]) for known in found if known is not None}
-    if None in found or len(offsets) < len(found):
+    offsets = offset_text.offsets(text)
+    if offsets is None:
         hint = "'0:120,1:77' counts the records before offset 120 of partition 0 and 77 of partition 1."
         raise invalid(f"Expected partition:offset, for each partition once, got '{text}'.", node, hint=hint)
     return offsets

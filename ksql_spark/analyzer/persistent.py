@@ -36,11 +36,15 @@ from ksql_spark.logical.nodes import (
     Aggregate,
     Expire,
     Filter,
+    FlatMap,
     Node,
     PersistentQuery,
     Project,
+    SelectKey,
     Source,
+    Start,
     UnionAll,
+    children,
 )
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.metastore.store import MetaStore
@@ -131,7 +135,30 @@ def _bind_create(
     sink = with_schema_ids(_sink(statement, given, planned, config), given, registry)
     if existing is not None:
         check_replacement(existing, sink, statement)
-    return PersistentQuery(root, sink, True, by_event_time=given.by_event_time(), start=given.start())
+    return PersistentQuery(root, sink, True, by_event_time=given.by_event_time(), start=_start(root, given))
+
+
+def is_stateless(root: Node) -> bool:
+    """Whether each row comes from one record of a stream, so that a new version needs no history."""
+    kept = (Filter, FlatMap, Project, SelectKey, UnionAll)
+    below = children(root)
+    if isinstance(root, Source):
+        return root.source.kind == STREAM
+    return isinstance(root, kept) and all(map(is_stateless, below))
+
+
+def _start(root: Node, given: Properties) -> Start:
+    """What START says of a query.
+
+    Raises:
+        KsqlError: as Properties.start; INVALID_STATEMENT for offsets of a query that keeps state.
+    """
+    start = given.start()
+    if isinstance(start, tuple) and not is_stateless(root):
+        reason = "START at offsets is for queries that keep no state: this one's would lack what was before."
+        hint = "START = 'earliest', or a time that is early enough, reads it first."
+        raise invalid(reason, given.node("START"), hint=hint)
+    return start
 
 
 def _expiring(root: Node, given: Properties) -> Node:
@@ -333,7 +360,7 @@ def _bind_insert(statement: InsertSelect, metastore: MetaStore, config: Mapping[
         root: Node = UnionAll(tuple(fitted(c, names, types) for c in planned.root.children))
     else:
         root = fitted(planned.root, names, types)
-    return PersistentQuery(root, sink, False, query_id, given.start(), given.by_event_time())
+    return PersistentQuery(root, sink, False, query_id, _start(root, given), given.by_event_time())
 
 
 def _query_id(given: Properties) -> str | None:

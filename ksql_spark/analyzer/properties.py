@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ksql_spark.analyzer import settings, timestamp_text
+from ksql_spark.analyzer import offset_text, settings, timestamp_text
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.serialization import PROPERTY_NAMES, known_format
 from ksql_spark.analyzer.windows import bind_calendar
@@ -16,7 +16,7 @@ from ksql_spark.formats import CAPABILITIES, ENVELOPES
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.with_properties import CREATE_AS, PROPERTIES
 from ksql_spark.grammar.words import CALENDAR_UNITS
-from ksql_spark.logical.nodes import Start
+from ksql_spark.logical.nodes import Start, TopicOffset
 from ksql_spark.metastore.sources import TABLE, FormatSpec, TimestampColumn, Windowing
 from ksql_spark.schema import Role, Schema
 from ksql_spark.schema_registry import STRATEGIES, TOPIC_NAME
@@ -76,6 +76,8 @@ _CHECKS = re.compile(r"(.*?);?\s*(\b(?:SELECT|WITH)\b.*)?", re.IGNORECASE | re.D
 _CHECK = re.compile(r"(rows|keys|values)(?:\s+(0?\.\d+|[01](?:\.0*)?))?", re.IGNORECASE)
 _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+#: what START says of one topic
+_TOPIC_OFFSETS = re.compile(rf"({_TOPIC.pattern})\s+(\d+:.*)")
 #: the end of the year 9999, the last moment that START may name
 _LAST_MS = 253_402_300_799_999
 #: properties of windows by a calendar (beyond ksqlDB)
@@ -245,7 +247,7 @@ class Properties:
         """Where a new query starts reading according to START (beyond ksqlDB); None if it is not given.
 
         Raises:
-            KsqlError: it is neither earliest, latest nor a time.
+            KsqlError: it is neither earliest, latest, a time nor offsets.
         """
         value, node = self.get("START"), self.node("START")
         if value is None:
@@ -256,12 +258,15 @@ class Properties:
                 return "earliest"
             case "latest":
                 return "latest"
+        if (found := _topic_offsets(text)) is not None:
+            return found
         # up to four digits in quotes are a year
         is_number = isinstance(value, int) or re.fullmatch(r"[0-9]{5,50}", text)
         epoch_ms = int(text) if is_number else timestamp_text.epoch_ms(text)
         if epoch_ms is None or not 0 <= epoch_ms <= _LAST_MS:
-            reason = "Expected 'earliest', 'latest', an ISO 8601 time or milliseconds since 1970"
-            raise failure("PROPERTY_IN_WITH", node, name="START", reason=f"{reason}, got {_shown(value)}")
+            expected = "'earliest', 'latest', an ISO 8601 time, milliseconds since 1970 or 'topic 0:120,1:77'"
+            reason = f"Expected {expected}, got {_shown(value)}"
+            raise failure("PROPERTY_IN_WITH", node, name="START", reason=reason)
         return epoch_ms
 
     def by_event_time(self) -> bool:
@@ -566,6 +571,18 @@ def check_topic_name(name: str, node: nodes.Property | None) -> None:
         wanted = "up to 249 letters (a-z, A-Z), digits, '.', '_' and '-'"
         reason = f"Expected a topic's name, {wanted}, got {shown}"
         raise failure("PROPERTY_IN_WITH", node, name="KAFKA_TOPIC", reason=reason)
+
+
+def _topic_offsets(text: str) -> tuple[TopicOffset, ...] | None:
+    """What START says of its topics' partitions; None if ``text`` is no such thing."""
+    found: dict[str, dict[int, int]] = {}
+    for part in text.split(";"):
+        topic = _TOPIC_OFFSETS.fullmatch(part.strip())
+        offsets = offset_text.offsets(topic[2]) if topic is not None else None
+        if topic is None or offsets is None or topic[1] in found:
+            return None
+        found[topic[1]] = offsets
+    return tuple((topic, *place) for topic, offsets in found.items() for place in offsets.items())
 
 
 def _shown(value: Any) -> str:

@@ -942,8 +942,11 @@ def _replaces_no_place(items: Iterable[NamedExpression]) -> bool:
     return all(isinstance(item.expression, ColumnRef) and item.expression.name == item.name for item in own)
 
 
-#: where a query starts to read: at an end of its topics, at a time (epoch ms), or (None) by properties
-Start: TypeAlias = Literal["earliest", "latest"] | int | None
+#: a topic, a partition of it, and an offset
+TopicOffset: TypeAlias = tuple[str, int, int]
+#: where a query starts to read: at an end of its topics, at a time (epoch ms), at offsets of each partition,
+#: or (None) by properties
+Start: TypeAlias = Literal["earliest", "latest"] | int | tuple[TopicOffset, ...] | None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from ksql_spark import analyzer, topic_patterns
 from ksql_spark.analyzer.properties import Evolve
@@ -10,7 +11,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.formats import RecordSpec
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.lake import archives
-from ksql_spark.logical.nodes import PersistentQuery, Start
+from ksql_spark.logical.nodes import PersistentQuery, Start, TopicOffset
 from ksql_spark.metastore.serdes import check_registrable, record_spec, registered
 from ksql_spark.metastore.sinks import archive_name
 from ksql_spark.metastore.sources import DataSource
@@ -96,6 +97,8 @@ class QueryStart:
             check_registrable(self._records(), self._services.registry)
             _check_sink_topic(bound, self._plan, context)
             _check_limit(context, replaced)
+            if isinstance(bound.start, tuple):
+                _check_offsets(bound.start, self._plan, context)
         self._change_sandbox(context)
 
     def _beside(self, table: DataSource) -> DataSource:
@@ -286,6 +289,28 @@ def _check_limit(context: StatementContext, replaced: KnownQuery | None) -> None
         )
 
 
+def _check_offsets(start: tuple[TopicOffset, ...], plan: PhysicalPlan, context: StatementContext) -> None:
+    """Refuse a START that does not name each partition that is read, with an offset that it has or had.
+
+    Raises:
+        KsqlError: PROPERTY_IN_WITH; TOPIC_UNKNOWN, as KafkaAdmin.
+    """
+    admin = context.services.admin
+    topics = admin.expanded(source.topic for source in plan.sources)
+    first, ends = admin.beginning_offsets(*topics), admin.end_offsets(*topics)
+    offsets = {(topic, partition): offset for topic, partition, offset in start}
+    wrong = [f"partition {n} of topic {topic} is missing" for topic, n in ends if (topic, n) not in offsets]
+    for (topic, partition), offset in offsets.items():
+        end = ends.get((topic, partition))
+        if end is None:
+            wrong.append(f"the query reads no partition {partition} of a topic {topic}")
+        elif not first[topic, partition] <= offset <= end:
+            there = f"from {first[topic, partition]} to {end}"
+            wrong.append(f"partition {partition} of topic {topic} has offsets {there}, not {offset}")
+    if wrong:
+        raise KsqlError("PROPERTY_IN_WITH", name="START", reason="; ".join(wrong))
+
+
 def _query_id(bound: PersistentQuery, replaced: KnownQuery | None, context: StatementContext) -> str:
     if replaced is not None:
         return replaced.id
@@ -328,10 +353,16 @@ def start_offsets(plan: PhysicalPlan, context: StatementContext, start: Start = 
     """The offsets where a new query starts (reference §6.1): fixed now, so that nothing is missed later.
 
     Streams start at the end unless ``start``, or else ``auto.offset.reset``, says otherwise. Tables start at
-    the beginning unless these say otherwise; with a stream-table join they always do.
+    the beginning unless these say otherwise; with a stream-table join they always do. A ``start`` at offsets
+    has those of all partitions (``_check_offsets``).
     """
+    if isinstance(start, tuple):
+        given: dict[str, dict[str, int]] = {}
+        for topic, partition, offset in start:
+            given.setdefault(topic, {})[str(partition)] = offset
+        return given
     config = context.config
-    reset: Start = start
+    reset: Literal["earliest", "latest"] | int | None = start
     if start is None and config.is_set("auto.offset.reset"):
         reset = "earliest" if str(config["auto.offset.reset"]).lower() == "earliest" else "latest"
     joined = any(isinstance(s, StreamTableJoin) for stage in plan.stages for s in walk(stage.root))
