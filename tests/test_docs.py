@@ -301,7 +301,7 @@ class ReferencePage:
                 analyzer.bind_row_change(statement, store, config)
             case CreateAsSelect() if analyzer.evolve_of(statement):
                 bound = analyzer.bind_evolution(statement, store, config)
-                analyzer.check_evolution(store.require(statement.name), bound.sink, ())
+                analyzer.check_evolution(store.require(statement.name), bound.sink, (), may_move=True)
                 store.add(bound.sink)
             case CreateAsSelect() | InsertSelect():
                 bound = analyzer.bind_persistent(statement, store, config)

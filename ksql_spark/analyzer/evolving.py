@@ -71,6 +71,7 @@ def check_evolution(
     node: Placed | None = None,
     *,
     is_beside: bool = True,
+    may_move: bool = False,
 ) -> None:
     """Refuse a new version whose rows would not fit into the topic, or that readers do not take.
 
@@ -80,6 +81,7 @@ def check_evolution(
         readers: ids of the queries that read it.
         node: the statement, for the error's position.
         is_beside: whether the new version first writes a topic of its own.
+        may_move: whether it may go on in another topic.
 
     Raises:
         KsqlError: INVALID_STATEMENT.
@@ -100,7 +102,11 @@ def check_evolution(
             hint = f"Its {side} format is {before.name}: WITH ({side.upper()}_FORMAT = '{before.name}')."
             raise refuse(f"the {side} format cannot change.", hint)
     if old.topic != new.topic:
-        raise refuse(f"its topic, {old.topic}, cannot change.")
+        if not may_move:
+            raise refuse(f"its topic, {old.topic}, cannot change.")
+        if readers:
+            reason = f"its topic cannot change while queries read it: {', '.join(sorted(readers))}."
+            raise refuse(reason, "DROP what these queries write first.")
     if old.timestamp != new.timestamp:
         raise refuse("its timestamp column cannot change.")
     if new.partitions is not None and old.partitions is not None and new.partitions != old.partitions:

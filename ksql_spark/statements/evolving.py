@@ -19,7 +19,7 @@ from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.logical.nodes import PersistentQuery, relations
 from ksql_spark.metastore.serdes import record_spec, serdes
-from ksql_spark.metastore.sources import STREAM, DataSource
+from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.physical.planner import lower
 from ksql_spark.physical.steps import MICROBATCH
 from ksql_spark.runtime.cleanup import CleanupRecord
@@ -127,7 +127,8 @@ def bind_evolution(
             table = context.metastore.require(name)
             versions = _by_name({OLD: table, NEW: bound.sink}, table)
             analyzer.bind_verification(check.query, versions, context.metastore, context.config)
-    check_evolution(bound, context, is_beside=not (at_once or is_in_place))
+    may_move = is_in_place and bound.sink.kind == TABLE
+    check_evolution(bound, context, is_beside=not (at_once or is_in_place), may_move=may_move)
     if at_once or is_in_place:
         analyzer.check_written_rows(context.metastore.require(name), bound.sink, statement)
     if is_in_place:
@@ -157,7 +158,32 @@ def _in_place(
     if old is None or old.logical is None:
         reason = "no query writes it, so there is no state to go on with."
         raise KsqlError("INVALID_STATEMENT", reason=f"{name} cannot evolve in place: {reason}")
+    table = context.metastore.require(name)
+    if bound.sink.topic != table.topic:
+        _check_move(table, bound, context)
     return analyzer.fitted(old.logical, bound, statement)
+
+
+def _check_move(table: DataSource, bound: PersistentQuery, context: StatementContext) -> None:
+    """Refuse a topic that the rows of a table do not fit into, or that others write or make it of.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT; as KafkaAdmin.
+    """
+    target, admin = bound.sink.topic, context.services.admin
+    before, after = admin.require_topic(table.topic), admin.topic(target)
+    writers = [q.id for q in context.services.queries.all() if q.plan.sink.topic == target]
+    reason = None
+    if context.services.placement is not None:
+        reason = "servers that share queries do not move tables to other topics yet."
+    elif after is not None and after.partitions != before.partitions:
+        reason = f"topic {target} has {after.partitions} partitions, and its topic has {before.partitions}."
+    elif writers:
+        reason = f"topic {target} is written by {', '.join(writers)}."
+    elif any(relation.source.topic == target for relation in relations(bound.root)):
+        reason = f"its query reads topic {target}."
+    if reason is not None:
+        raise KsqlError("INVALID_STATEMENT", reason=f"{table.name} cannot evolve: {reason}")
 
 
 def _check_position(name: str, context: StatementContext) -> None:
@@ -196,7 +222,9 @@ def _check_warm_up(bound: PersistentQuery, context: StatementContext) -> None:
     raise KsqlError("INVALID_STATEMENT", reason=f"{bound.sink.name} cannot evolve: {why}", hint=_FROM_NOW)
 
 
-def check_evolution(bound: PersistentQuery, context: StatementContext, *, is_beside: bool = True) -> None:
+def check_evolution(
+    bound: PersistentQuery, context: StatementContext, *, is_beside: bool = True, may_move: bool = False
+) -> None:
     """Refuse a new version that does not fit the stream or table as it is now.
 
     Raises:
@@ -205,7 +233,7 @@ def check_evolution(bound: PersistentQuery, context: StatementContext, *, is_bes
     name = bound.sink.name
     old = context.metastore.require(name)
     readers = [q.id for q in context.queries if name in q.sources]
-    analyzer.check_evolution(old, bound.sink, readers, is_beside=is_beside)
+    analyzer.check_evolution(old, bound.sink, readers, is_beside=is_beside, may_move=may_move)
 
 
 def _all_made_of(name: str, context: StatementContext) -> set[str]:

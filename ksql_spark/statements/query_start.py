@@ -219,6 +219,15 @@ class QueryStart:
             partitions = sink.partitions or partitions
             verify = self._evolve.verify
             evolution = Evolution(bound.sink.name, sink.topic, self._evolve.is_manual, verify=verify)
+        if old is not None and old.plan.sink.topic != sink.topic:
+            evolution = Evolution(
+                bound.sink.name,
+                "",
+                is_manual=False,
+                is_swapped=True,
+                anew=evolution.anew if evolution is not None else 0,
+                moved_from=old.plan.sink.topic,
+            )
         if self._is_anew:
             anew = 1 + (evolution.anew if evolution is not None else 0)
             evolution = Evolution(

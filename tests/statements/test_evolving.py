@@ -779,3 +779,101 @@ def test_what_cannot_change_in_place(world: World) -> None:
     assert "'START' is not for EVOLVE = 'in-place'" in error.message
     world.run("CREATE TABLE y AS SELECT * FROM x EMIT CHANGES;")
     assert "columns can only be appended" in world.refused(IN_PLACE).message
+
+
+MOVE = (
+    "CREATE OR REPLACE TABLE x WITH (KAFKA_TOPIC = 'original', EVOLVE = 'in-place') AS "
+    "SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;"
+)
+
+
+@pytest.fixture
+def moving(world: World, topics: Topics) -> World:
+    """A world in which x has a topic of its own, and topic original other rows."""
+    world.run(OLD)
+    world.commit(world.ids()[0], 0, s=AT)
+    world.admin.create_topic("original", 3)
+    topics.rows["X"] = {b"a": b"1", b"b": b"9", b"d": b"4"}
+    topics.rows["original"] = {b"a": b"1", b"b": b"2", b"c": b"3"}
+    return world
+
+
+def test_a_table_moves_to_another_topic(moving: World, topics: Topics) -> None:
+    (old,) = moving.ids()
+    assert "Created query" in moving.message(MOVE)
+    written = [("original", b"b", b"9"), ("original", b"d", b"4"), ("original", b"c", None)]
+    topics.rows["X"][b"late"] = b"7"  # it is no longer what the table is
+    for _ in range(3):
+        query = moving.queries.find(old)
+        assert query is not None and moving.states() == {old: "RUNNING"}
+        assert query.plan.sink.topic == moving.services.metastore.require("X").topic == "original"
+        assert moving.queries.checkpoints.committed_offsets(query) == {"s": {0: 7, 1: 8, 2: 9}}
+        assert topics.written == written
+        assert "X" in moving.admin.topics()
+        found = described(moving)
+        assert [found[name] for name in ("state", "keysChanged", "keysRemoved")] == ["swapped", 2, 1]
+        moving.restart()
+    # what comes later leaves it there, also what computes the state again
+    moving.run(MOVE.replace("COUNT(*) AS n", "COUNT(*) AS n, COUNT(*) + 1 AS m"))
+    query = moving.queries.find(old)
+    assert query is not None
+    moving.queries.stop(old)
+    moving.queries._runs.reset(query)
+    moving.restart()
+    assert topics.written == written
+    # and back again
+    moving.run(MOVE.replace("'original'", "'X'").replace("COUNT(*) AS n", "COUNT(*) AS n, COUNT(*) + 1 AS m"))
+    assert topics.written[3:] == [("X", b"late", None)]
+    moving.run("DROP TABLE x;")
+    assert {"X", "original"} <= set(moving.admin.topics())
+
+
+def test_a_kill_while_a_table_moves(moving: World, topics: Topics) -> None:
+    topics.fails = True
+    assert "the network is gone" in moving.message(MOVE)
+    assert described(moving)["state"] == "failed"
+    assert "still taking over" in moving.refused(MOVE.replace("'original'", "'X'")).message
+    topics.fails = False
+    moving.restart()
+    assert described(moving)["state"] == "swapped" and topics.rows["original"] == topics.rows["X"]
+
+
+def test_a_table_that_began_from_now_moves(moving: World, topics: Topics) -> None:
+    (old,) = moving.ids()
+    moving.run(FROM_NOW)
+    moving.run(MOVE.replace("COUNT(*)", "SUM(v)"))
+    assert topics.rows["original"] == topics.rows["X"]
+    later = {"0": 70, "1": 80, "2": 90}
+    moving.commit(old, 0, s=later)
+    moving.run(FROM_NOW.replace("'from-now'", "'from-now', KAFKA_TOPIC = 'original'"))
+    assert starts(moving) == {"s": later}
+
+
+@pytest.mark.parametrize(
+    ("before", "statement", "reason"),
+    [
+        (READER, MOVE, "its topic cannot change while queries read it: CTAS_Y"),
+        ("", MOVE.replace("original", "narrow"), "topic narrow has 1 partitions, and its topic has 3"),
+        (
+            "CREATE STREAM z AS SELECT * FROM s;",
+            MOVE.replace("original", "Z"),
+            "topic Z is written by CSAS_Z",
+        ),
+        ("", MOVE.replace("'original'", "'s'"), "its query reads topic s"),
+        ("", MOVE.replace("in-place", "from-now"), "its topic, X, cannot change"),
+        ("", MOVE.replace("in-place", "backfill"), "its topic, X, cannot change"),
+        (
+            "CREATE STREAM z AS SELECT * FROM s;",
+            "CREATE OR REPLACE STREAM z WITH (KAFKA_TOPIC = 'original', EVOLVE = 'in-place') AS "
+            "SELECT * FROM s;",
+            "its topic, Z, cannot change",
+        ),
+    ],
+)
+def test_topics_that_a_table_does_not_move_to(
+    moving: World, before: str, statement: str, reason: str
+) -> None:
+    moving.admin.create_topic("narrow", 1)
+    if before:
+        moving.run(before)
+    assert reason in moving.refused(statement).message

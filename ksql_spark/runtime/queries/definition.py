@@ -29,6 +29,8 @@ class Evolution:
             ended.
         is_warmed: whether such a version first reads what the versions before it have read, without writing.
         verify: what must hold of both versions' rows before the swap.
+        moved_from: the topic that the query wrote before it moved to the table's present one: before its next
+            start, what differs is written there. The old topic stays. Empty if it did not move.
     """
 
     table: str
@@ -39,6 +41,12 @@ class Evolution:
     anew: int = 0
     verify: tuple[Check, ...] = ()
     is_warmed: bool = False
+    moved_from: str = ""
+
+    @property
+    def source(self) -> str:
+        """The topic with the rows that the table's topic gets before the next start; empty: there is none."""
+        return self.topic or self.moved_from
 
 
 @dataclass(frozen=True)

@@ -160,13 +160,12 @@ class QueryRuns:
             OSError, KsqlError: the note cannot be read.
         """
         evolution = query.evolution
-        if evolution is None or not evolution.is_swapped or not evolution.topic:
+        if evolution is None or not evolution.is_swapped or not evolution.source:
             return None
-        try:
-            noted = json.loads(self._checkpoints.folder(query.id).read(_SWAPPED))
-            return Differences(int(noted["changed"]), int(noted["removed"]))
-        except FileNotFoundError:
+        noted = self._noted(query, _SWAPPED)
+        if noted is None or noted.get("moved_from", "") != evolution.moved_from:
             return None
+        return Differences(int(noted["changed"]), int(noted["removed"]))
 
     def has_taken_over(self, query: ManagedQuery) -> bool:
         """Whether a new version has done all that comes before its first row in the sink's topic.
@@ -177,14 +176,15 @@ class QueryRuns:
         evolution = query.evolution
         if evolution is None or not evolution.is_swapped:
             return False
-        if evolution.topic:  # if its state was rebuilt since, the note is gone, and so is the topic
-            return self.swapped(query) is not None or self._admin.topic(evolution.topic) is None
-        noted = self._noted_anew(query)
+        if evolution.source:  # if its state was rebuilt since, the note is gone, and so is the topic
+            return self.swapped(query) is not None or self._admin.topic(evolution.source) is None
+        noted = self._noted(query, _ANEW)
         return noted is not None and (noted["anew"], noted["is_done"]) == (evolution.anew, True)
 
-    def _noted_anew(self, query: ManagedQuery) -> dict[str, Any] | None:
+    def _noted(self, query: ManagedQuery, name: str) -> dict[str, Any] | None:
+        """A note beside a query's checkpoints."""
         try:
-            noted: dict[str, Any] = json.loads(self._checkpoints.folder(query.id).read(_ANEW))
+            noted: dict[str, Any] = json.loads(self._checkpoints.folder(query.id).read(name))
         except FileNotFoundError:
             return None
         return noted
@@ -198,7 +198,7 @@ class QueryRuns:
         evolution = query.evolution
         if evolution is None or not evolution.is_warmed or self.has_taken_over(query):
             return None
-        noted = self._noted_anew(query)
+        noted = self._noted(query, _ANEW)
         if noted is None or noted["anew"] != evolution.anew:
             return None
         until: Offsets = noted["offsets"]
@@ -215,10 +215,11 @@ class QueryRuns:
             KsqlError: CHECKPOINT_DAMAGED, BROKER_UNREACHABLE, KAFKA_REFUSED; SPARK_RESTARTING.
             OSError: the state's store is unavailable.
         """
-        anew = query.evolution.anew if query.evolution is not None else 0
-        if not anew or self.has_taken_over(query):
+        evolution = query.evolution
+        if evolution is None or not evolution.anew or evolution.source or self.has_taken_over(query):
             return
-        noted = self._noted_anew(query)
+        anew = evolution.anew
+        noted = self._noted(query, _ANEW)
         folder = self._checkpoints.folder(query.id)
         if noted is None or noted["anew"] != anew:
             self.end(query)
@@ -258,9 +259,9 @@ class QueryRuns:
         return found
 
     def _finish_swap(self, query: ManagedQuery) -> None:
-        """Write what differs to a table's topic, before its new version writes there for the first time.
+        """Write what differs to a table's topic, before its new version, or a query that moved, writes there.
 
-        Neither version runs. If this is interrupted, the next start compares again, perhaps on another
+        Nothing that writes it runs. If this is interrupted, the next start compares again, perhaps on another
         server. A server that was taken for dead can then commit no more differences.
 
         Raises:
@@ -268,26 +269,29 @@ class QueryRuns:
             OSError: the state's store is unavailable.
         """
         evolution = query.evolution
-        if evolution is None or not evolution.is_swapped or not evolution.topic:
+        if evolution is None or not evolution.is_swapped or not evolution.source:
             return
-        is_there = self._admin.topic(evolution.topic) is not None
+        is_there = self._admin.topic(evolution.source) is not None
         if is_there and self.swapped(query) is None:
             self.end(query)
             target = query.plan.sink.topic
-            with contextlib.closing(differences.writer(self._admin, evolution.topic)) as writer:
+            service = self._config()["ksql.service.id"]
+            beside = evolution.topic or f"_confluent-ksql-{service}query_{query.id}-move"
+            with contextlib.closing(differences.writer(self._admin, beside)) as writer:
                 # transactions of a killed server would hide what is committed
                 for transactional_id in (*evolution.predecessors, *query.plan.transactional_ids):
                     fence(self._admin.servers, transactional_id, self._admin.settings)
                 # most of them were read before the old version ended
-                both = query.rows or (TopicRows(target), TopicRows(evolution.topic))
+                both = query.rows or (TopicRows(target), TopicRows(evolution.source))
                 records = list(differences.changes(*(each.read(self._admin) for each in both)))
                 differences.write(writer, target, records)
-            self.topics(query).forget(evolution.topic)
+            self.topics(query).forget(evolution.source)
             found = differences.count(records)
-            self._checkpoints.folder(query.id).write(_SWAPPED, json.dumps(found._asdict()))
+            noted = {**found._asdict(), "moved_from": evolution.moved_from}
+            self._checkpoints.folder(query.id).write(_SWAPPED, json.dumps(noted))
             log.info("query %s writes topic %s from now on: %s", query.id, target, found)
         query.rows = None
-        if is_there:
+        if is_there and evolution.topic:
             self._admin.delete_topics([evolution.topic])
 
     def start_rest(self, query: ManagedQuery) -> None:
@@ -401,7 +405,7 @@ class QueryRuns:
             if not self._is_current(query, token):
                 return False
             self.end(query)
-            noted = self._noted_anew(query) or {}
+            noted = self._noted(query, _ANEW) or {}
             self._checkpoints.folder(query.id).write(_ANEW, json.dumps({**noted, "is_done": True}))
             query.spark.append(self._launcher.launch(query, 0))
         log.info("query %s has read its history", query.id)
@@ -482,12 +486,14 @@ class QueryRuns:
         moved = [checkpoint.moved_or_none() for checkpoint in checkpoints]
         topics = self.topics(query)
         noted = topics.noted_for_rebuild(self._admin.identities(topics.names))
-        begun = self._noted_anew(query)
+        begun, swapped = self._noted(query, _ANEW), self._noted(query, _SWAPPED)
         self.remove_state(query)
         window = query.plan.sink.window
         if window is not None and window.kind in ("SESSION", "SLIDING"):
             delete_session_rows(self._admin, query.plan.sink.topic)
         self._checkpoints.keep(query.id)
+        if swapped is not None:  # or else a topic that it wrote before would be compared again
+            self._checkpoints.folder(query.id).write(_SWAPPED, json.dumps(swapped))
         if begun is not None:
             self._place(query, begun)
         for checkpoint, places in zip(checkpoints, moved, strict=True):
