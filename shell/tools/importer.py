@@ -8,9 +8,11 @@ servers can run at once, and ``--compare`` tells what they differ in.
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,7 +33,7 @@ from ksql_spark.shell.options import (
 )
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.statements import parsed, quoted_name, type_text
-from ksql_spark.shell.tools import shadow
+from ksql_spark.shell.tools import cutover, shadow
 
 #: properties that ksqlDB stores with a statement but accepts from nobody
 _STORED_ONLY = ("CLEANUP_POLICY",)
@@ -43,6 +45,8 @@ _WORDS = {
     "created": "created", "planned": "to be created", "there": "already there", "failed": "failed",
     "skipped": "left out",
 }  # fmt: skip
+#: the pause between two comparisons of --watch
+_WATCH_EVERY_S = 1.0
 _MASKED = re.compile(r"^(\[hidden\]|\*+)$")
 
 
@@ -101,7 +105,7 @@ def main(argv: Sequence[str]) -> int:
         failures: list[object] = []
 
         def run(context: Context) -> None:
-            act = _compare if options.compare else _take_over
+            act = _act(options)
             failures.extend(act(source, context.session.client, options, console))
 
         options.output, options.define = "TABULAR", []
@@ -112,6 +116,13 @@ def main(argv: Sequence[str]) -> int:
         console.clear_status()
         print(f"ksql-spark import: {problem}", file=sys.stderr)
         return WRONG_OPTIONS
+
+
+def _act(options: argparse.Namespace) -> Callable[..., Sequence[object]]:
+    """What the options ask for."""
+    if options.cut_over:
+        return _cut_over
+    return _watch if options.watch else _compare if options.compare else _take_over
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -143,6 +154,20 @@ def _parser() -> argparse.ArgumentParser:
         "--compare",
         action="store_true",
         help="compare the results of both servers instead of importing; the exit code is 1 if they differ",
+    )
+    parser.add_argument(
+        "--watch",
+        action="store_true",
+        help="compare again and again, and tell what changes; Ctrl-C ends",
+    )
+    parser.add_argument(
+        "--cut-over",
+        action="store_true",
+        help="let the results of --shadow take the places of the other server's, whose queries end; run it "
+        "again to go on",
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="with --cut-over: take over results that differ, too"
     )
     parser.add_argument("--offset", choices=("earliest", "latest"), help="where new queries start reading")
     parser.add_argument(
@@ -204,22 +229,61 @@ def _compare(
 ) -> list[shadow.Comparison]:
     """Compare both servers, and report; returns the results that are not equal. Raises ClientError."""
     found = []
+    console.status(f"comparing the results of {source.url}")
     for compared in shadow.compare(source, target):
         found.append(compared)
         console.line(_comparison(compared))
-        if compared.differences is not None:
-            for line in compared.differences.lines():
-                console.line(line)
-    equal = sum(compared.is_equal for compared in found)
-    console.line(
-        f"{len(found)} results: {equal} equal" + (f", {len(found) - equal} not" if equal < len(found) else "")
-    )
+        console.status(f"comparing, {len(found)} done")
+    console.line(_counted(found))
     return [compared for compared in found if not compared.is_equal]
 
 
+def _watch(
+    source: Client, target: Client, options: argparse.Namespace, console: Console
+) -> list[shadow.Comparison]:
+    """As _compare, again and again until Ctrl-C; tells what changes. Returns what was not equal at last."""
+    found: dict[str, shadow.Comparison] = {}
+    told: dict[str, str] = {}
+    counted = ""
+    try:
+        for number in itertools.count(1):
+            console.status(f"comparison {number} begins")
+            latest = {}
+            for compared in shadow.compare(source, target):
+                latest[compared.name] = compared
+                line = _comparison(compared)
+                if told.get(compared.name) != line:
+                    told[compared.name] = line
+                    console.line(line)
+                console.status(f"comparison {number}: {len(latest)} done; Ctrl-C ends")
+            found = latest
+            if counted != (counted := _counted([*found.values()])):
+                console.line(counted)
+            console.status(f"comparison {number} is done: {counted}; Ctrl-C ends")
+            time.sleep(_WATCH_EVERY_S)
+    except KeyboardInterrupt:
+        console.clear_status()
+    return [compared for compared in found.values() if not compared.is_equal]
+
+
+def _cut_over(source: Client, target: Client, options: argparse.Namespace, console: Console) -> list[str]:
+    """Take over the results of the shadow; returns the names of those that were not. Raises ClientError."""
+    there, here = in_order(read(source)), read(target)
+    return cutover.cut_over(source, target, there, here, force=options.force, console=console)
+
+
+def _counted(found: Sequence[shadow.Comparison]) -> str:
+    equal = sum(compared.is_equal for compared in found)
+    return f"{len(found)} results: {equal} equal" + (
+        f", {len(found) - equal} not" if equal < len(found) else ""
+    )
+
+
 def _comparison(compared: shadow.Comparison) -> str:
-    state = "unknown" if compared.differences is None else "equal" if compared.is_equal else "differs"
-    return f"{state:<8} {compared.kind} {compared.name}: {compared.reason or compared.differences}"
+    """The line of a comparison, and those of its samples."""
+    first = f"{compared.state:<8} {compared.kind} {compared.name}: {compared.reason or compared.differences}"
+    samples = compared.differences.lines() if compared.differences is not None else ()
+    return "\n".join((first, *samples))
 
 
 # ---- reading a server ----------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def shadowed(text: str, topic: str | None) -> str | None:
     return grammar.render(tree)
 
 
-def set_properties(tree: CreateAsSelect, **values: str | None) -> None:
+def set_properties(tree: CreateAsSelect | InsertSelect, **values: str | None) -> None:
     """Set properties of WITH; None: remove one."""
     kept = [p for p in tree.properties if p.name.upper() not in values]
     added = [
@@ -72,12 +72,21 @@ class Comparison:
         name: its name on both servers.
         differences: of their rows; None if it was not compared.
         reason: why it was not compared; "" if it was.
+        is_behind: whether one of the servers had records left to read for it, so that differences may vanish.
     """
 
     kind: str
     name: str
     differences: Differences | None = None
     reason: str = ""
+    is_behind: bool = False
+
+    @property
+    def state(self) -> str:
+        """In a word: equal, behind, differs or unknown."""
+        if self.differences is None:
+            return "unknown"
+        return "equal" if self.is_equal else "behind" if self.is_behind else "differs"
 
     @property
     def is_equal(self) -> bool:
@@ -91,20 +100,71 @@ def compare(source: Client, target: Client) -> Iterator[Comparison]:
     Raises:
         ClientError: a server does not answer.
     """
-    there, here = _results(source), _results(target)
+    there, here = results(source), results(target)
     for name, other in sorted(there.items()):
         mine = here.get(name)
-        found = Comparison(other.kind, name)
         if mine is None:
-            yield replace(found, reason="it does not exist here")
+            yield Comparison(other.kind, name, reason="it does not exist here")
         elif mine.topic == other.topic:
-            yield replace(found, reason=f"both servers use the topic {other.topic}")
+            yield Comparison(other.kind, name, reason=f"both servers use the topic {other.topic}")
         else:
-            yield _compared(found, other, target)
+            yield compared(source, target, other)
 
 
 @dataclass(frozen=True)
-class _Result:
+class Place:
+    """Where a query is in a partition of a topic: what it reads next, and which offsets there are."""
+
+    next: int
+    first: int
+    end: int
+
+
+#: topic -> partition -> where a query is
+Places = Mapping[str, Mapping[int, Place]]
+
+
+def places(described: Mapping[str, Any]) -> dict[str, Places]:
+    """Where the queries are that write a stream or table, by their ids.
+
+    Args:
+        described: it, as DESCRIBE EXTENDED describes it. Groups of consumers are called by the query's id
+            here, and in ksqlDB by its application's, which ends with the query's.
+    """
+    return {
+        str(query["id"]): {
+            str(topic["kafkaTopic"]): {
+                int(p["partition"]): Place(
+                    int(p["consumerOffset"]), int(p["logStartOffset"]), int(p["logEndOffset"])
+                )
+                for p in topic["offsets"]
+            }
+            for summary in described.get("queryOffsetSummaries") or []
+            if summary["groupId"] == query["id"] or summary["groupId"].endswith(f"query_{query['id']}")
+            for topic in summary["topicSummaries"]
+        }
+        for query in described.get("writeQueries") or []
+    }
+
+
+def describe(client: Client, name: str) -> dict[str, Any]:
+    """What DESCRIBE EXTENDED says. Raises ClientError."""
+    (told,) = client.run(f"DESCRIBE {quoted_name(name)} EXTENDED;")
+    described: dict[str, Any] = told["sourceDescription"]
+    return described
+
+
+def _has_more_to_read(client: Client, name: str) -> bool:
+    return any(
+        place.next < place.end
+        for topics in places(describe(client, name)).values()
+        for partitions in topics.values()
+        for place in partitions.values()
+    )
+
+
+@dataclass(frozen=True)
+class Result:
     """A stream or table that a query writes, as a server describes it."""
 
     kind: str
@@ -113,10 +173,12 @@ class _Result:
 
     @property
     def topic(self) -> str:
+        """Its topic."""
         return str(self.described["topic"])
 
     @property
     def columns(self) -> list[Mapping[str, Any]]:
+        """Its columns, as DESCRIBE has them."""
         return [*self.described["fields"]]
 
     def declared(self) -> str | None:
@@ -146,40 +208,52 @@ class _Result:
         return f"CREATE SOURCE {self.kind} {_THERE} ({', '.join(columns)}) WITH ({', '.join(given_texts)});"
 
 
-def _results(client: Client) -> dict[str, _Result]:
-    """By name."""
+def results(client: Client) -> dict[str, Result]:
+    """What the queries of a server write, by name. Raises ClientError."""
     found = {}
     for kind in ("STREAM", "TABLE"):
         for entity in client.run(f"LIST {kind}S EXTENDED;"):
             for described in entity.get("sourceDescriptions") or []:
                 tree = _tree(str(described.get("statement") or ""))
                 if isinstance(tree, CreateAsSelect):
-                    found[str(described["name"])] = _Result(kind, described, tree)
+                    found[str(described["name"])] = Result(kind, described, tree)
     return found
 
 
-def _compared(found: Comparison, other: _Result, target: Client) -> Comparison:
+def compared(source: Client, target: Client, other: Result) -> Comparison:
+    """Compare a result of the other server with the one here.
+
+    Raises:
+        ClientError: a server does not answer.
+    """
+    found = Comparison(other.kind, str(other.described["name"]))
     declared = other.declared()
     if declared is None:
         return replace(found, reason="the size of its windows is not in its statement")
-    compared = [*comparable(other.columns)]
+    columns = [*comparable(other.columns)]
     if windows := other.described.get("windowType"):
         # the ends of other windows follow from their starts
-        compared += BOUNDS if windows in ("SESSION", "CUMULATIVE") else BOUNDS[:1]
+        columns += BOUNDS if windows in ("SESSION", "CUMULATIVE") else BOUNDS[:1]
     try:
         target.run(f"DROP {found.kind} IF EXISTS {_THERE};")  # of a comparison that was killed
         target.run(declared)
         try:
-            differences = compared_rows(target, found.name, _THERE, compared)
+            differences = compared_rows(target, found.name, _THERE, columns)
         finally:
             target.run(f"DROP {found.kind} {_THERE};")
+        is_behind = not differences.are_none and any(
+            _has_more_to_read(client, found.name) for client in (target, source)
+        )
     except ClientError as error:
         return replace(found, reason=" ".join(str(error).split()))
-    return replace(found, differences=differences)
+    return replace(found, differences=differences, is_behind=is_behind)
 
 
 def _value(value: Any) -> str:
     return str(value).upper() if isinstance(value, bool) else quoted_text(str(value))
 
 
-__all__ = ["PREFIX", "Comparison", "compare", "set_properties", "shadowed", "target_of"]
+__all__ = [
+    "PREFIX", "Comparison", "Place", "Places", "Result", "compare", "compared", "describe", "places",
+    "results", "set_properties", "shadowed", "target_of",
+]  # fmt: skip
