@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ksql_spark.entities.base import Body, Entity
+from ksql_spark.entities.base import Body, Entity, Omitted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class EvolutionDescription(Entity):
 
     Args:
         name: the table.
-        state: backfilling, caught up, verified, swapping, warming up, swapped or failed.
+        state: backfilling, caught up, verified, swapping, warming up, swapped, failed or aborted.
         reason: why it has failed, or cannot be swapped now.
         query_id: of the new version.
         topic: where the new version writes until the swap.
@@ -36,6 +36,8 @@ class EvolutionDescription(Entity):
         rows: how many rows the old version has, and the new one; null while it is unknown.
         columns_changed: column -> for how many keys its values differ.
         samples: the first rows that differ.
+        timestamp: when it was aborted, epoch milliseconds.
+        user: who aborted it; left out if nobody logs in.
     """
 
     name: str
@@ -50,6 +52,8 @@ class EvolutionDescription(Entity):
     rows: tuple[int, int] | None = None
     columns_changed: Mapping[str, int] = field(default_factory=dict)
     samples: tuple[EvolutionSample, ...] = ()
+    timestamp: Omitted[int] = None
+    user: Omitted[str] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,6 +28,7 @@ class Change:
         names: of the streams and tables.
         way: one of the ways above; None: see the flags.
         begins: a new version begins to run beside the current one.
+        aborts: it ends, without having become the current one.
         is_alter: the statement adds to that of the current version.
         drops: they are dropped.
         deletes_topics: and their topics.
@@ -37,6 +38,7 @@ class Change:
     names: tuple[str, ...]
     way: str | None = None
     begins: bool = False
+    aborts: bool = False
     is_alter: bool = False
     drops: bool = False
     deletes_topics: bool = False
@@ -94,11 +96,17 @@ class Versions:
         self._versions: dict[str, tuple[Version, ...]] = {}
         #: new versions that run beside the current ones
         self._begun: dict[str, Version] = {}
+        #: of those that were aborted since the current one: the last
+        self._aborted: dict[str, Version] = {}
         self._dropped: dict[str, Dropped] = {}
 
     def of(self, name: str) -> tuple[Version, ...]:
         """The versions of a stream or table, the first one first; empty if it does not exist."""
         return self._versions.get(name, ())
+
+    def aborted(self, name: str) -> Version | None:
+        """The new version that was aborted, if that was the last change: when, and by whom."""
+        return self._aborted.get(name)
 
     def dropped(self, name: str) -> Dropped | None:
         """The stream or table of that name that was dropped last, if it has not been created since."""
@@ -114,6 +122,14 @@ class Versions:
         """
         for name in change.names:
             known = self.of(name)
+            if change.aborts:
+                begun = self._begun.pop(name, None)
+                if begun is not None:
+                    by = replace(begun, sequence=sequence, written_ms=command.written_ms, user=command.user)
+                    self._aborted[name] = by
+                continue
+            if not change.is_alter:
+                self._aborted.pop(name, None)
             if change.drops:
                 self._drop(name, change, command)
             elif change.begins:

@@ -49,8 +49,8 @@ from ksql_spark.statements.termination import Termination
 from ksql_spark.types import BIGINT
 
 #: states of an evolution
-BACKFILLING, CAUGHT_UP, VERIFIED, SWAPPING, WARMING_UP, SWAPPED, FAILED = (
-    "backfilling", "caught up", "verified", "swapping", "warming up", "swapped", "failed",
+BACKFILLING, CAUGHT_UP, VERIFIED, SWAPPING, WARMING_UP, SWAPPED, FAILED, ABORTED = (
+    "backfilling", "caught up", "verified", "swapping", "warming up", "swapped", "failed", "aborted",
 )  # fmt: skip
 #: how many records the new version may lack when it takes over
 MAX_LAG = "ksql.evolution.max.lag"
@@ -436,7 +436,7 @@ def abort_evolution(statement: AbortEvolution, context: StatementContext) -> Act
     def cleanup() -> CleanupRecord:
         return CleanupRecord(logged=termination.orphans())
 
-    return Logged(f"table/`{name}`/abort", apply, cleanup=cleanup)
+    return Logged(f"table/`{name}`/abort", apply, cleanup=cleanup, change=Change((name,), aborts=True))
 
 
 # ---- DESCRIBE EVOLUTION -------------------------------------------------------------------------------
@@ -449,9 +449,26 @@ def describe_evolution(statement: DescribeEvolution, context: StatementContext) 
 
     def run() -> Entity:
         there = services.queries.all()
-        found = next((q for q in there if evolves(q) == name), None) or next(
-            (q for q in there if q.evolution is not None and q.plan.sink.name == name), None
-        )
+        found = next((q for q in there if evolves(q) == name), None)
+        aborted = services.versions.aborted(name)
+        if found is None and aborted is not None:
+            return EvolutionDescription(
+                statement_text=statement.source_text,
+                name=name,
+                state=ABORTED,
+                reason=None,
+                query_id=aborted.query_id or "",
+                topic=table.topic,
+                is_manual=False,
+                records_left=None,
+                keys_changed=None,
+                keys_removed=None,
+                timestamp=aborted.written_ms,
+                user=aborted.user,
+            )
+        if found is None:
+            swapped = (q for q in there if q.evolution is not None and q.plan.sink.name == name)
+            found = next(swapped, None)
         if found is None or found.evolution is None:
             raise KsqlError("INVALID_STATEMENT", reason=f"{name} has not evolved.")
         described = _described(statement.source_text, found, found.evolution, table, services)

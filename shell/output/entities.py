@@ -178,6 +178,10 @@ def _evolution(entity: Entity) -> Iterator[Part]:
     for name, member in members:
         if entity.get(member) is not None:
             yield label(name, entity[member])
+    if entity.get("timestamp") is not None:
+        yield label("Aborted", _moment(entity["timestamp"]))
+    if entity.get("user"):
+        yield label("User", entity["user"])
     if entity.get("rows"):
         yield label("Rows", "{:,} before, {:,} in the new version".format(*entity["rows"]))
     for name, count in (entity.get("columnsChanged") or {}).items():

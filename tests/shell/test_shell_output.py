@@ -281,6 +281,7 @@ def test_properties() -> None:
         ({"@type": "assert_schema", "id": 3, "exists": False}, " Schema with id 3 does not exist."),
         ({"@type": "connector_list", "connectors": [{"name": "C"}]}, " C              |      |       |"),
         ({"@type": "connector_plugins_list", "connectorsPlugins": [{"className": "P"}]}, " P     |      |"),
+        ({"@type": "evolution_description", "user": "ann"}, "User                 : ann"),
         ({"@type": "evolution_description", "recordsLeft": 0}, "Records left         : 0"),
         ({"@type": "evolution_description", "rows": [1200, 3]},
          "Rows                 : 1,200 before, 3 in the new version"),

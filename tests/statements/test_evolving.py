@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ksql_spark.engine.evolutions import AutomaticSwaps
+from ksql_spark.engine.request import Request
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.logical.nodes import relations
 from ksql_spark.runtime.cluster.placement import Slots
@@ -209,10 +210,36 @@ def test_an_abort_leaves_nothing(evolving: World, topics: Topics) -> None:
     assert evolving.message("ABORT EVOLUTION x;") == f"X stays as it is: its new version, {new}, has ended."
     assert evolving.states() == {old: "RUNNING"}
     assert before not in evolving.admin.topics() and not evolving.checkpoint(new).exists()
-    assert "has not evolved" in evolving.refused("DESCRIBE EVOLUTION x;").message
+    for _ in range(2):
+        told = evolving.one("DESCRIBE EVOLUTION x;")
+        assert (told["state"], told["queryId"], told["topic"]) == ("aborted", new, "X")
+        assert told["recordsLeft"] is None
+        evolving.restart()
     evolving.run(NEW)
+    assert evolving.one("DESCRIBE EVOLUTION x;")["state"] == "backfilling"
     evolving.restart()
     assert len(evolving.ids()) == 2 and topics.written == []
+
+
+def test_the_latest_evolution_is_described(evolving: World, topics: Topics) -> None:
+    """Be it a swap or an abortion."""
+    caught_up(evolving)
+    evolving.run("SWAP x;")
+    evolving.run(NEW.replace("v > 3", "v > 4"))
+    newer = evolving.ids()[-1]
+    evolving.answers(Request("ABORT EVOLUTION x;", {}, user="ann"))
+    for _ in range(2):
+        told = evolving.one("DESCRIBE EVOLUTION x;")
+        assert (told["state"], told["queryId"], told["user"]) == ("aborted", newer, "ann")
+        evolving.restart()
+    evolving.run(
+        "CREATE OR REPLACE TABLE x WITH (EVOLVE = 'from-now') AS "
+        "SELECT k, SUM(v) AS n, MAX(v) AS total FROM s GROUP BY k EMIT CHANGES;"
+    )
+    assert evolving.one("DESCRIBE EVOLUTION x;")["state"] == "swapped"
+    evolving.run("DROP TABLE x;")
+    evolving.run(OLD)
+    assert "has not evolved" in evolving.refused("DESCRIBE EVOLUTION x;").message
 
 
 @pytest.mark.parametrize(
