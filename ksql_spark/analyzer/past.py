@@ -15,7 +15,7 @@ from ksql_spark.analyzer.batch import bind_batch
 from ksql_spark.analyzer.failures import invalid, place, within_statement
 from ksql_spark.analyzer.pull_rules import check_queryable
 from ksql_spark.config import Config
-from ksql_spark.errors import KsqlError
+from ksql_spark.errors import KsqlError, Position
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.errors import ParseFailed
 from ksql_spark.grammar.statements.queries import Query
@@ -97,12 +97,14 @@ class Past:
         first_ms: the first event time of the changes that are wanted, epoch ms; None: the rows as they were.
         last_ms: the last event time, or the one when the rows were so; None: ``position`` says it.
         position: partition of the table's topic -> offset of the first record that does not count.
+        place: where the statement says so, for errors.
     """
 
     table: DataSource
     first_ms: int | None
     last_ms: int | None
     position: Mapping[int, int] | None = None
+    place: Position | None = None
 
 
 def bind_past(
@@ -142,9 +144,10 @@ def _past(relation: nodes.PastSource, metastore: MetaStore, config: Mapping[str,
         reason = f"{relation.which} reads rows, and the topic of {table.name} holds envelopes."
         raise invalid(reason, relation, hint=hint)
     if relation.position is not None:
-        return Past(table, None, None, _position(relation.position))
-    moments = [_moment(moment) for moment in relation.moments or ()]
-    return Past(table, moments[0] if len(moments) > 1 else None, moments[-1])
+        return Past(table, None, None, _position(relation.position), place(relation.position))
+    given = relation.moments or []
+    moments = [_moment(moment) for moment in given]
+    return Past(table, moments[0] if len(moments) > 1 else None, moments[-1], place=place(given[0]))
 
 
 def _position(node: exp.Expr) -> dict[int, int]:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from ksql_spark import analyzer, config, consistency
+from ksql_spark.analyzer.failures import within_statement
 from ksql_spark.analyzer.plan_cache import PlanCache, is_cacheable
 from ksql_spark.config import Config
 from ksql_spark.engine.request import (
@@ -518,7 +519,8 @@ class QueryService:
         with planning(request, services):
             bound, found = analyzer.bind_past(statement.query, context.metastore, context.config)
         consumer = services.client_settings("consumer", context.properties)
-        rows = {name: past.read(each, services.admin) for name, each in found.items()}
+        with within_statement(statement.query):
+            rows = {name: past.read(each, services.admin) for name, each in found.items()}
         return batch.run(
             bound,
             services.views,

@@ -319,6 +319,11 @@ def _offers(
             yield from ((f"'{value}'", kind) for value, kind in values)
         case [*_, property, "="] if property in PROPERTIES and PROPERTIES[property].type == "boolean":
             yield from ((name, "value") for name in ("TRUE", "FALSE"))
+        case [*_, "SYSTEM_TIME"]:
+            yield ("AS OF", "keyword")
+        case [*_, "SYSTEM_TIME", "AS", "OF"]:
+            yield ("CURRENT_TIMESTAMP", "keyword")
+            yield from _in_query(upper, aliases, metadata)
         case _ if last == "ON":
             yield from ((condition, "join") for condition in _conditions(before, metadata))
             yield from _in_query(upper, aliases, metadata)

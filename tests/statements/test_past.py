@@ -10,7 +10,7 @@ import pytest
 
 from ksql_spark import analyzer, grammar
 from ksql_spark.analyzer.past import Past
-from ksql_spark.errors import KsqlError
+from ksql_spark.errors import KsqlError, Position
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.logical.nodes import BatchQuery, relations
@@ -88,8 +88,9 @@ def test_the_rows_before_a_position(having: World, monkeypatch: pytest.MonkeyPat
         ("0:3,1:3,2:1", "Topic X has no partition 2"),
         ("0:3,1:5", "Partition 1 of topic X ends before offset 5"),
     ):
-        with pytest.raises(KsqlError, match=message):
+        with pytest.raises(KsqlError, match=message) as refused:
             as_of(position)
+        assert refused.value.position == Position(1, 32, len(position) + 2)
 
 
 def test_the_changes_between_two_moments(having: World) -> None:

@@ -31,7 +31,7 @@ def read(past: Past, admin: KafkaAdmin) -> PastRows:
     """
     first_ms, counts = past.first_ms, _counting(past)
     if past.position is not None:
-        _check_position(past.position, past.table.topic, admin)
+        _check_position(past, past.position, admin)
     rows: dict[Place, Record] = {}
     changes: list[Record] = []
     with TopicReader(admin.servers, past.table.topic, settings=admin.settings) as reader:
@@ -57,16 +57,21 @@ def _counting(past: Past) -> Callable[[Record], bool]:
     return lambda record: record.timestamp_ms <= last_ms
 
 
-def _check_position(position: Mapping[int, int], topic: str, admin: KafkaAdmin) -> None:
+def _invalid(past: Past, reason: str, hint: str | None = None) -> KsqlError:
+    return KsqlError("INVALID_STATEMENT", position=past.place, hint=hint, reason=reason)
+
+
+def _check_position(past: Past, position: Mapping[int, int], admin: KafkaAdmin) -> None:
+    topic = past.table.topic
     ends = {partition: end for (_, partition), end in admin.end_offsets(topic).items()}
     for partition in sorted(position.keys() ^ ends.keys()):
         what = f"has a partition {partition}, too" if partition in ends else f"has no partition {partition}"
         reason = f"Topic {topic} {what}: a position has an offset for each of its {len(ends)} partitions."
-        raise KsqlError("INVALID_STATEMENT", reason=reason)
+        raise _invalid(past, reason)
     for partition, offset in position.items():
         if offset > ends[partition]:
             reason = f"Partition {partition} of topic {topic} ends before offset {offset}."
-            raise KsqlError("INVALID_STATEMENT", reason=reason)
+            raise _invalid(past, reason)
 
 
 def _may_be_compacted(past: Past, since_ms: int, admin: KafkaAdmin) -> bool:
@@ -93,10 +98,10 @@ def _check_kept(past: Past, admin: KafkaAdmin) -> None:
             f"{lag_ms:,} ms only (min.compaction.lag.ms)."
         )
         hint = "WITH (HISTORY = '7 DAYS') of CREATE TABLE, or min.compaction.lag.ms of the topic, keeps it."
-        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
+        raise _invalid(past, reason, hint)
     if "delete" in policy and any(admin.beginning_offsets(topic).values()):
         reason = f"Kafka has removed old records of topic {topic}: nobody knows what {past.table.name} was."
-        raise KsqlError("INVALID_STATEMENT", reason=reason)
+        raise _invalid(past, reason)
 
 
 __all__ = ["PastRows", "read"]
