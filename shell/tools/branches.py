@@ -23,7 +23,14 @@ from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.shell.client import Client, ClientError, ServerError, Settings
 from ksql_spark.shell.commands.command import Context
-from ksql_spark.shell.options import FAILED, WRONG_OPTIONS, OptionProblem, add_connection_options, connect
+from ksql_spark.shell.options import (
+    FAILED,
+    WRONG_OPTIONS,
+    OptionProblem,
+    add_connection_options,
+    connect,
+    tell_server,
+)
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.statements import parsed, quoted_name
 from ksql_spark.shell.tools import importer
@@ -54,6 +61,8 @@ def main(argv: Sequence[str]) -> int:
 
         def run(context: Context) -> None:
             client, console = context.session.client, context.session.console
+            if options.action != "diff":
+                tell_server(context.session, options.server)
             console.status(f"reading the statements of {client.url}")
             try:
                 failures.extend(_ACTIONS[options.action](client, Branch(options.name), options, console))

@@ -14,6 +14,7 @@ from live_server import LiveServer
 from ksql_spark import grammar
 from ksql_spark.engine import Request
 from ksql_spark.entities import Entity
+from ksql_spark.shell import local
 from ksql_spark.shell.client import Client
 from ksql_spark.shell.main import main
 from ksql_spark.shell.tools import importer
@@ -163,6 +164,22 @@ def test_a_dry_run_prints_statements_that_a_file_can_have(
     assert sides.have(sides.here) == []
     sides.here.run(printed.rsplit("\n", 2)[0])
     assert len(sides.here.services.metastore.sources()) == 43
+
+
+def test_which_server_changes_is_told(
+    sides: Sides, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless --server names it, or nothing changes."""
+    monkeypatch.setattr(local, "DEFAULT_URL", sides.to_url)
+    monkeypatch.setattr(local, "is_running", lambda: True)
+    sides.origin.run(f"{DECLARED[1]};")
+    assert main(["import", "--from", sides.from_url]) == 0
+    assert capsys.readouterr().err == f"server: {sides.to_url} (--server URL names another one)\n"
+    assert main(["import", "--from", sides.from_url, "--dry-run"]) == 0
+    assert sides.run() == 0
+    assert main(["state", "rebuild", "NONE"]) == 1
+    assert main(["branch", "drop", "dev"]) == 2
+    assert capsys.readouterr().err.count("server: ") == 2
 
 
 def test_what_fails_is_told_and_what_needs_it_is_not_tried(
