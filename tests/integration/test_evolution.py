@@ -52,11 +52,11 @@ class Input:
         self.count += count
 
     @contextmanager
-    def arriving(self) -> Iterator[None]:
+    def arriving(self, every_s: float = 0.1) -> Iterator[None]:
         is_over = threading.Event()
 
         def run() -> None:
-            while not is_over.wait(0.1):
+            while not is_over.wait(every_s):
                 self.send(20)
 
         thread = threading.Thread(target=run)
@@ -231,4 +231,73 @@ def test_a_stream_evolves(
     assert sum(value > 0 for value in found) > 250
     for row in values(engine, "NUMBERS"):
         assert "BEFORE" not in row or row["BEFORE"] == -row["C"] - PEOPLE
+    events.close()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+def test_statements_while_many_records_arrive(
+    make_engine: Callable[..., Engine], broker: EmbeddedBroker, guarantee: str
+) -> None:
+    """ABORT EVOLUTION, ROLLBACK and UNDROP with about 1,000 records a second: nothing is missing or repeated.
+
+    A table is what its last version makes of all records, and so is a stream, whatever came in between.
+    """
+    engine = make_engine(**{"processing.guarantee": guarantee, "ksql.checkpoint.interval.ms": "5000"})
+    run(engine, STATEMENTS)
+    run(engine, "CREATE STREAM numbers AS SELECT who, n AS c FROM events EMIT CHANGES;")
+    events = Input(broker)
+    events.send(1000)
+    until_rows(engine, "TOTALS", events.old_version())
+
+    def more(count: int) -> None:
+        """Wait until so many more records have come."""
+        end = events.count + count
+        deadline = time.monotonic() + TIMEOUT_S
+        while events.count < end:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+    def succeeds(statement: str) -> None:
+        status = run(engine, statement)["commandStatus"]
+        assert status["status"] == "SUCCESS", status
+
+    with events.arriving(0.02):
+        # an abortion while the new version still reads, and one that has caught up
+        run(engine, EVOLVE)
+        more(1000)
+        succeeds("ABORT EVOLUTION totals;")
+        assert run(engine, "DESCRIBE EVOLUTION totals;")["state"] == "aborted"
+        run(engine, EVOLVE)
+        until_state(engine, "caught up")
+        succeeds("ABORT EVOLUTION totals;")
+        more(1000)
+    until_rows(engine, "TOTALS", events.old_version())
+
+    with events.arriving(0.02):
+        run(engine, EVOLVE.replace(", SWAP = 'manual'", ""))
+        until_state(engine, "swapped")
+        more(1000)
+        succeeds("ROLLBACK totals;")
+        until_state(engine, "swapped")
+        more(1000)
+    until_rows(engine, "TOTALS", events.old_version())
+    until_rows(engine, "LARGE", {who: c for who, c in events.old_version().items() if c > 9})
+
+    with events.arriving(0.02):
+        succeeds("DROP STREAM numbers;")
+        succeeds("DROP TABLE large;")
+        succeeds("DROP TABLE totals;")
+        more(1000)
+        succeeds("UNDROP STREAM numbers;")
+        succeeds("UNDROP TABLE totals;")
+        succeeds("UNDROP TABLE large;")
+        more(2000)
+    until_rows(engine, "TOTALS", events.old_version())
+    until_rows(engine, "LARGE", {who: c for who, c in events.old_version().items() if c > 9})
+    deadline = time.monotonic() + TIMEOUT_S
+    while len(found := values(engine, "NUMBERS")) < events.count:
+        assert time.monotonic() < deadline, (len(found), events.count)
+        time.sleep(0.3)
+    assert sorted(found) == list(range(events.count))
     events.close()
