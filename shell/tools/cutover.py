@@ -218,7 +218,7 @@ class _CutOver:
             tree = _tree(item)
             tree.set("or_replace", True)
             set_properties(tree, KAFKA_TOPIC=self.other.topic, EVOLVE="in-place")
-            self.target.run(f"{grammar.render(tree)};", Settings(dict(item.properties)))
+            self._run_here(f"{grammar.render(tree)};", item)
             return
         writers = self._matched(self._writers())
         (created,) = ((item, query_id) for item, query_id in writers if item.kind == "STREAM")
@@ -228,7 +228,26 @@ class _CutOver:
             ends = "".join(f"TERMINATE {quoted_name(query_id)};" for query_id in ids)
             # in one request, so that nothing is dropped if the new one is refused
             text = f"{ends} DROP STREAM {quoted_name(self.name)} DELETE TOPIC; {text}"
-        self.target.run(text, Settings(dict(created[0].properties)))
+        self._run_here(text, created[0])
+
+    def _run_here(self, text: str, item: Item) -> None:
+        """Run statements here, and wait until they have been carried out: the result has its topic.
+
+        Raises:
+            Refused, ServerError: they have failed.
+        """
+        told = self.target.run(text, Settings(dict(item.properties)))
+        statuses = [each.get("commandStatus") or {} for each in told]
+        failures = [str(status.get("message")) for status in statuses if status.get("status") == "ERROR"]
+        while True:
+            found = shadow.results(self.target).get(self.name)
+            if found is not None and found.topic == self.other.topic:
+                self.console.clear_status()
+                return
+            if failures:
+                raise Refused(failures[-1])
+            self.console.status(f"{self.what}: waiting until the server has carried out the statement")
+            time.sleep(_LOOK_S)
 
     def _wait_until_caught_up(self) -> None:
         """Wait until our query has read what the other server's has, so that no row steps back."""
@@ -261,7 +280,8 @@ class _CutOver:
                 self.target.run(f"{self._statement(item, query_id)};", Settings(dict(item.properties)))
         described = shadow.describe(self.target, self.name)
         ids = ", ".join(str(query["id"]) for query in described["writeQueries"])
-        self._clean_up()
+        if writers:
+            self._clean_up()
         self._told("taken", [f"{ids} writes topic {self.other.topic}"])
         self._told("ended", (self._run_there("TERMINATE", query) for query in writers))
 
@@ -344,8 +364,9 @@ class _CutOver:
 
     def _writers(self) -> list[Mapping[str, Any]]:
         """The queries that write it on the other server."""
-        (told,) = self.source.run("SHOW QUERIES EXTENDED;")
-        return [query for query in told["queryDescriptions"] if self.name in (query.get("sinks") or ())]
+        told = self.source.run("SHOW QUERIES EXTENDED;")
+        queries = (query for each in told for query in each.get("queryDescriptions") or ())
+        return [query for query in queries if self.name in (query.get("sinks") or ())]
 
     def _run_there(self, verb: str, query: Mapping[str, Any]) -> str:
         """Have a query of the other server paused, resumed or terminated; returns what to tell.

@@ -145,25 +145,24 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--from-config-file", metavar="FILE", help="a file with ssl.truststore.location for that server"
     )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="print the statements in order; create nothing"
-    )
+    acts = parser.add_mutually_exclusive_group()
+    acts.add_argument("--dry-run", action="store_true", help="print the statements in order; create nothing")
     parser.add_argument(
         "--shadow",
         action="store_true",
         help=f"run beside the other server: results go to topics with {shadow.PREFIX} before their names",
     )
-    parser.add_argument(
+    acts.add_argument(
         "--compare",
         action="store_true",
         help="compare the results of both servers instead of importing; the exit code is 1 if they differ",
     )
-    parser.add_argument(
+    acts.add_argument(
         "--watch",
         action="store_true",
         help="compare again and again, and tell what changes; Ctrl-C ends",
     )
-    parser.add_argument(
+    acts.add_argument(
         "--cut-over",
         action="store_true",
         help="let the results of --shadow take the places of the other server's, whose queries end; run it "

@@ -220,6 +220,29 @@ def test_what_is_refused_here_resumes_there(
     assert {*pair.there.states().values(), *pair.here.states().values()} == {"RUNNING"}
 
 
+def test_a_statement_that_takes_its_time_is_waited_for(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server answers before it has carried it out."""
+    pair.begin(TABLE)
+    catch_up(pair)
+    run = Client.run
+    waiting: list[str] = []
+
+    def late(client: Client, text: str, settings: Any = None) -> list[dict[str, Any]]:
+        if "EVOLVE" in text:
+            waiting.append(text)
+            return [{"commandStatus": {"status": "QUEUED"}}]
+        return run(client, text, settings)
+
+    def passes(_: float) -> None:
+        if waiting:
+            pair.here.run(waiting.pop())
+
+    monkeypatch.setattr(Client, "run", late)
+    monkeypatch.setattr(cutover.time, "sleep", passes)
+    assert pair.import_("--cut-over") == 0
+    assert pair.here.services.metastore.require("COUNTS").topic == "COUNTS" and pair.there.ids() == []
+
+
 def test_positions_that_ksqldb_tells() -> None:
     """Its groups are called by its applications, and have no positions of partitions without records."""
     offsets = [{"partition": 0, "consumerOffset": 4, "logStartOffset": 0, "logEndOffset": 9}]
