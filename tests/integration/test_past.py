@@ -73,7 +73,7 @@ def test_the_past(make_engine: Callable[..., Engine], broker: EmbeddedBroker) ->
     assert len(rows(engine, at.format(f"0:{ends[0]}", "1:0"))) < len(wanted)
     with pytest.raises(KsqlError, match=r"has no partition 2") as refused:
         rows(engine, at.format("0:0,1:0", "2:0"))
-    assert refused.value.position == Position(1, 40, 13) and "AS OF" in str(refused.value.statement)
+    assert refused.value.position == Position(1, 39, 13) and "AS OF" in str(refused.value.statement)
     moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(t0 // 1000 + 2))
     assert len(rows(engine, as_of.format(f"'{moment}'"))) == 4
     joined = (
