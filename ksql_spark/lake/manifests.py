@@ -21,6 +21,7 @@ import re
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.lake.stores import Store
@@ -79,7 +80,7 @@ def newest(store: Store, names: Iterable[str] | None = None) -> Manifest:
             return Manifest()
         number, names = max(numbers), None
         try:
-            return Manifest(number, **json.loads(store.read(f"{OWN}/{_name(number)}")))
+            return Manifest(number, **_parsed(store, _name(number)))
         except FileNotFoundError:
             continue  # it is so old that it was removed meanwhile
 
@@ -105,8 +106,22 @@ def listed(store: Store, manifest: Manifest) -> dict[str, File]:
     """
     found: dict[str, File] = {}
     for name in manifest.lists:
-        found |= json.loads(store.read(f"{OWN}/{name}"))
+        found |= _parsed(store, name)
     return found | dict(manifest.recent)
+
+
+def _parsed(store: Store, name: str) -> dict[str, Any]:
+    """A manifest, or a list.
+
+    Raises:
+        KsqlError: LAKE_FAILED.
+        FileNotFoundError: it is not there.
+    """
+    try:
+        found: dict[str, Any] = json.loads(store.read(f"{OWN}/{name}"))
+    except ValueError as error:
+        raise KsqlError("LAKE_FAILED", path=f"{OWN}/{name}", reason=f"it is damaged: {error}") from None
+    return found
 
 
 def content(store: Store, manifest: Manifest, name: str) -> bytes:

@@ -39,6 +39,8 @@ _STATE_UNREADABLE = re.compile(
     r"|EOFException(?=[\s\S]*?streaming\.state)"
     r"|(JsonEOF|MalformedInput)Exception(?=[\s\S]*?streaming\.checkpointing)"
 )
+#: a file that a batch was to read
+_FILE_GONE = re.compile(r"FAILED_READ_FILE\.FILE_NOT_EXIST\].*? file (\S+?)\. File does not exist")
 _REGISTRY_AWAY = re.compile(r"\[KSQL_REGISTRY_AWAY\] ([^\n]*)")
 #: Spark's limit, and that of our tasks (CollectedRecords.java)
 _TOO_MANY_RESULTS = re.compile(r"bigger than\s+spark\.driver\.maxResultSize \(([^)]*)\)")
@@ -90,7 +92,13 @@ def reason(error: BaseException) -> str:
 
 
 def job_failure(error: BaseException) -> KsqlError:
-    """INTERNAL with the cause of a failed job in the JVM: its innermost exception that is not Java's own."""
+    """INTERNAL with the cause of a failed job in the JVM: its innermost exception that is not Java's own.
+
+    LAKE_FAILED where a file is gone.
+    """
+    if gone := _FILE_GONE.search(str(error)):
+        why = "it is not there. A compaction may just have replaced it: ask again"
+        return KsqlError("LAKE_FAILED", path=gone.group(1), reason=why)
     if (said := jvm.innermost_message(error)) is not None:
         error = RuntimeError(said)
     return KsqlError("INTERNAL", reason=reason(error).removesuffix("."))

@@ -87,7 +87,9 @@ def rollback(statement: Rollback, context: StatementContext) -> Action:
     def apply(starts: Starts) -> Outcome:
         outcome = action.apply(starts)
         told = f"{statement.name} is as in version {version.number} again"
-        told += f": {outcome.query_id} goes on {where}." if isinstance(planned, CreateAsSelect) else "."
+        if isinstance(planned, CreateAsSelect):
+            told += f", from now on: {outcome.query_id} goes on {where}"
+        told += "."
         if begins:
             told = (
                 f"{statement.name} will be as in version {version.number} again: {outcome.query_id} runs "

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.errors import KsqlError
 from ksql_spark.lake import manifests
 from ksql_spark.lake.stores import Store
 
@@ -30,3 +31,10 @@ def test_what_a_folder_has(case: dict[str, Any], tmp_path: Path) -> None:
                 manifests.content(store, newest, name)
         else:
             assert manifests.content(store, newest, name) == content.encode()
+
+
+def test_a_damaged_manifest_is_named(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    store.write(f"_ksql/{7:020}.json", b'{"positions": {"t')
+    with pytest.raises(KsqlError, match=rf"The table _ksql/{7:020}\.json cannot be read .* damaged: Unterm"):
+        manifests.newest(store)

@@ -102,7 +102,7 @@ def test_a_rollback_in_place(world: World) -> None:
     )
     answer = world.one("ROLLBACK a;")
     assert answer["commandId"] == "stream/`A`/rollback"
-    told = "A is as in version 1 again: CSAS_A_2 goes on in place, with its state."
+    told = "A is as in version 1 again, from now on: CSAS_A_2 goes on in place, with its state."
     assert answer["commandStatus"]["message"] == told
     assert world.states() == {"CSAS_A_2": "RUNNING"}
     (query,) = world.queries.all()
@@ -156,7 +156,7 @@ def test_a_rollback_goes_on_with_the_state_of_changes_in_place(world: World, no_
     world.run(in_place.format("MAX(v) AS highest, COUNT(*) AS m"))
     plan = world.one("EXPLAIN EVOLUTION ROLLBACK x TO VERSION 1;")["queryDescription"]["executionPlan"]
     assert plan.startswith(f"In place: {query} continues from its current position, with its state.")
-    told = f"X is as in version 1 again: {query} goes on in place, with its state."
+    told = f"X is as in version 1 again, from now on: {query} goes on in place, with its state."
     assert world.message("ROLLBACK x TO VERSION 1;") == told
     assert world.message("ROLLBACK x TO VERSION 3;") == told.replace("1 again", "3 again")
     world.restart()
@@ -193,7 +193,7 @@ def test_a_stream_goes_back_and_is_brought_back_with_its_history(world: World) -
     keeps = " WITH (EVOLVE = 'backfill', HISTORY = 'keep')"
     world.run(f"CREATE OR REPLACE STREAM a{keeps} AS SELECT k, v, w FROM s EMIT CHANGES;")
     world.commit("CSAS_A_2", 0, s={"0": 0, "1": 0, "2": 0})
-    told = "A is as in version 1 again: CSAS_A_2 goes on from its position, without state."
+    told = "A is as in version 1 again, from now on: CSAS_A_2 goes on from its position, without state."
     assert world.message("ROLLBACK a;") == told
     assert "HISTORY = 'keep'" in str(world.one("SHOW VERSIONS OF a;")["versions"][-1]["statement"])
     world.commit("CSAS_A_2", 0, s={"0": 0, "1": 0, "2": 0})

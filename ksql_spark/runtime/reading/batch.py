@@ -191,7 +191,7 @@ def run(
         kind = "PULL" if all(relation.source.is_table for relation in sources) else "STREAM_PULL"
         columns = query.root.schema.columns
         return BatchResult(own, frame, columns, query.key_names, kind, _limit(query.root), folder.cleanup)
-    except PySparkException as error:
+    except (PySparkException, jvm.JvmError) as error:
         folder.cleanup()
         log.exception("Spark rejected a pull query")
         raise job_failure(error) from None
