@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -79,6 +80,7 @@ def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
     # the rows of topics
     monkeypatch.setattr(differences.TopicRows, "read", lambda self, admin: {})
     monkeypatch.setattr(runs, "fence", lambda *_: None)
+    monkeypatch.setattr(differences, "writer", lambda *_: SimpleNamespace(close=lambda: None))
     monkeypatch.setattr(differences, "write", lambda *_: None)
     with LiveServer(WorldEngine(two.there)) as first, LiveServer(WorldEngine(two.here)) as second:
         two.urls = (first.url, second.url)

@@ -181,10 +181,10 @@ class Jvm:
         self._is_there = self.is_well = True
         self.runs: list[Any] = []
 
-    def launch(self, query: ManagedQuery, number: int) -> Any:
+    def launch(self, query: ManagedQuery, number: int, until: Any = None) -> Any:
         if not self.is_well and self._chance.random() < 0.1:
             raise self._chance.choice([KsqlError("STOPPED"), RuntimeError("odd"), ConnectionRefusedError()])
-        run = self._launch(query, number)
+        run = self._launch(query, number, until)
         with self._lock:
             if not self._is_there:
                 raise KsqlError("SPARK_RESTARTING")

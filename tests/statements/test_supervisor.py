@@ -190,8 +190,8 @@ def test_the_query_that_ends_the_jvm_is_found_among_others(
     launcher = there.world.queries._runs._launcher
     launch = launcher.launch
 
-    def deadly(query: ManagedQuery, number: int) -> Any:
-        started = launch(query, number)
+    def deadly(query: ManagedQuery, number: int, until: Any = None) -> Any:
+        started = launch(query, number, until)
         if query.plan.sink.name == "B":
             there.jvm.end(OUT_OF_MEMORY)
         return started
