@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.analyzer.tracing import BEFORE_START
+from ksql_spark.analyzer.traced_plans import BEFORE_START
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Expression, columns_in
