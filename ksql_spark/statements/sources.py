@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -437,7 +437,9 @@ def _positions(
         except KsqlError:  # a damaged checkpoint is often the reason for the DROP
             log.exception("UNDROP cannot continue query %s", query.id, extra={"query": query.id})
             continue
-        found = checkpoints.committed_or_none(query) or {}
+        found: Mapping[str, Mapping[Any, int]] = checkpoints.committed_or_none(query) or {}
+        # a new version that still reads what the old one has read goes on behind that
+        found = context.services.queries.warm_up(query) or found
         for topic in query.plan.topics:
             if topic in found:
                 offsets = {str(partition): offset for partition, offset in found[topic].items()}

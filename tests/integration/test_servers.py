@@ -363,10 +363,12 @@ def test_another_server_goes_back_to_a_version(start_with_spark: Start) -> None:
     # a table's query reads all again from where it first began
     run(beside, "CREATE TABLE t AS SELECT k, SUM(v) AS n FROM s GROUP BY k;")
     run(beside, "INSERT INTO s VALUES ('a', 21);")
+    wait_for(lambda: owner.services.metastore.find("T") is not None)
     wait_for(lambda: rows(owner, "SELECT * FROM t;") == [["a", 21]])
     run(owner, "DROP TABLE t;")
     run(beside, "UNDROP TABLE t;")
     run(owner, "INSERT INTO s VALUES ('a', 7);")
+    wait_for(lambda: owner.services.metastore.find("T") is not None)
     wait_for(lambda: rows(owner, "SELECT * FROM t;") == [["a", 28]])
 
 

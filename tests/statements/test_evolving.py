@@ -697,6 +697,19 @@ def test_a_new_version_with_state_reads_the_history_again(world: World) -> None:
     until_swapped(world)
 
 
+def test_a_stream_that_is_dropped_in_its_warm_up_repeats_nothing(world: World) -> None:
+    world.run(STREAM)
+    (old,) = world.ids()
+    world.commit(old, 0, s=AT)
+    world.run(KEEP_WITH_STATE)
+    world.commit(old, 0, s={"0": 1, "1": 1, "2": 1})
+    assert described(world)["state"] == "warming up"
+    world.admin.ends |= {("s", 0): 7, ("s", 1): 8, ("s", 2): 9}
+    world.run("DROP STREAM x;")
+    assert "begins with none" in world.message("UNDROP STREAM x;")
+    assert starts(world) == {"s": AT}
+
+
 def test_how_much_history_is_read_again(world: World) -> None:
     """As much as START says, but nothing that the old version has not read; of other streams all there is."""
     world.run(
