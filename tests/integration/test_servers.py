@@ -418,9 +418,9 @@ def launches(engine: Engine) -> list[str]:
     launcher = engine.services.queries._runs._launcher
     launch = launcher.launch
 
-    def noted(query: ManagedQuery, number: int) -> Any:
+    def noted(query: ManagedQuery, number: int, until: Any = None) -> Any:
         found.append(query.statement)
-        return launch(query, number)
+        return launch(query, number, until)
 
     launcher.launch = noted  # type: ignore[method-assign]
     return found
