@@ -188,6 +188,9 @@ def _notes(
             notes.append(f"{removed:,} older records of topic {topic} are gone, and are not counted.")
     if any(trace.is_windowed for trace in traces):
         notes.append("Records that came too late for their window are counted like the others.")
+    bound = query.logical
+    for call in analyzer.appended(None, bound) if isinstance(bound, PersistentQuery) else ():
+        notes.append(f"{call.call} began empty when it was appended in place: older records are not in it.")
     ttl_ms = next((trace.ttl_ms for trace in traces if trace.ttl_ms is not None), None)
     if ttl_ms is not None:
         notes.append(

@@ -74,6 +74,18 @@ def test_the_rows_of_an_aggregate(world: World, finding: Finding) -> None:
     assert told["notes"] == []
 
 
+def test_an_aggregate_that_was_appended_lacks_older_records(world: World, finding: Finding) -> None:
+    world.run("CREATE TABLE y AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;")
+    world.run(
+        "CREATE OR REPLACE TABLE y WITH (EVOLVE = 'in-place') AS "
+        "SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s GROUP BY k;"
+    )
+    finding.found = Found({None: 1}, [Place(1000, 0, 0, 7, None)], [Place(1000, 0, 0, 7, None)])
+    assert world.one("EXPLAIN ROW FROM y WHERE k = 'a';")["notes"] == [
+        "SUM(V) began empty when it was appended in place: older records are not in it."
+    ]
+
+
 def test_a_missing_row(world: World, finding: Finding) -> None:
     world.run(X)
     finding.found = Found({1: 1, None: 1}, [Place(1000, 0, 0, 7, 1)], [Place(1000, 0, 0, 7, 1)])
