@@ -261,6 +261,13 @@ def _required(name: str, context: StatementContext) -> KnownQuery:
     """
     context.metastore.require(name)
     found = evolution_of(name, context)
+    queries = context.services.queries
+    if found is None and any(queries.warm_up(q) for q in queries.all() if q.plan.sink.name == name):
+        reason = (
+            f"The old version of {name} has ended; the new one still reads its history, and then goes on."
+        )
+        hint = f"DESCRIBE EVOLUTION {name}; shows how far it is. ROLLBACK {name}; undoes it once it goes on."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
     if found is None:
         reason = f"No new version of {name} runs beside it."
         hint = f"CREATE OR REPLACE ... {name} WITH (EVOLVE = 'backfill') AS SELECT ... starts one."

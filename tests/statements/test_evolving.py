@@ -678,6 +678,7 @@ def test_a_new_version_with_state_reads_the_history_again(world: World) -> None:
     # interrupted in the middle, it reads everything again
     world.commit(old, 0, s={"0": 7, "1": 3, "2": 9})
     assert described(world)["recordsLeft"] == 5
+    assert "The old version of X has ended" in world.refused("ABORT EVOLUTION x;").message
     world.restart()
     assert not (world.checkpoint(old) / "0").exists()
     world.commit(old, 0, s=AT)
