@@ -263,9 +263,7 @@ def _required(name: str, context: StatementContext) -> KnownQuery:
     found = evolution_of(name, context)
     queries = context.services.queries
     if found is None and any(queries.warm_up(q) for q in queries.all() if q.plan.sink.name == name):
-        reason = (
-            f"The old version of {name} has ended; the new one reads its history, then goes on."
-        )
+        reason = f"The old version of {name} has ended; the new one reads its history, then goes on."
         hint = f"DESCRIBE EVOLUTION {name}; shows how far it is. ROLLBACK {name}; undoes it once it goes on."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
     if found is None:
