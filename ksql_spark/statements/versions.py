@@ -87,7 +87,12 @@ def rollback(statement: Rollback, context: StatementContext) -> Action:
     def apply(starts: Starts) -> Outcome:
         outcome = action.apply(starts)
         told = f"{statement.name} is as in version {version.number} again"
-        if isinstance(planned, CreateAsSelect):
+        query = context.services.queries.find(outcome.query_id) if outcome.query_id is not None else None
+        if query is not None and context.services.queries.warm_up(query) is not None:
+            told += (
+                f", from now on: {query.id} reads again, for its state, what it has read, and then goes on"
+            )
+        elif isinstance(planned, CreateAsSelect):
             told += f", from now on: {outcome.query_id} goes on {where}"
         told += "."
         if begins:

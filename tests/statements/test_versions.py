@@ -201,6 +201,20 @@ def test_a_stream_goes_back_and_is_brought_back_with_its_history(world: World) -
     assert "is back" in world.message("UNDROP STREAM a;")
 
 
+def test_a_stream_goes_back_to_a_version_with_state(world: World) -> None:
+    world.run("CREATE STREAM a AS SELECT k, v, LAG(v) OVER (PARTITION BY k ORDER BY ROWTIME) AS w FROM s;")
+    at = {"0": 7, "1": 8, "2": 9}
+    world.commit("CSAS_A_2", 0, s=at)
+    world.run("CREATE OR REPLACE STREAM a WITH (EVOLVE = 'from-now') AS SELECT k, v, v AS w FROM s;")
+    world.commit("CSAS_A_2", 0, s=at)
+    told = (
+        "A is as in version 1 again, from now on: "
+        "CSAS_A_2 reads again, for its state, what it has read, and then goes on."
+    )
+    assert world.message("ROLLBACK a;") == told
+    assert world.one("DESCRIBE EVOLUTION a;")["state"] == "warming up"
+
+
 def test_undrop_refuses_a_topic_that_was_recreated(world: World) -> None:
     world.admin.ends[("s", 0)] = 9
     world.run(A, **{"auto.offset.reset": "earliest"})
