@@ -759,28 +759,10 @@ class BatchJoin:
 
 
 @dataclass(frozen=True)
-class BatchOver:
-    """Calls with OVER in a batch query (beyond ksqlDB): each row with results over rows of its group.
-
-    Args:
-        child: the rows.
-        keys: PARTITION BY; NULL is a value like others.
-        order: ORDER BY; empty: every frame is the whole group.
-        calls: aggregates, and ROW_NUMBER, RANK and DENSE_RANK, whose frames do not matter.
-        is_range: whether frames are differences of the one value of ``order``, else numbers of rows.
-    """
+class _OfRows:
+    """Base of nodes of batch queries that add columns to rows."""
 
     child: Node
-    keys: tuple[Expression, ...]
-    order: tuple[SortKey, ...]
-    calls: tuple[FramedCall, ...]
-    is_range: bool = False
-
-    @property
-    def schema(self) -> Schema:
-        """The child's columns and the results."""
-        added = (Column(c.call.name, c.call.type) for c in self.calls)
-        return Schema((*self.child.schema.columns, *added))
 
     @property
     def kind(self) -> str:
@@ -794,7 +776,31 @@ class BatchOver:
 
 
 @dataclass(frozen=True)
-class FirstWithin:
+class BatchOver(_OfRows):
+    """Calls with OVER in a batch query (beyond ksqlDB): each row with results over rows of its group.
+
+    Args:
+        child: the rows.
+        keys: PARTITION BY; NULL is a value like others.
+        order: ORDER BY; empty: every frame is the whole group.
+        calls: aggregates, and ROW_NUMBER, RANK and DENSE_RANK, whose frames do not matter.
+        is_range: whether frames are differences of the one value of ``order``, else numbers of rows.
+    """
+
+    keys: tuple[Expression, ...]
+    order: tuple[SortKey, ...]
+    calls: tuple[FramedCall, ...]
+    is_range: bool = False
+
+    @property
+    def schema(self) -> Schema:
+        """The child's columns and the results."""
+        added = (Column(c.call.name, c.call.type) for c in self.calls)
+        return Schema((*self.child.schema.columns, *added))
+
+
+@dataclass(frozen=True)
+class FirstWithin(_OfRows):
     """Tells which rows of a batch query DISTINCT ON … WITHIN lets pass (beyond ksqlDB).
 
     Args:
@@ -807,7 +813,6 @@ class FirstWithin:
         name: the column that tells.
     """
 
-    child: Node
     keys: tuple[Expression, ...]
     number: Expression
     time: Expression
@@ -819,16 +824,6 @@ class FirstWithin:
     def schema(self) -> Schema:
         """The child's columns and the new one."""
         return Schema((*self.child.schema.columns, Column(self.name, BOOLEAN)))
-
-    @property
-    def kind(self) -> str:
-        """The child's."""
-        return self.child.kind
-
-    @property
-    def window(self) -> Windowing | None:
-        """None: bounds are plain columns here."""
-        return None
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,6 @@ def plan_evolution(statement: Statement, context: StatementContext) -> Evolution
             *_state(way, context),
             *_appended(old, new),
             *_reading(way, new, context),
-            *_duration(way, new, context),
             *_readers(way, old_sink, new.sink, context),
         ]
         return "\n".join(lines)
@@ -235,9 +234,11 @@ def _reading(way: _Way, new: PersistentQuery, context: StatementContext) -> Iter
         anew = "DROP it and CREATE it again, with START = 'earliest'"
         yield f"Instead: {anew} to read what the topics still hold:"
     traffic = context.services.queries.traffic().get(way.query_id)
-    for topic in _topics(new):
+    total = 0
+    for topic in dict.fromkeys(relation.source.topic for relation in relations(new.root)):
         removed = sum(admin.beginning_offsets(topic).values())
-        count = _count(topic, context)
+        count = sum(admin.end_offsets(topic).values()) - removed
+        total += count
         volume = traffic.read.get(topic) if traffic is not None else None
         size = (
             f", about {volume.bytes * count // volume.records:,} bytes" if volume and volume.records else ""
@@ -246,28 +247,17 @@ def _reading(way: _Way, new: PersistentQuery, context: StatementContext) -> Iter
         since = f", from {_time_text(oldest_ms)} on" if oldest_ms is not None else ""
         gone = f"; {removed:,} older records were removed" if removed else ""
         yield f"  topic {topic}: at most {count:,} records{size}{since}{gone}"
-
-
-def _duration(way: _Way, new: PersistentQuery, context: StatementContext) -> Iterator[str]:
-    """How long reading again takes, as fast as the running version has been at its best."""
-    query = context.services.queries.find(way.query_id)
-    if not way.reads_again or query is None:
-        return
-    batches = [batch for run in query.runner.spark for batch in run.recent if batch["batchDuration"]]
-    rate = max((batch["numInputRows"] * 1000 / batch["batchDuration"] for batch in batches), default=0.0)
+    rate = _rate(way, context)
     if rate >= 1:
-        total_s = sum(_count(topic, context) for topic in _topics(new)) / rate
-        yield f"  about {total_s:,.0f} s, at the {rate:,.0f} records/s that {way.query_id} has reached"
+        yield f"  about {total / rate:,.0f} s, at the {rate:,.0f} records/s that {way.query_id} has reached"
 
 
-def _topics(new: PersistentQuery) -> list[str]:
-    return list(dict.fromkeys(relation.source.topic for relation in relations(new.root)))
-
-
-def _count(topic: str, context: StatementContext) -> int:
-    """How many records a topic has, at most."""
-    admin = context.services.admin
-    return sum(admin.end_offsets(topic).values()) - sum(admin.beginning_offsets(topic).values())
+def _rate(way: _Way, context: StatementContext) -> float:
+    """As many records per second as the running version has read at its best; 0: that is not known here."""
+    query = context.services.queries.find(way.query_id)
+    runs = query.runner.spark if query is not None else ()
+    batches = [batch for run in runs for batch in run.recent if batch["batchDuration"]]
+    return max((batch["numInputRows"] * 1000 / batch["batchDuration"] for batch in batches), default=0.0)
 
 
 def _time_text(ms: int) -> str:

@@ -5,7 +5,7 @@ Rows are compared by queries, which the fakes do not run: here a test says what 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -180,24 +180,31 @@ def test_a_table_waits_until_it_has_read_as_much(pair: Pair, monkeypatch: pytest
     assert len(looks) >= 3 and pair.here.services.metastore.require("COUNTS").topic == "COUNTS"
 
 
+def refuse(monkeypatch: pytest.MonkeyPatch, message: str, is_refused: Callable[[str, str], bool]) -> None:
+    """Refuse statements by the URL of the server and their text."""
+    run = Client.run
+
+    def refusing(client: Client, text: str, settings: Any = None) -> list[dict[str, Any]]:
+        if is_refused(client.url, text):
+            raise ServerError({"message": message})
+        return run(client, text, settings)
+
+    monkeypatch.setattr(Client, "run", refusing)
+
+
 def test_a_server_that_does_not_let_us_is_left_to_the_user(
     pair: Pair, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pair.begin(TABLE)
     catch_up(pair)
-    run = Client.run
-
-    def refusing(client: Client, text: str, settings: Any = None) -> list[dict[str, Any]]:
-        if client.url == pair.urls[0] and text.startswith(("PAUSE", "TERMINATE")):
-            raise ServerError({"message": "You may not."})
-        return run(client, text, settings)
 
     def user(_: float) -> None:
         asked = [line for line in capsys.readouterr().out.splitlines() if line.startswith("asked")]
         for line in asked:
             pair.there.run(line.split("run ")[1].split(" on the other")[0])
 
-    monkeypatch.setattr(Client, "run", refusing)
+    theirs = ("PAUSE", "TERMINATE")
+    refuse(monkeypatch, "You may not.", lambda url, text: url == pair.urls[0] and text.startswith(theirs))
     monkeypatch.setattr(cutover.time, "sleep", user)
     assert pair.import_("--cut-over") == 0
     assert pair.there.ids() == [] and pair.here.services.metastore.require("COUNTS").topic == "COUNTS"
@@ -208,14 +215,7 @@ def test_what_is_refused_here_resumes_there(
 ) -> None:
     pair.begin(TABLE)
     catch_up(pair)
-    run = Client.run
-
-    def refusing(client: Client, text: str, settings: Any = None) -> list[dict[str, Any]]:
-        if "EVOLVE" in text:
-            raise ServerError({"message": "There is no space."})
-        return run(client, text, settings)
-
-    monkeypatch.setattr(Client, "run", refusing)
+    refuse(monkeypatch, "There is no space.", lambda _, text: "EVOLVE" in text)
     assert pair.import_("--cut-over") == 1
     said = capsys.readouterr().out
     assert "resumed  TABLE COUNTS: CTAS_COUNTS_" in said and "refused  TABLE COUNTS: There is no sp" in said
