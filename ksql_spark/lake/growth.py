@@ -19,7 +19,7 @@ import pyarrow.fs
 from ksql_spark.errors import KsqlError
 from ksql_spark.lake import reading
 from ksql_spark.lake.positions import Known, Mark
-from ksql_spark.metastore.origins import Origin
+from ksql_spark.metastore.origins import JSON, Origin
 from ksql_spark.metastore.sinks import DELTA, ICEBERG, PARQUET
 from ksql_spark.schema import Column
 
@@ -109,7 +109,7 @@ def unreadable(origin: Origin, reason: str) -> KsqlError:
 
 
 def _rows(origin: Origin, read: Part, columns: Sequence[Column]) -> pa.Table:
-    return reading.told(origin, lambda: reading.converted(read(columns), columns, origin))
+    return reading.told(origin, lambda: reading.converted(read(columns), columns, origin, may_lack=True))
 
 
 # ---- files --------------------------------------------------------------------------------------------
@@ -133,15 +133,16 @@ def _files(path: str) -> dict[str, int]:
 
 
 def _file_parts(origin: Origin, names: Sequence[str]) -> Sequence[Part]:
-    if origin.format != PARQUET:
+    if origin.format == JSON:
         return [partial(_one_file, origin, name) for name in names]
     if not names:
         return ()
     filesystem = pa.fs.FileSystem.from_uri(origin.path)[0] if "://" in origin.path else None
-    found, whole = reading.parquet_files(names, filesystem)
-    # a column that only some files of a batch have is NULL in the others
+    files = reading.parquet_files if origin.format == PARQUET else reading.csv_files
+    found, whole = files(names, filesystem)
+    # earlier and later batches may have the columns that this one lacks
     return [
-        partial(_rows, origin, partial(reading.fragment_rows, fragment, whole, origin=origin))
+        partial(_rows, origin, partial(reading.fragment_rows, fragment, whole, origin=origin, may_lack=True))
         for fragment in found.get_fragments()
     ]
 

@@ -45,13 +45,16 @@ def read(origin: Origin, columns: Sequence[Column]) -> pa.Table:
     return converted(found, columns, origin)
 
 
-def converted(found: pa.Table, columns: Sequence[Column], origin: Origin) -> pa.Table:
-    """The columns of ``found`` with the types that are declared, as read() returns them.
+def converted(found: pa.Table, columns: Sequence[Column], origin: Origin, may_lack: bool = False) -> pa.Table:
+    """Return the columns of ``found`` with the types that are declared, as read() does.
+
+    Args:
+        may_lack: whether a field of a STRUCT that is not there is NULL.
 
     Raises:
         KsqlError: LAKE_UNREADABLE.
     """
-    return pa.table({column.name: _converted(found, column, origin) for column in columns})
+    return pa.table({column.name: _converted(found, column, origin, may_lack) for column in columns})
 
 
 def state_of(origin: Origin) -> object | None:
@@ -96,14 +99,23 @@ def _parquet(origin: Origin, columns: Sequence[Column]) -> pa.Table:
 
 
 def fragment_rows(
-    fragment: ds.Fragment, whole: pa.Schema, columns: Sequence[Column], origin: Origin
+    fragment: ds.Fragment, whole: pa.Schema, columns: Sequence[Column], origin: Origin, may_lack: bool = False
 ) -> pa.Table:
-    """The columns of one file; those that only other files have, by ``whole``, are NULL.
+    """Return the columns of one file; those that only other files have, by ``whole``, are NULL.
+
+    Args:
+        may_lack: whether columns that no file has are NULL, too, as long as there is one of ``columns``.
 
     Raises:
         KsqlError: LAKE_UNREADABLE.
     """
     own = fragment.physical_schema.names
+    if may_lack:
+        lacking = [column for column in columns if not _same([*own, *whole.names], column.name)]
+        if len(lacking) == len(columns):
+            reason = f"it has none of the columns {', '.join(column.name for column in columns)}"
+            raise KsqlError("LAKE_UNREADABLE", path=origin.path, reason=reason)
+        whole = pa.schema([*whole, *(pa.field(column.name, pa.null()) for column in lacking)])
     names: dict[str, str] = {}
     for column in columns:
         names |= names_of(own if _same(own, column.name) else whole.names, [column], origin)
@@ -114,7 +126,7 @@ def fragment_rows(
 def parquet_files(
     path: str | Sequence[str], filesystem: pa.fs.FileSystem | None = None
 ) -> tuple[ds.Dataset, pa.Schema]:
-    """A folder or files of Parquet, and all columns that some of them have."""
+    """Return a folder or files of Parquet, and all columns that some of them have."""
     found = ds.dataset(path, format="parquet", partitioning="hive", filesystem=filesystem)
     schemas = [found.schema, *(fragment.physical_schema for fragment in found.get_fragments())]
     plain = [pa.schema([(field.name, _without_dictionary(field.type)) for field in each]) for each in schemas]
@@ -128,7 +140,16 @@ def _without_dictionary(type_: pa.DataType) -> pa.DataType:
 
 def _csv(origin: Origin, columns: Sequence[Column]) -> pa.Table:
     _state_of_files(origin)  # there is a file
-    files = list(ds.dataset(origin.path, format="csv").get_fragments())
+    found, whole = csv_files(origin.path)
+    parts = [fragment_rows(fragment, whole, columns, origin) for fragment in found.get_fragments()]
+    return pa.concat_tables(parts)
+
+
+def csv_files(
+    path: str | Sequence[str], filesystem: pa.fs.FileSystem | None = None
+) -> tuple[ds.Dataset, pa.Schema]:
+    """Return a folder or files of CSV, and all columns that some of them have, as texts."""
+    files = list(ds.dataset(path, format="csv", filesystem=filesystem).get_fragments())
     whole = pa.schema(
         [(name, pa.string()) for name in dict.fromkeys(n for f in files for n in f.physical_schema.names)]
     )
@@ -138,9 +159,8 @@ def _csv(origin: Origin, columns: Sequence[Column]) -> pa.Table:
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
-    found = ds.dataset(origin.path, format=ds.CsvFileFormat(convert_options=options), schema=whole)
-    parts = [fragment_rows(fragment, whole, columns, origin) for fragment in found.get_fragments()]
-    return pa.concat_tables(parts)
+    format_ = ds.CsvFileFormat(convert_options=options)
+    return ds.dataset(path, format=format_, schema=whole, filesystem=filesystem), whole
 
 
 def _json(origin: Origin, columns: Sequence[Column]) -> pa.Table:
@@ -311,8 +331,8 @@ def _same(known: Sequence[str], name: str) -> list[str]:
     return [name] if name in known else [one for one in known if one.upper() == name.upper()]
 
 
-def _renamed(values: pa.Array, wanted: SqlType) -> pa.Array:
-    """The values with the names of STRUCT fields that are declared. Raises ValueError."""
+def _renamed(values: pa.Array, wanted: SqlType, may_lack: bool) -> pa.Array:
+    """Return the values with the names of STRUCT fields that are declared. Raises ValueError."""
     match wanted:
         case Struct(fields) if pa.types.is_struct(values.type):
             names = [values.type.field(i).name for i in range(values.type.num_fields)]
@@ -320,17 +340,20 @@ def _renamed(values: pa.Array, wanted: SqlType) -> pa.Array:
             for field in fields:
                 # JSON is read with both ways to write a name
                 same = [way for way in _ways(field.name) if way in names] or _same(names, field.name)
-                if not same:
+                if not same and not may_lack:
                     raise ValueError(f"it has no field {field.name}")
-                parts.append(_renamed(pc.coalesce(*(values.field(name) for name in same)), field.type))
+                members = [values.field(name) for name in same] or [pa.nulls(len(values))]
+                parts.append(_renamed(pc.coalesce(*members), field.type, may_lack))
             return pa.StructArray.from_arrays(
                 parts, names=[field.name for field in fields], mask=values.is_null()
             )
         case Array(element) if pa.types.is_list(values.type) or pa.types.is_large_list(values.type):
             kind = pa.ListArray if pa.types.is_list(values.type) else pa.LargeListArray
-            return kind.from_arrays(_offsets(values), _renamed(values.values, element))
+            return kind.from_arrays(_offsets(values), _renamed(values.values, element, may_lack))
         case Map(_, value) if pa.types.is_map(values.type):
-            return pa.MapArray.from_arrays(_offsets(values), values.keys, _renamed(values.items, value))
+            return pa.MapArray.from_arrays(
+                _offsets(values), values.keys, _renamed(values.items, value, may_lack)
+            )
     return values
 
 
@@ -349,7 +372,7 @@ def _has_struct(type_: SqlType) -> bool:
     return isinstance(type_, Struct)
 
 
-def _converted(found: pa.Table, column: Column, origin: Origin) -> pa.ChunkedArray:
+def _converted(found: pa.Table, column: Column, origin: Origin, may_lack: bool) -> pa.ChunkedArray:
     wanted = arrow_type(column.type)
     is_text = origin.format in (CSV, JSON)
     try:
@@ -359,7 +382,7 @@ def _converted(found: pa.Table, column: Column, origin: Origin) -> pa.ChunkedArr
                 [pa.array([v and base64.b64decode(v, validate=True) for v in values.to_pylist()], wanted)]
             )
         if _has_struct(column.type):
-            renamed = [_renamed(chunk, column.type) for chunk in values.chunks]
+            renamed = [_renamed(chunk, column.type, may_lack) for chunk in values.chunks]
             values = pa.chunked_array(renamed) if renamed else pa.chunked_array([], wanted)
         return _cast(values, wanted).cast(arrow_type(column.type, pa.int32()))
     except (pa.ArrowException, ValueError) as error:
@@ -378,6 +401,8 @@ def _cast(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
             if pc.any(zoned).as_py():
                 return values.cast(wanted)
         values = _cast_plainly(values, pa.timestamp("us"))  # without a zone it is UTC
+    if pa.types.is_decimal(wanted) and pa.types.is_integer(values.type):
+        values = values.cast(pa.decimal128(20))  # Arrow asks for room for all digits of the integer's type
     return _cast_plainly(values, wanted)
 
 
