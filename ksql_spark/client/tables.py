@@ -25,11 +25,12 @@ def arrow(columns: Columns, rows: Rows) -> Any:
 def pandas(columns: Columns, rows: Rows) -> Any:
     """A pandas.DataFrame. Raises InterfaceError without pandas."""
     module = needed("pandas")
-    types = [values.PANDAS.get(values.type_of(text).name, "object") for text in columns.types]
-    series = {
-        name: module.Series([row[i] for row in rows], dtype=type_)
-        for i, (name, type_) in enumerate(zip(columns.names, types, strict=True))
-    }
+    series = {}
+    for i, (name, text) in enumerate(zip(columns.names, columns.types, strict=True)):
+        column, type_ = [row[i] for row in rows], values.PANDAS.get(values.type_of(text).name, "object")
+        if type_ == values.PANDAS["TIMESTAMP"]:
+            column = values.numpy_times(column)
+        series[name] = module.Series(column, dtype=type_)
     return module.DataFrame(series, columns=list(columns.names))
 
 

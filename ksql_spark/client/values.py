@@ -13,7 +13,8 @@
 | ARRAY, MAP, STRUCT | list, dict, dict | list, map, struct | object |
 | VARIANT | what its JSON is, fractions as decimal.Decimal | string with JSON | object |
 
-Dates and times outside the range of Python's types (after the year 9999) stay text.
+Dates and times outside the range of Python's types (after the year 9999) stay text, also as pandas' objects;
+pyarrow and pandas' datetime64 have them.
 """
 
 from __future__ import annotations
@@ -148,6 +149,34 @@ def _time(text: str) -> datetime.time | str:
     return text
 
 
+#: a year outside the range of Python's types, month, day, and the time of a TIMESTAMP
+_FAR = re.compile(r"([+-]?\d{4,})-(\d\d)-(\d\d)(?:T(.+))?")
+_EPOCH_DAY = datetime.date(1970, 1, 1).toordinal()
+_DAYS_IN_400_YEARS = 146_097
+_DAY_MS = 86_400_000
+
+
+def far_instant(text: str) -> int:
+    """Return the epoch days of a DATE, or the epoch milliseconds of a TIMESTAMP, of any year.
+
+    >>> far_instant("+10000-01-01"), far_instant("+10000-01-01T00:00:00.001")
+    (2932897, 253402300800001)
+    """
+    found = _FAR.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no date")
+    year, month, day, time = found.groups()
+    cycles, within = divmod(int(year), 400)  # the calendar repeats every four centuries
+    date = datetime.date(within + 400, int(month), int(day))
+    days = date.toordinal() - _EPOCH_DAY + (cycles - 1) * _DAYS_IN_400_YEARS
+    if time is None:
+        return days
+    passed = datetime.datetime.combine(date, datetime.time.fromisoformat(time)) - datetime.datetime.combine(
+        date, datetime.time()
+    )
+    return days * _DAY_MS + passed // datetime.timedelta(milliseconds=1)
+
+
 _CONVERT: dict[str, Convert] = {
     "DOUBLE": float,  # a number, or the text NaN, Infinity, -Infinity
     "DECIMAL": Decimal,
@@ -196,7 +225,7 @@ def arrow_array(values: Sequence[Any], type_: Type) -> Any:
 
 
 def _pairs(value: Any, type_: Type) -> Any:
-    """A value in pyarrow's form: MAPs as pairs, VARIANTs as JSON."""
+    """Return a value in pyarrow's form: MAPs as pairs, VARIANTs as JSON, far dates and times as numbers."""
     if value is None:
         return None
     match type_.name:
@@ -208,6 +237,8 @@ def _pairs(value: Any, type_: Type) -> Any:
             return {name: _pairs(value.get(name), part) for name, part in type_.parts}
         case "VARIANT":
             return _json(value)
+        case "DATE" | "TIMESTAMP" if isinstance(value, str):
+            return far_instant(value)
     return value
 
 
@@ -221,6 +252,14 @@ def _json(value: Any) -> str:
         case Decimal():
             return str(value)
     return json.dumps(value, ensure_ascii=False)
+
+
+def numpy_times(column: Sequence[datetime.datetime | str | None]) -> Any:
+    """Return TIMESTAMPs of any year as a numpy array of datetime64[ms], in UTC; NULL is NaT."""
+    import numpy
+
+    plain = [far_instant(at) if isinstance(at, str) else at and at.replace(tzinfo=None) for at in column]
+    return numpy.array(plain, "datetime64[ms]")
 
 
 #: names of pandas' types; others are objects

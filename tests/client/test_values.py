@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.client import values
+from ksql_spark.client import tables, values
 from ksql_spark.client.protocol import Columns, Settings
 
 ROW = {
@@ -59,6 +59,26 @@ def test_what_no_number_or_date_can_be() -> None:
     number, day, at = columns.row('["NaN", "+11970-01-01", "+55840-01-01T00:00:00.000"]')
     assert math.isnan(number) and (day, at) == ("+11970-01-01", "+55840-01-01T00:00:00.000")
     assert columns.row('["-Infinity", null, null]') == (-math.inf, None, None)
+
+
+def test_times_of_far_years_do_not_fail_the_other_rows() -> None:
+    pa, pd = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    columns = Columns("q", ("AT", "DAY", "ATS"), ("TIMESTAMP", "DATE", "ARRAY<TIMESTAMP>"))
+    sent = [
+        ["2026-03-01T10:00:00.001", "2026-03-01", ["+10000-01-01T00:00:00.001", None]],
+        ["+10000-02-29T23:59:59.999", "+11970-01-01", []],
+        [None, "-0044-03-15", None],
+        ["+292278994-08-17T07:12:55.807", "0000-02-29", None],
+    ]
+    rows = [columns.row(line_of(row)) for row in sent]
+    table = tables.arrow(columns, rows)
+    assert table["AT"].cast(pa.int64()).to_pylist() == [1772359200001, 253407484799999, None, 2**63 - 1]
+    assert table["DAY"].cast(pa.int32()).to_pylist() == [20513, 3652425, -735525, -719469]
+    assert table["ATS"].combine_chunks().values.cast(pa.int64()).to_pylist() == [253402300800001, None]
+    frame = tables.pandas(columns, rows)
+    assert frame["AT"].dtype == "datetime64[ms, UTC]"
+    assert frame["AT"].dt.year.tolist()[:2] == [2026, 10000] and pd.isna(frame["AT"][2])
+    assert frame["DAY"].tolist() == [datetime.date(2026, 3, 1), "+11970-01-01", "-0044-03-15", "0000-02-29"]
 
 
 @pytest.mark.parametrize("rows", [[], [[sent for sent, _ in ROW.values()], [None] * len(ROW)]])

@@ -95,13 +95,14 @@ NOW = datetime.datetime(2026, 3, 1, 10, tzinfo=datetime.UTC)
     [
         (BIGINT, [pa.array([1], t) for t in (pa.int8(), pa.uint16(), pa.int32(), pa.int64())], 1),
         (DOUBLE, [pa.array([1], t) for t in (pa.int8(), pa.int32(), pa.float32(), pa.float64())], 1.0),
-        (Decimal(12, 2), [pa.array([D(1)], pa.decimal128(*t)) for t in ((4, 1), (12, 2), (20, 4))], D("1.00")),
+        (Decimal(12, 2), [pa.array([D(1)], pa.decimal128(*t)) for t in ((4, 1), (12, 2), (20, 4))], D(1)),
         (Decimal(12, 2), [pa.array([1], t) for t in (pa.int8(), pa.int32(), pa.int64())], D("1.00")),
         (STRING, [pa.array(["x"], t) for t in (pa.string(), pa.large_string())]
                  + [pa.array(["x"]).dictionary_encode()], "x"),
         (TIMESTAMP, [pa.array([NOW], pa.timestamp(u, tz="UTC")) for u in ("s", "ms", "us", "ns")], NOW),
         (Struct((Field("A", BIGINT), Field("B", STRING))),
-         [pa.array([{"a": 1}]), pa.array([{"a": 1, "b": None}], pa.struct([("a", pa.int32()), ("b", pa.string())]))],
+         [pa.array([{"a": 1}]),
+          pa.array([{"a": 1, "b": None}], pa.struct([("a", pa.int32()), ("b", pa.string())]))],
          {"A": 1, "B": None}),
     ],
 )  # fmt: skip
