@@ -9,7 +9,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 #: page of the repository -> page of the site; pages below docs/ keep their place
 OUTSIDE = {
-    "README.md": "index.md",
+    "README.md": "start.md",
     "CONTRIBUTING.md": "project/contributing.md",
     "CHANGELOG.md": "project/changes.md",
     "SECURITY.md": "project/security.md",
@@ -70,9 +70,9 @@ def navigation() -> list[Any]:
 
     stories = [uri for uri in OUTSIDE.values() if uri.startswith("stories/")]
     return [
-        {"Start": ["index.md"]},
+        {"Start": ["index.md", "start.md"]},
         {"Tutorial": ["tutorial.md", {"Stories": stories}]},
-        {"How-to": ["migrating-from-ksqldb.md", *pages("how-to"), *pages("how-to/shell"), "how-to/containers.md", "project/security.md"]},
+        {"How-to": ["migrating-from-ksqldb.md", "beyond-ksqldb.md", *pages("how-to"), *pages("how-to/shell"), "how-to/containers.md", "project/security.md"]},
         {"Reference": pages("reference", "reference/index.md")},
         {
             "Explanation": [
