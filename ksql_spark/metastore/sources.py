@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ksql_spark import topic_patterns
 from ksql_spark.expressions import Expression
 from ksql_spark.metastore.calendars import Calendar
-from ksql_spark.schema import Schema
+from ksql_spark.schema import Column, Schema
 
 STREAM, TABLE = "STREAM", "TABLE"
 
@@ -129,6 +129,11 @@ class DataSource:
     def envelope(self) -> str | None:
         """What is around the rows in its topic; None: nothing."""
         return self.value_format.envelope
+
+    @property
+    def time_column(self) -> Column | None:
+        """The column that has the event time of its records; None: Kafka's timestamp has it, as in sinks."""
+        return None if self.timestamp is None or self.is_sink else self.schema.find(self.timestamp.column)
 
     @property
     def topic_pattern(self) -> str | None:

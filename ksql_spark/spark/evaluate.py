@@ -16,9 +16,10 @@ from ksql_spark.formats import json_serde
 from ksql_spark.functions.lowering import lower
 from ksql_spark.metastore.serdes import key_serde, value_serde
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART, Column
+from ksql_spark.schema import LATEST_TIME_MS, ROWTIME, WINDOWEND, WINDOWSTART, Column
 from ksql_spark.spark.frames import quoted
-from ksql_spark.types import BYTES
+from ksql_spark.spark.sources import event_time
+from ksql_spark.types import BYTES, STRING
 
 #: the bytes of a stored row's key, for evaluate_rows
 STORED_KEY = ColumnRef("__stored_key", BYTES)
@@ -97,6 +98,10 @@ class DecodedRows:
                 parts.append(f"{serde.decode_sql(serde.or_null_sql(column))} AS {column}_row")
                 readable.append(f"{column}_row IS NOT NULL")
                 columns |= {c.name: f"{column}_row.{quoted(c.name)}" for c in serde.columns}
+        time = source.time_column
+        if time is not None and time.type == STRING:  # views have all other times
+            columns[ROWTIME] = event_time(source, columns[time.name])
+            readable.append(f"{columns[ROWTIME]} BETWEEN 0 AND {LATEST_TIME_MS}")
         return cls(tuple(parts), " AND ".join(readable), columns)
 
 

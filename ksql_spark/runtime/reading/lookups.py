@@ -103,7 +103,7 @@ def _plan(known: Known, registry: SchemaRegistry | None) -> LookUpPlan | None:
     if not all(_is_constant(key) for key in keys):
         return None
     reader = READERS.of(pattern.source, registry)
-    if reader.key.asks_registry or reader.value.asks_registry:
+    if reader.key.asks_registry or reader.value.asks_registry or not reader.has_times:
         return None
     return LookUpPlan(known, reader)
 

@@ -115,13 +115,13 @@ def evaluated(
     """
     everything = [*expressions, *([query.predicate] if query.predicate is not None else [])]
     stored = _stored(query, view, session)
-    if not all(map(is_plain, everything)):
+    reader = READERS.of(query.source, registry)
+    if not (reader.has_times and all(map(is_plain, everything))):
         for page in stored:
             wanted = [*expressions, STORED_KEY]
             for *values, key in evaluate_rows(session(), query.source, page, wanted, query.predicate):
                 yield key, values
         return
-    reader = READERS.of(query.source, registry)
     fits = function_of(query.predicate or Literal(True, BOOLEAN), reader.places)
     gets = [function_of(expression, reader.places) for expression in expressions]
     for row in itertools.chain.from_iterable(stored):
@@ -223,7 +223,8 @@ def _selected(
     """The result's rows of each page of stored rows."""
     expressions = [i.expression for i in query.items]
     everything = [*expressions, *([query.predicate] if query.predicate is not None else [])]
-    if not all(is_plain(e) for e in everything):
+    reader = READERS.of(query.source, registry)
+    if not (reader.has_times and all(map(is_plain, everything))):
         forms = [api_form(e.type) for e in expressions]
         for page in stored:
             found = evaluate_rows(session(), query.source, page, expressions, query.predicate)
@@ -232,7 +233,6 @@ def _selected(
                 for row in found
             ]
         return
-    reader = READERS.of(query.source, registry)
     row_of = rows_of([(e, e.type) for e in expressions], query.predicate, reader.places)
     for page in stored:
         decoded = (row for row in map(reader.decode, page) if row is not None)

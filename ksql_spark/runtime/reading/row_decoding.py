@@ -17,7 +17,7 @@ from ksql_spark.runtime.reading.results import Row, api_form
 from ksql_spark.runtime.reading.view import StoredRow
 from ksql_spark.schema import LATEST_TIME_MS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.schema_registry import SchemaRegistry
-from ksql_spark.types import SqlType
+from ksql_spark.types import STRING, SqlType
 
 
 class Reader:
@@ -40,6 +40,9 @@ class Reader:
                 (*before, *(c.name for c in (*self.key.columns, *self.value.columns)))
             )
         }
+        time = source.time_column
+        #: whether rows have their event time; only the JVM reads one that is written in a pattern
+        self.has_times = time is None or time.type != STRING
         self._no_key = [None] * len(self.key.columns)
 
     def decode(self, row: StoredRow) -> list[Any] | None:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.formats import CAPABILITIES, BadRecord, EnvelopeSerde
+from ksql_spark.formats import CAPABILITIES, BadRecord, json_serde
 from ksql_spark.formats.framed import with_schema_id
 from ksql_spark.formats.spec import KEY, VALUE
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -30,8 +30,9 @@ from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource, Windowing
 from ksql_spark.runtime.reading.freshness import Ends, OnReached
-from ksql_spark.schema import LATEST_TIME_MS
+from ksql_spark.schema import LATEST_TIME_MS, Role
 from ksql_spark.schema_registry import SchemaRegistry
+from ksql_spark.types import STRING
 
 log = logging.getLogger(__name__)
 
@@ -39,18 +40,19 @@ _TABLES = """
 CREATE TABLE IF NOT EXISTS entry (
     key BLOB NOT NULL, window_start INTEGER NOT NULL, window_end INTEGER NOT NULL,
     value BLOB NOT NULL, time INTEGER NOT NULL,
+    written BLOB, -- the key as its producer wrote it; NULL: as key
     PRIMARY KEY (key, window_start, window_end)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS position (partition INTEGER PRIMARY KEY, next INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS follows (what TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS followed (one INTEGER PRIMARY KEY, at REAL NOT NULL);
 """
-_COLUMNS = "SELECT key, value, time, window_start, window_end FROM entry"
+_COLUMNS = "SELECT coalesce(written, key), value, time, window_start, window_end, key FROM entry"
 _OF_KEY = f"{_COLUMNS} WHERE key = ? ORDER BY window_start, window_end"
-_UPSERT = "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?)"
+_UPSERT = "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM entry WHERE key = ? AND window_start = ? AND window_end = ?"
 #: the version of the file's layout; a file with another version is rebuilt from the topic
-_LAYOUT = 1
+_LAYOUT = 2
 #: pages of 4 KiB in the write-ahead log before a checkpoint
 _CHECKPOINT_PAGES = 8_000
 #: the cache of each connection, and how many idle connections to keep
@@ -66,13 +68,24 @@ _POLL_S = 0.2
 
 
 class StoredRow(NamedTuple):
-    """A stored row: bytes of key and value; ROWTIME and the window's bounds, epoch ms (None: no window)."""
+    """A stored row: bytes of key and value; ROWTIME and the window's bounds, epoch ms (None: no window).
+
+    The key is as its producer wrote it.
+    """
 
     key: bytes
     value: bytes
     time_ms: int
     window_start: int | None
     window_end: int | None
+
+
+class Place(NamedTuple):
+    """Which row: the one form of its key, and the window's bounds, epoch ms (0: no window)."""
+
+    key: bytes
+    window_start: int
+    window_end: int
 
 
 class KeyRange(NamedTuple):
@@ -125,7 +138,7 @@ class View:
         self._check_size = check_size
         formats = (source.key_format.name, source.value_format.name)
         self._has_schemas = any(CAPABILITIES[name].registry for name in formats)
-        self._unwrapped = None if source.envelope is None else Unwrapping(source, registry)
+        self._recognize = None if source.is_sink else ForeignRecords(source, registry)
         #: each with its own connection
         self._idle: list[sqlite3.Cursor] = []
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -179,8 +192,8 @@ class View:
         what = [_LAYOUT, self.topic, topic_id, window.kind if window else None]
         if window is not None and window.calendar is not None:  # the ends of windows are not in the topic
             what.append(str(window.calendar))
-        if self._unwrapped is not None:  # what a key is, and which records count, depends on the columns
-            what += [self.source.envelope, str(self.source.schema)]
+        if self._recognize is not None:  # what a key is, and which records count, depends on the columns
+            what += [self.source.envelope, str(self.source.schema), str(self.source.timestamp)]
         follows = json.dumps(what)
         with contextlib.suppress(sqlite3.DatabaseError):  # not one of ours, or damaged
             db = self._written()
@@ -231,28 +244,34 @@ class View:
         """Write the changes of ``records``, and that the topic has been read up to ``positions``."""
         if self._has_schemas:
             records = map(partial(framed, self.source), records)
-        if self._unwrapped is not None:
-            records = filter(None, map(self._unwrapped, records))
         if self.source.timestamp is None:  # records without an event time do not count (§5.7)
             records = (r for r in records if 0 <= r.timestamp_ms <= LATEST_TIME_MS)
         changed = self._changed(records)
         db.execute("BEGIN")
         db.executemany(
-            _UPSERT, [(*k, r.value, r.timestamp_ms) for k, r in changed.items() if r.value is not None]
+            _UPSERT,
+            [
+                (*place, record.value, record.timestamp_ms, None if written == place.key else written)
+                for place, (record, written) in changed.items()
+                if record.value is not None
+            ],
         )
-        db.executemany(_DELETE, [k for k, r in changed.items() if r.value is None])
+        db.executemany(_DELETE, [place for place, (record, _) in changed.items() if record.value is None])
         db.executemany("INSERT OR REPLACE INTO position VALUES (?, ?)", list(positions.items()))
         db.execute("COMMIT")
 
-    def _changed(self, records: Iterable[Record]) -> dict[tuple[bytes, int, int], Record]:
-        """The last record of each key: its bytes without the window, and the window's bounds."""
-        if (window := self.source.window) is None:
-            return {(record.key, 0, 0): record for record in records if record.key is not None}
-        changed = {}
+    def _changed(self, records: Iterable[Record]) -> dict[Place, tuple[Record, bytes]]:
+        """The last record of each row, and its key's bytes without the window."""
+        changed: dict[Place, tuple[Record, bytes]] = {}
         for record in records:
-            if record.key is not None:
-                with contextlib.suppress(struct.error):  # not a key of this table (reference §5.8)
-                    changed[split_key(record.key, window)] = record
+            if record.key is None:
+                continue
+            try:
+                place = Place(*split_key(record.key, self.source.window))
+                known = (place.key, record) if self._recognize is None else self._recognize(place.key, record)
+            except (struct.error, BadRecord):  # not a record of this table (reference §5.8)
+                continue
+            changed[place._replace(key=known[0])] = (known[1], place.key)
         return changed
 
     def _moved_to(self, positions: dict[int, int]) -> None:
@@ -330,8 +349,8 @@ class View:
 
     # ---- reading -------------------------------------------------------------------------------------
 
-    def _read(self, query: str, values: Sequence[Any] = ()) -> list[StoredRow]:
-        """The rows that one query finds; raises if the view has been closed."""
+    def _read(self, query: str, values: Sequence[Any]) -> list[tuple[bytes, bytes, int, int, int, bytes]]:
+        """What one query finds, see _COLUMNS; raises if the view has been closed."""
         if self._failure is not None and self._closing.is_set():
             raise self._failure.again()
         try:
@@ -339,7 +358,7 @@ class View:
         except IndexError:
             cursor = _connected(self._path).cursor()
         try:
-            found = cursor.execute(query, values).fetchall()
+            found: list[tuple[bytes, bytes, int, int, int, bytes]] = cursor.execute(query, values).fetchall()
         except sqlite3.Error:
             cursor.connection.close()
             if self._failure is not None and self._closing.is_set():
@@ -349,15 +368,18 @@ class View:
             cursor.connection.close()
         else:
             self._idle.append(cursor)
+        return found
+
+    def _rows(self, found: Iterable[tuple[bytes, bytes, int, int, int, bytes]]) -> list[StoredRow]:
         if self.source.window is None:
-            return [StoredRow(key, value, time_ms, None, None) for key, value, time_ms, _, _ in found]
-        return list(map(StoredRow._make, found))
+            return [StoredRow(key, value, time_ms, None, None) for key, value, time_ms, _, _, _ in found]
+        return [StoredRow(*columns[:-1]) for columns in found]
 
     def get(self, keys: Sequence[bytes]) -> list[StoredRow]:
         """The rows of ``keys``, key by key, each in the order of its windows."""
         if len(keys) == 1:
-            return self._read(_OF_KEY, keys)
-        return [row for key in keys for row in self._read(_OF_KEY, (key,))]
+            return self._rows(self._read(_OF_KEY, keys))
+        return [row for key in keys for row in self._rows(self._read(_OF_KEY, (key,)))]
 
     def pages(self, ranges: Sequence[KeyRange] | None = None) -> Iterator[list[StoredRow]]:
         """All rows whose keys are in one of ``ranges`` (None: all), in pages, ordered by key.
@@ -372,15 +394,15 @@ class View:
             while True:
                 found = self._read(read, values)
                 if found:
-                    yield found
+                    yield self._rows(found)
                 if len(found) < PAGE_ROWS:
                     break
-                key, _, _, start, end = found[-1]
-                read, values = f"{after}{condition}{order}", (key, start or 0, end or 0, *bound)
+                *_, start, end, key = found[-1]
+                read, values = f"{after}{condition}{order}", (key, start, end, *bound)
 
     def scan(self, most: int = -1) -> list[StoredRow]:
         """The first ``most`` rows; -1 means all."""
-        return self._read(f"{_COLUMNS} LIMIT ?", (most,))
+        return self._rows(self._read(f"{_COLUMNS} LIMIT ?", (most,)))
 
     def export(self, path: Path, keys: Sequence[bytes] | None = None) -> None:
         """Write the rows of ``keys`` (None: all) to a CSV file, with bytes in hexadecimal.
@@ -481,36 +503,55 @@ def stored_rows(source: DataSource, records: Iterable[Record]) -> list[StoredRow
     return rows
 
 
-class Unwrapping:
-    """Reads enough of the records in a table's envelopes to know what they change.
+class ForeignRecords:
+    """Recognizes which row of a table each record of other producers changes, and how.
+
+    Equal keys may be written in several ways: with blanks, as 1 or "1", with several schemas. A record may
+    have its event time in a column; it may be unreadable, or tell by its value that a row is deleted.
 
     Args:
         source: the table.
-        registry: has the schemas of formats that need them; or None.
+        registry: has the schemas of formats that need them; None: these sides stay as they are.
     """
 
     def __init__(self, source: DataSource, registry: SchemaRegistry | None) -> None:
         self._key, self._value = serdes(source, registry=registry)
-        # others have as many forms of a key as schemas
-        self._has_one_form = isinstance(self._key, EnvelopeSerde) and not self._key.asks_registry
+        # with schemas, a key has as many forms as schemas
+        self._encode = (json_serde(self._key.columns) if self._key.asks_registry else self._key).encode
+        has_registry = registry is not None
+        self._reads_key = bool(self._key.columns) and (has_registry or not self._key.asks_registry)
+        self._reads_value = bool(self._value.columns) and (has_registry or not self._value.asks_registry)
+        self._time: int | None = None
+        self._is_time_in_key = False
+        column = source.time_column
+        if column is not None and column.type != STRING:  # the JVM reads times of a pattern
+            self._is_time_in_key = column.role is Role.KEY
+            self._time = (self._key if self._is_time_in_key else self._value).columns.index(column)
 
-    def __call__(self, record: Record) -> Record | None:
-        """The record with the one form of its key, and without a value if it deletes a row.
+    def __call__(self, key: bytes, record: Record) -> tuple[bytes, Record]:
+        """Return the one form of ``key``, and ``record`` with its event time, without a value if it deletes.
 
-        None: it changes nothing, or cannot be read.
+        Raises:
+            BadRecord: it is not a record of the table.
+            KsqlError: the registry does not respond.
         """
-        if record.key is None:
-            return None
-        try:
-            key, value = record.key, record.value
-            if self._has_one_form:
-                values = self._key.decode(key)
-                key = b"" if values is None else self._key.encode(values) or b""
-            if value is not None and self._value.decode(value) is None:
-                value = None
-        except BadRecord:
-            return None
-        return record._replace(key=key, value=value)
+        keys = values = None
+        if self._reads_key:
+            keys = self._key.decode(key)
+            if keys is None:
+                raise BadRecord("Its key is NULL.")
+            key = self._encode(keys) or b""
+        if self._reads_value and record.value is not None:
+            values = self._value.decode(record.value)
+            if values is None:
+                record = record._replace(value=None)
+        timed = keys if self._is_time_in_key else values
+        if self._time is not None and timed is not None:
+            time_ms = timed[self._time]
+            if time_ms is None or not 0 <= time_ms <= LATEST_TIME_MS:
+                raise BadRecord("Its event time is missing, negative or too large.")
+            record = record._replace(timestamp_ms=time_ms)
+        return key, record
 
 
 def framed(source: DataSource, record: Record) -> Record:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-_SQL = "SELECT hex(key), hex(value), time, window_start, window_end FROM entry"
+_SQL = "SELECT hex(coalesce(written, key)), hex(value), time, window_start, window_end FROM entry"
 _PAGE_ROWS = 10_000
 
 
