@@ -7,7 +7,7 @@ selects, no pseudo columns. NULLs are sorted last in both directions, unless NUL
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.aggregates import Aggregates, not_grouped, over_groups
+from ksql_spark.analyzer.arrival import PLACES, with_latest_time
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate, call
 from ksql_spark.analyzer.failures import check_comparable, failure, invalid
 from ksql_spark.analyzer.joins import show
@@ -48,6 +49,7 @@ from ksql_spark.analyzer.select_items import (
 from ksql_spark.analyzer.semi_joins import Condition, bind_sub_query, bind_where, split, sub_select
 from ksql_spark.analyzer.serialization import check_results
 from ksql_spark.expressions import Call, ColumnRef, Expression, columns_in, transform
+from ksql_spark.functions import registry
 from ksql_spark.grammar import nodes
 from ksql_spark.logical.nodes import (
     ANTI,
@@ -72,11 +74,12 @@ from ksql_spark.logical.nodes import (
     relations,
 )
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS
-from ksql_spark.types import CAST_VARIANT, VARIANTS, Null, without_equality
+from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS
+from ksql_spark.types import BIGINT, CAST_VARIANT, VARIANTS, Null, without_equality
 
-#: aggregates whose result depends on the order of arrival; those that are meaningless without one
-_BY_ARRIVAL = frozenset({"EARLIEST_BY_OFFSET", "LATEST_BY_OFFSET", "COLLECT_LIST", "COLLECT_SET"})
+#: the latest time of a row's partition so far
+_LATEST = "KSQL_LATEST_TIME"
+#: aggregates that are meaningless without an order of arrival
 _ONLY_BY_ARRIVAL = frozenset({"EARLIEST_BY_OFFSET", "LATEST_BY_OFFSET"})
 
 
@@ -361,7 +364,7 @@ class _Select:
             if having is not None:
                 having = self._over(groups, having, "HAVING", select.having)
             keys = [(node, self._over(groups, bound, "ORDER BY", node)) for node, bound in keys]
-        by_arrival = self._arrival() if is_grouped else ()
+        sorts = self._sorted_by_arrival() if is_grouped else None
         plan = _build(self.tree, self.scope.named)
         for functions in self.unnests:
             plan = FlatMap(plan, functions)
@@ -372,8 +375,8 @@ class _Select:
         if self.functions:
             plan = FlatMap(plan, tuple(self.functions))
         if is_grouped:
-            if by_arrival:
-                plan = Sort(plan, by_arrival)
+            if sorts is not None:
+                plan = sorts(plan)
             plan = Aggregate(plan, groups, tuple(self.aggregates.calls))
             if having is not None:
                 plan = Filter(plan, having)
@@ -479,12 +482,13 @@ class _Select:
             raise not_grouped(clause, texts, node)
         return over
 
-    def _arrival(self) -> tuple[SortKey, ...]:
-        """The order in which rows go to aggregates that depend on it; empty if none does."""
-        wanted = [c.function for c in self.aggregates.calls if c.function in _BY_ARRIVAL]
+    def _sorted_by_arrival(self) -> Callable[[Node], Node] | None:
+        """Sorts rows for aggregates that depend on their order; None if none does."""
+        functions = [call.function for call in self.aggregates.calls]
+        wanted = [function for function in functions if registry.require(function).by_arrival]
         source = self.relations[0].source if not self.is_join else None
         if not wanted:
-            return ()
+            return None
         if source is None:
             lost = next((w for w in wanted if w in _ONLY_BY_ARRIVAL), None)
             if lost is not None:
@@ -493,10 +497,10 @@ class _Select:
                     self.select,
                     hint="Use TOPK with ROWTIME, or aggregate the source itself in a sub-query.",
                 )
-            return ()
-        names = (ROWTIME,) if source.is_table else (ROWPARTITION, ROWOFFSET)
+            return None
+        names = (ROWTIME,) if source.is_table else PLACES
         self.scope.named.update((self.relations[0].alias, name) for name in names)
-        return tuple(SortKey(ColumnRef(name, PSEUDO_COLUMNS[name])) for name in names)
+        return _by_time if source.is_table else _by_arrival
 
     # ---- ORDER BY -------------------------------------------------------------------------------------
 
@@ -528,3 +532,13 @@ class _Select:
 
 
 __all__ = ["bind_batch"]
+
+
+def _by_time(rows: Node) -> Node:
+    return Sort(rows, (SortKey(ColumnRef(ROWTIME, BIGINT)),))
+
+
+def _by_arrival(rows: Node) -> Node:
+    time, partition, offset = (ColumnRef(name, PSEUDO_COLUMNS[name]) for name in PLACES)
+    timed = with_latest_time(rows, _LATEST, time, partition, offset)
+    return Sort(timed, tuple(map(SortKey, (ColumnRef(_LATEST, BIGINT), partition, offset))))

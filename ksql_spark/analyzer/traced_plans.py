@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from ksql_spark.analyzer.arrival import PLACES, with_latest_time
 from ksql_spark.analyzer.expressions import call
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Case, ColumnRef, Expression, Literal, columns_in, transform
@@ -47,11 +48,9 @@ from ksql_spark.logical.nodes import (
     UnionAll,
     written_out,
 )
-from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS, Column
+from ksql_spark.schema import ROWTIME, WINDOW_BOUNDS, Column
 from ksql_spark.types import BIGINT, BOOLEAN
 
-#: the pseudo columns that tell a record's place
-PLACES = (ROWTIME, ROWPARTITION, ROWOFFSET)
 BEFORE_START = "it was there before the query began to read"
 DELETED = "it has deleted the row"
 REPLACED = "a later record of its key has replaced it"
@@ -194,9 +193,7 @@ class Tracer:
         rows = _with(relation, made)
         if not self.is_ordered:
             return rows
-        time, partition, offset = (ColumnRef(name, BIGINT) for name in place(number))
-        latest = AggregateCall(_arrival(number), "MAX", (time,), BIGINT)
-        return BatchOver(rows, (partition,), (SortKey(offset),), (FramedCall(latest, None, 0),))
+        return with_latest_time(rows, _arrival(number), *(ColumnRef(name, BIGINT) for name in place(number)))
 
     def _first(self, node: Deduplicate) -> Node:
         """A step that tells whether a row is the first of its key."""

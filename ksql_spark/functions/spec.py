@@ -142,6 +142,9 @@ class Spec:
     - ``spark_merged``: for merging partial results whose rows arrived interleaved (session windows). None:
       ``spark`` does that too. ``merge`` says whether session windows are possible at all.
 
+    ``by_arrival``: the result depends on the order in which the rows of a group come, so rows of several
+    partitions are taken in one order (reference §6.12).
+
     ``settings`` are properties whose values all lowerings take as literals, after the arguments of the call;
     if they are not passed, the properties' defaults apply.
 
@@ -184,6 +187,7 @@ class Spec:
     spark_table_distinct: Lowering | None = None
     settings: tuple[str, ...] = ()
     merge: bool = False
+    by_arrival: bool = False
     gap: str | None = None
     origin: Origin | None = None
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ksql_spark.expressions import Call, ColumnRef, Expression
 from ksql_spark.formats.capabilities import CAPABILITIES
+from ksql_spark.functions import registry
 from ksql_spark.logical.nodes import NamedExpression
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical import steps
@@ -110,7 +111,7 @@ def distribution(
     operator = _operator(stage)
     if operator is None:
         return None
-    is_ordered = len(operator.inputs) > 1 or _depends_on_time(operator)
+    is_ordered = len(operator.inputs) > 1 or _depends_on_order(operator) or _is_scattered(stage, scattered)
     reason = _Rules(plan, partitions, scattered).why_not(stage)
     return Distribution(reason is None, is_ordered, reason or "")
 
@@ -138,7 +139,8 @@ def assign(
     how = distribution(plan, number, partitions, scattered)
     operator = _operator(stage)
     if how is None or operator is None:
-        return Tasks(widest, count, False, count, False)
+        is_one_order = _is_scattered(stage, scattered)
+        return Tasks(widest, count, False, 1 if is_one_order else count, False, is_one_order=is_one_order)
     if stage.by_event_time:  # the operator puts a batch in order
         return Tasks(widest, count, False, count, True)
     is_batch = stage.mode == MICROBATCH
@@ -242,7 +244,12 @@ def _operator(stage: PhysicalPlan) -> Step | None:
     return next(steps.stateful_steps(stage.root), None)
 
 
-def _depends_on_time(operator: Step) -> bool:
+def _is_scattered(stage: PhysicalPlan, scattered: Collection[str]) -> bool:
+    """Whether records of one key are in several partitions of a topic: only their times order them."""
+    return any(topic in scattered for topic in stage.topics)
+
+
+def _depends_on_order(operator: Step) -> bool:
     """Whether results of a key depend on the times of other keys' rows, or on the order of its own."""
     by_order = (
         steps.StreamWindowedAggregate
@@ -252,7 +259,8 @@ def _depends_on_time(operator: Step) -> bool:
         | steps.StreamTopN
     )
     if isinstance(operator, steps.StreamAggregate):
-        return operator.ttl_ms is not None
+        by_arrival = any(registry.require(call.function).by_arrival for call in operator.aggregates)
+        return by_arrival or operator.ttl_ms is not None
     return isinstance(operator, by_order | steps.TableExpire)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import astuple
 from typing import Any
 
 import pytest
 
+from ksql_spark.physical import steps
 from ksql_spark.physical.distribution import Tasks, assign, tasks_text, waits_for
 from ksql_spark.physical.steps import PhysicalPlan
 from tests.plans.plan_files import FOLDER, planned
@@ -20,11 +22,18 @@ def plan(name: str, **properties: Any) -> PhysicalPlan:
     return next(query.plan for query in queries if query.plan.sink.name == name)
 
 
-def tasks(found: PhysicalPlan, number: int = -1, partitions: int = 12, most: int = 4, **other: int) -> Tasks:
+def tasks(
+    found: PhysicalPlan,
+    number: int = -1,
+    partitions: int = 12,
+    most: int = 4,
+    scattered: Collection[str] = (),
+    **other: int,
+) -> Tasks:
     """The tasks of a sub-topology whose topics have so many partitions; ``other``: those of single topics."""
     number %= len(found.stages)
     counts = {topic: other.get(topic, partitions) for stage in found.stages for topic in stage.topics}
-    return assign(found, number, counts, most)
+    return assign(found, number, counts, most, scattered)
 
 
 def test_no_more_tasks_than_partitions_and_threads() -> None:
@@ -110,3 +119,22 @@ def test_keys_that_others_have_written_may_be_in_any_partition() -> None:
     assert (found.by_partition, found.readers, found.is_one_order) == (False, 1, True)
     # but each key is in one partition only
     assert tasks(plan("NAMED")).by_partition
+
+
+def test_rows_for_an_aggregate_that_depends_on_their_order_are_read_by_one_task() -> None:
+    assert tasks(plan("LATEST_OF_ID")) == Tasks(12, 4, True, 4, False)
+    assert tasks(plan("LATEST_FARE")) == Tasks(12, 4, False, 1, True, is_one_order=True)
+    assert tasks(plan("PER_ZONE")) == Tasks(12, 4, False, 4, True)
+    assert "one task reads them" in (tasks_text(plan("LATEST_FARE"), 0) or "")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_one_task_reads_records_of_a_key_from_several_partitions(path: Any) -> None:
+    """Partitions were added: only the times of a key's records tell which is the newer one."""
+    for query in planned(path):
+        for number, stage in enumerate(query.plan.stages):
+            if not stage.by_event_time:
+                found = tasks(query.plan, number, scattered=stage.topics)
+                assert (found.readers, found.is_one_order, found.by_partition) == (1, True, False), found
+                keeps_state = any(steps.stateful_steps(stage.root))
+                assert found.is_exchanged == (keeps_state and found.count > 1), found

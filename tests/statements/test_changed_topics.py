@@ -256,6 +256,12 @@ def test_a_source_with_more_partitions_is_read_by_others(text: str, scene: Calla
     world.admin.set_partitions("s", 4)
     wait_for(lambda: len(looked) > 3)
     assert query.state == "RUNNING" and query.spark[0] is first
+    assert query.topics is not None and query.topics.scattered == ()
+    world.close()
+    world.restart()
+    (query,) = world.queries.all()
+    # from now on it takes a backlog in the order of times
+    assert query.topics is not None and query.topics.scattered == ("s",)
 
 
 def test_more_partitions_rebuild_the_state_where_that_is_allowed(scene: Callable[..., Any]) -> None:

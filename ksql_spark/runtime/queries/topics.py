@@ -122,7 +122,9 @@ class QueryTopics:
 
     @property
     def scattered(self) -> tuple[str, ...]:
-        """The topics with records of one key in several partitions, which the query repartitions by key.
+        """The topics with records of one key in several partitions.
+
+        The query takes their records in the order of times, and repartitions them by key.
 
         Raises:
             OSError, KsqlError: the record cannot be read.
@@ -140,9 +142,12 @@ class QueryTopics:
             OSError, KsqlError: the note cannot be read.
         """
         known, sink = self._read(), self._plan.sink.topic
-        moved = [name for name in self.sources if name in there and self._has_other_count(there, name)]
         ids = {name: id_ for name, id_ in known.ids.items() if name == sink}
-        return NotedTopics(ids, known.sink, tuple(sorted({*known.scattered, *moved})))
+        return NotedTopics(ids, known.sink, self._scattered(known, there))
+
+    def _scattered(self, known: NotedTopics, there: Mapping[str, TopicIdentity]) -> tuple[str, ...]:
+        moved = [name for name in self.sources if name in there and self._has_other_count(there, name)]
+        return tuple(sorted({*known.scattered, *moved}))
 
     def forget(self, sink: str) -> None:
         """Forget a topic that the query no longer writes; the next check notes the one that it writes now.
@@ -250,8 +255,9 @@ class QueryTopics:
             self._admin.create_topic(sink, recorded["partitions"], recorded["replicas"], recorded["config"])
             there = {**there, **self._admin.identities([sink])}
         ids = {name: topic.id for name, topic in there.items()}
-        if ids != dict(known.ids):
-            self.note(replace(known, ids=ids, sink=known.sink or self._described(sink)))
+        scattered = self._scattered(known, there)
+        if (ids, scattered) != (dict(known.ids), known.scattered):
+            self.note(NotedTopics(ids, known.sink or self._described(sink), scattered))
         return losses
 
     def _shortened(self, known: Collection[str]) -> Iterator[tuple[int, str, dict[str, int]]]:

@@ -87,6 +87,19 @@ SELECT item FROM orders GROUP BY item ORDER BY item DESC;
 -- oil
 -- jam
 
+--@test: on a stream of several partitions: the order of arrival is that of times, and in a partition that of offsets
+CREATE STREAM spread (id INT KEY, v INT) WITH (KAFKA_TOPIC = '${case}_spread', VALUE_FORMAT = 'JSON', PARTITIONS = 3);
+INSERT INTO spread (ROWTIME, id, v) VALUES (50, 1, 10);
+INSERT INTO spread (ROWTIME, id, v) VALUES (30, 2, 20);
+INSERT INTO spread (ROWTIME, id, v) VALUES (40, 3, 30);
+INSERT INTO spread (ROWTIME, id, v) VALUES (60, 4, 40);
+INSERT INTO spread (ROWTIME, id, v) VALUES (10, 4, 50);
+INSERT INTO spread (ROWTIME, id, v) VALUES (70, 5, 60);
+SELECT EARLIEST_BY_OFFSET(v) AS earliest, LATEST_BY_OFFSET(v, 2) AS latest, COLLECT_LIST(v) AS vs FROM spread;
+--@rows
+SELECT STRING_AGG(CAST(v AS STRING), ',') AS vs, MAX_BY(v, 1) AS newest, TOPK(1, v, 2) AS top FROM spread;
+--@rows
+
 --@test: on a stream: table functions, sub-queries, WITH, UNION ALL
 SELECT id, EXPLODE(tags) AS tag FROM orders ORDER BY tag DESC;
 --@rows

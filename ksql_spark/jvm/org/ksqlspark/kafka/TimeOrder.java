@@ -12,7 +12,8 @@ import java.util.TreeMap;
  * <p>What a topic has that is to be taken first is older than all others.
  *
  * <p>Of partitions that belong together nothing comes while one of them is empty here but known to
- * have more. So the order is that of the records' times however they were fetched.
+ * have more. So the order is that of the records' times however they were fetched: by the latest
+ * time of a partition so far, then by partition, then by offset.
  */
 final class TimeOrder {
     /** How often to look while the sub-topology before is waited for, ms. */
@@ -39,12 +40,12 @@ final class TimeOrder {
             found.computeIfAbsent(group, n -> new ArrayList<>()).add(buffer);
         }
         // of records of equal times the first in this order are taken first
-        Comparator<PartitionBuffer> leftFirst = Comparator.comparingInt(buffer -> buffer.input);
-        found.values()
-                .forEach(
-                        list ->
-                                list.sort(
-                                        options.isLeftFirst() ? leftFirst : leftFirst.reversed()));
+        Comparator<PartitionBuffer> byInput = Comparator.comparingInt(buffer -> buffer.input);
+        Comparator<PartitionBuffer> first =
+                (options.isLeftFirst() ? byInput : byInput.reversed())
+                        .thenComparing(buffer -> buffer.partition.topic())
+                        .thenComparingInt(buffer -> buffer.partition.partition());
+        found.values().forEach(list -> list.sort(first));
         groups =
                 found.values().stream()
                         .map(list -> list.toArray(new PartitionBuffer[0]))

@@ -90,6 +90,33 @@ class TimeOrderTest {
     }
 
     @Test
+    void ofEqualTimesTheFirstPartition() {
+        PartitionBuffer first = buffer(0, 0, 2, 10, 10);
+        PartitionBuffer second = buffer(0, 1, 1, 10);
+        TimeOrder order = order(Map.of("ksql.one.order", "true"), second, first);
+        assertSame(first, order.next(null));
+        first.takeRecord();
+        assertSame(first, order.next(null));
+        first.takeRecord();
+        first.lookForMore();
+        assertSame(second, order.next(null));
+    }
+
+    @Test
+    void aLateRecordComesRightAfterTheOneBeforeIt() {
+        PartitionBuffer first = buffer(0, 0, 2, 10, 3);
+        PartitionBuffer second = buffer(0, 1, 2, 8, 11);
+        TimeOrder order = order(Map.of("ksql.one.order", "true"), first, second);
+        StringBuilder found = new StringBuilder();
+        for (int i = 0; i < 4; i++) {
+            found.append(order.next(null).takeRecord().timestamp()).append(' ');
+            first.lookForMore();
+            second.lookForMore();
+        }
+        assertEquals("8 10 3 11 ", found.toString());
+    }
+
+    @Test
     void nothingComesWhileAnotherPartitionIsKnownToHaveMore() {
         PartitionBuffer left = buffer(0, 0, 1, 10);
         PartitionBuffer right = buffer(1, 0, 7);
