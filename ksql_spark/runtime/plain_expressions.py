@@ -59,7 +59,8 @@ def function_of(
 ) -> PlainValue:
     """A function from a row, and placeholder values, to the value of a plain expression.
 
-    Logic is two-valued: a comparison with NULL is FALSE (§3.2). ``is_plain`` of the expression is true.
+    A comparison with NULL is FALSE, or NULL where the call is ``ansi`` (§3.2). ``is_plain`` of the expression
+    is true.
 
     Args:
         columns: column -> its index in a row.
@@ -77,24 +78,23 @@ def function_of(
         case Cast(operand, type_):
             inner = function_of(operand, columns, places)
             return _widened(inner) if type_ == DOUBLE else inner
-        case Call("AND", arguments):
-            return _all([function_of(a, columns, places) for a in arguments])
-        case Call("OR", arguments):
-            return _any([function_of(a, columns, places) for a in arguments])
-        case Call("IN", (tested, Members() as members)):
+        case Call("AND", arguments, ansi=ansi):
+            return _logic([function_of(a, columns, places) for a in arguments], False, ansi)
+        case Call("OR", arguments, ansi=ansi):
+            return _logic([function_of(a, columns, places) for a in arguments], True, ansi)
+        case Call("IN", (tested, Members() as members), ansi=ansi):
             value = function_of(tested, columns, places)
             if not any(type(m) in (int, str) and m in places for m in members.values):
-                return _known_member(value, frozenset(members.values))
-            return _member(value, [function_of(m, columns, places) for m in members.literals])
-        case Call("BETWEEN", (tested, low, high)):
+                return _known_member(value, frozenset(members.values), _of_null(ansi))
+            return _member(value, [function_of(m, columns, places) for m in members.literals], _of_null(ansi))
+        case Call("BETWEEN", (tested, low, high), ansi=ansi):
             value = function_of(tested, columns, places)
-            above = _compared(">=", value, function_of(low, columns, places), tested.type)
-            below = _compared("<=", value, function_of(high, columns, places), tested.type)
-            return _all([above, below])
-        case Call(name, (left, right)):
-            return _compared(
-                name, function_of(left, columns, places), function_of(right, columns, places), left.type
-            )
+            above = _compared(">=", value, function_of(low, columns, places), tested.type, _of_null(ansi))
+            below = _compared("<=", value, function_of(high, columns, places), tested.type, _of_null(ansi))
+            return _logic([above, below], False, ansi)
+        case Call(name, (left, right), ansi=ansi):
+            sides = function_of(left, columns, places), function_of(right, columns, places)
+            return _compared(name, *sides, left.type, _of_null(ansi))
     raise TypeError(f"{expression} needs Spark")
 
 
@@ -106,36 +106,55 @@ def _widened(inner: PlainValue) -> PlainValue:
     return value
 
 
-def _all(conditions: Sequence[PlainValue]) -> PlainValue:
+def _of_null(ansi: bool) -> bool | None:
+    """What a comparison with NULL gives."""
+    return None if ansi else False
+
+
+def _logic(conditions: Sequence[PlainValue], decides: bool, ansi: bool) -> PlainValue:
+    """AND or OR: ``decides`` if a condition has this value; else, if one is NULL, NULL where ``ansi``."""
+    if ansi:
+
+        def value(row: PlainRow, values: Values) -> bool | None:
+            found = [condition(row, values) for condition in conditions]
+            return decides if decides in found else None if None in found else not decides
+
+        return value
+    if decides:
+        return lambda row, values: any(condition(row, values) is True for condition in conditions)
     return lambda row, values: all(condition(row, values) is True for condition in conditions)
 
 
-def _any(conditions: Sequence[PlainValue]) -> PlainValue:
-    return lambda row, values: any(condition(row, values) is True for condition in conditions)
-
-
-def _known_member(value: PlainValue, members: frozenset[Any]) -> PlainValue:
-    return lambda row, values: value(row, values) in members
-
-
-def _member(value: PlainValue, members: Sequence[PlainValue]) -> PlainValue:
-    def found(row: PlainRow, values: Values) -> bool:
+def _known_member(value: PlainValue, members: frozenset[Any], of_null: bool | None) -> PlainValue:
+    def found(row: PlainRow, values: Values) -> bool | None:
         wanted = value(row, values)
-        return wanted is not None and any(member(row, values) == wanted for member in members)
+        return of_null if wanted is None else wanted in members
 
     return found
 
 
-def _compared(name: str, left: PlainValue, right: PlainValue, type_: SqlType) -> PlainValue:
+def _member(value: PlainValue, members: Sequence[PlainValue], of_null: bool | None) -> PlainValue:
+    def found(row: PlainRow, values: Values) -> bool | None:
+        wanted = value(row, values)
+        if wanted is None:
+            return of_null
+        return any(member(row, values) == wanted for member in members)
+
+    return found
+
+
+def _compared(
+    name: str, left: PlainValue, right: PlainValue, type_: SqlType, of_null: bool | None
+) -> PlainValue:
     compare = _COMPARISONS[name]
     if type_ == STRING and name not in ("=", "<>"):
         compare = _by_units(compare)
     elif type_ == DOUBLE and name == "<>":
         compare = _differ
 
-    def value(row: PlainRow, values: Values) -> bool:
+    def value(row: PlainRow, values: Values) -> bool | None:
         a, b = left(row, values), right(row, values)
-        return a is not None and b is not None and compare(a, b)
+        return of_null if a is None or b is None else compare(a, b)
 
     return value
 
