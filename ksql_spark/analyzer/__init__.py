@@ -15,6 +15,7 @@ from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
 from ksql_spark.analyzer.in_place import appended, fitted
 from ksql_spark.analyzer.inference import infer_columns, refreshed
 from ksql_spark.analyzer.inserts import BoundRow, bind_insert_target, bind_insert_values
+from ksql_spark.analyzer.joins import mirrored_withins
 from ksql_spark.analyzer.origins import bind_origin
 from ksql_spark.analyzer.past import bind_past, bind_verification
 from ksql_spark.analyzer.persistent import bind_persistent, kind_of_result
@@ -60,5 +61,6 @@ __all__ = [
     "infer_columns",
     "is_stateless",
     "kind_of_result",
+    "mirrored_withins",
     "refreshed",
 ]

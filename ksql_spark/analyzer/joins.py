@@ -496,7 +496,25 @@ def _within(node: nodes.Join, rule: JoinRule, left: str, right: str) -> WithinSp
             hint="For instance: WITHIN 1 HOUR.",
         )  # fmt: skip
     grace = given.grace.milliseconds if given.grace is not None else None
-    return WithinSpec(given.before.milliseconds, given.after.milliseconds, grace)
+    before, after = given.before.milliseconds, given.after.milliseconds
+    # a RIGHT join is a LEFT join with its inputs exchanged, but not (before, after): they are relative to the
+    # right record (reference §6.5)
+    return WithinSpec(after, before, grace) if node.kind == "RIGHT" else WithinSpec(before, after, grace)
+
+
+def mirrored_withins(statement: nodes.Node) -> tuple[str, ...]:
+    """A sentence for each WITHIN (before, after) of a RIGHT join, which is relative to the right record."""
+    return tuple(
+        "WITHIN (before, after) of a RIGHT JOIN counts from the record of the right side, as in ksqlDB: the "
+        "left one may come so much before and after it. Conditions on both ROWTIMEs in ON instead of WITHIN "
+        "leave no doubt."
+        for join in statement.find_all(nodes.Join)
+        if join.kind == "RIGHT" and join.within is not None and _is_uneven(join.within)
+    )
+
+
+def _is_uneven(within: nodes.Within) -> bool:
+    return within.before.milliseconds != within.after.milliseconds
 
 
 def check_partitions(node: exp.Expr, left: BoundRelation, right: BoundRelation) -> None:

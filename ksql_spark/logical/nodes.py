@@ -480,7 +480,10 @@ class SelectKey:
 
 @dataclass(frozen=True)
 class WithinSpec:
-    """WITHIN (before, after) GRACE PERIOD grace, in ms; ``grace_ms`` None: not given (reference §6.5)."""
+    """WITHIN (before, after) GRACE PERIOD grace, in ms, relative to the left record in every kind of join.
+
+    ``grace_ms`` None: not given (reference §6.5).
+    """
 
     before_ms: int
     after_ms: int

@@ -402,9 +402,6 @@ def stream_stream_join(
     outer = (step.join in ("LEFT", "FULL"), step.join in ("RIGHT", "FULL"))
     records = join.records(context, left_nulls=outer[0], right_nulls=outer[1])
     before, after = step.within.before_ms, step.within.after_ms
-    if step.join == "RIGHT":
-        # a RIGHT join is a LEFT join with swapped inputs, but (before, after) are not swapped (§6.5)
-        before, after = after, before
     grace = -1 if step.within.grace_ms is None else step.within.grace_ms
     # a record with a NULL value joins with nothing, but advances stream time
     inputs = [*records, *heartbeats(step.idle_ms, context)]

@@ -254,6 +254,7 @@ class QueryStart:
             *_state_warnings(self._plan),
             *self._appended_warnings(),
             *self._order_warnings(),
+            *analyzer.mirrored_withins(self._statement),
             *time_warnings(known, self._services),
         )
         try:

@@ -46,3 +46,17 @@ def test_an_order_that_a_sub_query_loses(world: World, sub_query: str) -> None:
 )
 def test_an_order_that_is_kept(world: World, sub_query: str) -> None:
     assert [w for w in warnings(world, f"{OVER} {sub_query}") if "order" in w] == []
+
+
+@pytest.mark.parametrize(
+    ("join", "is_warned_of"),
+    [
+        ("RIGHT JOIN r b WITHIN (1 SECOND, 1 MINUTE) ON a.k = b.k", True),
+        ("RIGHT JOIN r b WITHIN 1 MINUTE ON a.k = b.k", False),
+        ("RIGHT JOIN r b ON a.k = b.k AND b.ROWTIME BETWEEN a.ROWTIME AND a.ROWTIME + 9", False),
+        ("LEFT JOIN r b WITHIN (1 SECOND, 1 MINUTE) ON a.k = b.k", False),
+    ],
+)
+def test_a_within_that_counts_from_the_right_side(world: World, join: str, is_warned_of: bool) -> None:
+    found = [w for w in warnings(world, f"SELECT b.k AS k, a.v AS v FROM s a {join}") if "WITHIN" in w]
+    assert len(found) == is_warned_of

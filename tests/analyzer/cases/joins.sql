@@ -706,6 +706,24 @@ CREATE STREAM o AS SELECT l.id, a, c FROM l JOIN r ON l.id = r.id AND r.ROWTIME 
         Source L prefixed with ROWTIME
         Source R prefixed with ROWTIME
 
+CREATE STREAM o AS SELECT r.id, a, c FROM l RIGHT JOIN r ON l.id = r.id AND r.ROWTIME BETWEEN l.ROWTIME - 1000 AND l.ROWTIME + 60000;
+    STREAM O SINK
+      columns `R_ID` INTEGER KEY, `A` INTEGER, `C` INTEGER
+      topic O, key KAFKA, value JSON
+    Project key [R_ID AS R_ID] value [L_A AS A, R_C AS C]
+      Join RIGHT STREAM_STREAM on L_ID = R_ID as R_ID WithinSpec(before_ms=1000, after_ms=60000, grace_ms=None)
+        Source L prefixed with ROWTIME
+        Source R prefixed with ROWTIME
+
+CREATE STREAM o AS SELECT r.id, a, c FROM l RIGHT JOIN r WITHIN (1 SECOND, 1 MINUTE) ON l.id = r.id;
+    STREAM O SINK
+      columns `R_ID` INTEGER KEY, `A` INTEGER, `C` INTEGER
+      topic O, key KAFKA, value JSON
+    Project key [R_ID AS R_ID] value [L_A AS A, R_C AS C]
+      Join RIGHT STREAM_STREAM on L_ID = R_ID as R_ID WithinSpec(before_ms=60000, after_ms=1000, grace_ms=None)
+        Source L prefixed
+        Source R prefixed
+
 CREATE STREAM o AS SELECT l.id, a, c FROM l LEFT JOIN r ON l.id = r.id AND l.ROWTIME < r.ROWTIME AND 5 + l.ROWTIME >= r.ROWTIME - 10 AND a > c;
     STREAM O SINK
       columns `L_ID` INTEGER KEY, `A` INTEGER, `C` INTEGER

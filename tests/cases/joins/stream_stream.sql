@@ -37,6 +37,26 @@ INSERT INTO clicks (id, ts, button) VALUES ('a', 15001, 'within one');
 -- 15000   | a  | news | within both
 -- 15001   | a  | news | within one
 
+--@test: RIGHT: WITHIN is relative to the right record, as in ksqlDB, and conditions in ON mean what they say
+CREATE STREAM pairs AS
+  SELECT c.id AS id, i.page AS page, c.button AS button
+  FROM impressions i RIGHT JOIN clicks c WITHIN (10 SECONDS, 20 SECONDS) ON i.id = c.id EMIT CHANGES;
+CREATE STREAM bounded AS
+  SELECT c.id AS id, i.page AS page, c.button AS button
+  FROM impressions i RIGHT JOIN clicks c
+  ON i.id = c.id AND c.ROWTIME BETWEEN i.ROWTIME - 10000 AND i.ROWTIME + 20000 EMIT CHANGES;
+INSERT INTO impressions (id, ts, page) VALUES ('a', 100000, 'home');
+INSERT INTO clicks (id, ts, button) VALUES ('a', 85000, 'before');
+INSERT INTO clicks (id, ts, button) VALUES ('a', 115000, 'after');
+--@output PAIRS rowsort
+-- rowtime | id | page | button
+-- 100000  | a  | home | before
+-- 115000  | a  | NULL | after
+--@output BOUNDED rowsort
+-- rowtime | id | page | button
+-- 115000  | a  | home | after
+-- 85000   | a  | NULL | before
+
 --@test: each side's rows are kept by its own time, late ones of an outer side leave at once
 CREATE STREAM pairs AS
   SELECT c.id AS id, i.page AS page, c.button AS button
