@@ -69,7 +69,7 @@ def test_comparisons_with_null() -> None:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("ansi", [True, False])
-def test_python_evaluates_as_spark_does(spark: Any, ansi: bool) -> None:
-    frame = spark.createDataFrame(_ROWS, "A int, B int").coalesce(1)
+def test_python_evaluates_as_spark_does(local_spark: Any, ansi: bool) -> None:
+    frame = local_spark.createDataFrame(_ROWS, "A int, B int").coalesce(1)
     rows = frame.selectExpr(*map(lower, _plain_calls(ansi))).collect()
     assert [list(column) for column in zip(*rows, strict=True)] == _plain_results(ansi)

@@ -192,7 +192,7 @@ def _with_interval(symbol: str, left: Expression, right: Expression) -> tuple[Ex
     intervals = (INTERVAL, CALENDAR_INTERVAL)
     if symbol in "+*" and left.type in intervals and right.type not in intervals:
         left, right = right, left
-    if symbol == "*" and right.type == INTERVAL and left.type in (INTEGER, BIGINT):
+    if symbol == "*" and right.type in intervals and left.type in (INTEGER, BIGINT):
         return right, coerce(left, BIGINT)
     if symbol == "-" and {left.type, right.type} == {DATE, TIMESTAMP}:
         return coerce(left, TIMESTAMP), coerce(right, TIMESTAMP)

@@ -92,9 +92,9 @@ _DECIMAL_RESULT = {"+": _added, "-": _added, "*": _multiplied, "/": _divided, "%
 #: of + - * over times and INTERVALs; the analyzer brings operands into this order and these types
 _TEMPORAL_RESULT: dict[tuple[str, SqlType, SqlType], SqlType] = {
     **{(s, t, INTERVAL): t for s in "+-" for t in (TIMESTAMP, DATE, TIME, INTERVAL)},
-    **{(s, t, CALENDAR_INTERVAL): t for s in "+-" for t in (TIMESTAMP, DATE)},
+    **{(s, t, CALENDAR_INTERVAL): t for s in "+-" for t in (TIMESTAMP, DATE, CALENDAR_INTERVAL)},
     **{("-", t, t): INTERVAL for t in (TIMESTAMP, DATE, TIME)},
-    ("*", INTERVAL, BIGINT): INTERVAL,
+    **{("*", t, BIGINT): t for t in (INTERVAL, CALENDAR_INTERVAL)},
 }
 
 
@@ -130,6 +130,10 @@ def _lower_temporal(symbol: str, args: Sequence[str], left: SqlType, right: SqlT
         case Primitive("TIME"), _:
             return f"cast({a} - {b} as bigint)"
     # what is too long is NULL
+    if left == CALENDAR_INTERVAL:
+        most = 12 * MOST_YEARS
+        months = f"{_TRIED[symbol]}(cast({a} as bigint), {b})"
+        return let(months, lambda n: f"if({n} between -{most} and {most}, cast({n} as int), NULL)")
     return f"{_TRIED[symbol]}({a}, {b})"
 
 
