@@ -38,6 +38,9 @@ INSERT INTO clicks (id, ts, button) VALUES ('a', 15001, 'within one');
 -- 15001   | a  | news | within one
 
 --@test: RIGHT: WITHIN is relative to the right record, as in ksqlDB, and conditions in ON mean what they say
+INSERT INTO impressions (id, ts, page) VALUES ('a', 100000, 'home');
+INSERT INTO clicks (id, ts, button) VALUES ('a', 85000, 'before');
+INSERT INTO clicks (id, ts, button) VALUES ('a', 115000, 'after');
 CREATE STREAM pairs AS
   SELECT c.id AS id, i.page AS page, c.button AS button
   FROM impressions i RIGHT JOIN clicks c WITHIN (10 SECONDS, 20 SECONDS) ON i.id = c.id EMIT CHANGES;
@@ -45,13 +48,11 @@ CREATE STREAM bounded AS
   SELECT c.id AS id, i.page AS page, c.button AS button
   FROM impressions i RIGHT JOIN clicks c
   ON i.id = c.id AND c.ROWTIME BETWEEN i.ROWTIME - 10000 AND i.ROWTIME + 20000 EMIT CHANGES;
-INSERT INTO impressions (id, ts, page) VALUES ('a', 100000, 'home');
-INSERT INTO clicks (id, ts, button) VALUES ('a', 85000, 'before');
-INSERT INTO clicks (id, ts, button) VALUES ('a', 115000, 'after');
 --@output PAIRS rowsort
 -- rowtime | id | page | button
 -- 100000  | a  | home | before
 -- 115000  | a  | NULL | after
+-- 85000   | a  | NULL | before
 --@output BOUNDED rowsort
 -- rowtime | id | page | button
 -- 115000  | a  | home | after
