@@ -245,3 +245,22 @@ def test_a_rebuild_leaves_no_session_that_is_not_found_again(tmp_path: Path) -> 
         body = {"queryId": shown["queries"][0]["id"]}
         assert httpx.post(f"{server.url}/state/rebuild", json=body, timeout=TIMEOUT_S).status_code == 200
         until(lambda: live() == right)
+
+
+@pytest.mark.long
+def test_the_newest_record_of_a_key_is_in_its_new_partition(tmp_path: Path) -> None:
+    """A rebuild reads more of the old partition than fits into a task's turn."""
+    with ServerProcess(tmp_path) as server:
+        scene = Scene(server.ready())
+        latest = "CREATE TABLE latest AS SELECT k, LATEST_BY_OFFSET(v) AS n FROM s GROUP BY k;"
+        copied = "CREATE TABLE copied AS SELECT k, v AS n FROM t;"
+        server.execute(sources(1) + latest + copied, **EARLIEST)
+        scene.send(0, 500)
+        until(lambda: scene.last("LATEST") == dict.fromkeys(KEYS, 499))
+        scene.add(3, "s", "t")
+        scene.send(500)
+        until(lambda: len(scene.health()["inError"]) == 1)
+        rebuild(scene)
+        until(lambda: len(scene.rows("LATEST")) >= 2 * 500 * len(KEYS))
+        until(lambda: scene.last("LATEST") == dict.fromkeys(KEYS, 509))
+        assert scene.last("COPIED") == dict.fromkeys(KEYS, 500)

@@ -93,7 +93,8 @@ _PARAMETERS = {
 SPECS: tuple[Spec, ...] = (
     aggregate(
         "EARLIEST_BY_OFFSET",
-        "The first value to arrive, or the first N.",
+        "The first value to arrive, or the first N. Records of several partitions arrive in the order of "
+        "their times.",
         (*_signatures(False), *_signatures(True)),
         _single("first", "earliest"),
         Example(([None, 1, 2],), 1),
@@ -110,7 +111,8 @@ SPECS: tuple[Spec, ...] = (
     ),
     aggregate(
         "LATEST_BY_OFFSET",
-        "The last value to arrive, or the last N, oldest first.",
+        "The last value to arrive, or the last N, oldest first. Records of several partitions arrive in the "
+        "order of their times.",
         (*_signatures(False), *_signatures(True)),
         _single("last", "latest"),
         Example(([1, 2, None],), 2),

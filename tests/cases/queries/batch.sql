@@ -97,8 +97,12 @@ INSERT INTO spread (ROWTIME, id, v) VALUES (10, 4, 50);
 INSERT INTO spread (ROWTIME, id, v) VALUES (70, 5, 60);
 SELECT EARLIEST_BY_OFFSET(v) AS earliest, LATEST_BY_OFFSET(v, 2) AS latest, COLLECT_LIST(v) AS vs FROM spread;
 --@rows
-SELECT STRING_AGG(CAST(v AS STRING), ',') AS vs, MAX_BY(v, 1) AS newest, TOPK(1, v, 2) AS top FROM spread;
+-- earliest | latest   | vs
+-- 20       | [50, 60] | [20, 30, 10, 40, 50, 60]
+SELECT STRING_AGG(CAST(v AS STRING), ',') AS vs, MAX_BY(v, 1) AS newest FROM spread;
 --@rows
+-- vs                | newest
+-- 20,30,10,40,50,60 | 60
 
 --@test: on a stream: table functions, sub-queries, WITH, UNION ALL
 SELECT id, EXPLODE(tags) AS tag FROM orders ORDER BY tag DESC;
