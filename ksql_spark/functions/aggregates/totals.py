@@ -9,7 +9,7 @@ from ksql_spark.functions.aggregates.collected import over_distinct, over_distin
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import has_own_order, spark_type, string, variable
 from ksql_spark.functions.spec import BY_ARGUMENTS, Example, Lowering, Spec, Typed, aggregate
-from ksql_spark.types import BOOLEAN, INTEGER, STRING, Array, Decimal, SqlType
+from ksql_spark.types import BOOLEAN, DOUBLE, INTEGER, STRING, Array, Decimal, SqlType
 
 Types = Sequence[SqlType]
 
@@ -48,8 +48,14 @@ def _sum(args: Sequence[str], types: Types) -> str:
     return _zero(f"sum({args[0]})", types[0])
 
 
+def _total_of_table(args: Sequence[str], types: Types) -> str:
+    if types[0] == DOUBLE:  # exact: a value that was added and retracted leaves no rounding error
+        return f"ksql.total({args[0]}, {args[-1]})"
+    return f"sum({_signed(args[0], types[0], args[-1])})"
+
+
 def _sum_table(args: Sequence[str], types: Types) -> str:
-    return _zero(f"sum({_signed(args[0], types[0], args[-1])})", types[0])
+    return _zero(_total_of_table(args, types), types[0])
 
 
 def _mean(total: str, count: str, type_: SqlType) -> str:
@@ -64,7 +70,7 @@ def _average(args: Sequence[str], types: Types) -> str:
 
 
 def _average_table(args: Sequence[str], types: Types) -> str:
-    return _mean(f"sum({_signed(args[0], types[0], args[-1])})", _count_table(args, types), types[0])
+    return _mean(_total_of_table(args, types), _count_table(args, types), types[0])
 
 
 def _elements(text: str, element: SqlType) -> str:

@@ -38,3 +38,21 @@ INSERT INTO people (id, city, age) VALUES ('1', 'Rome', 40);
 -- ROME | 30
 -- ROME | <deleted>
 -- ROME | 40
+
+--@test: a large value that leaves a group takes no digits of the others with it
+CREATE TABLE amounts (id STRING PRIMARY KEY, city STRING, amount DOUBLE) WITH (KAFKA_TOPIC = '${case}_amounts', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE TABLE sums AS SELECT city, SUM(amount) AS total, AVG(amount) AS mean, COUNT(*) AS n FROM amounts GROUP BY city;
+INSERT INTO amounts (id, city, amount) VALUES ('a', 'x', 0.1);
+INSERT INTO amounts (id, city, amount) VALUES ('b', 'x', 1e15);
+INSERT INTO amounts (id, city, amount) VALUES ('c', 'x', 1e308);
+INSERT INTO amounts (id, city, amount) VALUES ('d', 'x', 1e308);
+--@output SUMS folded
+-- city | total    | mean     | n
+-- x    | Infinity | Infinity | 4
+INSERT INTO amounts (id, city, amount) VALUES ('b', 'y', 1e15);
+DELETE FROM amounts WHERE id = 'c';
+DELETE FROM amounts WHERE id = 'd';
+--@output SUMS folded
+-- city | total              | mean               | n
+-- x    | 0.1                | 0.1                | 1
+-- y    | 1000000000000000.0 | 1000000000000000.0 | 1
