@@ -8,7 +8,8 @@ BYTES as bytes, ARRAY as list, MAP as dict, STRUCT as dict by field name, VARIAN
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import Any, ClassVar
 
 from ksql_spark.formats.spec import SerdeSpec
@@ -69,6 +70,25 @@ class Serde(ABC):
         Raises:
             ValueError: a value cannot be written.
         """
+
+    def encode_key(self, values: Sequence[Any]) -> bytes | None:
+        """The bytes that we write for a key: equal keys have equal bytes, so a zero has no sign.
+
+        Raises:
+            ValueError: a value cannot be written.
+        """
+        return self.encode([value + 0.0 if type(value) is float else value for value in values])
+
+    def key_forms(self, values: Sequence[Any]) -> list[bytes]:
+        """The bytes of all keys that are equal to one: others may have written zeros with a sign.
+
+        Raises:
+            ValueError: a value cannot be written.
+        """
+        forms: Iterable[Sequence[Any]] = [values]
+        if 0.0 in values:
+            forms = product(*((0.0, -0.0) if type(v) is float and v == 0 else (v,) for v in values))
+        return [key for form in forms if (key := self.encode(form)) is not None]
 
     @abstractmethod
     def decode(self, data: bytes) -> list[Any] | None:

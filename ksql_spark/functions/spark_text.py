@@ -250,6 +250,11 @@ def _is_below_surrogates(text: str) -> bool:
     return plain is not None and all(c < "\ud800" for c in plain)
 
 
+def equal_form(text: str, type_: SqlType) -> str:
+    """Spark SQL text: the form that all DOUBLEs equal to ``text`` have: no sign of zeros, and one NaN."""
+    return let(text, lambda d: f"if(isnan({d}), double('NaN'), {d} + 0D)") if type_ == DOUBLE else text
+
+
 def without_maps(text: str, type_: SqlType) -> str:
     """Spark SQL text: a value with each MAP in it as the ARRAY of its entries, by key.
 

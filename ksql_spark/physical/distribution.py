@@ -19,6 +19,7 @@ from ksql_spark.physical import steps
 from ksql_spark.physical.steps import MICROBATCH, PhysicalPlan, Step
 from ksql_spark.schema import ROWPARTITION
 from ksql_spark.topic_patterns import pattern_of
+from ksql_spark.types import DOUBLE, Array, SqlType, Struct
 
 
 @dataclass(frozen=True)
@@ -295,6 +296,8 @@ class _Rules:
                 column.name for column in source.schema.columns
             ):
                 return f"a column is called {ROWPARTITION}"
+            if isinstance(source, steps.SourceStep) and any(_has_double(c.type) for c in source.schema.key):
+                return "equal DOUBLEs in keys may be written in several ways, such as 0.0 and -0.0"
         for topic in stage.topics:
             if pattern_of(topic) is not None:
                 return f"the topics of {topic} may have any number of partitions"
@@ -439,6 +442,15 @@ class _Rules:
                 assert left is not None
                 return _Partitioning((ColumnRef(step.key_name, step.left_key.type),), left.encoding)
         return None
+
+
+def _has_double(type_: SqlType) -> bool:
+    match type_:
+        case Array(element):
+            return _has_double(element)
+        case Struct(fields):
+            return any(_has_double(field.type) for field in fields)
+    return type_ == DOUBLE
 
 
 def _excludes_null(predicate: Expression, keys: tuple[Expression, ...]) -> bool:

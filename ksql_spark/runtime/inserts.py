@@ -201,7 +201,7 @@ class RowInserter:
             value = _all_converted(self._values, given)
             if self._constraints:
                 self._check(key, value)
-            return (self._key.encode(key) if key else None), self._value.encode(value)
+            return (self._key.encode_key(key) if key else None), self._value.encode(value)
         except (ValueError, OverflowError) as error:
             raise KsqlError("INVALID_STATEMENT", reason=str(error)) from None
 
@@ -273,7 +273,7 @@ def encode_key(source: DataSource, registry: SchemaRegistry | None, given: Mappi
         if wrong := sorted(values.keys() ^ set(names)):
             raise ValueError(f"The key of {source.name} has the columns {', '.join(names)}, not {wrong[0]}")
         serde, _ = writing_serdes(source, registry)
-        return serde.encode([_converted(c.name, _converter(c.type), values) for c in source.schema.key])
+        return serde.encode_key([_converted(c.name, _converter(c.type), values) for c in source.schema.key])
     except (ValueError, OverflowError) as error:
         raise KsqlError("INVALID_STATEMENT", reason=str(error)) from None
 

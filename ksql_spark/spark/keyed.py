@@ -221,7 +221,7 @@ def top_n(
     packed = [
         named(f"ksql.pack(struct({', '.join(map(quoted, carried.types))}))", "__row"),
         named(f"ksql.pack(struct({', '.join(orders)}))", "__orders"),
-        named(f"ksql.pack(struct({', '.join(map(quoted, identity))}))" if is_table else "X''", "__id"),
+        named(f"ksql.pack_key(struct({', '.join(map(quoted, identity))}))" if is_table else "X''", "__id"),
         named(f"cast({sign} AS int)", "__sign"),
     ]
     keys = [f"__key_{i}" for i in range(len(step.keys))]
@@ -347,7 +347,7 @@ def stream_table_join(
     if step.is_replicated:
         # a stream's row goes to the task of its partition (or of its key), a table's row to all tasks
         own = [lower(ColumnRef(c.name, c.type)) for c in step.left.schema.key]
-        by_key = context.task(f"ksql.pack(struct({', '.join(own)}))") if own else str(context.numbers[0])
+        by_key = context.task(f"ksql.pack_key(struct({', '.join(own)}))") if own else str(context.numbers[0])
         task = context.task_of(ROWPARTITION) if ROWPARTITION in inputs[0].columns else by_key
     left, right = join.records(context, left_nulls=is_outer, right_nulls=False, left_task=task)
     if step.is_replicated:
@@ -545,7 +545,7 @@ def _has_null_key(schema: Schema) -> bool:
 def _packed_key(key: Sequence[Expression], context: Context) -> str:
     """Text: the bytes of a key of an internal topic."""
     members = ", ".join(f"'c{i}', {context.lower_silently(e)}" for i, e in enumerate(key))
-    return f"ksql.pack(named_struct({members}))" if members else "X''"
+    return f"ksql.pack_key(named_struct({members}))" if members else "X''"
 
 
 def pack(step: steps.Packed, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
@@ -627,8 +627,8 @@ def foreign_key_subscribe(
     foreign = context.lower_silently(step.foreign_key)
     row = f"ksql.pack(struct({', '.join(map(quoted, side.types))}))"
     frame = side.frame.selectExpr(
-        named(f"ksql.pack(named_struct({keys}))", "k"),
-        named(f"if(({foreign}) IS NULL, X'', ksql.pack(named_struct('c0', {foreign})))", "f"),
+        named(f"ksql.pack_key(named_struct({keys}))", "k"),
+        named(f"if(({foreign}) IS NULL, X'', ksql.pack_key(named_struct('c0', {foreign})))", "f"),
         named(row, "v"),
         named(ROWTIME, "ts"),
         named(PACKED_HEADERS, "h"),

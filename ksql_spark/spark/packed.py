@@ -71,7 +71,7 @@ class Side:
         )
         known = " AND ".join(f"{part} IS NOT NULL" for part in parts_of_key)
         members = ", ".join(f"'c{i}', {part}" for i, part in enumerate(parts_of_key))
-        packed = f"ksql.pack(named_struct({members}))"
+        packed = f"ksql.pack_key(named_struct({members}))"
         if not packs_nulls:
             packed = f"if({known}, {packed}, X'')"
         row = f"if({NULL_VALUE}, NULL, ksql.pack(struct({', '.join(map(quoted, self.types))})))"

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import RecordSpec
+from ksql_spark.functions.spark_text import equal_form
 from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, REALTIME, STREAM_TIME
@@ -67,7 +68,7 @@ def encode(
     key_serde, value_serde = serdes(sink, records)
     partition = [f"{ROWPARTITION} AS partition"] if keeps_partition else []
     if schema.key:
-        keys = [quoted(c.name) for c in schema.key]
+        keys = [equal_form(quoted(c.name), c.type) for c in schema.key]
         key = key_serde.encode_sql(keys)
         if len(keys) == 1 and key_serde.wrapped:
             # a single column shows whether there is a key at all

@@ -45,7 +45,7 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
             if source.is_table and any(v is None for v in key):
                 raise ValueError("Value for primary key column(s) is required for tables")
             key_serde, value_serde = writing_serdes(source, services.registry)
-            key_bytes = None if not key or all(v is None for v in key) else key_serde.encode(key)
+            key_bytes = None if not key or all(v is None for v in key) else key_serde.encode_key(key)
             value_bytes = value_serde.encode([values.get(c.name) for c in source.schema.value])
         except ValueError as error:
             reason = f"Failed to insert values into '{source.name}'. {error}"

@@ -138,3 +138,10 @@ def test_one_task_reads_records_of_a_key_from_several_partitions(path: Any) -> N
                 assert (found.readers, found.is_one_order, found.by_partition) == (1, True, False), found
                 keeps_state = any(steps.stateful_steps(stage.root))
                 assert found.is_exchanged == (keeps_state and found.count > 1), found
+
+
+def test_keys_with_a_double_do_not_tell_the_partition() -> None:
+    """0.0 and -0.0 are equal, and their bytes are not."""
+    found = plan("OF_A_DOUBLE")
+    assert tasks(found) == Tasks(12, 4, False, 4, True)
+    assert "0.0 and -0.0" in (tasks_text(found, 0) or "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import string, variable
+from ksql_spark.functions.spark_text import equal_form, string, variable
 from ksql_spark.functions.spec import BY_ARGUMENTS, Example, Lowering, Resolved, Spec, Typed, aggregate
 from ksql_spark.types import (
     BIGINT,
@@ -51,7 +51,7 @@ def value_row(text: str, type_: SqlType) -> str:
     if isinstance(type_, Map) and not contains_map(type_.value):
         # entries have an order in Spark, but it is irrelevant
         text = f"map_from_entries(sort_array(map_entries({text})))"
-    return f"struct({text})"
+    return f"struct({equal_form(text, type_)})"
 
 
 def _collect_list(args: Sequence[str], types: Types) -> str:
@@ -76,7 +76,14 @@ def different_values(text: str, type_: SqlType, sign: str) -> str:
 
 def over_distinct(total: Callable[[str, SqlType], str]) -> Lowering:
     """(value): what ``total`` makes of the ARRAY of its distinct values, without NULLs, and of its type."""
-    return lambda args, types: total(f"collect_set({args[0]})", types[0])
+
+    def lower(args: Sequence[str], types: Types) -> str:
+        # Spark's own keeps every NaN
+        is_own = types[0] == DOUBLE
+        values = f"array_compact({_collect_set(args, types)})" if is_own else f"collect_set({args[0]})"
+        return total(values, types[0])
+
+    return lower
 
 
 def over_distinct_of_table(total: Callable[[str, SqlType], str]) -> Lowering:

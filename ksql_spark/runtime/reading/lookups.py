@@ -42,7 +42,7 @@ class LookUpPlan:
             ResultColumn.of(i.name, i.expression.type, i.name in pattern.key_names) for i in pattern.items
         ]
         self._decode = reader.decode
-        self._encode = reader.key.encode
+        self._forms = reader.key.key_forms
         self._keys = [
             [function_of(value, {}, places) for value in lookup.values] for lookup in pattern.lookups or ()
         ]
@@ -60,14 +60,12 @@ class LookUpPlan:
         """
         if self._only_part is not None:
             value = self._only_part((), values)
-            key = None if value is None else self._encode([value])
-            return [] if key is None else [key]
+            return [] if value is None else self._forms([value])
         keys: dict[bytes, None] = {}
         for parts in self._keys:
             given = [part((), values) for part in parts]
-            key = None if None in given else self._encode(given)
-            if key is not None:
-                keys[key] = None
+            if None not in given:
+                keys |= dict.fromkeys(self._forms(given))
         return list(keys)
 
     def rows(self, view: View, values: Values) -> list[list[Any]]:

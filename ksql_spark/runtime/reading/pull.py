@@ -161,9 +161,8 @@ def encoded_keys(
             values = [function_of(value, {})((), ()) for value in lookup.values]
         else:
             values = evaluate(session(), lookup.values)
-        key = None if None in values else serde.encode(values)
-        if key is not None:
-            keys[key] = None
+        if None not in values:
+            keys |= dict.fromkeys(serde.key_forms(values))
     return list(keys)
 
 

@@ -517,7 +517,7 @@ class ForeignRecords:
     def __init__(self, source: DataSource, registry: SchemaRegistry | None) -> None:
         self._key, self._value = serdes(source, registry=registry)
         # with schemas, a key has as many forms as schemas
-        self._encode = (json_serde(self._key.columns) if self._key.asks_registry else self._key).encode
+        self._encode = (json_serde(self._key.columns) if self._key.asks_registry else self._key).encode_key
         has_registry = registry is not None
         self._reads_key = bool(self._key.columns) and (has_registry or not self._key.asks_registry)
         self._reads_value = bool(self._value.columns) and (has_registry or not self._value.asks_registry)

@@ -11,6 +11,7 @@ public final class AggregateFunctions {
     /** Adds them to a table. */
     public static void addTo(FunctionTable table) {
         table.add("pack", call -> new PackedRow.Pack(call.row()));
+        table.add("pack_key", call -> new PackedRow.PackKey(call.row()));
         table.add("unpack", call -> new PackedRow.Unpack(call.argument()));
         table.add(
                 "collect_list",

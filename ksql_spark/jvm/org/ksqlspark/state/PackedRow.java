@@ -22,11 +22,15 @@ public final class PackedRow {
     }
 
     /** STRUCT to BINARY; NULL to NULL. */
-    public static final class Pack extends RowToBytes {
+    public static class Pack extends RowToBytes {
         private transient UnsafeProjection projection;
 
         public Pack(StructType schema) {
-            super("pack", schema);
+            this("pack", schema);
+        }
+
+        private Pack(String name, StructType schema) {
+            super(name, schema);
         }
 
         @Override
@@ -41,6 +45,22 @@ public final class PackedRow {
                 projection = UnsafeProjection.create(schema);
             }
             return projection.apply(row).getBytes();
+        }
+    }
+
+    /** As Pack, and equal structs give equal bytes: zeros have no sign, and there is one NaN. */
+    public static final class PackKey extends Pack {
+        private final boolean differs;
+
+        public PackKey(StructType schema) {
+            super("pack_key", schema);
+            differs = EqualForm.differs(schema);
+        }
+
+        @Override
+        public byte[] invoke(InternalRow row) {
+            return super.invoke(
+                    row == null || !differs ? row : (InternalRow) EqualForm.of(row, schema));
         }
     }
 

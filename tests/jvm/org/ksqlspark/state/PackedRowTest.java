@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.junit.jupiter.api.Test;
@@ -49,5 +50,31 @@ class PackedRowTest {
                         new GenericInternalRow(
                                 new Object[] {UTF8String.fromString("longer text")}));
         assertArrayEquals(first, second);
+    }
+
+    @Test
+    void equalKeysHaveEqualBytes() {
+        PackedRow.PackKey pack =
+                new PackedRow.PackKey(
+                        StructType.fromDDL("A DOUBLE, B STRUCT<C: ARRAY<DOUBLE>>, D STRING"));
+        byte[] positive = pack.invoke(key(0.0, Double.NaN));
+        assertArrayEquals(positive, pack.invoke(key(-0.0, Double.longBitsToDouble(-1))));
+        InternalRow again =
+                new PackedRow.Unpack("A DOUBLE, B STRUCT<C: ARRAY<DOUBLE>>, D STRING")
+                        .invoke(positive);
+        assertEquals(0.0, again.getDouble(0));
+        assertTrue(again.getStruct(1, 1).getArray(0).isNullAt(1));
+        assertEquals("x", again.getUTF8String(2).toString());
+        assertNull(pack.invoke(null));
+    }
+
+    private static InternalRow key(double number, double nested) {
+        GenericArrayData array = new GenericArrayData(new Object[] {nested, null, number});
+        return new GenericInternalRow(
+                new Object[] {
+                    number,
+                    new GenericInternalRow(new Object[] {array}),
+                    UTF8String.fromString("x")
+                });
     }
 }
