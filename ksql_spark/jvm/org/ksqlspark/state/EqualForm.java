@@ -52,7 +52,8 @@ final class EqualForm {
         return value;
     }
 
-    private static Object[] ofAll(int size, IntFunction<Object> values, IntFunction<DataType> types) {
+    private static Object[] ofAll(
+            int size, IntFunction<Object> values, IntFunction<DataType> types) {
         Object[] found = new Object[size];
         for (int i = 0; i < size; i++) {
             Object value = values.apply(i);

@@ -72,9 +72,7 @@ class PackedRowTest {
         GenericArrayData array = new GenericArrayData(new Object[] {nested, null, number});
         return new GenericInternalRow(
                 new Object[] {
-                    number,
-                    new GenericInternalRow(new Object[] {array}),
-                    UTF8String.fromString("x")
+                    number, new GenericInternalRow(new Object[] {array}), UTF8String.fromString("x")
                 });
     }
 }

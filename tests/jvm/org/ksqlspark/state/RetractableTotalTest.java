@@ -28,7 +28,12 @@ class RetractableTotalTest {
     @Test
     void aRowThatIsTakenBackLeavesNoTrace() {
         assertEquals(0.1, result(new Object[][] {{0.1, 1}, {1e15, 1}, {1e15, -1}}));
-        assertEquals(0.1, result(new Object[][] {{1e308, 1}, {0.1, 1}, {1e308, 1}, {1e308, -1}, {1e308, -1}}));
+        assertEquals(
+                0.1,
+                result(
+                        new Object[][] {
+                            {1e308, 1}, {0.1, 1}, {1e308, 1}, {1e308, -1}, {1e308, -1}
+                        }));
         assertEquals(0.0, result(new Object[][] {{0.1, 1}, {0.2, 1}, {0.1, -1}, {0.2, -1}}));
     }
 
@@ -52,7 +57,11 @@ class RetractableTotalTest {
                 2.0,
                 result(
                         new Object[][] {
-                            {Double.NaN, 1}, {infinity, 1}, {2.0, 1}, {infinity, -1}, {Double.NaN, -1}
+                            {Double.NaN, 1},
+                            {infinity, 1},
+                            {2.0, 1},
+                            {infinity, -1},
+                            {Double.NaN, -1}
                         }));
     }
 
