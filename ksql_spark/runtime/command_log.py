@@ -60,6 +60,16 @@ class Command:
     topics: Mapping[str, str] = field(default_factory=dict)
 
 
+def end_of(topic: str) -> str:
+    """The name that a topic's end has among a command's ``starts``, where the command needs both."""
+    return f"end: {topic}"
+
+
+def first_offsets(starts: Mapping[str, Mapping[str, int]]) -> dict[str, Mapping[str, int]]:
+    """A command's ``starts`` without ends."""
+    return {topic: offsets for topic, offsets in starts.items() if not topic.startswith(end_of(""))}
+
+
 @dataclass(frozen=True)
 class Unreadable:
     """A record of the log that is not a command of this release: the reason, and whether a newer release

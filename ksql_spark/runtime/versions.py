@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ksql_spark.runtime.command_log import Command
+from ksql_spark.runtime.command_log import Command, first_offsets
 
 #: the ways to a new version: the statement that creates a stream or table; its query goes on, or the source
 #: has other columns; another query takes over; UNDROP
@@ -171,5 +171,5 @@ def _version(known: tuple[Version, ...], way: str, sequence: int, command: Comma
         written_ms=command.written_ms,
         user=command.user,
         query_id=command.query_id,
-        starts=command.starts,
+        starts=first_offsets(command.starts),
     )

@@ -48,7 +48,8 @@ class Context:
         most_records: the most records of a topic in a micro-batch; 0: no limit.
         log: takes reports of records that fail; None: nothing is reported.
         run: id of the run, by which its sources can be drained (spark/query.py).
-        until: topic -> {partition: offset} where micro-batches end for good; other topics have no such end.
+        until: topic -> {partition: offset} where micro-batches end for good; nothing is read of other topics
+            and partitions. None: they do not end.
         computed: calls that were made before the step -> text of the column with the result
             (spark/python_calls.py).
         topic_names: the names by which archives know their topics.
@@ -80,7 +81,7 @@ class Context:
     compacted: Collection[str] = ()
     records: DataFrame | None = None
     is_resumed: bool = False
-    until: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    until: Mapping[str, Mapping[str, int]] | None = None
     state_layout: dict[str, str] = field(default_factory=dict)
     appended_state: set[str] = field(default_factory=set)
     computed: Mapping[Expression, str] = field(default_factory=dict)
@@ -119,8 +120,8 @@ class Context:
         as_of_ms = self.setting(AS_OF)
         if as_of_ms is not None:
             options = {**options, "ksql.as.of.ms": str(as_of_ms)}
-        until = {name: self.until[name] for name in topic_patterns.names(source.topic, self.until)}
-        if until:
+        if self.until is not None:
+            until = {name: self.until[name] for name in topic_patterns.names(source.topic, self.until)}
             options = {**options, "ksql.until": json.dumps(until)}
         if source.archive is None:
             return options

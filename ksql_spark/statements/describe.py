@@ -177,13 +177,13 @@ def _offset_summaries(
         if not there:
             continue
         try:
-            committed = services.queries.checkpoints.committed_offsets(query)
+            position = services.queries.position(query)
         except KsqlError as error:
             unreadable.append(f"{query.id}: offsets unreadable. {error.message}")
             continue
         topics = tuple(
             QueryTopicOffsetSummary(
-                kafka_topic=topic, offsets=_offsets(topic, committed.get(topic, {}), services)
+                kafka_topic=topic, offsets=_offsets(topic, position.get(topic, {}), services)
             )
             for topic in there
         )
@@ -192,7 +192,7 @@ def _offset_summaries(
 
 
 def _offsets(
-    topic: str, committed: Mapping[int, int], services: Services
+    topic: str, position: Mapping[str, int], services: Services
 ) -> tuple[ConsumerPartitionOffsets, ...]:
     first = services.admin.beginning_offsets(topic)
     last = services.admin.end_offsets(topic)
@@ -202,7 +202,7 @@ def _offsets(
             log_start_offset=first[name, partition],
             log_end_offset=end,
             # retention may have removed records beyond the committed offset
-            consumer_offset=max(committed.get(partition, 0), first[name, partition]),
+            consumer_offset=max(position.get(str(partition), 0), first[name, partition]),
         )
         for (name, partition), end in sorted(last.items())
     )

@@ -26,6 +26,7 @@ from ksql_spark.physical.steps import (
     walk,
 )
 from ksql_spark.runtime.cleanup import CleanupRecord, Orphans
+from ksql_spark.runtime.command_log import end_of, first_offsets
 from ksql_spark.runtime.queries.definition import Evolution, QueryDefinition
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.versions import CREATED, IN_PLACE, Change
@@ -174,10 +175,11 @@ class QueryStart:
         if create_sink_topic(self._plan, self._context):
             self._made_topics.append(self._plan.sink.topic)
         old = self._old()
-        if self._is_warmed:
+        if old is not None and self._is_warmed:
             starts = start_offsets(self._plan, self._context, self._bound.start or "earliest")
+            starts = {**starts, **self._ends(old.definition.begins)}
         elif old is not None and self._is_anew:
-            starts = self._starts_anew(old.starts)
+            starts = self._starts_anew(old.definition.begins)
         elif old is not None:
             starts = old.starts
         else:
@@ -190,13 +192,23 @@ class QueryStart:
     def _starts_anew(self, old: Starts) -> Starts:
         """The old version's first offsets, whose current ones QueryRuns finds, and those of other topics."""
         whole = tables_in_state(self._plan)
+        first = start_offsets(self._plan, self._context, "earliest")
         found = dict(start_offsets(self._plan, self._context, None))
         for topic in found:
             if topic in whole:
-                offsets = self._services.admin.beginning_offsets(topic)
-                found[topic] = {str(partition): offset for (_, partition), offset in offsets.items()}
+                found[topic] = first[topic]
             elif topic in old:
                 found[topic] = old[topic]
+        return found
+
+    def _ends(self, old: Starts) -> Starts:
+        """The ends of what a version that is warmed up then knows as it is now: tables, and topics that only
+        it reads."""
+        admin, found = self._services.admin, dict[str, dict[str, int]]()
+        topics = admin.expanded(source.topic for source in self._plan.sources)
+        known = old.keys() - tables_in_state(self._plan)
+        for (topic, partition), end in admin.committed_ends(*(t for t in topics if t not in known)).items():
+            found.setdefault(end_of(topic), {})[str(partition)] = end
         return found
 
     def _undo(self) -> None:
@@ -210,6 +222,8 @@ class QueryStart:
         """
         bound, sink = self._bound, self._plan.sink
         old, queries = self._old(), self._services.queries
+        ends = {topic: starts[end_of(topic)] for topic in starts if end_of(topic) in starts}
+        starts = first_offsets(starts)
         topic = self._services.admin.topic(sink.topic)
         partitions = topic.partitions if topic is not None else 1
         creates_sink = bound.creates_sink and self._evolve is None
@@ -229,9 +243,14 @@ class QueryStart:
                 moved_from=old.plan.sink.topic,
             )
         if self._is_anew:
-            anew = 1 + (evolution.anew if evolution is not None else 0)
             evolution = Evolution(
-                bound.sink.name, "", is_manual=False, is_swapped=True, anew=anew, is_warmed=self._is_warmed
+                bound.sink.name,
+                "",
+                is_manual=False,
+                is_swapped=True,
+                anew=1 + (evolution.anew if evolution is not None else 0),
+                is_warmed=self._is_warmed,
+                began={**starts, **(old.definition.begins if old is not None else {}), **ends},
             )
         definition = QueryDefinition(
             id=self._id,

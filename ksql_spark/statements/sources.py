@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -434,16 +434,13 @@ def _positions(
             for number, stage in enumerate(query.plan.stages):
                 # after a failure, its last transaction may be ahead of its checkpoint
                 settle(admin, stage, checkpoints.of(query, number))
-        except KsqlError:  # a damaged checkpoint is often the reason for the DROP
+            found = context.services.queries.position(query)
+        except (KsqlError, OSError):  # a damaged checkpoint is often the reason for the DROP
             log.exception("UNDROP cannot continue query %s", query.id, extra={"query": query.id})
             continue
-        found: Mapping[str, Mapping[Any, int]] = checkpoints.committed_or_none(query) or {}
-        # a new version that still reads what the old one has read goes on behind that
-        found = context.services.queries.warm_up(query) or found
         for topic in query.plan.topics:
             if topic in found:
-                offsets = {str(partition): offset for partition, offset in found[topic].items()}
-                yield position_of(query.plan.sink.name, topic), offsets
+                yield position_of(query.plan.sink.name, topic), dict(found[topic])
 
 
 def _check_deletable(source: DataSource, context: StatementContext) -> None:

@@ -586,7 +586,7 @@ def starts(world: World, number: int = 0) -> dict[str, dict[str, int]]:
     """Where the only query starts reading."""
     query = world.queries.find(world.ids()[-1])
     assert query is not None
-    found = world.queries.checkpoints.first_offsets(query, number)
+    found = world.queries.checkpoints.position(query, number)
     return {topic: dict(offsets) for topic, offsets in found.items()}
 
 
@@ -696,6 +696,26 @@ def test_a_new_version_with_state_reads_the_history_again(world: World) -> None:
     assert described(world)["state"] == "warming up" and starts(world) == beginning
     world.commit(old, 0, s=AT)
     until_swapped(world)
+
+
+@pytest.mark.parametrize("keeps", ["earliest", "latest"])
+def test_a_version_that_has_committed_nothing_stands_where_it_began(world: World, keeps: str) -> None:
+    """Not at the ends: the records that wait are the new version's."""
+    world.admin.ends[("s", 0)] = 5
+    world.run(STREAM, **{"auto.offset.reset": keeps})
+    (old,) = world.ids()
+    world.run("PAUSE ALL;")
+    world.admin.ends[("s", 0)] = 2000
+    world.run(KEEP_WITH_STATE)
+    world.run("RESUME ALL;")
+    begins = {"s": {"0": 5 if keeps == "latest" else 0, "1": 0, "2": 0}}
+    query = world.queries.find(old)
+    assert query is not None
+    if keeps == "latest":
+        assert world.queries.warm_up(query) == begins
+        world.commit(old, 0, **begins)
+    until_swapped(world)
+    assert world.queries.position(query) == begins
 
 
 def test_a_stream_that_is_dropped_in_its_warm_up_repeats_nothing(world: World) -> None:

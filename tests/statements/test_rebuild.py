@@ -111,7 +111,7 @@ def test_a_topic_that_was_made_again_is_read_from_its_beginning(world: World) ->
     world.restart()
     (query,) = world.queries.all()
     world.statements.rebuild_state(query.id)
-    assert world.queries.checkpoints.first_offsets(query, 0) == {"s": {"0": 0, "1": 0, "2": 0}}
+    assert world.queries.checkpoints.position(query, 0) == {"s": {"0": 0, "1": 0, "2": 0}}
 
 
 def test_there_must_be_such_a_query(world: World) -> None:

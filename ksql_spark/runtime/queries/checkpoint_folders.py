@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from ksql_spark import topic_patterns
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime.queries.checkpoints import Checkpoint
+from ksql_spark.runtime.queries.checkpoints import Checkpoint, Offsets
 from ksql_spark.runtime.queries.definition import TRANSIENT_PREFIX
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.storage import Folder
@@ -81,14 +81,13 @@ class QueryCheckpoints:
         """Whether set_loaded() has been called for it since it started."""
         return _loaded(query) in self.folder(query.id).names()
 
-    def first_offsets(self, query: ManagedQuery, stage: int) -> dict[str, Mapping[str, int]]:
-        """Where a sub-topology starts reading topics without a checkpoint: topic -> {partition: offset}.
+    def position(self, query: ManagedQuery, stage: int) -> Offsets:
+        """Where a sub-topology goes on reading, see Checkpoint.position().
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.
         """
-        checkpoint = self.of(query, stage)
-        return {**query.starts, **(checkpoint.resumed_at or {}), **checkpoint.moved_to}
+        return self.of(query, stage).position(query.starts)
 
     def committed_offsets(self, query: ManagedQuery) -> dict[str, dict[int, int]]:
         """Topic -> partition -> the offset after the last record whose processing is committed.
@@ -97,16 +96,11 @@ class QueryCheckpoints:
         every ``ksql.checkpoint.interval.ms``, so results may be ahead of it.
 
         Raises:
-            KsqlError: CHECKPOINT_DAMAGED, for Spark's file of offsets.
+            KsqlError: CHECKPOINT_DAMAGED.
         """
         found: dict[str, dict[int, int]] = {}
         for number, stage in enumerate(query.plan.stages):
-            checkpoint = self.of(query, number)
-            try:
-                resumed_at = checkpoint.resumed_at or {}
-            except KsqlError:  # the query is in ERROR because of it
-                resumed_at = {}
-            reached = {**query.starts, **resumed_at, **(checkpoint.committed() or {})}
+            reached = self.position(query, number)
             for topic in (name for each in stage.topics for name in topic_patterns.names(each, reached)):
                 for partition, offset in reached.get(topic, {}).items():
                     known = found.setdefault(topic, {})
@@ -123,8 +117,7 @@ class QueryCheckpoints:
 
     def has_reached(self, query: ManagedQuery, number: int, ends: Mapping[tuple[str, int], int]) -> bool:
         """Whether a stage has committed all records before ``ends``."""
-        checkpoint = self.of(query, number)
-        reached = {**query.starts, **(checkpoint.resumed_at or {}), **(checkpoint.committed() or {})}
+        reached = self.position(query, number)
         return all(reached.get(topic, {}).get(str(p), 0) >= end for (topic, p), end in ends.items())
 
 

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 #: in the note: state of another kind is being removed
 _IS_REMOVED = "is_removed"
 
-#: topic -> {partition: offset}
+#: topic -> {partition: offset}. Where it is a position, nothing has been read of an absent partition.
 Offsets = Mapping[str, Mapping[str, int]]
 
 
@@ -72,8 +72,21 @@ class Checkpoint:
         offsets: Offsets | None = self._noted().get("resumed_at")
         return offsets
 
+    def position(self, first: Offsets) -> Offsets:
+        """Where it goes on: behind its last committed batch, or where it begins while it has committed none.
+
+        Args:
+            first: where it began, as its command says.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED: the position is not known.
+        """
+        return {**first, **(self.resumed_at or {}), **self.moved_to, **(self.committed() or {})}
+
     def committed(self) -> Offsets | None:
         """The offsets up to which the last committed batch has read; None if no batch is committed.
+
+        Where it goes on is another question, see position().
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ksql_spark.analyzer.properties import Check
@@ -31,6 +31,8 @@ class Evolution:
         verify: what must hold of both versions' rows before the swap.
         moved_from: the topic that the query wrote before it moved to the table's present one: before its next
             start, what differs is written there. The old topic stays. Empty if it did not move.
+        began: where a version that begins without state begins if the one before it has committed nothing:
+            where that one did. A topic that only the new version reads begins as the command says.
     """
 
     table: str
@@ -42,6 +44,7 @@ class Evolution:
     verify: tuple[Check, ...] = ()
     is_warmed: bool = False
     moved_from: str = ""
+    began: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def source(self) -> str:
@@ -57,7 +60,8 @@ class QueryDefinition:
         id: KSQL's query id.
         statement: the statement's text.
         plan: the physical plan.
-        starts: topic -> {partition: offset} where reading begins without a checkpoint.
+        starts: topic -> {partition: offset} where reading begins without a checkpoint; a version that is
+            warmed up writes nothing of what comes before ``begins``.
         properties: the statement's property overrides.
         sink_partitions: number of partitions of the sink's topic.
         creates_sink: whether the sink is dropped together with this query.
@@ -76,6 +80,12 @@ class QueryDefinition:
     is_transient: bool = False
     logical: PersistentQuery | PushQuery | None = None
     evolution: Evolution | None = None
+
+    @property
+    def begins(self) -> Mapping[str, Mapping[str, int]]:
+        """Where it stands as long as no version of it has committed anything."""
+        is_warmed = self.evolution is not None and self.evolution.is_warmed
+        return self.evolution.began if self.evolution is not None and is_warmed else self.starts
 
 
 __all__ = ["TRANSIENT_PREFIX", "Evolution", "QueryDefinition"]

@@ -187,7 +187,7 @@ class Launcher:
             topic_names={topic: archive_name(topic, self._admin.topic_id(topic)) for topic in archived},
             compacted=[topic for topic in archived if self._admin.is_compacted(topic)],
             is_resumed=resumed_at is not None,
-            until=until or {},
+            until=until,
         )
         is_last = stage is plan
         with registry.with_functions(self._functions):
@@ -245,7 +245,7 @@ class Launcher:
 
     def _starts(self, query: ManagedQuery, number: int) -> dict[str, str]:
         """Where a sub-topology starts reading all partitions of its topics, in the form of Spark's source."""
-        begins = self._checkpoints.first_offsets(query, number)
+        begins = self._checkpoints.position(query, number)
         starts = {topic: dict(offsets) for topic, offsets in begins.items() if offsets}
         if self._checkpoints.of(query, number).committed() is None:  # otherwise Spark ignores them
             patterns = [topic for topic in query.plan.stages[number].topics if pattern_of(topic) is not None]

@@ -157,6 +157,10 @@ class QueryManager:
         """As QueryRuns.warm_up."""
         return self._runs.warm_up(query)
 
+    def position(self, query: ManagedQuery) -> Offsets:
+        """As QueryRuns.position."""
+        return self._runs.position(query)
+
     def state_of(self, query: ManagedQuery) -> tuple[str, str | None]:
         """A query's state, and the host that runs it if that is another server: as it has told.
 

@@ -182,11 +182,14 @@ class QueryRuns:
         return noted is not None and (noted["anew"], noted["is_done"]) == (evolution.anew, True)
 
     def _noted(self, query: ManagedQuery, name: str) -> dict[str, Any] | None:
-        """A note beside a query's checkpoints."""
+        """A note beside a query's checkpoints; None: there is none."""
+        folder = self._checkpoints.folder(query.id)
         try:
-            noted: dict[str, Any] = json.loads(self._checkpoints.folder(query.id).read(name))
+            noted: dict[str, Any] = json.loads(folder.read(name))
         except FileNotFoundError:
             return None
+        except ValueError as error:
+            raise KsqlError("CHECKPOINT_DAMAGED", file=f"{folder}/{name}", reason=error) from error
         return noted
 
     def warm_up(self, query: ManagedQuery) -> Offsets | None:
@@ -204,12 +207,31 @@ class QueryRuns:
         until: Offsets = noted["offsets"]
         return {topic: until[topic] for topic in query.starts if topic in until}
 
+    def position(self, query: ManagedQuery) -> Offsets:
+        """Up to where a query has answered what it reads, and where whatever comes after it begins.
+
+        A version that has not taken over has answered nothing: it is where the one before it ended.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED: nobody knows.
+            OSError: the state's store is unavailable.
+        """
+        evolution = query.evolution
+        if evolution is None or not evolution.anew or evolution.source or self.has_taken_over(query):
+            found = self._checkpoints.committed_offsets(query)
+            return {topic: {str(p): at for p, at in offsets.items()} for topic, offsets in found.items()}
+        noted = self._noted(query, _ANEW)
+        if noted is not None and noted["anew"] == evolution.anew:
+            offsets: Offsets = noted["offsets"]
+            return offsets
+        return self._checkpoints.of(query, 0).position(evolution.began)
+
     def _begin_anew(self, query: ManagedQuery) -> None:
         """Exchange the old version's state for its position, where the new version begins.
 
         The old version does not run, and had one sub-topology. Its position is noted before its state goes,
         so the next start completes what was interrupted. A version that is warmed up starts from its own
-        first offsets until it has reached that position: of topics that the old one did not read, their ends.
+        first offsets until it has reached that position.
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED, BROKER_UNREACHABLE, KAFKA_REFUSED; SPARK_RESTARTING.
@@ -223,11 +245,8 @@ class QueryRuns:
         folder = self._checkpoints.folder(query.id)
         if noted is None or noted["anew"] != anew:
             self.end(query)
-            checkpoint = self._checkpoints.of(query, 0)
-            exactly_once.leave(self._admin, checkpoint)
-            reached = checkpoint.committed() or {**(checkpoint.resumed_at or {}), **checkpoint.moved_to}
-            others = self._now(query) if _is_warmed(query) else query.starts
-            noted = {"anew": anew, "is_done": False, "offsets": {**others, **reached}}
+            exactly_once.leave(self._admin, self._checkpoints.of(query, 0))
+            noted = {"anew": anew, "is_done": False, "offsets": self.position(query)}
             folder.write(_ANEW, json.dumps(noted))
         self._place(query, noted)
 
@@ -250,13 +269,6 @@ class QueryRuns:
         self._admin.delete_topics([stage.sink.topic for stage in query.plan.inner])
         self._checkpoints.folder(query.id).write(_ANEW, json.dumps({**noted, "is_done": not is_warmed}))
         log.info("query %s begins anew at %s", query.id, offsets)
-
-    def _now(self, query: ManagedQuery) -> Offsets:
-        """The ends of a query's topics, in the form of its start offsets."""
-        found: dict[str, dict[str, int]] = {}
-        for (topic, partition), end in self._ends(query, 0).items():
-            found.setdefault(topic, {})[str(partition)] = end
-        return found
 
     def _finish_swap(self, query: ManagedQuery) -> None:
         """Write what differs to a table's topic, before its new version, or a query that moved, writes there.

@@ -33,8 +33,8 @@ import java.io.Serializable;
  *     compacted
  * @param asOfMs the latest timestamp of records that are read, ms
  * @param pattern the pattern of the topics that are read; empty: one topic
- * @param until the offsets at which micro-batches end for good, as Spark's source writes offsets;
- *     empty: none
+ * @param until the offsets at which micro-batches end for good, as Spark's source writes offsets:
+ *     nothing is read of partitions that they do not name; empty: they do not end
  */
 public record TaskOptions(
         String run,

@@ -31,23 +31,22 @@ public final class KafkaSource {
     /**
      * An offset of a stream that is nowhere beyond another one.
      *
-     * @param offset how far the stream could go
-     * @param most how far it may go; partitions that it does not name have no limit
+     * @param start where the stream is
+     * @param latest how far it could go
+     * @param most how far it may go; of a partition that it does not name nothing may be read
      */
-    public static Offset atMost(Offset offset, Offset most) {
-        if (!(offset instanceof KafkaSourceOffset known)
-                || !(most instanceof KafkaSourceOffset limits)) {
-            return offset;
-        }
-        Map<TopicPartition, Object> capped =
-                new HashMap<>(CollectionConverters.asJava(known.partitionToOffsets()));
-        CollectionConverters.asJava(limits.partitionToOffsets())
-                .forEach(
-                        (at, limit) ->
-                                capped.computeIfPresent(
-                                        at, (same, next) -> Math.min((long) next, (long) limit)));
+    public static Offset atMost(Offset start, Offset latest, Offset most) {
+        Map<TopicPartition, Object> limits = new HashMap<>(offsets(start));
+        limits.putAll(offsets(most));
+        Map<TopicPartition, Object> capped = new HashMap<>(offsets(latest));
+        capped.keySet().retainAll(limits.keySet());
+        capped.replaceAll((at, next) -> Math.min((long) next, (long) limits.get(at)));
         return new KafkaSourceOffset(
                 scala.collection.immutable.Map.from(CollectionConverters.asScala(capped)));
+    }
+
+    private static Map<TopicPartition, Object> offsets(Offset of) {
+        return CollectionConverters.asJava(((KafkaSourceOffset) of).partitionToOffsets());
     }
 
     /** The partitions that an offset of a stream is about; none for one of another source. */
