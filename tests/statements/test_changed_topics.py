@@ -169,6 +169,21 @@ def test_a_topic_that_has_lost_its_end(scene: Callable[..., Any]) -> None:
     assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 3, 1: 8, 2: 9}}
 
 
+def test_a_topic_that_has_lost_its_end_before_the_first_commit(scene: Callable[..., Any]) -> None:
+    """What comes next would be skipped up to where the query was to begin."""
+    world, query = scene()
+    world.run("DROP STREAM a;")
+    world.admin.ends |= {("s", 0): 7}
+    world.run("CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;")
+    (query,) = world.queries.all()
+    world.admin.ends |= {("s", 0): 3}
+    spark = query.spark[0]
+    spark.is_active = False
+    wait_for(lambda: query.spark and query.spark[0] is not spark)
+    assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 3, 1: 0, 2: 0}}
+    assert "Topic s has lost its last records" in query.errors[-1].message
+
+
 def test_what_a_reader_says_of_a_loss() -> None:
     said = "5 records of topic s, partition 0, from offset 3 on, were deleted before they were read."
     trace = f"Job aborted: java.lang.IllegalStateException: [KSQL_DATA_LOST] {said}\n at org.ksqlspark.X"

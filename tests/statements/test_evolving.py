@@ -620,12 +620,12 @@ def test_a_kill_before_the_new_version_begins(world: World, monkeypatch: pytest.
     world.commit(old, 0, s=AT)
     remove, is_killed = checkpoints.Checkpoint.begin_anew, True
 
-    def killed(self: checkpoints.Checkpoint, offsets: checkpoints.Offsets) -> None:
+    def killed(self: checkpoints.Checkpoint, offsets: checkpoints.Offsets, anew: int) -> None:
         if is_killed:
             self.folder.forget("metadata")
             self.folder.remove()
             raise OSError("the network is gone")
-        remove(self, offsets)
+        remove(self, offsets, anew)
 
     monkeypatch.setattr(checkpoints.Checkpoint, "begin_anew", killed)
     assert "the network is gone" in world.message(FROM_NOW)

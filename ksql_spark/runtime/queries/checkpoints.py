@@ -174,6 +174,14 @@ class Checkpoint:
         offsets: Offsets = self._noted().get("moved_to", {})
         return offsets
 
+    def moved_since(self, anew: int) -> Offsets:
+        """As ``moved_to``, but only what has moved since the version with this number began.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        return self.moved_to if self._noted().get("anew") == anew else {}
+
     def moved_or_none(self) -> Offsets:
         """As ``moved_to``; empty if the note cannot be read."""
         try:
@@ -204,17 +212,20 @@ class Checkpoint:
             raise _damaged(self._offsets, str(last), error) from error
         self._offsets.write(str(last), "\n".join([*head, *moved]))
 
-    def begin_anew(self, offsets: Offsets) -> None:
-        """Remove all state; the next start reads from ``offsets``. It is repeated if the server is killed.
+    def begin_anew(self, offsets: Offsets, anew: int) -> None:
+        """Remove all state; the next start reads from ``offsets``, or where topics were recreated since.
+
+        It is repeated if the server is killed, or the version, whose number is ``anew``, begins once more.
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.
         """
+        moved = self.moved_since(anew)
         self.folder.forget("metadata")  # so that settle() leaves the rest alone
         self.folder.remove()
         if self.folder.exists():
             raise KsqlError("CHECKPOINT_DAMAGED", file=self.folder, reason="it cannot be removed")
-        self._write({"resumed_at": offsets})
+        self._write({"resumed_at": offsets, "anew": anew, "moved_to": moved})
 
     def fit(self, stage: PhysicalPlan) -> None:
         """Make sure that ``stage`` can resume: remove state of a kind that it does not keep.

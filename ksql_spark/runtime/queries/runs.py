@@ -114,7 +114,9 @@ class QueryRuns:
         """The topics of a query as of its last start."""
         if query.topics is None:
             folder = self._checkpoints.folder(query.id)
-            query.topics = QueryTopics(self._admin, folder, query.id, query.plan, query.partitions)
+            query.topics = QueryTopics(
+                self._admin, folder, query.id, query.plan, query.partitions, query.starts
+            )
         return query.topics
 
     def note_error(self, query: ManagedQuery, message: str, kind: str) -> None:
@@ -204,7 +206,7 @@ class QueryRuns:
         noted = self._noted(query, _ANEW)
         if noted is None or noted["anew"] != evolution.anew:
             return None
-        until: Offsets = noted["offsets"]
+        until = self._ended(query, noted)
         return {topic: until[topic] for topic in query.starts if topic in until}
 
     def position(self, query: ManagedQuery) -> Offsets:
@@ -222,9 +224,12 @@ class QueryRuns:
             return {topic: {str(p): at for p, at in offsets.items()} for topic, offsets in found.items()}
         noted = self._noted(query, _ANEW)
         if noted is not None and noted["anew"] == evolution.anew:
-            offsets: Offsets = noted["offsets"]
-            return offsets
+            return self._ended(query, noted)
         return self._checkpoints.of(query, 0).position(evolution.began)
+
+    def _ended(self, query: ManagedQuery, noted: Mapping[str, Any]) -> Offsets:
+        """Where the old version ended, as noted; in a topic that was recreated since, nothing is answered."""
+        return {**noted["offsets"], **self._checkpoints.of(query, 0).moved_since(noted["anew"])}
 
     def _begin_anew(self, query: ManagedQuery) -> None:
         """Exchange the old version's state for its position, where the new version begins.
@@ -265,7 +270,7 @@ class QueryRuns:
         for number, stage in enumerate(query.plan.stages):
             read = (name for topic in stage.topics for name in topic_patterns.names(topic, offsets))
             there = {name: offsets[name] for name in read}
-            self._checkpoints.of(query, number).begin_anew(there)
+            self._checkpoints.of(query, number).begin_anew(there, noted["anew"])
         self._admin.delete_topics([stage.sink.topic for stage in query.plan.inner])
         self._checkpoints.folder(query.id).write(_ANEW, json.dumps({**noted, "is_done": not is_warmed}))
         log.info("query %s begins anew at %s", query.id, offsets)
@@ -506,8 +511,10 @@ class QueryRuns:
         self._checkpoints.keep(query.id)
         if swapped is not None:  # or else a topic that it wrote before would be compared again
             self._checkpoints.folder(query.id).write(_SWAPPED, json.dumps(swapped))
-        if begun is not None:
+        if begun is not None and query.evolution is not None and begun["anew"] == query.evolution.anew:
             self._place(query, begun)
+        elif begun is not None:  # the present version is yet to begin, where this one then is
+            checkpoints[0].begin_anew(begun["offsets"], begun["anew"])
         for checkpoint, places in zip(checkpoints, moved, strict=True):
             for topic, offsets in places.items():
                 checkpoint.move(topic, offsets)

@@ -21,7 +21,7 @@ from ksql_spark.kafka.admin import KafkaAdmin, Partition, TopicIdentity
 from ksql_spark.physical.distribution import distribution
 from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.queries import exactly_once
-from ksql_spark.runtime.queries.checkpoints import Checkpoint
+from ksql_spark.runtime.queries.checkpoints import Checkpoint, Offsets
 from ksql_spark.storage import Folder
 
 #: the file with the recorded ids
@@ -62,6 +62,7 @@ class QueryTopics:
         query_id: the query's id.
         plan: what it runs.
         partitions: the number of partitions of each topic when the query was planned.
+        starts: where it began.
     """
 
     def __init__(
@@ -71,7 +72,9 @@ class QueryTopics:
         query_id: str,
         plan: PhysicalPlan,
         partitions: Mapping[str, int],
+        starts: Offsets,
     ) -> None:
+        self._starts = starts
         self._admin = admin
         self._folder = folder
         self._id = query_id
@@ -261,13 +264,14 @@ class QueryTopics:
         return losses
 
     def _shortened(self, known: Collection[str]) -> Iterator[tuple[int, str, dict[str, int]]]:
-        """The sub-topologies that have read beyond the end of a topic that is not ``known``, and that end."""
-        for number in range(len(self._plan.stages)):
-            committed = Checkpoint(self._folder, number).committed() or {}
-            for topic in committed.keys() - known:
+        """The sub-topologies that are beyond the end of a topic that is not ``known``, and that end."""
+        for number, stage in enumerate(self._plan.stages):
+            position = Checkpoint(self._folder, number).position(self._starts)
+            read = {name for topic in stage.topics for name in topic_patterns.names(topic, position)}
+            for topic in (name for name in read - set(known) if position[name]):
                 ends = _of_one(self._admin.end_offsets(topic))
-                reached = {p: min(offset, ends.get(p, offset)) for p, offset in committed[topic].items()}
-                if reached != committed[topic]:
+                reached = {p: min(offset, ends.get(p, offset)) for p, offset in position[topic].items()}
+                if reached != position[topic]:
                     yield number, topic, reached
 
     def _described(self, sink: str) -> dict[str, Any]:
