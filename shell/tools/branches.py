@@ -37,11 +37,9 @@ from ksql_spark.shell.tools import importer
 from ksql_spark.shell.tools.comparing import BOUNDS, Differences, comparable, compared_rows
 from ksql_spark.shell.tools.format.layout import formatted
 from ksql_spark.shell.tools.importer import Item
-from ksql_spark.shell.tools.shadow import set_properties
+from ksql_spark.shell.tools.shadow import remove_way, set_properties
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
-#: what tells how a version came, or where its rows are, and not what they are
-_ASIDE = ("EVOLVE", "KAFKA_TOPIC", "START", "SWAP", "VERIFY")
 _OFFSET = "auto.offset.reset"
 #: how often to ask whether an evolution is over
 _LOOK_S = 0.5
@@ -154,7 +152,8 @@ def merged(text: str, branch: Branch) -> grammar.Statement:
     if isinstance(tree, CreateAsSelect):
         tree.set("or_replace", False)
         tree.set("if_not_exists", False)
-    tree.set("properties", [p for p in tree.args["properties"] if p.name.upper() not in _ASIDE])
+    remove_way(tree)
+    set_properties(tree, KAFKA_TOPIC=None)
     return tree
 
 

@@ -22,13 +22,11 @@ from ksql_spark.shell.client import Client, ServerError, Settings
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.statements import parsed, quoted_name, quoted_text
 from ksql_spark.shell.tools import shadow
-from ksql_spark.shell.tools.shadow import Place, Places, Result, set_properties
+from ksql_spark.shell.tools.shadow import Place, Places, Result, remove_way, set_properties
 
 if TYPE_CHECKING:
     from ksql_spark.shell.tools.importer import Item
 
-#: what tells how a version came, or where it began, and not what it is
-_ASIDE = ("EVOLVE", "START", "SWAP", "VERIFY")
 #: how often to look whether something has happened
 _LOOK_S = 0.5
 #: a paused query of ksqlDB commits what it has done within this interval: its name, and ksqlDB's default
@@ -397,7 +395,7 @@ class _CutOver:
 def _tree(item: Item) -> CreateAsSelect | InsertSelect:
     tree = next(iter(parsed(item.text)))
     assert isinstance(tree, CreateAsSelect | InsertSelect)
-    set_properties(tree, **dict.fromkeys(_ASIDE))
+    remove_way(tree)
     return tree
 
 

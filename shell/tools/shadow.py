@@ -42,6 +42,9 @@ def shadowed(text: str, topic: str | None) -> str | None:
     return grammar.render(tree)
 
 
+_OF_THE_WAY = ("EVOLVE", "START", "SWAP", "VERIFY")
+
+
 def set_properties(tree: CreateAsSelect | InsertSelect, **values: str | None) -> None:
     """Set properties of WITH; None: remove one."""
     kept = [p for p in tree.properties if p.name.upper() not in values]
@@ -51,6 +54,13 @@ def set_properties(tree: CreateAsSelect | InsertSelect, **values: str | None) ->
         if value is not None
     ]
     tree.set("properties", [*kept, *added])
+
+
+def remove_way(tree: CreateAsSelect | InsertSelect) -> None:
+    """Remove what tells how a version came, or where it began, and not what it is."""
+    # of a table, HISTORY says how long its past is kept
+    is_stream = isinstance(tree, CreateAsSelect) and tree.kind == "STREAM"
+    set_properties(tree, **dict.fromkeys((*_OF_THE_WAY, *(["HISTORY"] if is_stream else []))))
 
 
 def target_of(text: str) -> str | None:

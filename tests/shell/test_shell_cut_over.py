@@ -126,6 +126,32 @@ def test_results_are_taken_over(pair: Pair, capsys: pytest.CaptureFixture[str]) 
     assert pair.import_("--cut-over") == 0  # there is nothing left to do
 
 
+def test_a_stream_whose_queries_have_committed_nothing(pair: Pair) -> None:
+    """What waits for them is ours: they stand where they began, neither at the beginning nor at the ends."""
+    pair.there.run(DECLARED)
+    pair.there.admin.ends |= {("s", 0): 4}
+    pair.there.run(STREAM)
+    pair.there.admin.ends |= {("s", 0): 10, ("s", 1): 7, ("s", 2): 3}
+    assert pair.import_("--shadow") == 0
+    assert pair.import_("--cut-over") == 0
+    queries = [q for q in pair.here.queries.all() if q.plan.sink.name == "KEPT"]
+    assert [q.starts for q in queries] == [{"s": {"0": 4, "1": 0, "2": 0}}] * 2
+
+
+def test_a_stream_whose_new_version_has_not_begun(pair: Pair) -> None:
+    """It has answered what the version before it has, and not what it is about to read again."""
+    pair.there.run(DECLARED + "CREATE STREAM kept AS SELECT * FROM s WHERE v > 1;")
+    pair.there.admin.ends |= {("s", 0): 10, ("s", 1): 7, ("s", 2): 3}
+    assert pair.import_("--shadow") == 0
+    (query,) = pair.there.ids()
+    pair.there.commit(query, 0, s=AT)
+    keeps = "WITH (EVOLVE = 'backfill', HISTORY = 'keep')"
+    pair.there.run(f"PAUSE ALL; CREATE OR REPLACE STREAM kept {keeps} AS SELECT k, v FROM s WHERE v > 2;")
+    assert pair.import_("--cut-over") == 0
+    (taken,) = pair.here.queries.all()
+    assert taken.starts == {"s": AT}
+
+
 @pytest.mark.parametrize("number", range(10))
 def test_a_run_that_was_killed_goes_on(pair: Pair, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """It is killed after each of the requests that change something."""
