@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from ksql_spark.config import Config
@@ -25,6 +26,8 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.queries.differences import latest
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.spark.session import SparkProcess
+from tests.integration.server_process import ServerProcess
+from tests.integration.test_archives import remove
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -35,8 +38,23 @@ PEOPLE, BEFORE = 12, 240
 DECLARED = f"""
 CREATE STREAM events (who STRING KEY, n BIGINT)
   WITH (KAFKA_TOPIC = '{PREFIX}events', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
+CREATE STREAM past (who STRING KEY, n BIGINT)
+  WITH (KAFKA_TOPIC = '{PREFIX}past', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
 CREATE TABLE people (who STRING PRIMARY KEY, name STRING)
   WITH (KAFKA_TOPIC = '{PREFIX}people', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
+"""
+#: topic past is archived, and then all is deleted that the archive has
+ARCHIVED = f"""
+CREATE SINK archive FROM past
+  WITH (TYPE = 'parquet', PATH = '{{path}}/archive', ARCHIVE = true, COMMIT_INTERVAL = '50 milliseconds');
+CREATE STREAM archived (who STRING KEY, n BIGINT)
+  WITH (KAFKA_TOPIC = '{PREFIX}past', VALUE_FORMAT = 'JSON', ARCHIVE = '{{path}}/archive');
+"""
+#: sinks of streams whose queries have committed nothing; the second has committed nothing itself
+SINKS = """
+CREATE SINK lake FROM kept WITH (TYPE = 'parquet', PATH = '{path}/lake', COMMIT_INTERVAL = '1 second');
+CREATE SINK idle FROM kept_join WITH (TYPE = 'parquet', PATH = '{path}/idle', COMMIT_INTERVAL = '1 second');
+PAUSE SINK idle;
 """
 OLD = "SELECT who, n AS c FROM events EMIT CHANGES;"
 JOINED = "FROM events LEFT JOIN people ON events.who = people.who EMIT CHANGES;"
@@ -76,6 +94,10 @@ WAYS = {
         "|DROP STREAM dropped_meanwhile;|UNDROP STREAM dropped_meanwhile;",
     ),
     "unchanged": (OLD, ""),
+    "kept_of_archive": (
+        OLD.replace("events", "archived"),
+        f"CREATE OR REPLACE STREAM kept_of_archive WITH ({KEEP}) AS {STATEFUL.replace('events', 'archived')}",
+    ),
 }
 TABLE = "CREATE TABLE totals AS SELECT who, COUNT(*) AS c FROM events GROUP BY who EMIT CHANGES;"
 SWAPPED = (
@@ -121,9 +143,16 @@ class Server:
 
     def send(self, count: int) -> None:
         for n in range(self.count, self.count + count):
-            self.producer.send_async(f"{PREFIX}events", b"p%d" % (n % PEOPLE), b'{"N": %d}' % n)
+            for topic in ("events", "past"):
+                self.producer.send_async(f"{PREFIX}{topic}", b"p%d" % (n % PEOPLE), b'{"N": %d}' % n)
         assert self.producer.flush() == 0
         self.count += count
+
+    def end_of(self, topic: str) -> int:
+        return sum(self.engine.services.admin.end_offsets(f"{PREFIX}{topic}").values())
+
+    def read_by(self, sink: str) -> int:
+        return sum(position["offset"] for position in self.run(f"DESCRIBE SINK {sink};")["positions"])
 
     def queries(self) -> list[Any]:
         return self.engine.services.queries.all()
@@ -179,37 +208,39 @@ def make_server(
     kafka_admin.delete_topics(name for name in kafka_admin.topics() if name.startswith(mine))
 
 
-def create(server: Server) -> None:
+def create(server: Server, folder: Path) -> None:
     """The first versions: the streams begin at the latest record."""
+    server.run(ARCHIVED.format(path=folder))
     for name, (select, _) in WAYS.items():
         server.engine.execute(Request(f"CREATE STREAM {name} AS {select}", {"auto.offset.reset": "latest"}))
     server.engine.execute(Request(TABLE, {"auto.offset.reset": "earliest"}))
+    server.run(SINKS.format(path=folder))
 
 
-def bring_into(state: str, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def bring_into(state: str, server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Create the queries, and bring them into a state; 600 records wait then."""
     launcher = server.engine.services.queries._runs._launcher
     match state:
         case "never started":
             with monkeypatch.context() as patched:
                 patched.setattr(launcher, "launch", _refuse)
-                create(server)
+                create(server, folder)
                 server.send(600)
                 server.run("PAUSE ALL;")
         case "paused":
             with monkeypatch.context() as patched:
                 # a query that has begun may commit before it is paused
                 patched.setattr(launcher, "launch", _idle(launcher.launch))
-                create(server)
+                create(server, folder)
                 server.run("PAUSE ALL;")
             server.send(600)
         case "killed":
-            create(server)
+            create(server, folder)
             server.send(600)
             until(lambda: all(_is_begun(server, query) for query in server.queries()), pause_s=0.02)
             server.engine.services.queries.fence("It is killed.")
         case "committed":
-            create(server)
+            create(server, folder)
             server.send(300)
             until(lambda: all(_has_read_all(server, query) for query in server.queries()))
             server.run("PAUSE ALL;")
@@ -251,7 +282,7 @@ def _is_begun(server: Server, query: Any) -> bool:
 
 def _has_read_all(server: Server, query: Any) -> bool:
     queries, admin = server.engine.services.queries, server.engine.services.admin
-    return queries.checkpoints.has_reached(query, 0, admin.committed_ends(f"{PREFIX}events"))
+    return queries.checkpoints.has_reached(query, 0, admin.committed_ends(*query.plan.stages[0].topics))
 
 
 @pytest.mark.parametrize("is_moved", [False, True], ids=["here", "moved"])
@@ -259,6 +290,7 @@ def _has_read_all(server: Server, query: Any) -> bool:
 @pytest.mark.parametrize("state", STATES)
 def test_each_record_is_answered(
     make_server: Callable[..., Server],
+    kafka_admin: KafkaAdmin,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     state: str,
@@ -273,7 +305,10 @@ def test_each_record_is_answered(
     for n in range(PEOPLE):
         server.producer.send_async(f"{PREFIX}people", b"p%d" % n, b'{"NAME": "n%d"}' % n)
     server.producer.flush()
-    bring_into(state, server, monkeypatch)
+    bring_into(state, server, tmp_path, monkeypatch)
+    until(lambda: server.read_by("archive") == server.end_of("past"))
+    ends = server.engine.services.admin.end_offsets(f"{PREFIX}past")
+    remove(kafka_admin.servers, f"{PREFIX}past", {partition: end for (_, partition), end in ends.items()})
     print(state, guarantee, server.committed())
     if state in ("never started", "paused"):
         assert not any(server.committed().values())
@@ -285,7 +320,7 @@ def test_each_record_is_answered(
         for statement in filter(None, statements.split("|")):
             server.run(statement)
     server.run(SWAPPED)
-    server.run("RESUME ALL;")
+    server.run("RESUME ALL; RESUME SINK idle;")
     server.send(300)
     is_exact = state != "killed" or guarantee == "exactly_once_v2"
     wanted = range(BEFORE, server.count)
@@ -310,10 +345,14 @@ def test_each_record_is_answered(
     print("OUTCOME", json.dumps({"state": state, "guarantee": guarantee, "moved": is_moved, **outcome}))
     for name, found in outcome.items():
         assert found["too early"] == 0 and (not is_exact or found["repeated"] == 0), (name, found)
-    for row in server.rows("kept_with_state"):
+    for row in server.rows("kept_with_state") + server.rows("kept_of_archive"):
         assert row["C"] > 0 or row["BEFORE"] == -row["C"] - PEOPLE, row
     for row in server.rows("kept_join"):
         assert row["C"] > 0 or row["NAME"] == f"n{-row['C'] % PEOPLE}", row
+    for sink, stream in (("lake", "KEPT"), ("idle", "KEPT_JOIN")):
+        until(lambda sink=sink, stream=stream: server.read_by(sink) == server.end_of(stream))
+        written = duckdb.sql(f"SELECT c FROM '{tmp_path}/{sink}/**/*.parquet'").fetchall()
+        assert Counter(c for (c,) in written) == Counter(row["C"] for row in server.rows(stream))
     sums: Counter[str] = Counter()
     for n in range(server.count):
         sums[f"p{n % PEOPLE}"] += n
@@ -324,3 +363,45 @@ def problems(server: Server) -> list[Any]:
     return [
         (q.id, str(q.state), q.why_failed[:200]) for q in server.queries() if q.state is not State.RUNNING
     ]
+
+
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+def test_a_server_that_is_killed_before_the_first_commit(tmp_path: Path, guarantee: str) -> None:
+    """SIGKILL of the server, the JVM and the broker; the new version is sent to the next server."""
+    count = 5000
+    properties = {
+        "KSQL_PROCESSING_GUARANTEE": guarantee,
+        "KSQL_KSQL_CHECKPOINT_INTERVAL_MS": "60000",
+        "KSQL_KSQL_SPARK_WARM_UP_ENABLED": "false",
+    }
+
+    def rows(server: ServerProcess) -> list[int]:
+        with TopicReader(server.bootstrap_servers(), "O") as reader:
+            records = [record for records in reader.read_to_end() for record in records]
+        return [json.loads(record.value)["C"] for record in records if record.value is not None]
+
+    def planned() -> list[Path]:
+        return [path for path in tmp_path.glob("checkpoints/*/0/offsets/*") if path.name.isdecimal()]
+
+    with ServerProcess(tmp_path, environment=properties) as server:
+        server.ready()
+        server.execute(DECLARED)
+        producer = RecordProducer(server.bootstrap_servers(), linger_ms=5)
+        for n in range(count):
+            producer.send_async(f"{PREFIX}events", b"p%d" % (n % PEOPLE), b'{"N": %d}' % n)
+        assert producer.flush() == 0
+        producer.close()
+        select = f"SELECT events.who AS who, n AS c {JOINED}"
+        server.execute(f"CREATE STREAM o AS {select}", **{"auto.offset.reset": "earliest"})
+        until(lambda: planned() or rows(server), pause_s=0.02)
+        server.crash()
+    committed = [path for path in tmp_path.glob("checkpoints/*/0/commits/*") if path.name.isdecimal()]
+    print("OUTCOME", json.dumps({"state": "SIGKILL", "guarantee": guarantee, "commits": len(committed)}))
+    with ServerProcess(tmp_path, environment=properties) as server:
+        server.serving()
+        new = select.replace("n AS c", "-n - 1 AS c, name")
+        server.execute(f"CREATE OR REPLACE STREAM o WITH ({KEEP}) AS {new}")
+        until(lambda: len({c if c >= 0 else -c - 1 for c in rows(server)}) == count)
+        answered = Counter(c if c >= 0 else -c - 1 for c in rows(server))
+        print("OUTCOME", json.dumps({"repeated": sum(answered.values()) - count}))
+        assert guarantee == "at_least_once" or set(answered.values()) == {1}

@@ -177,6 +177,22 @@ def test_what_only_the_new_version_reads_ends_at_the_statement(world: World, top
     assert set(version["starts"]) == {"s", topic}
 
 
+def test_a_topic_that_only_an_earlier_version_has_read_is_a_new_one(world: World) -> None:
+    """Where that version began says nothing of where the next one does."""
+    world.run(
+        "CREATE STREAM other (k STRING KEY, z BIGINT) WITH (KAFKA_TOPIC = 'o', PARTITIONS = 3, "
+        "VALUE_FORMAT = 'JSON');"
+    )
+    joined = "SELECT s.k AS k, s.v AS v FROM s JOIN other WITHIN 1 DAY ON s.k = other.k;"
+    world.run(f"CREATE STREAM x AS {joined}")
+    world.commit(only(world).id, 0, s={"0": 7, "1": 0, "2": 0}, o={"0": 8, "1": 0, "2": 0})
+    world.admin.ends |= {("s", 0): 20, ("o", 0): 30}
+    world.run(f"{KEEP} SELECT k, v FROM s;")
+    world.run(f"{KEEP} {joined}")
+    rest = {"1": 0, "2": 0}
+    assert world.queries.position(only(world)) == {"s": {"0": 7, **rest}, "o": {"0": 30, **rest}}
+
+
 def test_a_topic_that_is_recreated_during_a_warm_up_is_not_a_part_of_it(world: World) -> None:
     committed(world)
     world.run(f"{KEEP} {STATEFUL}")
