@@ -45,9 +45,9 @@ def shadowed(text: str, topic: str | None) -> str | None:
 _OF_THE_WAY = ("EVOLVE", "START", "SWAP", "VERIFY")
 
 
-def set_properties(tree: CreateAsSelect | InsertSelect, **values: str | None) -> None:
+def set_properties(tree: grammar.Statement, **values: str | None) -> None:
     """Set properties of WITH; None: remove one."""
-    kept = [p for p in tree.properties if p.name.upper() not in values]
+    kept = [p for p in tree.args["properties"] if p.name.upper() not in values]
     added = [
         nodes.Property(this=exp.to_identifier(name, quoted=False), literal=exp.Literal.string(value))
         for name, value in values.items()
@@ -56,7 +56,7 @@ def set_properties(tree: CreateAsSelect | InsertSelect, **values: str | None) ->
     tree.set("properties", [*kept, *added])
 
 
-def remove_way(tree: CreateAsSelect | InsertSelect) -> None:
+def remove_way(tree: grammar.Statement) -> None:
     """Remove what tells how a version came, or where it began, and not what it is."""
     # of a table, HISTORY says how long its past is kept
     is_stream = isinstance(tree, CreateAsSelect) and tree.kind == "STREAM"

@@ -68,7 +68,7 @@ STATES: dict[Callable[[World], None], int] = {
     committed: DONE,
     committed_and_paused: DONE,
 }
-#: the statements of each way; |: a restart of the server
+#: the statements of each way; |: a restart of the server; WAIT: until the new version has taken over
 WAYS = {
     "nothing": "",
     "restart": "|",
@@ -81,6 +81,8 @@ WAYS = {
     "from now": "CREATE OR REPLACE STREAM x WITH (EVOLVE = 'from-now') AS SELECT k, v + 1 AS v FROM s;",
     "from now with state": f"CREATE OR REPLACE STREAM x WITH (EVOLVE = 'from-now') AS {STATEFUL}",
     "rollback": "CREATE OR REPLACE STREAM x AS SELECT k, v FROM s WHERE v > 3;ROLLBACK x;",
+    "rollback of a new version": f"{KEEP} SELECT k, v FROM s WHERE v > 5;ROLLBACK x;",
+    "rollback of one with state": f"{KEEP} {STATEFUL}RESUME ALL;WAIT;ROLLBACK x;",
     "undrop": "DROP STREAM x;UNDROP STREAM x;",
     "undrop after a restart": "DROP STREAM x;|UNDROP STREAM x;",
     "undrop of a new version": f"{KEEP} {STATEFUL}DROP STREAM x;UNDROP STREAM x;",
@@ -93,7 +95,10 @@ def carry_out(world: World, statements: str) -> None:
         if number:
             world.restart()
         for statement in filter(None, part.split(";")):
-            world.run(f"{statement};")
+            if statement == "WAIT":
+                until_taken_over(world)
+            else:
+                world.run(f"{statement};")
 
 
 def only(world: World) -> ManagedQuery:
