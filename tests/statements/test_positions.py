@@ -182,6 +182,19 @@ def test_what_only_the_new_version_reads_ends_at_the_statement(world: World, top
     assert set(version["starts"]) == {"s", topic}
 
 
+def test_nothing_has_been_read_of_a_partition_that_is_new(world: World) -> None:
+    """So a warm-up leaves it alone, wherever START lets that begin."""
+    world.admin.ends |= {("s", 0): BEGAN}
+    paused(world)
+    world.admin.set_partitions("s", 4)
+    world.admin.ends |= {("s", 0): END, ("s", 3): END}
+    world.run(f"{KEEP} {STATEFUL}".replace("'keep'", "'keep', START = 'latest'"))
+    world.run("RESUME ALL;")
+    begins = world.queries.checkpoints.position(only(world), 0)
+    assert begins == {"s": {"0": BEGAN, "1": 0, "2": 0, "3": 0}}
+    assert world.queries.position(only(world)) == {"s": {"0": BEGAN, "1": 0, "2": 0}}
+
+
 def test_a_topic_that_only_an_earlier_version_has_read_is_a_new_one(world: World) -> None:
     """Where that version began says nothing of where the next one does."""
     world.run(

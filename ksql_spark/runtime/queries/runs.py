@@ -544,9 +544,11 @@ class QueryRuns:
 
 
 def _earlier(starts: Offsets, others: Offsets) -> Offsets:
-    """``starts``, but nowhere beyond ``others``."""
+    """``starts``, but nowhere beyond the position ``others``."""
     return {
-        topic: {p: min(at, others.get(topic, {}).get(p, at)) for p, at in offsets.items()}
+        topic: {p: min(at, others[topic].get(p, 0)) for p, at in offsets.items()}
+        if topic in others
+        else offsets
         for topic, offsets in starts.items()
     }
 
