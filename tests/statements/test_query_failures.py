@@ -182,7 +182,9 @@ def test_a_damaged_note_stops_its_query_alone(make_world: Callable[..., World]) 
     note.write_text("", encoding="utf-8")
     world.restart()
     assert world.states() == {first: "ERROR", second: "RUNNING"}
-    assert world.one("DESCRIBE a EXTENDED;")["sourceDescription"]["queryOffsetSummaries"]
+    described = world.one("DESCRIBE a EXTENDED;")["sourceDescription"]
+    # nobody knows where it stands: a guess would let a cut-over lose or repeat records
+    assert not described["queryOffsetSummaries"] and "offsets unreadable" in described["statistics"]
     (error,) = world.one(f"EXPLAIN {first};")["queryDescription"]["queryErrors"]
     assert str(note) in error["errorMessage"] and error["type"] == "SYSTEM"
     world.run("DROP STREAM a;")

@@ -205,8 +205,7 @@ public final class DrainableSource implements TableProvider {
             KafkaSource.partitions(latest).forEach(options::check);
             return options.until().isEmpty()
                     ? latest
-                    : KafkaSource.atMost(
-                            start, latest, stream.deserializeOffset(options.until()));
+                    : KafkaSource.atMost(start, latest, stream.deserializeOffset(options.until()));
         }
 
         @Override

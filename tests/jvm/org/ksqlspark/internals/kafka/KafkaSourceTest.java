@@ -31,7 +31,8 @@ final class KafkaSourceTest {
                         at(Map.of(0, 1L, 1, 3L)),
                         at(Map.of(0, 9L, 1, 7L, 2, 4L)),
                         at(Map.of(0, 5L))));
-        assertEquals(at(Map.of()), KafkaSource.atMost(at(Map.of()), at(Map.of(0, 9L)), at(Map.of())));
+        assertEquals(
+                at(Map.of()), KafkaSource.atMost(at(Map.of()), at(Map.of(0, 9L)), at(Map.of())));
     }
 
     private static Offset at(Map<Integer, Long> offsets) {
