@@ -212,7 +212,8 @@ CONDITIONS: dict[str, Condition] = {
         40001,
         "Topic {topic} has {now} partitions; it had {before} when this query was planned. Records of one "
         "key may now be in two partitions, so the query has stopped. To recompute its results with rows "
-        "repartitioned by key, run: ksql-spark state rebuild {id}",
+        "repartitioned by key, run: ksql-spark state rebuild {id}. To have queries do so themselves: "
+        "ALTER SYSTEM 'ksql.on.partitions.change' = 'rebuild'",
     ),
     "PLAN_UNREADABLE": Condition(50000, "The stored plan cannot be read: {reason}."),
     "PREDICATE_TYPE": Condition(

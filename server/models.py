@@ -67,8 +67,8 @@ class QueryStreamBody(Body):
     sessionVariables: dict[str, Any] | None = None
     requestProperties: dict[str, Any] | None = None
 
-    def request(self, rights: Rights) -> Request:
-        """The request for the engine, of a client with these rights."""
+    def request(self, rights: Rights, user: str | None = None) -> Request:
+        """The request for the engine, of a client with these rights and this name."""
         from ksql_spark.engine import Request
 
         return Request(
@@ -79,6 +79,7 @@ class QueryStreamBody(Body):
             consistency_token=_token(self.requestProperties, TOKEN),
             continuation_token=_token(self.requestProperties, CONTINUATION),
             rights=rights,
+            user=user,
         )
 
 

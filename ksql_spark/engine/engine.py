@@ -207,9 +207,18 @@ class Engine:
         """
         return self._parts.statements.rebuild_state(query_id)
 
-    def close_query(self, query_id: str) -> bool:
-        """Stop a query stream; False if no stream has this id."""
-        return self._parts.queries.close_query(query_id)
+    def close_query(self, query_id: str, rights: Rights = ALL_RIGHTS, user: str | None = None) -> bool:
+        """Stop a query stream; False if no stream has this id.
+
+        Args:
+            query_id: its id.
+            rights: those of the client: an admin may stop the streams of all users.
+            user: the client's name, who may stop the streams that it has started; None: it has no name.
+
+        Raises:
+            KsqlError: FORBIDDEN.
+        """
+        return self._parts.queries.close_query(query_id, rights, user)
 
     # ---- status --------------------------------------------------------------------------------------
 

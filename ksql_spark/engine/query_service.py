@@ -62,7 +62,14 @@ from ksql_spark.runtime.reading.results import QueryStream, schema_info
 from ksql_spark.runtime.reading.shared_queries import TOKENS, SharedQueries, SharedQuery, plan_text, sameness
 from ksql_spark.runtime.reading.topic_feeds import Feeds
 from ksql_spark.runtime.reading.view import View
-from ksql_spark.security.authorization import ALL_RIGHTS, Rights, Role, check_source, check_statement
+from ksql_spark.security.authorization import (
+    ALL_RIGHTS,
+    Rights,
+    Role,
+    check_role,
+    check_source,
+    check_statement,
+)
 from ksql_spark.spark import jvm
 from ksql_spark.statements import Services, StatementContext, errors
 from ksql_spark.statements.batch_ranges import batch_ranges
@@ -138,7 +145,8 @@ class QueryService:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._streams: dict[str, QueryStream] = {}
+        #: push queries by id, with the names of their users
+        self._streams: dict[str, tuple[QueryStream, str | None]] = {}
         #: plans of pull queries
         self.plans = PlanCache()
         self._known_catalog = _Catalog(services.published, services.config)
@@ -191,7 +199,7 @@ class QueryService:
                 with _restarting_said():
                     stream = self._pull(statement, context, request, catalog, settings)
         if stream.kind == "PUSH":
-            self._streams[stream.query_id] = stream
+            self._streams[stream.query_id] = stream, request.user
         return stream
 
     def look_up(
@@ -552,17 +560,25 @@ class QueryService:
         fields = {column.name: to_json(schema_info(column.type)) for column in columns}
         return RowInserter(source, services.producer, services.registry, on_news, fields)
 
-    def close_query(self, query_id: str) -> bool:
-        """Stop a query stream; False if no stream has this id."""
-        stream = self._streams.pop(query_id, None)
+    def close_query(self, query_id: str, rights: Rights = ALL_RIGHTS, user: str | None = None) -> bool:
+        """Stop a query stream, see Engine.close_query.
+
+        Raises:
+            KsqlError: FORBIDDEN.
+        """
+        stream, owner = self._streams.get(query_id, (None, None))
         if stream is None:
             return False
+        if user is None or user != owner:
+            what = f"{query_id}, which another user has started,"
+            check_role(rights, Role.ADMIN, takes_patterns=False, what=what)
+        self._streams.pop(query_id, None)
         stream.close()
         return True
 
     def close_all(self) -> None:
         """Stop all push queries."""
-        for stream in list(self._streams.values()):
+        for stream, _ in list(self._streams.values()):
             with contextlib.suppress(Exception):
                 stream.close()
         self._feeds.close()

@@ -46,7 +46,7 @@ _REGISTRY_AWAY = re.compile(r"\[KSQL_REGISTRY_AWAY\] ([^\n]*)")
 _TOO_MANY_RESULTS = re.compile(r"bigger than\s+spark\.driver\.maxResultSize \(([^)]*)\)")
 _DATA_LOST = re.compile(r"\[KSQL_DATA_LOST\] ([^\n]*)")
 #: the message of a source that has gained partitions (TaskOptions.java)
-_PARTITIONS_CHANGED = re.compile(r"\[KSQL_PARTITIONS_CHANGED\] ([^\n]*)")
+_PARTITIONS_CHANGED = re.compile(r"\[KSQL_PARTITIONS_CHANGED\] (Topic (\S+) .* than the (\d+) [^\n]*)")
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,13 @@ def data_loss(error: BaseException | None) -> str | None:
     return None
 
 
-def is_partitions_changed(error: BaseException | None) -> bool:
-    """Whether a query failed because a topic has gained partitions since the query was planned."""
-    return any(_PARTITIONS_CHANGED.search(jvm.text_of(cause)) for cause in jvm.causes(error))
+def partitions_changed(error: BaseException | None, query_id: str) -> KsqlError | None:
+    """PARTITIONS_CHANGED if a query failed because a topic has gained partitions (TaskOptions.java)."""
+    for cause in jvm.causes(error):
+        if found := _PARTITIONS_CHANGED.search(jvm.text_of(cause)):
+            _, topic, before = found.groups()
+            return KsqlError("PARTITIONS_CHANGED", topic=topic, before=before, now="more", id=query_id)
+    return None
 
 
 def is_state_unreadable(error: BaseException) -> bool:

@@ -64,7 +64,8 @@ router = Router()
 async def query_stream(http: Request) -> Response:
     """Stream a query's rows: delimited, or frames or one JSON array if Accept requests that."""
     media_type = answer_type("/query-stream", http.headers.get("accept"))
-    request = (await read_body(QueryStreamBody, http)).request(principal_of(http).rights)
+    principal = principal_of(http)
+    request = (await read_body(QueryStreamBody, http)).request(principal.rights, principal.user)
     stream, response = await _start(http, request, media_type, DELIMITED)
     if stream.kind == "PRINT" and media_type != DELIMITED:
         host: Host = http.app.state.host
@@ -91,7 +92,8 @@ async def query_stream(http: Request) -> Response:
 async def query(http: Request) -> Response:
     """Stream a query's rows as frames, or the lines of a PRINT."""
     media_type = answer_type("/query", http.headers.get("accept"))
-    request = (await read_body(StatementsBody, http)).request(principal_of(http).rights)
+    principal = principal_of(http)
+    request = (await read_body(StatementsBody, http)).request(principal.rights, principal.user)
     _, response = await _start(http, request, media_type, TEXT)
     return response
 
@@ -103,11 +105,12 @@ async def query(http: Request) -> Response:
     openapi_extra=described(CloseQueryBody, answers={}),
 )
 async def close_query(http: Request) -> Response:
-    """End a push query."""
+    """End a push query; only an admin may end one that somebody else has started."""
     host: Host = http.app.state.host
+    principal = principal_of(http)
     query_id = (await read_body(CloseQueryBody, http)).queryId
-    AUDIT.info("%s: close %s", principal_of(http).name, query_id)
-    if not await host.call(lambda engine: engine.close_query(query_id)):
+    AUDIT.info("%s: close %s", principal.name, query_id)
+    if not await host.call(lambda engine: engine.close_query(query_id, principal.rights, principal.user)):
         raise RequestError(f"No query with id {query_id} is running.")
     return Response()
 

@@ -44,7 +44,7 @@ async def ws_query(socket: WebSocket) -> None:
         if text is None:
             raise RequestError("The URL has no parameter request.")
         principal = principal_of(socket)
-        request = parsed_body(StatementsBody, text).request(principal.rights)
+        request = parsed_body(StatementsBody, text).request(principal.rights, principal.user)
         stream = await host.query(request)
         note_query(principal, stream, request)
         host.opened(stream)

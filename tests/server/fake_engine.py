@@ -267,6 +267,7 @@ class FakeEngine:
     def __init__(self, config: object = None) -> None:
         self.state = "RUNNING"
         self.requests: list[Request] = []
+        self.closed_by: tuple[Rights, str | None] | None = None
         self.validated: list[str] = []
         self.streams: list[FakeStream] = []
         self.next_stream: FakeStream | None = None
@@ -467,8 +468,9 @@ class FakeEngine:
             raise KsqlError("QUERY_UNKNOWN", id=query_id)
         return StateRebuilt("CTAS_T_1", "The state of CTAS_T_1 is rebuilt.")
 
-    def close_query(self, query_id: str) -> bool:
+    def close_query(self, query_id: str, rights: Rights = ALL_RIGHTS, user: str | None = None) -> bool:
         """As Engine.close_query."""
+        self.closed_by = (rights, user)
         found = [s for s in self.streams if s.query_id == query_id and not s.closed.is_set()]
         for stream in found:
             stream.close()

@@ -209,6 +209,14 @@ def test_look_ups_and_websockets_get_the_rights(host: Host, engine: FakeEngine, 
     assert asked == [Rights.of(["reader:orders_*"])] * 2
 
 
+def test_push_queries_belong_to_their_users(host: Host, engine: FakeEngine, client: AppClient) -> None:
+    client.post("/query-stream", json={"sql": "SELECT 1;"}, headers=basic("rita"))
+    client.post("/query", json={"ksql": "SELECT 1;"}, headers=basic("dora"))
+    assert [request.user for request in engine.requests] == ["rita", "dora"]
+    client.post("/close-query", json={"queryId": "q"}, headers=basic("rita"))
+    assert engine.closed_by == (Rights(Role.READER), "rita")
+
+
 def test_what_statements_need() -> None:
     least = {rule.node.__name__: role_for_statement(rule.node).name for rule in RULES}
     assert {name for name, role in least.items() if role == "ADMIN"} == {

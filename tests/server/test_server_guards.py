@@ -12,6 +12,7 @@ from fastapi.routing import APIRoute
 
 from ksql_spark.server.app import MODULES
 from ksql_spark.server.host import Host
+from ksql_spark.server.routes.copying import FORMS
 
 SHOW = '{"ksql": "SHOW STREAMS;"}'
 
@@ -79,6 +80,53 @@ def test_what_changes_something_takes_json_only(
             asked.add(route.path)
     assert {"/ksql", "/inserts-stream", "/close-query", "/ksql/terminate", "/state/rebuild"} < asked
     assert engine.requests == [] and engine.terminated is None
+
+
+#: who sends: headers besides Content-Type
+SENDERS: dict[str, dict[str, str]] = {
+    "program": {},
+    "own page": {"Origin": "http://server", "Sec-Fetch-Site": "same-origin"},
+    "other page": {"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"},
+    "file on disk": {"Origin": "null", "Sec-Fetch-Site": "cross-site"},
+    "browser without origin": {"Sec-Fetch-Site": "cross-site"},
+}
+#: what a page can send to another site without asking it first (Fetch, CORS-safelisted request-header)
+SIMPLE = (FORM, "multipart/form-data; boundary=b", "text/plain", "text/plain;charset=utf-8; x=text/csv")
+JSONS = ("application/json", "application/vnd.ksql.v1+json", "application/vnd.ksqlapi.delimited.v1")
+
+
+def expected(path: str, media_type: str | None, sender: str) -> int | None:
+    """The status of a refusal; None: the request reaches its endpoint."""
+    if sender in ("other page", "file on disk"):
+        return 403
+    if path.startswith("/copy/"):  # which must know the form of the file
+        return None if media_type in FORMS else 415
+    if media_type is None:
+        return None if sender == "program" else 415
+    return None if media_type in JSONS else 415
+
+
+@pytest.mark.parametrize("sender", SENDERS)
+def test_who_may_change_something_with_which_media_type(host: Host, sender: str) -> None:
+    client, seen = AppClient(host), 0
+    types = (None, *SIMPLE, *JSONS, *FORMS, "image/png")
+    for module in MODULES:
+        for route in module.router.routes:
+            if not isinstance(route, APIRoute) or route.methods == {"GET"}:
+                continue
+            if module.router.rules[route.path].only_reads:
+                continue
+            for media_type in types:
+                named = {} if media_type is None else {"Content-Type": media_type}
+                response = client.post(route.path, content=b"!", headers=SENDERS[sender] | named)
+                refused = response.status_code if response.status_code in (403, 415) else None
+                assert refused == expected(route.path, media_type, sender), (route.path, media_type)
+                seen += 1
+    assert seen > 9 * len(types)
+
+
+def test_no_file_is_of_a_type_that_pages_may_send_unasked() -> None:
+    assert not {name.partition(";")[0] for name in SIMPLE} & FORMS.keys()
 
 
 def test_two_media_types_are_no_way_around(client: AppClient) -> None:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime.errors import data_loss
+from ksql_spark.runtime.errors import data_loss, partitions_changed
 from ksql_spark.runtime.queries import watcher as query_watcher
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.topics import QueryTopics
 from tests.statements.world import FakeSparkQuery, World
 
 TIMEOUT_S = 20.0
+TASK_OPTIONS = Path("ksql_spark/jvm/org/ksqlspark/kafka/TaskOptions.java")
 FAIL = {"ksql.on.data.loss": "fail"}
 
 
@@ -235,6 +237,16 @@ def test_topics_are_watched_on_after_their_notes_could_not_be_read(
     assert world.queries.watch_problem is None
 
 
+def test_a_reader_that_finds_a_new_partition_first_says_what_to_do_too() -> None:
+    said = "has got more partitions than the "
+    assert said in TASK_OPTIONS.read_text(encoding="utf-8")
+    thrown = FromJava(f"[KSQL_PARTITIONS_CHANGED] Topic s {said}3 by which this query was planned.")
+    found = partitions_changed(thrown, "CTAS_U_1")
+    assert found is not None and found.message.startswith("Topic s has more partitions; it had 3")
+    assert "ksql-spark state rebuild CTAS_U_1" in found.message
+    assert "'ksql.on.partitions.change' = 'rebuild'" in found.message
+
+
 COUNTS = "CREATE TABLE u WITH (PARTITIONS = 2) AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;"
 BY_VALUE = "CREATE TABLE u WITH (PARTITIONS = 2) AS SELECT v, COUNT(*) AS n FROM s GROUP BY v EMIT CHANGES;"
 
@@ -247,6 +259,7 @@ def test_a_source_with_more_partitions_stops_queries_that_rely_on_them(scene: Ca
     assert not first.is_active
     assert why(world, query).startswith("Topic s has 4 partitions; it had 3")
     assert f"ksql-spark state rebuild {query.id}" in why(world, query)
+    assert "ALTER SYSTEM 'ksql.on.partitions.change' = 'rebuild'" in why(world, query)
     assert query.errors[-1].type == "USER"
     world.statements.rebuild_state(query.id)
     wait_for(lambda: query.state == "RUNNING")

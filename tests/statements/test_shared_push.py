@@ -22,6 +22,7 @@ from ksql_spark.runtime.queries import removals
 from ksql_spark.runtime.queries.states import Event
 from ksql_spark.runtime.reading.push import PushResult
 from ksql_spark.runtime.reading.topic_feeds import Batch, Feeds, PushMemory, Readers, Subscription
+from ksql_spark.security.authorization import Rights, Role
 from tests.statements.world import World
 
 STATELESS = "SELECT UCASE(w) AS w FROM s EMIT CHANGES;"
@@ -98,6 +99,22 @@ class Serving:
 @pytest.fixture
 def serving(world: World) -> Serving:
     return Serving(world)
+
+
+def test_only_its_user_or_an_admin_may_close_a_query(serving: Serving) -> None:
+    reader, developer, admin = (Rights(role) for role in Role)
+    stream = serving.service.query(Request(STATELESS, rights=reader, user="rita"))
+    for rights, user in ((reader, "ron"), (developer, "dora"), (reader, None)):
+        with pytest.raises(KsqlError, match="another user") as refused:
+            serving.service.close_query(stream.query_id, rights, user)
+        assert refused.value.condition == "FORBIDDEN"
+    assert serving.world.ids() == [stream.query_id]
+    assert serving.service.close_query(stream.query_id, reader, "rita")
+    assert not serving.service.close_query(stream.query_id, reader, "ron"), "it is no longer there"
+    other = serving.service.query(Request(STATELESS, rights=reader, user="rita"))
+    assert serving.service.close_query(other.query_id, admin, "ada")
+    unnamed = serving.service.query(Request(STATELESS))
+    assert serving.service.close_query(unnamed.query_id), "without authentication everybody is an admin"
 
 
 def values(stream: PushResult) -> list[Any]:

@@ -12,8 +12,8 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin, TopicIdentity
 from ksql_spark.runtime.errors import (
     data_loss,
-    is_partitions_changed,
     is_state_unreadable,
+    partitions_changed,
     reason,
 )
 from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
@@ -156,8 +156,8 @@ class QueryWatcher:
                 cause = KsqlError("DATA_LOST", what=what)
             elif cause is not None and is_state_unreadable(cause):
                 cause = KsqlError("STATE_UNREADABLE", id=query.id, reason=reason(cause))
-            elif is_partitions_changed(cause) and not query.is_transient:
-                cause = self._partitions_changed(query) or cause
+            elif (changed := partitions_changed(cause, query.id)) and not query.is_transient:
+                cause = self._partitions_changed(query) or changed
             log.error("query %s failed: %s", query.id, cause, extra={"query": query.id})
             self._runs.drain_and_end(query)
             self._manager.failed(query, cause)
