@@ -243,6 +243,12 @@ CONDITIONS: dict[str, Condition] = {
         "The following statement types should be issued to the websocket endpoint '/query':\n"
         "\t* PRINT\n\t* SELECT",
     ),
+    "QUERY_TOO_LARGE": Condition(
+        40001,
+        "The query reads more than {most:,} {what}: what a sub-query or WITH table reads counts each time it "
+        "is named. Nothing was changed. Write a part of it into a stream or table of its own "
+        "(CREATE … AS SELECT), and read that.",
+    ),
     "QUERY_UNKNOWN": Condition(40001, "Unknown queryId: {id}."),
     "REGISTRY_FAILED": Condition(
         50000,
@@ -358,6 +364,9 @@ CONDITIONS: dict[str, Condition] = {
         "re-run the statement with the PARTITIONS property in the WITH clause.",
     ),
     "TOPIC_UNKNOWN": Condition(40001, "Could not find topic '{topic}'."),
+    "TYPE_TOO_LARGE": Condition(
+        40001, "The type has more than {most:,} fields and elements, at all levels. Nothing was changed."
+    ),
     "TYPE_UNKNOWN": Condition(40001, "Cannot resolve unknown type: {name}."),
     "VIEW_BEHIND": Condition(
         50000, "The view of table {name} did not catch up with its topic within {seconds} s. Try again."

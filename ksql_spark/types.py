@@ -175,6 +175,18 @@ def contains_map(type_: SqlType) -> bool:
     return False
 
 
+def size(type_: SqlType) -> int:
+    """How many types ``type_`` is made of, at all levels, itself included."""
+    match type_:
+        case Array(element):
+            return 1 + size(element)
+        case Map(key, value):
+            return 1 + size(key) + size(value)
+        case Struct(fields):
+            return 1 + sum(size(field.type) for field in fields)
+    return 1
+
+
 def contains_interval(type_: SqlType) -> bool:
     """True if ``type_`` is or contains an INTERVAL, which no column stores (§3.5)."""
     match type_:

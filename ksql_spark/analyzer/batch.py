@@ -209,9 +209,11 @@ def _bind_relation(from_item: nodes.Relation, context: Context, prefixed: bool) 
     alias, query, context = named_query(from_item, context)
     if query is not None:
         node = _bind(query, context)
+        context.size.add(node.schema, from_item)
         return BoundRelation(alias, node.schema, node.kind, None, prefixed, {}, None, node, from_item)
     relation = source_relation(from_item, context.metastore, prefixed)
     assert relation.source is not None
+    context.size.add(relation.schema, from_item)
     check_queryable(relation.source, from_item, context.config)
     return relation
 

@@ -17,6 +17,7 @@ from ksql_spark import deadline
 from ksql_spark.analyzer import timestamp_text
 from ksql_spark.analyzer.coercion import coerce, constants, unify
 from ksql_spark.analyzer.failures import failure, invalid, placed_at
+from ksql_spark.analyzer.plan_size import checked_type
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.analyzer.type_nodes import resolve_type
 from ksql_spark.errors import KsqlError, nearest
@@ -96,6 +97,8 @@ def bind_expression(node: exp.Expr, scope: Scope) -> Expression:
     if rule is None:
         raise invalid(f"{type(node).__name__} is not supported here.", node)
     bound = rule(node, scope)
+    if isinstance(bound, (Call, MakeStruct)):
+        checked_type(bound.type, node)
     return with_ansi(bound) if scope.ansi else bound
 
 

@@ -13,6 +13,7 @@ from ksql_spark.analyzer.expressions import bind_expression, call
 from ksql_spark.analyzer.failures import invalid, place
 from ksql_spark.analyzer.joins import Joined, bind_join, relations_of
 from ksql_spark.analyzer.naming import first_free
+from ksql_spark.analyzer.plan_size import PlanSize
 from ksql_spark.analyzer.scope import BoundRelation, Scope, hidden_columns
 from ksql_spark.analyzer.settings import is_ansi
 from ksql_spark.expressions import ColumnRef
@@ -39,6 +40,7 @@ class Context:
 
     ``bind_nested`` binds a sub-query or MATCH_RECOGNIZE (a parameter, to avoid a circular import).
     ``is_batch``: sources are read up to their ends.
+    ``size``: how much has been bound; all contexts of a statement share it.
     """
 
     metastore: MetaStore
@@ -46,6 +48,7 @@ class Context:
     bind_nested: Callable[[nodes.QueryNode | nodes.MatchRecognize, Context], Node]
     common_tables: Mapping[str, nodes.QueryNode] = field(default_factory=dict)
     is_batch: bool = False
+    size: PlanSize = field(default_factory=PlanSize)
 
     def with_common_tables(self, query: nodes.QueryNode) -> Context:
         """This context with the CTEs of ``query``. They are inlined; a later one may use earlier ones."""
@@ -206,8 +209,11 @@ def named_query(
 def _bind_relation(from_item: nodes.Relation, context: Context, prefixed: bool) -> BoundRelation:
     alias, query, context = named_query(from_item, context)
     if query is not None:
-        return _nested(query, alias, context, prefixed, from_item)
-    return source_relation(from_item, context.metastore, prefixed)
+        found = _nested(query, alias, context, prefixed, from_item)
+    else:
+        found = source_relation(from_item, context.metastore, prefixed)
+    context.size.add(found.schema, from_item)
+    return found
 
 
 def source_relation(from_item: nodes.Relation, metastore: MetaStore, prefixed: bool) -> BoundRelation:

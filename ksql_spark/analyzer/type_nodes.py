@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from ksql_spark.analyzer.failures import failure, invalid
+from ksql_spark.analyzer.plan_size import checked_type
 from ksql_spark.errors import nearest
 from ksql_spark.grammar.nodes import TypeNode
 from ksql_spark.metastore.store import MetaStore
@@ -41,7 +43,8 @@ def resolve_type(node: TypeNode, custom: Mapping[str, SqlType]) -> SqlType:
             case "ARRAY":
                 return Array(resolve_type(node.element, custom))
             case "MAP":
-                return Map(resolve_type(node.key, custom), resolve_type(node.value, custom))
+                made = Map(resolve_type(node.key, custom), resolve_type(node.value, custom))
+                return checked_type(made, node)
             case "STRUCT":
                 return _struct(node, custom)
             case "DECIMAL":
@@ -58,12 +61,12 @@ def resolve_type(node: TypeNode, custom: Mapping[str, SqlType]) -> SqlType:
     raise failure("TYPE_UNKNOWN", node, name=node.name, hint=hint)
 
 
-def _struct(node: TypeNode, custom: Mapping[str, SqlType]) -> Struct:
+def _struct(node: TypeNode, custom: Mapping[str, SqlType]) -> SqlType:
     names = [f.name for f in node.fields]
-    for name in names:
-        if names.count(name) > 1:
-            raise invalid(f"Duplicate field name in STRUCT: '{name}'.", node)
-    return Struct(tuple(Field(f.name, resolve_type(f.type, custom)) for f in node.fields))
+    if twice := next((name for name, count in Counter(names).items() if count > 1), None):
+        raise invalid(f"Duplicate field name in STRUCT: '{twice}'.", node)
+    made = Struct(tuple(Field(f.name, resolve_type(f.type, custom)) for f in node.fields))
+    return checked_type(made, node)
 
 
 def _decimal(node: TypeNode) -> Decimal:

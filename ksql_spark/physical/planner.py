@@ -5,6 +5,7 @@ Only this module knows which logical node becomes which step. It is pure.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
@@ -123,7 +124,7 @@ def check_runnable(plan: PhysicalPlan, registry: SchemaRegistry | None) -> None:
 
 def _in_its_mode(stage: PhysicalPlan) -> PhysicalPlan:
     """``stage``, in micro-batches if real-time mode refuses it."""
-    twice = sorted({topic for topic in stage.topics if stage.topics.count(topic) > 1})
+    twice = sorted(topic for topic, count in Counter(stage.topics).items() if count > 1)
     if stage.mode == REALTIME and twice:
         reason = f"it reads topic {', '.join(twice)} more than once, which real-time mode does not"
         return replace(stage, mode=MICROBATCH, reason=reason)
