@@ -70,7 +70,7 @@ public abstract class InvokeFunction<R> implements ScalarFunction<R> {
             } catch (IllegalArgumentException | DateTimeException | StackOverflowError bad) {
                 found = Optional.empty();
             }
-            if (made.size() >= REMEMBERED) {
+            if (made.size() >= REMEMBERED / (1 + text.numBytes() / 1_000)) { // long texts: fewer
                 made.clear();
             }
             made.put(text.copy(), found);

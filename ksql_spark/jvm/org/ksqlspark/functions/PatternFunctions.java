@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
 
 /**
  * LIKE, and functions on text with a Java regular expression (reference §4.2). An invalid pattern
- * or group gives NULL. So does a pattern that takes too many steps, or that goes too deep: Java
+ * or group gives NULL. So does a pattern that takes too many steps (Searched, PatternCost), or that goes too deep: Java
  * matches {@code (a|b)*} with a call for each character.
  */
 public final class PatternFunctions {
@@ -24,7 +24,15 @@ public final class PatternFunctions {
     private PatternFunctions() {}
 
     private static Pattern pattern(UTF8String text) {
-        return InvokeFunction.remembered(PATTERNS, text, Pattern::compile);
+        return InvokeFunction.remembered(PATTERNS, text, PatternFunctions::compiled);
+    }
+
+    private static Pattern compiled(String text) {
+        Pattern pattern = Pattern.compile(text);
+        if (!PatternCost.isCounted(text)) {
+            throw new IllegalArgumentException(text);
+        }
+        return pattern;
     }
 
     private static UTF8String utf8(String text) {
@@ -294,12 +302,18 @@ public final class PatternFunctions {
             if (text == null || steps == null) {
                 return null;
             }
-            if (constant == null || !isOneLine(text)) {
+            if (constant == null || !isOneLine(text) || isSlow(text)) {
                 return Like.matches(text, steps);
             }
             return fromStart
                     ? toEnd ? text.equals(constant) : text.startsWith(constant)
                     : toEnd ? text.endsWith(constant) : text.contains(constant);
+        }
+
+        /** Whether looking for the constant part at each place may take more steps than allowed. */
+        private boolean isSlow(UTF8String text) {
+            long steps = (long) text.numBytes() * constant.numBytes();
+            return !fromStart && !toEnd && steps > Searched.allowed(text.numBytes());
         }
 
         /**
@@ -372,7 +386,7 @@ public final class PatternFunctions {
                 known = new Known(pattern.copy(), escape.copy(), steps(pattern, escape));
                 last = known;
             }
-            return known.steps == null ? null : Boolean.valueOf(matches(text, known.steps));
+            return known.steps == null ? null : matches(text, known.steps);
         }
 
         private static int[] steps(UTF8String pattern, UTF8String escape) {
@@ -403,14 +417,21 @@ public final class PatternFunctions {
             return java.util.Arrays.copyOf(steps, size);
         }
 
-        /** Continues from the last %, one character later, if the rest does not match. */
-        private static boolean matches(UTF8String text, int[] steps) {
+        /**
+         * Continues from the last %, one character later, if the rest does not match. After too
+         * many steps it gives up: null.
+         */
+        private static Boolean matches(UTF8String text, int[] steps) {
             int size = text.numBytes();
+            long left = Searched.allowed(size);
             int at = 0;
             int step = 0;
             int run = -1;
             int runAt = 0;
             while (true) {
+                if (--left < 0) {
+                    return null;
+                }
                 if (step < steps.length && steps[step] == ANY_RUN) {
                     run = ++step;
                     runAt = at;

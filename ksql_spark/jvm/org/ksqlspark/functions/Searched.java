@@ -14,7 +14,12 @@ final class Searched implements CharSequence {
 
     Searched(String text) {
         this.text = text;
-        this.left = ANY + EACH * text.length();
+        this.left = allowed(text.length());
+    }
+
+    /** How many steps a search in a text of this length may take. */
+    static long allowed(int length) {
+        return ANY + EACH * length;
     }
 
     /** There is no saying whether the pattern is in the text. */

@@ -85,6 +85,20 @@ class PatternFunctionsTest {
         assertNull(new PatternFunctions.Extract().invoke(deep, text, 0));
     }
 
+    @Test
+    void likeIsGivenUpWhereItWouldTakeAsManyStepsAsPatternTimesText() {
+        String part = "a".repeat(20_000);
+        UTF8String text = utf8("a".repeat(200_000));
+        for (String pattern : List.of("%" + part + "b%", "%" + part + "_b", "%a%" + part + "_b%")) {
+            assertNull(new PatternFunctions.Like().invoke(text, utf8(pattern), utf8("")));
+            assertNull(new PatternFunctions.LikeConstant("0" + pattern).invoke(text));
+        }
+        assertEquals(true, new PatternFunctions.LikeConstant("0%" + part + "%").invoke(text));
+        assertEquals(false, new PatternFunctions.LikeConstant("0%" + part + "b").invoke(text));
+        UTF8String many = utf8("%a".repeat(1_000) + "%b");
+        assertEquals(false, new PatternFunctions.Like().invoke(text, many, utf8("")));
+    }
+
     @ParameterizedTest
     @CsvSource(
             quoteCharacter = '"',
