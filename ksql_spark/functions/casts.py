@@ -12,6 +12,7 @@ from typing import Any
 
 from ksql_spark.functions.spark_text import let, spark_type, string, timestamp_of, variable
 from ksql_spark.types import (
+    BYTES,
     CALENDAR_INTERVAL,
     INTERVAL,
     STRING,
@@ -269,6 +270,21 @@ def cast_can_fail(source: SqlType, target: SqlType) -> bool:
     """Whether a value of ``source`` may fail to convert to ``target``; failures of parts are ignored."""
     found = None if source == target else _between(source, target)
     return found is not None and found.can_fail(source, target)
+
+
+def cast_grows(source: SqlType, target: SqlType) -> bool:
+    """Whether a value may grow by a factor when it is cast: to base64, or with quotes, names and escapes."""
+    match source, target:
+        case Array(a), Array(b):
+            return cast_grows(a, b)
+        case Map(k, v), Map(k2, v2):
+            return cast_grows(k, k2) or cast_grows(v, v2)
+        case Struct(fields), Struct():
+            pairs = ((f.type, target.field(f.name)) for f in fields)
+            return any(wanted is not None and cast_grows(given, wanted.type) for given, wanted in pairs)
+        case ((Array() | Map() | Struct()), _):
+            return True
+    return source != target and (source, target) in ((BYTES, STRING), (BYTES, VARIANT), (STRING, VARIANT))
 
 
 def cast(text: str, source: SqlType, target: SqlType) -> str:

@@ -19,6 +19,7 @@ from ksql_spark.functions.spark_text import (
 )
 from ksql_spark.functions.spec import (
     ALL_DIGITS,
+    ALL_LIMITS,
     BY_ARGUMENTS,
     MAX_BYTES,
     Category,
@@ -172,7 +173,9 @@ SPECS: tuple[Spec, ...] = (
         Example((_NO_ARRAY, [2]), [2]),
         Example((_NO_ARRAY, _NO_ARRAY), None),
         parameters=_TWO_NAMES,
-        limits=BY_ARGUMENTS,
+        limits=ALL_LIMITS,
+        grows=True,
+        failed=lambda args, _: f"({' or '.join(f'{a} is not null' for a in args)})",
     ),
     scalar(
         "ARRAY_CONTAINS",
@@ -230,7 +233,8 @@ SPECS: tuple[Spec, ...] = (
         Example(([2, 1], [None, 1, 3]), [2, 1, None, 3]),
         Example(([{"a": 1}, {"a": 2}], [{"a": 2}]), [{"a": 1}, {"a": 2}]),
         parameters=_TWO_NAMES,
-        limits=BY_ARGUMENTS,
+        limits=ALL_LIMITS,
+        grows=True,
     ),
     scalar(
         "ARRAY_JOIN",
@@ -346,7 +350,8 @@ SPECS: tuple[Spec, ...] = (
         Example((["a", "b", "a"], [1]), {"a": None, "b": None}),
         Example((["a"], [1, 2]), {"a": 1}),
         parameters={"keys": "the keys", "values": "the values; missing ones are NULL"},
-        limits=BY_ARGUMENTS,
+        limits=ALL_LIMITS,
+        grows=True,
     ),
     scalar(
         "ENTRIES",
@@ -387,6 +392,8 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: f"coalesce(map_concat({args[0]}, {args[1]}), {args[0]}, {args[1]})",
         Example(({"a": 1, "b": 1}, {"b": 2}), {"a": 1, "b": 2}),
         parameters={"left": "a map", "right": "the map whose values win"},
-        limits=BY_ARGUMENTS,
+        limits=ALL_LIMITS,
+        grows=True,
+        failed=lambda args, _: f"({' or '.join(f'{a} is not null' for a in args)})",
     ),
 )

@@ -10,7 +10,15 @@ from collections.abc import Callable, Sequence
 
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import let, timestamp_of
-from ksql_spark.functions.spec import BY_ARGUMENTS, Category, Example, Lowering, Spec, Typed, scalar
+from ksql_spark.functions.spec import (
+    ALL_LIMITS,
+    Category,
+    Example,
+    Lowering,
+    Spec,
+    Typed,
+    scalar,
+)
 from ksql_spark.types import BIGINT, DATE, TIME, TIMESTAMP, SqlType
 
 Types = Sequence[SqlType]
@@ -190,7 +198,8 @@ SPECS: tuple[Spec, ...] = (
         Example((Typed(None, DATE), "yyyy"), None),
         parameters={"value": "a DATE"} | _PATTERN,
         can_fail=True,
-        limits=BY_ARGUMENTS,
+        limits=ALL_LIMITS,
+        grows=True,
     ),
     scalar(
         "FORMAT_TIME",
@@ -201,7 +210,8 @@ SPECS: tuple[Spec, ...] = (
         Example((Typed("00:01:05", TIME), "HH_mm_ss_SSS"), "00_01_05_000"),
         parameters={"value": "a TIME"} | _PATTERN,
         can_fail=True,
-        limits=BY_ARGUMENTS,
+        limits=ALL_LIMITS,
+        grows=True,
     ),
     scalar(
         "FORMAT_TIMESTAMP",
@@ -221,7 +231,8 @@ SPECS: tuple[Spec, ...] = (
         Example((_MOMENT, "HH:mm z, A", "Europe/Berlin"), "23:58 CEST, 86313123"),
         parameters={"value": "a TIMESTAMP"} | _PATTERN | _ZONE,
         can_fail=True,
-        limits=BY_ARGUMENTS,
+        limits=ALL_LIMITS,
+        grows=True,
     ),
     scalar(
         "PARSE_DATE",
@@ -340,7 +351,8 @@ SPECS: tuple[Spec, ...] = (
         Example((18993, "dd-MMM-yyyy"), "01-Jan-2022"),
         parameters={"days": "days since 1970-01-01"} | _PATTERN,
         can_fail=True,
-        limits=BY_ARGUMENTS,
+        limits=ALL_LIMITS,
+        grows=True,
     ),
     scalar(
         "STRINGTODATE",
@@ -364,7 +376,8 @@ SPECS: tuple[Spec, ...] = (
         Example((1526075913123, "yyyy-MM-dd HH:mm:ss"), "2018-05-11 21:58:33"),
         parameters={"millis": "milliseconds since 1970-01-01"} | _PATTERN | _ZONE,
         can_fail=True,
-        limits=BY_ARGUMENTS,
+        limits=ALL_LIMITS,
+        grows=True,
     ),
     scalar(
         "STRINGTOTIMESTAMP",

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from ksql_spark.expressions import Call, Cast, Expression, Lambda, Literal, Members, TryCast, children
 from ksql_spark.functions import registry
-from ksql_spark.functions.casts import cast_can_fail
+from ksql_spark.functions.casts import cast_can_fail, cast_grows
 from ksql_spark.functions.nullness import Nullness, nullness, on_null
-from ksql_spark.functions.spec import OnNull, has_fixed_size
+from ksql_spark.functions.spec import MAX_BYTES, OnNull, is_limited
 from ksql_spark.functions.user import is_user_call
 from ksql_spark.types import Decimal
 
@@ -26,7 +26,7 @@ def can_fail(node: Expression) -> bool:
         case Cast(Literal(), _) | TryCast():
             return False
         case Cast(operand, type_):
-            return cast_can_fail(operand.type, type_)
+            return cast_can_fail(operand.type, type_) or cast_grows(operand.type, type_)
         case Call() if is_user_call(node):
             return False
         case Call(name, _):
@@ -42,7 +42,7 @@ def _is_partial(node: Call) -> bool:
 
 
 def _is_limited(node: Call) -> bool:
-    return bool(registry.require(node.function).limits) and not has_fixed_size(node.type)
+    return is_limited(node, registry.require(node.function))
 
 
 def passing_on(node: Expression) -> list[bool]:
@@ -70,7 +70,8 @@ def cause(node: Expression) -> str:
     """One sentence on why ``node``, which can fail, may have failed."""
     match node:
         case Cast(operand, type_):
-            return f"There is a value that cannot be cast from {operand.type} to {type_}."
+            too_large = f", or is larger than {MAX_BYTES} allows" if cast_grows(operand.type, type_) else ""
+            return f"There is a value that cannot be cast from {operand.type} to {type_}{too_large}."
         case Call(ansi=True) if not _is_limited(node):
             return "The divisor is zero, the result does not fit its type, or a pattern is not valid."
         case Call(name, _) if name in ("/", "%"):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ksql_spark.functions.casts import to_json
+from ksql_spark.functions.operators import too_large
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spec import (
+    ALL_LIMITS,
     BY_ARGUMENTS,
-    MAX_ELEMENTS,
+    MAX_BYTES,
     Category,
     Example,
     Lowering,
@@ -77,7 +79,8 @@ SPECS: tuple[Spec, ...] = (
         Example(("{", "$.b"), None),
         parameters=_JSON | {"path": "such as $.a.b[0].c"},
         aliases=("JSON_VALUE", "GET_JSON_OBJECT"),
-        limits=BY_ARGUMENTS,
+        limits=(MAX_BYTES,),
+        failed=too_large,
     ),
     scalar(
         "IS_JSON_STRING",
@@ -138,7 +141,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("1", ""), None),
         parameters=_JSON,
         can_fail=True,
-        limits=BY_ARGUMENTS,
+        limits=(MAX_BYTES,),
     ),
     scalar(
         "JSON_KEYS",
@@ -160,7 +163,8 @@ SPECS: tuple[Spec, ...] = (
         Example(('{"a": "x", "b": null, "c": [1, 2]}',), {"a": "x", "b": "null", "c": "[1,2]"}),
         Example(("[1]",), None),
         parameters=_JSON,
-        limits=BY_ARGUMENTS,
+        limits=(MAX_BYTES,),
+        failed=too_large,
     ),
     scalar(
         "JSON_ITEMS",
@@ -173,7 +177,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("{}",), None),
         parameters=_JSON,
         can_fail=True,
-        limits=(MAX_ELEMENTS,),
+        limits=ALL_LIMITS,
     ),
     scalar(
         "TO_JSON_STRING",
@@ -200,7 +204,9 @@ SPECS: tuple[Spec, ...] = (
         Example((Typed("2020-02-29T12:00:00.500", TIMESTAMP),), '"2020-02-29T12:00:00.500"'),
         parameters={"value": "anything"},
         aliases=("TO_JSON",),
-        limits=BY_ARGUMENTS,
+        limits=ALL_LIMITS,
+        grows=True,
+        failed=lambda args, _: "true",
     ),
     scalar(
         "PARSE_JSON",

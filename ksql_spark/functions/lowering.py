@@ -31,7 +31,7 @@ from ksql_spark.expressions import (
     walk,
 )
 from ksql_spark.functions import registry
-from ksql_spark.functions.casts import cast
+from ksql_spark.functions.casts import cast, cast_grows
 from ksql_spark.functions.failures import can_fail, cause, needed, passing_on
 from ksql_spark.functions.nullness import Nullness, nullness, on_null
 from ksql_spark.functions.spark_text import (
@@ -42,8 +42,8 @@ from ksql_spark.functions.spark_text import (
     string,
     variable,
 )
-from ksql_spark.functions.spec import OnNull, has_fixed_size
-from ksql_spark.types import BOOLEAN, DOUBLE, Decimal, Map, quote_identifier
+from ksql_spark.functions.spec import OnNull, has_fixed_size, is_limited
+from ksql_spark.types import BOOLEAN, DOUBLE, Decimal, Map, SqlType, quote_identifier
 
 #: (the expression that failed, why it may have: one sentence) -> Spark SQL text, a BOOLEAN, that reports it
 Report = Callable[[Expression, str], str]
@@ -136,7 +136,7 @@ class _Lowerer:
             case Cast(Literal(str() as text, _), Decimal() as wanted) if text.strip() == text:
                 return f"cast({string(text)} as {spark_type(wanted)})"
             case Cast(operand, type_):
-                return self._composed(node, [operand], lambda texts: cast(texts[0], operand.type, type_))
+                return self._composed(node, [operand], lambda texts: _cast(texts[0], operand.type, type_))
             case FieldRef(operand, field):
                 return f"{self.lower(operand)}.{quote_identifier(field)}"
             case MakeStruct(fields):
@@ -175,9 +175,12 @@ class _Lowerer:
         """A TRANSFORM that is NULL if all results together are too large, detected before they are stored.
 
         Each result is within the limits, but a column's text, for example, may occur once per element. Only
-        lambdas that may do so are computed twice.
+        lambdas that may do so are computed twice; what others make is looked at when it is there.
         """
-        steps = [a for a in node.arguments if isinstance(a, Lambda) and _multiplies(a)]
+        lambdas = [a for a in node.arguments if isinstance(a, Lambda)]
+        if not all(has_fixed_size(a.body.type) for a in lambdas):
+            bare = _limited(bare)
+        steps = [a for a in lambdas if _multiplies(a)]
         if not steps:
             return bare
         collection = texts[0]
@@ -261,8 +264,9 @@ def _multiplies(step: Lambda) -> bool:
     own = set(step.parameters)
     for part in walk(step.body):
         match part:
-            case Call(name, _) if registry.require(name).limits and name not in _ADDING:
-                return True
+            case Call(name, _) if (spec := registry.require(name)).limits:
+                if name not in _ADDING and not spec.grows:
+                    return True
             case ColumnRef(_, type_) if not has_fixed_size(type_):
                 return True
             case LambdaRef(name, type_) if name not in own and not has_fixed_size(type_):
@@ -315,7 +319,18 @@ def _spark(node: Call, texts: Sequence[str]) -> str:
     spec = registry.require(node.function)
     if spec.spark is None:
         raise KsqlError("NOT_DONE_YET", what=f"The function {spec.name}", version=__version__)
-    return spec.spark(texts, [a.type for a in node.arguments])
+    text = spec.spark(texts, [a.type for a in node.arguments])
+    return _limited(text) if spec.grows and is_limited(node, spec) else text
+
+
+def _cast(text: str, source: SqlType, target: SqlType) -> str:
+    made = cast(text, source, target)
+    return _limited(made) if cast_grows(source, target) else made
+
+
+def _limited(text: str) -> str:
+    """A value that may be some times larger than what it is made of; NULL if it is too large."""
+    return f"ksql.limited({text})"
 
 
 __all__ = [

@@ -22,6 +22,7 @@ from ksql_spark.functions.spark_text import (
 )
 from ksql_spark.functions.spec import (
     ALL_DIGITS,
+    ALL_LIMITS,
     BY_ARGUMENTS,
     MAX_BYTES,
     Example,
@@ -374,6 +375,11 @@ def _map(types: Types, literals: Literals) -> Resolved | None:
             return None
     assert key is not None and value is not None
     return Resolved((key, value) * (len(types) // 2), Map(key, value))
+
+
+def too_large(args: Sequence[str], _: Types) -> str:
+    """Spark SQL text: whether a JSON, with all digits of its numbers, is larger than results may be."""
+    return f"ksql.json_is_too_large({args[0]})"
 
 
 def _lower_map(args: Sequence[str], types: Types) -> str:
@@ -738,7 +744,8 @@ SPECS: tuple[Spec, ...] = (
         Example((Typed(None, STRING), "$['b']"), None),
         Example((parsed('{"a": {"b": "x", "c": 1.50}}'), "$['a']"), '{"b":"x","c":1.50}'),
         Example((parsed('{"a": "x"}'), "$['a']"), '"x"'),
-        limits=BY_ARGUMENTS,
+        limits=(MAX_BYTES,),
+        failed=too_large,
     ),
     operator(
         "ARRAY",
@@ -747,7 +754,9 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: f"array({', '.join(args)})",
         Example((1, 2), [1, 2]),
         typing=_array,
-        limits=BY_ARGUMENTS,
+        limits=ALL_LIMITS,
+        grows=True,
+        failed=lambda args, _: "true",
     ),
     operator(
         "MAP",
@@ -757,8 +766,20 @@ SPECS: tuple[Spec, ...] = (
         Example(("a", 1, "b", 2), {"a": 1, "b": 2}),
         Example(("a", 1, Typed(None, STRING), 2), {"a": 1, "null": 2}),
         typing=_map,
-        limits=BY_ARGUMENTS,
+        limits=ALL_LIMITS,
+        grows=True,
+        failed=lambda args, _: "true",
     ),
 )
 
-__all__ = ["MOST_YEARS", "SPECS", "comparable", "distinct", "equal", "from_entries", "key_text", "list_type"]
+__all__ = [
+    "MOST_YEARS",
+    "SPECS",
+    "comparable",
+    "distinct",
+    "equal",
+    "from_entries",
+    "key_text",
+    "list_type",
+    "too_large",
+]

@@ -78,8 +78,11 @@ class Category:
 
 #: properties that limit the size of a function's result; the catalog passes them to functions
 MAX_ELEMENTS, MAX_BYTES = "ksql.functions.max.elements", "ksql.functions.max.bytes"
-#: the result is at most a small multiple of all arguments together, so no limit is needed
+#: the result is no larger than the largest argument, but for a constant, or a factor that nested calls do not
+#: multiply, as of UCASE; so no limit is needed
 BY_ARGUMENTS: tuple[str, ...] = ()
+#: for results that ``grow``
+ALL_LIMITS = (MAX_ELEMENTS, MAX_BYTES)
 
 #: a DECIMAL(38, 10) for examples; Spark would lose some of its digits
 ALL_DIGITS = PythonDecimal("9" * 28 + "." + "9" * 10)
@@ -155,6 +158,10 @@ class Spec:
     its arguments; beyond them it fails. ``BY_ARGUMENTS``: the arguments limit it. None is for results of a
     fixed size, such as numbers.
 
+    ``grows``: the result may be larger than the arguments by a small factor only, which nested calls
+    multiply. So it may be looked at when it is there, and ``lowering`` does that. Other limited functions
+    look at their results while they make them.
+
     ``failed``: for a function that may be NULL for other reasons, or fail with NULL arguments: the text of a
     BOOLEAN, never NULL, that is true if a call that returned NULL failed. None: it failed unless an argument
     is NULL.
@@ -177,6 +184,7 @@ class Spec:
     typing: TypingRule | None = None
     can_fail: bool = False
     limits: tuple[str, ...] | None = None
+    grows: bool = False
     failed: Lowering | None = None
     aliases: tuple[str, ...] = ()
     is_ours: bool = False
@@ -256,6 +264,15 @@ def table_function(
 ) -> Spec:
     """A table function's spec: ``spark`` returns an ARRAY with one element per row."""
     return Spec(name, Kind.TABLE, Category.TABLE, description, tuple(signatures), spark, examples, **more)
+
+
+def is_limited(node: Call, spec: Spec) -> bool:
+    """Whether the result of ``node``, a call of ``spec``, is NULL where it would exceed limits."""
+    if not spec.limits or has_fixed_size(node.type):
+        return False
+    return not spec.grows or any(
+        not isinstance(a, Literal) and not has_fixed_size(a.type) for a in node.arguments
+    )
 
 
 def has_fixed_size(type_: SqlType) -> bool:

@@ -13,6 +13,7 @@ from ksql_spark.functions.operators import joined
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import attempt, let, literal_text, string, unless_null, variable
 from ksql_spark.functions.spec import (
+    ALL_LIMITS,
     BY_ARGUMENTS,
     MAX_BYTES,
     MAX_ELEMENTS,
@@ -393,7 +394,8 @@ SPECS: tuple[Spec, ...] = (
             "target": "the target encoding: hex, utf8, ascii or base64",
         },
         can_fail=True,
-        limits=BY_ARGUMENTS,
+        limits=ALL_LIMITS,
+        grows=True,
     ),
     scalar(
         "TO_BYTES",
@@ -422,7 +424,8 @@ SPECS: tuple[Spec, ...] = (
         Example((b"012" * 20, "base64"), "MDEy" * 20),
         parameters={"bytes": "any bytes"} | _ENCODING,
         can_fail=True,
-        limits=BY_ARGUMENTS,
+        limits=ALL_LIMITS,
+        grows=True,
     ),
     scalar(
         "INITCAP",

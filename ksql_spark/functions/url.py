@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import string, variable
-from ksql_spark.functions.spec import BY_ARGUMENTS, Category, Example, Spec, scalar
+from ksql_spark.functions.spec import ALL_LIMITS, BY_ARGUMENTS, Category, Example, Spec, scalar
 from ksql_spark.types import SqlType
 
 Types = Sequence[SqlType]
@@ -75,7 +75,8 @@ SPECS: tuple[Spec, ...] = (
         Example(("?foo $bar",), "%3Ffoo+%24bar"),
         parameters={"text": "any text"},
         can_fail=True,
-        limits=BY_ARGUMENTS,
+        limits=ALL_LIMITS,
+        grows=True,
     ),
     _extract("FRAGMENT", "The fragment of a URL, after the #.", "REF", Example((_URL,), "frag")),
     _extract("HOST", "The host of a URL.", "HOST", Example((_URL,), "www.test.com"), Example(("a b",), None)),

@@ -31,7 +31,9 @@ public final class FormatFunctions {
         table.add("encode_json_sr", call -> new JsonEncoder(call.row(), false, call.argument()));
         table.add(
                 "encode_json_sr_bare", call -> new JsonEncoder(call.row(), true, call.argument()));
-        table.add("json_text", call -> new JsonEncoder.Text(call.row(), call.argument()));
+        table.add(
+                "json_text",
+                call -> new JsonEncoder.Text(call.limits(), call.row(), call.argument()));
         table.add("variant_as", call -> new JsonDecoder.FromText(call.argument()));
         table.add("decode_delimited", call -> new DelimitedDecoder(call.argument()));
         table.add(

@@ -20,10 +20,11 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.ksqlspark.formats.ColumnValues.ToWhole;
 import org.ksqlspark.functions.InvokeFunction;
+import org.ksqlspark.functions.LimitedOutput;
+import org.ksqlspark.functions.Limits;
 import org.ksqlspark.functions.TemporalFunctions;
 import org.ksqlspark.functions.TextOrder;
 
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.Serializable;
 import java.io.UncheckedIOException;
@@ -106,27 +107,29 @@ public final class JsonEncoder extends RowToBytes {
 
     /**
      * TO_JSON_STRING: any value as JSON text, NULL as null; names sorted, DATE and TIMESTAMP as
-     * text.
+     * text. NULL where it would be larger than the limit.
      */
     public static final class Text extends InvokeFunction<UTF8String> {
+        private final Limits limits;
         private final Writer writer;
 
         /**
          * @param row a row with the value as its only field
          * @param ddl the row as DDL, if there are VARIANTs in it
          */
-        public Text(StructType row, String ddl) {
+        public Text(Limits limits, StructType row, String ddl) {
             super(DataTypes.StringType, row);
+            this.limits = limits;
             StructType columns = ddl.isEmpty() ? row : StructType.fromDDL(ddl);
             this.writer = writer(columns.fields()[0].dataType(), true);
         }
 
         public UTF8String invoke(InternalRow row) {
-            ByteArrayOutputStream out = new ByteArrayOutputStream();
+            LimitedOutput out = new LimitedOutput(limits);
             try (JsonGenerator json = JSON.createGenerator(out)) {
                 value(json, writer, row, 0);
-            } catch (IOException impossible) { // nothing is written but memory
-                throw new UncheckedIOException(impossible);
+            } catch (IOException tooLarge) { // nothing is written but memory
+                return null;
             }
             return UTF8String.fromBytes(out.toByteArray());
         }

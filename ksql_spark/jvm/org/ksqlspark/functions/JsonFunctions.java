@@ -47,6 +47,9 @@ public final class JsonFunctions {
     private static final Pattern STEP =
             Pattern.compile("\\.([^.\\[\\]]+)|\\[(?:(\\d+)|'([^']*)'|\"([^\"]*)\")\\]");
 
+    /** How many times longer JSON may become: 1e9999, which has the most digits, has six characters. */
+    private static final int GROWTH = 2_000;
+
     private JsonFunctions() {}
 
     /** The tree of a text; null if it is not JSON. */
@@ -62,13 +65,20 @@ public final class JsonFunctions {
         }
     }
 
-    private static UTF8String written(JsonNode node) throws IOException {
-        return UTF8String.fromBytes(MAPPER.writeValueAsBytes(node));
+    /**
+     * A value as JSON, which may be far longer than it was: 1e9999 has all its digits.
+     *
+     * @throws LimitedOutput.TooLarge it is longer than the limit
+     */
+    private static UTF8String written(JsonNode node, Limits limits) throws IOException {
+        LimitedOutput out = new LimitedOutput(limits);
+        MAPPER.writeValue(out, node);
+        return UTF8String.fromBytes(out.toByteArray());
     }
 
     /** A text as it is, any other value as JSON. */
-    private static UTF8String shown(JsonNode node) throws IOException {
-        return node.isTextual() ? UTF8String.fromString(node.textValue()) : written(node);
+    private static UTF8String shown(JsonNode node, Limits limits) throws IOException {
+        return node.isTextual() ? UTF8String.fromString(node.textValue()) : written(node, limits);
     }
 
     private static String[] steps(String path) {
@@ -90,7 +100,7 @@ public final class JsonFunctions {
     }
 
     /** (JSON, path) to the STRING at the path. Reads the whole value, to check that it is JSON. */
-    public static final class Extract extends InvokeFunction<UTF8String> {
+    public static final class Extract extends LimitedFunction<UTF8String> {
         /** What the function makes of the value at the path. */
         public enum Form {
             /** A STRING; the literal null is a text, as in ksqlDB. */
@@ -103,8 +113,8 @@ public final class JsonFunctions {
 
         private final Form form;
 
-        public Extract(Form form) {
-            super(DataTypes.StringType, DataTypes.StringType, DataTypes.StringType);
+        public Extract(Limits limits, Form form) {
+            super(limits, DataTypes.StringType, DataTypes.StringType, DataTypes.StringType);
             this.form = form;
         }
 
@@ -148,7 +158,7 @@ public final class JsonFunctions {
                 if (parser.currentToken() == JsonToken.VALUE_STRING || isPlainNumber(parser)) {
                     return UTF8String.fromString(parser.getText());
                 }
-                return written(MAPPER.readTree(parser));
+                return written(MAPPER.readTree(parser), limits);
             }
             UTF8String found = null;
             if (parser.currentToken() == JsonToken.START_OBJECT) {
@@ -245,9 +255,9 @@ public final class JsonFunctions {
      * Objects merged into one, later members winning; with other values among them, all in one
      * array.
      */
-    public static final class Concat extends InvokeFunction<UTF8String> {
-        public Concat() {
-            super(DataTypes.StringType, STRINGS);
+    public static final class Concat extends LimitedFunction<UTF8String> {
+        public Concat(Limits limits) {
+            super(limits, DataTypes.StringType, STRINGS);
         }
 
         public UTF8String invoke(ArrayData texts) {
@@ -263,12 +273,12 @@ public final class JsonFunctions {
             }
             try {
                 if (nodes.size() == 1) {
-                    return written(nodes.get(0));
+                    return written(nodes.get(0), limits);
                 }
                 if (areObjects) {
                     ObjectNode all = MAPPER.createObjectNode();
                     nodes.forEach(node -> all.setAll((ObjectNode) node));
-                    return written(all);
+                    return written(all, limits);
                 }
                 ArrayNode all = MAPPER.createArrayNode();
                 for (JsonNode node : nodes) {
@@ -278,9 +288,31 @@ public final class JsonFunctions {
                         all.add(node);
                     }
                 }
-                return written(all);
-            } catch (IOException impossible) { // nothing is written but memory
+                return written(all, limits);
+            } catch (IOException tooLarge) {
                 return null;
+            }
+        }
+    }
+
+    /** Whether a value is longer than the limit where its numbers have all their digits. */
+    public static final class IsTooLarge extends LimitedFunction<Boolean> {
+        public IsTooLarge(Limits limits) {
+            super(limits, DataTypes.BooleanType, DataTypes.StringType);
+        }
+
+        public boolean invoke(UTF8String json) {
+            if (json == null || limits.allowBytes((long) json.numBytes() * GROWTH)) {
+                return false;
+            }
+            JsonNode node = tree(json);
+            try {
+                if (node != null) {
+                    written(node, limits);
+                }
+                return false;
+            } catch (IOException tooLarge) {
+                return true;
             }
         }
     }
@@ -323,12 +355,17 @@ public final class JsonFunctions {
             if (node == null || !node.isArray() || !limits.allowElements(node.size())) {
                 return null;
             }
-            Object[] items = new Object[node.size()];
+            UTF8String[] items = new UTF8String[node.size()];
+            long size = 0;
             try {
                 for (int i = 0; i < items.length; i++) {
-                    items[i] = written(node.get(i));
+                    items[i] = written(node.get(i), limits);
+                    size += items[i].numBytes();
+                    if (!limits.allowBytes(size)) {
+                        return null;
+                    }
                 }
-            } catch (IOException impossible) { // nothing is written but memory
+            } catch (IOException tooLarge) {
                 return null;
             }
             return new GenericArrayData(items);
@@ -339,9 +376,10 @@ public final class JsonFunctions {
      * The members of an object as a MAP: a text as it is, any other value as JSON; NULL for other
      * values.
      */
-    public static final class Records extends InvokeFunction<MapData> {
-        public Records() {
+    public static final class Records extends LimitedFunction<MapData> {
+        public Records(Limits limits) {
             super(
+                    limits,
                     DataTypes.createMapType(DataTypes.StringType, DataTypes.StringType),
                     DataTypes.StringType);
         }
@@ -353,12 +391,18 @@ public final class JsonFunctions {
             }
             List<Object> names = new ArrayList<>();
             List<Object> values = new ArrayList<>();
+            long size = 0;
             try {
                 for (Map.Entry<String, JsonNode> member : node.properties()) {
+                    UTF8String value = shown(member.getValue(), limits);
                     names.add(UTF8String.fromString(member.getKey()));
-                    values.add(shown(member.getValue()));
+                    values.add(value);
+                    size += value.numBytes();
+                    if (!limits.allowBytes(size)) {
+                        return null;
+                    }
                 }
-            } catch (IOException impossible) { // nothing is written but memory
+            } catch (IOException tooLarge) {
                 return null;
             }
             return new ArrayBasedMapData(

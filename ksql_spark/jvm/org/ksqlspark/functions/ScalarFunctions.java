@@ -61,13 +61,14 @@ public final class ScalarFunctions {
         table.add("is_json", call -> new JsonFunctions.IsJson());
         table.add("json_array_contains", call -> new JsonFunctions.ArrayContains(call.type(1)));
         table.add("json_array_length", call -> new JsonFunctions.ArrayLength());
-        table.add("json_concat", call -> new JsonFunctions.Concat());
-        table.add("json_extract", call -> new JsonFunctions.Extract(Form.TEXT));
-        table.add("json_path", call -> new JsonFunctions.Extract(Form.TEXT_OR_NULL));
-        table.add("variant_path", call -> new JsonFunctions.Extract(Form.VARIANT));
+        table.add("json_concat", call -> new JsonFunctions.Concat(call.limits()));
+        table.add("json_extract", call -> new JsonFunctions.Extract(call.limits(), Form.TEXT));
+        table.add("json_path", call -> new JsonFunctions.Extract(call.limits(), Form.TEXT_OR_NULL));
+        table.add("variant_path", call -> new JsonFunctions.Extract(call.limits(), Form.VARIANT));
         table.add("json_items", call -> new JsonFunctions.Items(call.limits()));
+        table.add("json_is_too_large", call -> new JsonFunctions.IsTooLarge(call.limits()));
         table.add("json_keys", call -> new JsonFunctions.Keys());
-        table.add("json_records", call -> new JsonFunctions.Records());
+        table.add("json_records", call -> new JsonFunctions.Records(call.limits()));
     }
 
     private static void addVariants(FunctionTable table) {
@@ -93,6 +94,7 @@ public final class ScalarFunctions {
         table.add("bytes_fit", call -> new Size.CountFits(call.limits(), true));
         table.add("elements_fit", call -> new Size.CountFits(call.limits(), false));
         table.add("fits", call -> new Size.Fits(call.limits(), call.type(0)));
+        table.add("limited", call -> new Size.Limited(call.limits(), call.type(0)));
         table.add("add_size", call -> new Size.Sum(call.limits(), call.type(1)));
         table.add("map_by_key", call -> new MapOrder.ByKey(call.map()));
         table.add("map_in_order", call -> new MapOrder(call.map()));

@@ -118,6 +118,46 @@ public final class Size {
         }
     }
 
+    /** A value of any type; NULL where it is not within the limits. */
+    public static final class Limited extends LimitedFunction<Object> {
+        private final Fits fits;
+
+        public Limited(Limits limits, DataType type) {
+            super(limits, type, type);
+            this.fits = new Fits(limits, type);
+        }
+
+        public UTF8String invoke(UTF8String value) {
+            return fits.invoke(value) ? value : null;
+        }
+
+        public byte[] invoke(byte[] value) {
+            return fits.invoke(value) ? value : null;
+        }
+
+        public ArrayData invoke(ArrayData value) {
+            return fits.invoke(value) ? value : null;
+        }
+
+        public MapData invoke(MapData value) {
+            return fits.invoke(value) ? value : null;
+        }
+
+        public InternalRow invoke(InternalRow value) {
+            return fits.invoke(value) ? value : null;
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return super.equals(other) && ((Limited) other).fits.equals(fits);
+        }
+
+        @Override
+        public int hashCode() {
+            return fits.hashCode();
+        }
+    }
+
     /**
      * (sum, value): a sum of sizes with one more; -1 where it passes a limit. The number of
      * elements is in the upper half of the sum, that of bytes in the lower.
