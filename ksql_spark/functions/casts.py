@@ -273,7 +273,7 @@ def cast_can_fail(source: SqlType, target: SqlType) -> bool:
 
 
 def cast_grows(source: SqlType, target: SqlType) -> bool:
-    """Whether a value may grow by a factor when it is cast: to base64, or with quotes, names and escapes."""
+    """Whether a value may grow by a factor when it is cast: by names, quotes and escapes, or in base64."""
     match source, target:
         case Array(a), Array(b):
             return cast_grows(a, b)
@@ -284,7 +284,7 @@ def cast_grows(source: SqlType, target: SqlType) -> bool:
             return any(wanted is not None and cast_grows(given, wanted.type) for given, wanted in pairs)
         case ((Array() | Map() | Struct()), _):
             return True
-    return source != target and (source, target) in ((BYTES, STRING), (BYTES, VARIANT), (STRING, VARIANT))
+    return target == VARIANT and source in (BYTES, STRING)
 
 
 def cast(text: str, source: SqlType, target: SqlType) -> str:

@@ -177,12 +177,10 @@ class _Lowerer:
         Each result is within the limits, but a column's text, for example, may occur once per element. Only
         lambdas that may do so are computed twice; what others make is looked at when it is there.
         """
-        lambdas = [a for a in node.arguments if isinstance(a, Lambda)]
-        if not all(has_fixed_size(a.body.type) for a in lambdas):
-            bare = _limited(bare)
-        steps = [a for a in lambdas if _multiplies(a)]
-        if not steps:
-            return bare
+        lambdas = (a for a in node.arguments if isinstance(a, Lambda))
+        steps = [a for a in lambdas if not has_fixed_size(a.body.type)]
+        if not any(map(_multiplies, steps)):
+            return _limited(bare) if steps else bare
         collection = texts[0]
         is_map = isinstance(node.arguments[0].type, Map)
         checks = []

@@ -70,7 +70,6 @@ def _repeated(text: Expression) -> Lambda:
 
 
 TEXT = ColumnRef("T", STRING)
-QUOTED = function(Call("TO_JSON_STRING", (ref("s"),), STRING), s=STRING, x=INTEGER)
 APPENDED = function(
     Call("ARRAY_CONCAT", (ref("s", Array(STRING)), ref("s", Array(STRING))), Array(STRING)),
     s=Array(STRING),
@@ -146,7 +145,6 @@ CASES: dict[str, list[tuple[list[Any], Any, list[Any]]]] = {
         ),
     ],
     "REDUCE": [
-        ([[1, 2], "a", QUOTED], '"\\"a\\""', [[1] * 60, "a", QUOTED]),
         ([[1, 2], ["a"], APPENDED], ["a"] * 4, [[1] * 50, ["a"], APPENDED]),
     ],
     "TRANSFORM": [
@@ -251,7 +249,7 @@ def test_null_arguments_are_no_failure(session: Any) -> None:
             continue
         for i, (within, _, _) in enumerate(cases):
             for j, argument in enumerate(within):
-                if not isinstance(argument, Lambda):
+                if not isinstance(argument, Lambda) and not (name == ":" and j):  # its path is a constant
                     nothing = Typed(None, expression(argument).type)
                     calls[f"NULL in {name} {i} {j}"] = opaque(name, *within[:j], nothing, *within[j + 1 :])
     assert {case: failed for case, (_, failed) in evaluated(session, calls).items()} == dict.fromkeys(
@@ -261,12 +259,12 @@ def test_null_arguments_are_no_failure(session: Any) -> None:
 
 def test_casts_to_text_are_limited(session: Any) -> None:
     rows: dict[str, tuple[list[Any], SqlType, Any]] = {
-        "bytes": ([b"abcdef", b"abcdefghij"], STRING, "YWJjZGVm"),
+        "bytes": ([b"abcdef", b"abcdefghij"], VARIANT, '"YWJjZGVm"'),
         "array": ([["ab", "cd"], ["abcde", "fghij"]], STRING, "[ab, cd]"),
         "map": ([{"ab": "cd"}, {"abcdef": "ghijkl"}], STRING, "{ab=cd}"),
         "struct": ([struct(A="b"), struct(A="bcdef")], STRING, "Struct{A=b}"),
         "variant": (["ab", 'a"b"c"d"e"'], VARIANT, '"ab"'),
-        "elements": ([[b"abc"], [b"abcdefghij"]], Array(STRING), ["YWJj"]),
+        "elements": ([[b"abc"], [b"abcdefghij"]], Array(VARIANT), ['"YWJj"']),
     }
     calls: dict[str, Any] = {}
     wanted: dict[str, tuple[Any, int]] = {}

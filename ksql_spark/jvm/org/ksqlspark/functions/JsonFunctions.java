@@ -47,7 +47,9 @@ public final class JsonFunctions {
     private static final Pattern STEP =
             Pattern.compile("\\.([^.\\[\\]]+)|\\[(?:(\\d+)|'([^']*)'|\"([^\"]*)\")\\]");
 
-    /** How many times longer JSON may become: 1e9999, which has the most digits, has six characters. */
+    /**
+     * How many times longer JSON may become: 1e9999, which has the most digits, has six characters.
+     */
     private static final int GROWTH = 2_000;
 
     private JsonFunctions() {}

@@ -15,8 +15,8 @@ import java.util.regex.Pattern;
 
 /**
  * LIKE, and functions on text with a Java regular expression (reference §4.2). An invalid pattern
- * or group gives NULL. So does a pattern that takes too many steps (Searched, PatternCost), or that goes too deep: Java
- * matches {@code (a|b)*} with a call for each character.
+ * or group gives NULL. So does a pattern that takes too many steps (Searched, PatternCost), or that
+ * goes too deep: Java matches {@code (a|b)*} with a call for each character.
  */
 public final class PatternFunctions {
     private static final Map<UTF8String, Optional<Pattern>> PATTERNS = new ConcurrentHashMap<>();
