@@ -10,7 +10,7 @@ from sqlglot import exp
 from ksql_spark.grammar.dialect import Ksql
 from ksql_spark.grammar.errors import ParseFailed
 from ksql_spark.grammar.generator import type_text
-from ksql_spark.grammar.lexer import StatementText, opened, scan, split
+from ksql_spark.grammar.lexer import Rules, StatementText, opened, pieces, scan, split, tokens
 from ksql_spark.grammar.nodes import Position, Statement, TypeNode, position
 from ksql_spark.grammar.parser import KsqlParser
 from ksql_spark.grammar.rules import StatementSet
@@ -53,7 +53,7 @@ def parse_lazily(
 ) -> Iterator[Statement]:
     """As `parse`, but one statement at a time, so that statements before an error are returned."""
     known = {name.upper(): value for name, value in (variables or {}).items()}
-    for piece in split(text):
+    for piece in pieces(text, tokens(text)):
         node = parse_statement(piece, known if substitution else None, allowed=allowed)
         if not piece.complete:
             last = piece.tokens[-1]
@@ -160,6 +160,7 @@ __all__ = [
     "Ksql",
     "ParseFailed",
     "Position",
+    "Rules",
     "Statement",
     "StatementSet",
     "StatementText",
@@ -171,9 +172,11 @@ __all__ = [
     "parse_one",
     "parse_statement",
     "parse_type",
+    "pieces",
     "position",
     "render",
     "scan",
     "split",
     "substitute",
+    "tokens",
 ]

@@ -8,17 +8,20 @@ several times faster. Tokens are sqlglot's; `col` is the column of a token's fir
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from enum import Enum
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-_TOKEN = re.compile(
-    r"""
+#: what both languages have in common. Each alternative is decided by its first characters and takes linear
+#: time; what is not closed is one token to the end, so that no character is read again and again
+_PATTERN = r"""
       (?P<space>[\s\ufeff]+)  # U+FEFF: editors put it before a file's text
     | (?P<word>[A-Za-z_][A-Za-z0-9_@]*)
     | (?P<symbol>->|=>|:=|::|<>|!=|<=|>=|\|\||[+*%=<>()\[\],;:]|-(?!-)|/(?!\*)|\.(?![0-9]))
     | (?P<string>'[^']*(?:''[^']*)*')
-    | (?P<code>\$\$[\s\S]*?\$\$)
+    | (?P<code>{code})
     | (?P<number>
           [0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?
         | \.[0-9]+(?:[eE][+-]?[0-9]+)?
@@ -27,14 +30,38 @@ _TOKEN = re.compile(
       )
     | (?P<digits>[0-9][A-Za-z0-9_@]+)
     | (?P<quoted>"[^"]*(?:""[^"]*)*"|`[^`]*(?:``[^`]*)*`)
-    # `--` takes the next character, whatever it is: a bare one swallows the next line (§1.1, a quirk)
-    | (?P<comment>--(?:@[^\r\n]*|[^@][^\r\n]*)?\r?\n?|/\*[\s\S]*?\*/)
-    | (?P<variable>\$\{[A-Za-z_][A-Za-z0-9_@]*\})
-    | (?P<open>(?:'|"|`|/\*|\$\$)[\s\S]*)
+    | {comment}
+    | (?P<variable>\$\{{[A-Za-z_][A-Za-z0-9_@]*\}})
+    | (?P<open>(?:'|"|`|/\*|{opened})[\s\S]*)
     | (?P<other>.)
-    """,
-    re.VERBOSE,
-)
+    """
+
+
+class Rules(Enum):
+    """Where comments and dollar quotes end, which is not the same for all clients."""
+
+    #: comments do not nest, and `--` takes the next character, whatever it is: a bare one swallows the next
+    #: line (§1.1, a quirk)
+    KSQL = re.compile(
+        _PATTERN.format(
+            code=r"\$\$[\s\S]*?\$\$",
+            comment=r"(?P<comment>--(?:@[^\r\n]*|[^@][^\r\n]*)?\r?\n?|/\*[\s\S]*?\*/)",
+            opened=r"\$\$",
+        ),
+        re.VERBOSE,
+    )
+    #: comments nest, dollar quotes may have a tag, and `$1` is a parameter (PLACEHOLDER)
+    POSTGRES = re.compile(
+        _PATTERN.format(
+            code=r"\$(?P<tag>(?:[A-Za-z_][A-Za-z0-9_]*)?)\$[\s\S]*?\$(?P=tag)\$",
+            comment=r"(?P<comment>--[^\r\n]*)|(?P<block>/\*)|(?P<placeholder>\$[0-9]+)",
+            opened=r"\$(?:[A-Za-z_][A-Za-z0-9_]*)?\$",
+        ),
+        re.VERBOSE,
+    )
+
+
+_BLOCK = re.compile(r"/\*|\*/")
 
 _SYMBOLS = {
     "->": TokenType.ARROW,
@@ -65,7 +92,7 @@ _SYMBOLS = {
 }
 
 #: names of unfinished tokens in messages, by their first characters
-_OPENED = {"'": "string", '"': "quoted name", "`": "quoted name", "/*": "comment", "$$": "code"}
+_OPENED = {"'": "string", '"': "quoted name", "`": "quoted name", "/*": "comment"}
 
 
 @dataclass(frozen=True)
@@ -88,6 +115,11 @@ class StatementText:
     tokens: tuple[Token, ...] = field(default=(), repr=False, compare=False)
     whole: str = field(default="", repr=False, compare=False)
 
+    @property
+    def start(self) -> int:
+        """How many characters of the whole text are before it."""
+        return self.tokens[0].start if self.tokens else 0
+
 
 def scan(text: str) -> list[Token]:
     """The tokens of ``text``. Never fails.
@@ -95,45 +127,68 @@ def scan(text: str) -> list[Token]:
     Words are VAR tokens with folded text, quoted names IDENTIFIER, ``${x}`` PARAMETER; a character
     that belongs to no token is UNKNOWN, an unclosed quote or comment is one UNKNOWN token to the end.
     """
-    tokens: list[Token] = []
-    append = tokens.append
+    return list(tokens(text))
+
+
+def tokens(text: str, rules: Rules = Rules.KSQL) -> Iterator[Token]:
+    """The tokens of ``text`` as `scan` has them, one after another, in time linear in its length."""
     line, line_start = 1, 0
-    for match in _TOKEN.finditer(text):
+    matches = rules.value.finditer(text)
+    while (match := next(matches, None)) is not None:
         kind, start, end = match.lastgroup, match.start(), match.end()
         value = match.group()
         column = start - line_start + 1
         if kind == "word" or kind == "digits":
-            append(Token(TokenType.VAR, value.upper(), line, column, start, end - 1))
+            yield Token(TokenType.VAR, value.upper(), line, column, start, end - 1)
             continue
         if kind == "symbol":
-            append(Token(_SYMBOLS[value], value, line, column, start, end - 1))
+            yield Token(_SYMBOLS[value], value, line, column, start, end - 1)
             continue
         if kind == "number":
-            append(Token(TokenType.NUMBER, value, line, column, start, end - 1))
+            yield Token(TokenType.NUMBER, value, line, column, start, end - 1)
             continue
+        if kind == "block":
+            closed = _end_of_block(text, start)
+            kind, end = ("open", len(text)) if closed is None else ("comment", closed)
+            value = text[start:end]
+            matches = rules.value.finditer(text, end)
         if kind == "string":
-            append(Token(TokenType.STRING, value[1:-1].replace("''", "'"), line, column, start, end - 1))
+            yield Token(TokenType.STRING, value[1:-1].replace("''", "'"), line, column, start, end - 1)
         elif kind == "code":
-            append(Token(TokenType.HEREDOC_STRING, value[2:-2], line, column, start, end - 1))
+            quote = value.index("$", 1) + 1
+            yield Token(TokenType.HEREDOC_STRING, value[quote:-quote], line, column, start, end - 1)
         elif kind == "quoted":
-            quote = value[0]
-            name = value[1:-1].replace(quote * 2, quote)
-            append(Token(TokenType.IDENTIFIER, name, line, column, start, end - 1))
+            quote_mark = value[0]
+            name = value[1:-1].replace(quote_mark * 2, quote_mark)
+            yield Token(TokenType.IDENTIFIER, name, line, column, start, end - 1)
         elif kind == "variable":
-            append(Token(TokenType.PARAMETER, value[2:-1], line, column, start, end - 1))
+            yield Token(TokenType.PARAMETER, value[2:-1], line, column, start, end - 1)
+        elif kind == "placeholder":
+            yield Token(TokenType.PLACEHOLDER, value[1:], line, column, start, end - 1)
         elif kind == "open" or kind == "other":
-            append(Token(TokenType.UNKNOWN, value, line, column, start, end - 1))
+            yield Token(TokenType.UNKNOWN, value, line, column, start, end - 1)
         newlines = value.count("\n")
         if newlines:
             line += newlines
             line_start = start + value.rindex("\n") + 1
-    return tokens
+
+
+def _end_of_block(text: str, start: int) -> int | None:
+    """Where a comment ends that may have others in it; None if it does not."""
+    depth = 0
+    for mark in _BLOCK.finditer(text, start):
+        depth += 1 if mark[0] == "/*" else -1
+        if depth == 0:
+            return mark.end()
+    return None
 
 
 def opened(token: Token) -> str | None:
     """What ``token`` leaves open ("string", "quoted name", "comment", "code"), or None."""
     if token.token_type != TokenType.UNKNOWN:
         return None
+    if token.text[0] == "$":
+        return "code" if len(token.text) > 1 else None
     return _OPENED.get(token.text[:1]) or _OPENED.get(token.text[:2])
 
 
@@ -143,18 +198,25 @@ def split(text: str) -> list[StatementText]:
     >>> [s.text for s in split("SHOW STREAMS; -- all; of them\\nSHOW TABLES")]
     ['SHOW STREAMS', 'SHOW TABLES']
     """
-    pieces = []
+    return list(pieces(text, tokens(text)))
+
+
+def pieces(text: str, scanned: Iterable[Token]) -> Iterator[StatementText]:
+    """The statements of ``text`` as `split` has them, one after another.
+
+    Args:
+        scanned: the tokens of ``text``.
+    """
     current: list[Token] = []
-    for token in scan(text):
+    for token in scanned:
         if token.token_type == TokenType.SEMICOLON:
             if current:
-                pieces.append(_piece(text, current, complete=True))
+                yield _piece(text, current, complete=True)
             current = []
         else:
             current.append(token)
     if current:
-        pieces.append(_piece(text, current, complete=False))
-    return pieces
+        yield _piece(text, current, complete=False)
 
 
 def _piece(text: str, tokens: list[Token], *, complete: bool) -> StatementText:

@@ -123,6 +123,15 @@ def _json_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def share_of(most: int, share: float) -> int:
+    """How many of ``most`` one client may have, if ``share`` is its part of them: at least one.
+
+    >>> share_of(100, 0.8), share_of(1, 0.8), share_of(0, 0.8)
+    (80, 1, 0)
+    """
+    return min(most, max(1, int(most * share)))
+
+
 _INT_MAX, _LONG_MAX = _BOUNDS["int"], _BOUNDS["long"]
 _HIDDEN_TOPICS = (
     "_confluent.*,__confluent.*,_schemas,__consumer_offsets,__transaction_state,"
@@ -200,6 +209,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.server.command.response.timeout.ms", "long", 5000, "How long a request waits until the command of its commandSequenceNumber has run.", editable=True, minimum=0),
     _server("ksql.idle.connection.timeout.seconds", "long", 86400, "Close an HTTP or WebSocket connection after this time without traffic in either direction, even during a push query; 0 means never. HTTP/2 pings count as traffic only while a request is open, and a connection that waits for a response to begin stays open. While this property is not set, connections without a request are closed after 75 s.", minimum=0),
     _server("ksql.max.push.queries", "int", 100, "The maximum number of running push queries.", minimum=0),
+    _server("ksql.client.max.share", "double", 0.8, "The part of the push queries (ksql.max.push.queries), and of the connections to ksql.postgres.listener, that one client may have: a user, or an address without authentication. The rest is for others; 1 for all.", minimum=0),
     _server("ksql.query.push.memory.max.bytes", "long", 256 * 1024 * 1024, "The maximum number of bytes of records that the server buffers for the clients of all push queries together. For clients that fall behind, the server reads the topic again later.", minimum=1024 * 1024),
     _server("ksql.query.persistent.active.limit", "int", _INT_MAX, "The maximum number of running persistent queries.", minimum=0),
     _server("ksql.query.error.max.queue.size", "int", 10, "How many errors to keep per query.", editable=True, minimum=0),

@@ -234,6 +234,11 @@ CONDITIONS: dict[str, Condition] = {
         40003,
         "{limit} push queries are running, which is the limit (ksql.max.push.queries). Stop one first.",
     ),
+    "PUSH_SHARE": Condition(
+        40003,
+        "You run {limit} push queries, which is the limit for one client (ksql.client.max.share of "
+        "ksql.max.push.queries). Stop one first.",
+    ),
     "QUERY_ELSEWHERE": Condition(
         40001, "Query {id} runs on another server ({host}). Send the request there."
     ),

@@ -77,6 +77,8 @@ def create_app(
     api = FastAPI(title="ksql-spark", docs_url=None, redoc_url=None)
     api.state.host = host
     host.most_request_bytes = properties["ksql.server.max.request.bytes"]
+    host.request_timeout_s = properties["ksql.server.request.timeout.ms"] / 1000
+    host.statement_timeout_s = properties["ksql.statement.timeout.ms"] / 1000
     _describe_truly(api)
     errors.install(api)
     for module in MODULES:
@@ -96,8 +98,7 @@ def create_app(
             "/query": (look_ups.answer, queries.query),
         },
     )
-    longest_s = properties["ksql.server.request.timeout.ms"] / 1000
-    app = BodyGuard(app, host.most_request_bytes, longest_s, endpoints)
+    app = BodyGuard(app, host.most_request_bytes, host.request_timeout_s, endpoints)
     app = ReadinessMiddleware(app, host, endpoints)
     app = RateGuard(app, properties["ksql.server.max.requests.per.second"], endpoints)
     app = AccessGuard(app, authenticator, endpoints, properties["authentication.skip.paths"])

@@ -61,6 +61,8 @@ class Host:
         self.queries_file: str | None = None
         #: the maximum size in bytes of a request's body, or of a line in a streamed body
         self.most_request_bytes = 10_000_000
+        #: how long a request may take to arrive, and a statement to be planned (0: any time), seconds
+        self.request_timeout_s = self.statement_timeout_s = 60.0
         #: stops the server; set by its owner
         self.request_stop: Callable[[], None] = lambda: None
         self._most_statements = most_statements
@@ -90,6 +92,10 @@ class Host:
         return await asyncio.get_running_loop().run_in_executor(
             self._statements, copy_context().run, method, self.engine
         )
+
+    async def work(self, task: Callable[[], T]) -> T:
+        """Run ``task`` in a thread for statements."""
+        return await asyncio.get_running_loop().run_in_executor(self._statements, copy_context().run, task)
 
     async def health(self) -> HealthCheckResponse:
         """The engine's health; works even if all threads for statements are busy."""

@@ -41,8 +41,8 @@ class StatementsBody(Body):
     parameters: list[Any] | dict[str, Any] | None = None
     commandSequenceNumber: Long | None = None
 
-    def request(self, rights: Rights, user: str | None = None) -> Request:
-        """The request for the engine, of a client with these rights and this name."""
+    def request(self, rights: Rights, user: str | None = None, client: str | None = None) -> Request:
+        """The request for the engine, of a client with these rights and this name, and whom limits count."""
         from ksql_spark.engine import Request
 
         return Request(
@@ -55,6 +55,7 @@ class StatementsBody(Body):
             continuation_token=_token(self.requestProperties, CONTINUATION),
             rights=rights,
             user=user,
+            client=client,
         )
 
 
@@ -67,8 +68,8 @@ class QueryStreamBody(Body):
     sessionVariables: dict[str, Any] | None = None
     requestProperties: dict[str, Any] | None = None
 
-    def request(self, rights: Rights, user: str | None = None) -> Request:
-        """The request for the engine, of a client with these rights and this name."""
+    def request(self, rights: Rights, user: str | None = None, client: str | None = None) -> Request:
+        """The request for the engine: the client's rights and name, and whom limits count."""
         from ksql_spark.engine import Request
 
         return Request(
@@ -80,6 +81,7 @@ class QueryStreamBody(Body):
             continuation_token=_token(self.requestProperties, CONTINUATION),
             rights=rights,
             user=user,
+            client=client,
         )
 
 

@@ -166,8 +166,7 @@ class Running:
             timeout_graceful_shutdown=GRACE_S,
         )
         self._postgres_urls = [f"postgresql://{_address(sock)}/ksql" for sock in postgres]
-        per_second = self._config["ksql.server.max.requests.per.second"]
-        others = _postgres(postgres, self._host, authenticator, web, limits, per_second)
+        others = _postgres(postgres, self._host, authenticator, web, limits, config)
         self._web = Web(web, self._host, limits, others)
 
     def run(self, exit_with_stdin: bool) -> int:
@@ -316,7 +315,7 @@ def _postgres(
     authenticator: Authenticator,
     web: uvicorn.Config,
     limits: Limits,
-    per_second: float,
+    config: Config,
 ) -> list[PostgresListener]:
     """Ports for clients of PostgreSQL, with the certificate and the limits of the REST API."""
     if not sockets:
@@ -326,4 +325,5 @@ def _postgres(
 
     web.load()  # for its TLS
     logins = Logins(authenticator)
-    return [PostgresListener(host, logins, sock, web.ssl, limits.most, per_second) for sock in sockets]
+    per_second, share = config["ksql.server.max.requests.per.second"], config["ksql.client.max.share"]
+    return [PostgresListener(host, logins, sock, web.ssl, limits, per_second, share) for sock in sockets]

@@ -287,7 +287,8 @@ class QueryService:
             bound = analyzer.bind_push(statement.query, context.metastore, context.config)
         name = relations(bound.root)[0].source.name
         query_id = f"transient_{name}_{random.getrandbits(62)}"
-        with self._push_limit.starting(query_id, int(context.config["ksql.max.push.queries"])):
+        most, share = context.config["ksql.max.push.queries"], context.config["ksql.client.max.share"]
+        with self._push_limit.starting(query_id, int(most), request.client, float(share)):
             return self._start_push(query_id, bound, statement, context, request)
 
     def _start_push(

@@ -44,6 +44,8 @@ class Request:
     rights: Rights = ALL_RIGHTS
     #: the client's name, if users log in
     user: str | None = None
+    #: whom limits count: the user, or the address without authentication; None: nobody
+    client: str | None = None
     #: set once nobody waits for the response any more
     cancelled: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
 

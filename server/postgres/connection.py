@@ -10,14 +10,18 @@ import math
 import os
 import re
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+import struct
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pygwire import BackendConnection, ProtocolError, StateMachineError, TransactionStatus, messages
 from sqlglot import exp
 
+from ksql_spark import deadline
 from ksql_spark.config import canonical
+from ksql_spark.deadline import Deadline
 from ksql_spark.entities import Entity
 from ksql_spark.entities.catalog import PropertiesList
 from ksql_spark.entities.commands import RowsChanged
@@ -25,14 +29,17 @@ from ksql_spark.entities.queries import QueryDescriptionEntity
 from ksql_spark.entities.sources import SourceDescription, SourceDescriptionEntity
 from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
+from ksql_spark.grammar import StatementText
 from ksql_spark.security.authorization import Rights
 from ksql_spark.server.callbacks import until_current
 from ksql_spark.server.errors import RequestError
 from ksql_spark.server.host import Host
 from ksql_spark.server.postgres import statements, values
 from ksql_spark.server.postgres.catalog import VERSION, Catalog, Session
-from ksql_spark.server.postgres.statements import CopyOptions, Kind, PgStatement
+from ksql_spark.server.postgres.respelling import word
+from ksql_spark.server.postgres.statements import CopyOptions, Failure, Kind, PgStatement
 from ksql_spark.server.postgres.values import PgType
+from ksql_spark.server.protocol.connections import Limits
 from ksql_spark.server.security.access import Buckets, Logins, note_query, note_statements
 from ksql_spark.server.security.authentication import ANYBODY, Refused
 
@@ -41,8 +48,6 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-#: how long a client may take to log in, seconds
-LOGIN_S = 10.0
 #: of the message that asks for encryption
 _SSL_REQUEST_BYTES = 8
 #: how long one read of a query waits, seconds
@@ -52,8 +57,14 @@ _MAX_SEND_BYTES = 64 * 1024
 #: how many chunks of the client's bytes wait while a statement runs
 _MAX_WAITING = 16
 _CHUNK_BYTES = 64 * 1024
-#: what a client may send before it has logged in, bytes
-_MAX_LOGIN_BYTES = 64 * 1024
+#: what a client may send before it has logged in, and of that before its password, bytes: as in PostgreSQL
+_MAX_LOGIN_BYTES, _MAX_STARTUP_BYTES = 64 * 1024, 10_000
+#: how many statements, portals and cursors a connection may have of each, and how many settings
+_MAX_NAMED = 1_000
+#: values of parameters that are read at once, bytes: a thread would take longer
+_MAX_QUICK_BYTES = 1_000
+#: after how many messages others have a turn
+_MESSAGES_AT_ONCE = 32
 
 _SETTINGS = {
     "server_version": VERSION, "server_version_num": "160000", "server_encoding": "UTF8",
@@ -68,20 +79,10 @@ _TOLD = (
     "server_version", "server_encoding", "client_encoding", "DateStyle", "TimeZone", "integer_datetimes",
     "IntervalStyle", "standard_conforming_strings", "is_superuser",
 )  # fmt: skip
-_SET = re.compile(
-    r"^SET\s+(?:SESSION\s+|LOCAL\s+)?(?P<name>\"[^\"]+\"|[\w.]+|TIME\s+ZONE)\s*(?:=|\bTO\b|\s)\s*(?P<value>.*)$",
-    re.IGNORECASE | re.DOTALL,
-)
 #: statements that answer with rows and change nothing
 _READING = frozenset(("SHOW", "LIST", "DESCRIBE", "EXPLAIN"))
 
-
-class Failure(Exception):
-    """An error for the client, with PostgreSQL's code for it."""
-
-    def __init__(self, state: str, message: str) -> None:
-        super().__init__(message)
-        self.fields = {"S": "ERROR", "V": "ERROR", "C": state, "M": message}
+T = TypeVar("T")
 
 
 def _changed() -> Failure:
@@ -111,7 +112,6 @@ class Prepared:
         columns: what the client was told of its result.
     """
 
-    text: str
     statement: PgStatement
     types: list[int]
     columns: tuple[Column, ...] | None = None
@@ -123,6 +123,8 @@ class Portal:
 
     prepared: Prepared
     values: Sequence[Any] = ()
+    #: of the values, bytes
+    size: int = 0
     formats: Sequence[int] = ()
     columns: tuple[Column, ...] | None = None
     batches: Batches | None = None
@@ -143,6 +145,13 @@ class Portal:
             return 0
         return self.formats[at] if len(self.formats) > 1 else self.formats[0]
 
+    def check_formats(self) -> None:
+        """Raise if there is another number of formats than of columns."""
+        found, wanted = len(self.formats), len(self.columns or ())
+        if found > 1 and found != wanted and self.columns is not None:
+            said = f"bind message has {found} result formats but query has {wanted} columns"
+            raise Failure("08P01", said)
+
 
 class Connection:
     """Serves one client.
@@ -153,6 +162,8 @@ class Connection:
         reader, writer: of the connection.
         tls: for clients that ask for encryption; None: there is none.
         requests: limits each client's statements; None: no limit.
+        limits: of connections.
+        enters: asks whether a client, by its user or address, may have one connection more.
         process_id: names the connection in requests to cancel.
         cancel: cancels what another connection runs: of its id and its secret.
     """
@@ -165,6 +176,8 @@ class Connection:
         writer: asyncio.StreamWriter,
         tls: ssl.SSLContext | None,
         requests: Buckets | None,
+        limits: Limits,
+        enters: Callable[[str], bool],
         process_id: int,
         cancel: Callable[[int, bytes], None],
     ) -> None:
@@ -174,12 +187,21 @@ class Connection:
         self._writer = writer
         self._tls = tls
         self._requests = requests
+        self._limits = limits
+        self._enters = enters
+        address = writer.get_extra_info("peername")
+        #: where the client is
+        self.address = str(address[0]) if address else ""
         self.is_in = False
+        #: whether the client's login waits for us, not for the client
+        self.is_checked = False
         self._cancel_other = cancel
         self._protocol = BackendConnection()
         self._input: asyncio.Queue[bytes] = asyncio.Queue(_MAX_WAITING)
         self._gone = asyncio.Event()
         self._cancelled = asyncio.Event()
+        #: set when what runs in a thread for this client is to end
+        self._interrupts: set[threading.Event] = set()
         self._principal = ANYBODY
         self._user = ""
         self._settings = dict(_SETTINGS)
@@ -197,18 +219,36 @@ class Connection:
     def cancel(self) -> None:
         """Cancel what runs."""
         self._cancelled.set()
+        self._interrupt()
+
+    def abort(self) -> None:
+        """End the connection at once, to make room for another."""
+        self._writer.transport.abort()
+
+    @property
+    def client(self) -> str:
+        """Whom limits count: the user, or the address if users need not log in."""
+        return self.address if self._principal is ANYBODY else f"user {self._principal.name}"
+
+    def _interrupt(self) -> None:
+        for event in self._interrupts:
+            event.set()
 
     async def serve(self) -> None:
         """Serve until the client leaves, or the task is cancelled."""
         try:
-            async with asyncio.timeout(LOGIN_S):
+            async with asyncio.timeout(self._limits.header_s):
                 is_in = await self._log_in()
             if is_in:
-                self.is_in = True
                 await self._work()
-        except (ConnectionError, TimeoutError, ProtocolError, StateMachineError, UnicodeDecodeError) as error:
+        except (ConnectionError, TimeoutError) as error:
             LOG.debug("a PostgreSQL client's connection ended: %s", error)
+        except (ProtocolError, StateMachineError, ValueError, IndexError, struct.error) as error:
+            LOG.debug("a PostgreSQL client sent what is no message: %s", error)
+            with contextlib.suppress(ConnectionError):
+                await self._refuse("08P01", f"This is no message of PostgreSQL's protocol: {error}")
         finally:
+            self._interrupt()
             for portal in [*self._portals.values(), *self._cursors.values()]:
                 await _close(portal)
             self._writer.close()
@@ -220,7 +260,7 @@ class Connection:
         came = 0
         while data := await self._reader.read(_CHUNK_BYTES):
             came += len(data)
-            if came > _MAX_LOGIN_BYTES:
+            if came > (_MAX_LOGIN_BYTES if self._user else _MAX_STARTUP_BYTES):
                 return False
             for message in self._protocol.receive(data):
                 match message:
@@ -276,21 +316,23 @@ class Connection:
                 self._set(name, value)
 
     async def _check(self, password: str) -> bool:
-        address = self._writer.get_extra_info("peername")
         try:
             header = _header(self._user, password)
-            self._principal = await self._logins.principal(str(address[0]) if address else "", header)
+            self.is_checked = True
+            self._principal = await self._logins.principal(self.address, header)
         except Refused as refused:
             LOG.warning("refused a PostgreSQL client, user %s: %s", self._user, refused)
             return await self._refuse("28P01", refused.message)
         except RequestError as error:
             return await self._refuse("53300", error.message)
+        finally:
+            self.is_checked = False
         return await self._welcome()
 
-    async def refuse(self) -> None:
+    async def refuse(self, message: str) -> None:
         """Tell the client that there are too many."""
         with contextlib.suppress(ConnectionError):
-            await self._refuse("53300", "The server has as many connections as it may have. Try again soon.")
+            await self._refuse("53300", message)
         self._writer.close()
 
     async def _refuse(self, state: str, message: str) -> bool:
@@ -302,6 +344,10 @@ class Connection:
     async def _welcome(self) -> bool:
         if self._host.state != "RUNNING":
             return await self._refuse("57P03", f"The server is {self._host.state.lower()}. Try again soon.")
+        if not self._enters(self.client):
+            said = "You have as many connections as one client may have (ksql.client.max.share)."
+            return await self._refuse("53300", said)
+        self.is_in = True
         self._send(messages.AuthenticationOk())
         for name in _TOLD:
             self._send(messages.ParameterStatus(name=name, value=self._settings[name.lower()]))
@@ -316,22 +362,46 @@ class Connection:
         """Handle messages until the client leaves."""
         pump = asyncio.create_task(self._pump())
         try:
-            came = 0
-            while data := await self._input.get():
+            came = handled = 0
+            while data := await self._next_input(is_begun=came > 0):
                 came += len(data)
-                for message in self._protocol.receive(data):
+                if came > self._host.most_request_bytes:
+                    said = f"A message may have {self._host.most_request_bytes:,} bytes."
+                    await self._refuse("54000", said)
+                    return
+                is_long = came > _CHUNK_BYTES
+                found = self._protocol.receive(data)
+                while (message := await self._message(found, is_long)) is not None:
                     came = 0
                     if isinstance(message, messages.Terminate):
                         return
                     await self._handle(message)
-                await self._writer.drain()
-                if came > self._host.most_request_bytes:
-                    await self._refuse(
-                        "54000", f"A message may have {self._host.most_request_bytes:,} bytes."
-                    )
-                    return
+                    handled += 1
+                    if handled % _MESSAGES_AT_ONCE == 0:
+                        await asyncio.sleep(0)
+                await self._drain()
         finally:
             pump.cancel()
+
+    async def _message(self, found: Iterator[messages.PGMessage], is_long: bool) -> messages.PGMessage | None:
+        """The next message; a long one is read in a thread."""
+        if is_long:
+            return await self._work_on(next, found, None)
+        return next(found, None)
+
+    async def _next_input(self, is_begun: bool) -> bytes:
+        """What the client sends next; it may take as long as for a request, or a connection without one."""
+        async with asyncio.timeout(self._host.request_timeout_s if is_begun else self._limits.idle_s or None):
+            return await self._input.get()
+
+    async def _drain(self) -> None:
+        """Wait until the client has taken most of what was sent to it."""
+        try:
+            async with asyncio.timeout(self._limits.send_s):
+                await self._writer.drain()
+        except TimeoutError:
+            self.abort()
+            raise ConnectionResetError("the client did not take what it was sent") from None
 
     async def _pump(self) -> None:
         """Read what the client sends, also while a statement runs, to see that it is still there."""
@@ -341,7 +411,38 @@ class Connection:
         except ConnectionError:
             pass
         self._gone.set()
+        self._interrupt()
         await self._input.put(b"")
+
+    async def _work_on(self, task: Callable[..., T], *arguments: Any) -> T:
+        """Work on what the client has sent: in a thread, for as long as a statement may be planned, and until
+        the client cancels it or has gone.
+        """
+        with self._interruptible() as interrupt:
+
+            def interruption() -> str | None:
+                return "STATEMENT_CANCELLED" if interrupt.is_set() else None
+
+            def work() -> T:
+                with deadline.limited(Deadline(self._host.statement_timeout_s, interruption)):
+                    return task(*arguments)
+
+            return await self._host.work(work)
+
+    @contextlib.contextmanager
+    def _interruptible(self, interrupt: threading.Event | None = None) -> Iterator[threading.Event]:
+        """A block with an event that is set when the client cancels, or has gone, or the server stops."""
+        interrupt = interrupt or threading.Event()
+        if self._cancelled.is_set() or self._gone.is_set():
+            interrupt.set()
+        self._interrupts.add(interrupt)
+        try:
+            yield interrupt
+        except BaseException:
+            interrupt.set()
+            raise
+        finally:
+            self._interrupts.discard(interrupt)
 
     async def _handle(self, message: messages.PGMessage) -> None:
         if self._is_skipping and not isinstance(message, messages.Sync):
@@ -391,58 +492,62 @@ class Connection:
         """Raise if the client has sent too many statements."""
         if self._requests is None:
             return
-        address = self._writer.get_extra_info("peername")
-        client = self._principal.name if self._principal is not ANYBODY else str(address and address[0])
-        if (wait_s := self._requests.wait_s(client)) > 0:
+        if (wait_s := self._requests.wait_s(self.client)) > 0:
             limit = "ksql.server.max.requests.per.second"
             raise Failure("53400", f"Too many statements ({limit}). Try again in {math.ceil(wait_s)} s.")
 
     async def _simple(self, text: str) -> None:
-        pieces = statements.split(text)
-        if not pieces:
-            self._send(messages.EmptyQueryResponse())
-        for piece in pieces:
-            statement = statements.statement_of(piece)
-            portal = Portal(Prepared(piece, statement, []))
+        found = statements.split(text)
+        is_empty = True
+        while (statement := await self._work_on(_next_statement, found)) is not None:
+            is_empty = False
+            portal = Portal(Prepared(statement, []))
             try:
                 await self._open(portal)
                 if portal.columns is not None and statement.kind != Kind.COPY:
                     self._send(_row_description(portal))
                 await self._send_rows(portal, 0)
             except (KsqlError, RequestError, Failure) as error:
-                fields = _fields(error, statement)
-                if "P" in fields:
-                    fields["P"] = str(int(fields["P"]) + text.index(piece))
-                raise _Placed(fields) from error
+                raise _Placed(_fields(error, statement)) from error
             finally:
                 await _close(portal)
+        if is_empty:
+            self._send(messages.EmptyQueryResponse())
         self._ready()
 
     async def _parse(self, message: messages.Parse) -> None:
-        pieces = statements.split(message.query)
-        if len(pieces) > 1:
-            raise Failure("42601", "A prepared statement is one statement.")
-        text = pieces[0] if pieces else ""
-        statement = statements.statement_of(text)
+        size = len(message.query) + 4 * len(message.param_types)
+        if message.statement:
+            if message.statement in self._prepared:
+                raise Failure("42P05", f"There is a prepared statement {message.statement[:63]!r} already.")
+            held = (len(one.statement.piece.text) + 4 * len(one.types) for one in self._prepared.values())
+            self._check_room("prepared statements", len(self._prepared), sum(held) + size)
+        self._prepared.pop(message.statement, None)
+        statement, columns, casts = await self._work_on(_parsed, message.query)
         types = list(message.param_types)
-        wanted = statements.parameter_count(text)
-        types += [0] * (wanted - len(types))
+        types += [0] * (max(statement.parameters, default=0) - len(types))
         if 0 in types:
-            columns, casts = statements.parameter_columns(text), statements.parameter_casts(text)
-            known = await self._types_of(text) if columns else {}
+            known = await self._types_of(statement) if columns else {}
             known[statements.LIMIT] = values.INT8.oid
             types = [
                 given or values.oid_of(casts.get(number, "")) or _parameter_type(columns.get(number), known)
                 for number, given in enumerate(types, 1)
             ]
-        self._prepared[message.statement] = Prepared(
-            text, statement, [one or values.TEXT.oid for one in types]
-        )
+        self._prepared[message.statement] = Prepared(statement, [one or values.TEXT.oid for one in types])
         self._send(messages.ParseComplete())
 
-    async def _types_of(self, text: str) -> dict[Any, int]:
+    def _check_room(self, what: str, count: int, size: int) -> None:
+        """Raise if the connection has as many of something as it may have, or if they are too large."""
+        most = self._host.most_request_bytes
+        if count >= _MAX_NAMED:
+            raise Failure("53400", f"A connection may have {_MAX_NAMED:,} {what}. Close some.")
+        if size > most:
+            raise Failure("53400", f"The {what} of a connection may have {most:,} bytes. Close some.")
+
+    async def _types_of(self, statement: PgStatement) -> dict[Any, int]:
         """The types of the columns of the sources that a statement names: by name, and by place from 0."""
-        names = statements.sources_of(text)
+        piece = (statement.inner or statement).piece
+        names = {one.name for one in await self._work_on(statements.relations, piece)}
         found: dict[Any, int] = {}
         for source in await self._sources():
             if source.name in names:
@@ -454,20 +559,26 @@ class Connection:
         prepared = self._prepared.get(message.statement)
         if prepared is None:
             raise Failure("26000", f"There is no prepared statement {message.statement!r}.")
-        formats = message.param_formats
-        given = []
-        if len(message.param_values) != len(prepared.types):
+        count, formats = len(message.param_values), message.param_formats
+        if len(formats) > 1 and len(formats) != count:
+            said = f"bind message has {len(formats)} parameter formats but {count} parameters"
+            raise Failure("08P01", said)
+        if count != len(prepared.types):
             raise Failure("08P01", f"The statement takes {len(prepared.types)} parameters.")
-        for at, (raw, oid) in enumerate(zip(message.param_values, prepared.types, strict=True)):
-            is_binary = bool(formats) and (formats[at] if len(formats) > 1 else formats[0]) == 1
-            try:
-                given.append(values.parameter(raw, oid, is_binary))
-            except ValueError as error:
-                raise Failure("22P02", f"The value of ${at + 1} is wrong: {error}") from error
+        if odd := {*formats, *message.result_formats} - {0, 1}:
+            raise Failure("22023", f"unsupported format code: {odd.pop()}")
+        size = sum(len(raw) for raw in message.param_values if raw is not None)
+        if message.portal:
+            if message.portal in self._portals:
+                raise Failure("42P03", f"There is a portal {message.portal[:63]!r} already.")
+            held = sum(one.size for one in self._portals.values())
+            self._check_room("portals", len(self._portals), held + size)
+        is_quick = size + count <= _MAX_QUICK_BYTES
+        given = _given(prepared, message) if is_quick else await self._work_on(_given, prepared, message)
         before = self._portals.pop(message.portal, None)
         if before is not None:
             await _close(before)
-        self._portals[message.portal] = Portal(prepared, given, message.result_formats)
+        self._portals[message.portal] = Portal(prepared, given, size, message.result_formats)
         self._send(messages.BindComplete())
         return prepared.statement
 
@@ -497,9 +608,9 @@ class Connection:
         """The columns of a statement that has no values yet."""
         statement = prepared.statement
         stand_ins = [_stand_in(oid) for oid in prepared.types]
-        if statement.kind == Kind.QUERY and not statement.text.upper().startswith("PRINT"):
-            request = replace(self._request(statement, stand_ins), text=f"EXPLAIN {statement.text}")
-            (entity,) = await self._host.call(lambda engine: engine.execute(request))
+        if statement.kind == Kind.QUERY and word(statement.piece.tokens[0]) != "PRINT":
+            request = await self._request(statement, stand_ins)
+            (entity,) = await self._executed(replace(request, text=f"EXPLAIN {request.text}"))
             assert isinstance(entity, QueryDescriptionEntity), "of EXPLAIN"
             return tuple(_column(one.name, one.schema) for one in entity.query_description.fields)
         if statement.kind == Kind.FETCH:  # which would take rows
@@ -534,9 +645,9 @@ class Connection:
         statement = portal.prepared.statement
         match statement.kind:
             case Kind.QUERY:
-                await self._open_query(portal, self._request(statement, portal.values))
+                await self._open_query(portal, await self._request(statement, portal.values))
             case Kind.STATEMENT:
-                await self._open_statement(portal, self._request(statement, portal.values))
+                await self._open_statement(portal, await self._request(statement, portal.values))
             case Kind.CATALOG:
                 await self._open_catalog(portal)
             case Kind.SHOW:
@@ -552,7 +663,8 @@ class Connection:
                 name = statement.details["name"]
                 if name in self._cursors:
                     raise Failure("42P03", f"There is a cursor {name!r} already.")
-                inner = _inner(portal, statement.details["query"])
+                self._check_room("cursors", len(self._cursors), 0)
+                inner = _inner(portal)
                 await self._open(inner)
                 self._cursors[name] = inner
             case Kind.FETCH:
@@ -562,8 +674,9 @@ class Connection:
                     await _close(cursor)
             case Kind.COPY:
                 await self._open_copy(portal)
+        portal.check_formats()
 
-    def _request(self, statement: PgStatement, given: Sequence[Any]) -> Request:
+    async def _request(self, statement: PgStatement, given: Sequence[Any]) -> Request:
         # at run time, because it loads Spark
         from ksql_spark.engine import Request
 
@@ -571,13 +684,26 @@ class Connection:
             if one > len(given):
                 raise Failure("42P02", f"There is no parameter ${one}.")
         named = {statements.parameter_name(one): given[one - 1] for one in statement.parameters}
+        text = await self._work_on(statement.for_values, given) if statement.has_casts else statement.text
         return Request(
-            statements.without_needless_casts(statement.text, given),
+            text,
             dict(self._properties),
             parameters=named or None,
             rights=self._principal.rights,
             user=self._principal.user,
+            client=self.client,
         )
+
+    async def _executed(self, request: Request) -> Sequence[Entity]:
+        """What the engine says to statements; it stops planning them once the client does not wait."""
+        principal = self._principal
+
+        def execute(engine: Engine) -> Sequence[Entity]:
+            note_statements(principal, request.text)
+            return engine.execute(request)
+
+        with self._interruptible(request.cancelled):
+            return await self._host.call(execute)
 
     async def _open_query(self, portal: Portal, request: Request) -> None:
         engine = self._host.engine
@@ -598,7 +724,7 @@ class Connection:
             request.cancelled.set()
             start.add_done_callback(self._abandon)
             raise
-        note_query(self._principal, stream, request)
+        await self._work_on(note_query, self._principal, stream, request)
         portal.columns = tuple(_column(column.name, column.schema) for column in stream.columns)
         portal.batches = self._rows(stream)
         await anext(portal.batches)  # only what has begun closes the stream at its end
@@ -640,11 +766,11 @@ class Connection:
             gone.cancel()
 
     async def _open_statement(self, portal: Portal, request: Request) -> None:
-        note_statements(self._principal, request.text)
+        statement = portal.prepared.statement
         with self._host.handling_statements():
-            entities = await self._host.call(lambda engine: engine.execute(request))
-        if (setting := _property(request.text)) is not None:
-            name, value = setting
+            entities = await self._executed(request)
+        if (name := statement.details.get("property")) is not None:
+            value = statement.details["value"]
             if value is None:
                 self._properties.pop(name, None)
             else:
@@ -652,7 +778,7 @@ class Connection:
         for entity in entities:
             for warning in entity.warnings:
                 self._notice("WARNING", warning.message)
-        if request.text.split(None, 1)[0].upper() in _READING:
+        if statement.tag in _READING:
             portal.columns, rows = table_of(entities)
             portal.batches = _once(rows)
             return
@@ -671,10 +797,12 @@ class Connection:
         tree = statement.tree
         if tree is None:
             raise Failure("42601", "The query of the catalog cannot be read.")
-        filled = tree.transform(lambda node: _literal(node, portal.values))
         catalog = await self._own_catalog()
         session = Session(self._user or "anonymous", self._settings, self.process_id)
-        answer = await self._host.check(lambda: catalog.ask(filled, session))
+        given = portal.values
+        answer = await self._host.check(
+            lambda: catalog.ask(tree.transform(lambda node: _literal(node, given)), session)
+        )
         portal.columns = tuple(Column(*both) for both in zip(answer.names, answer.types, strict=True))
         portal.batches = _once(answer.rows)
 
@@ -698,24 +826,20 @@ class Connection:
                     await _close(cursor)
                 self._cursors.clear()
             case "SET":
-                if (found := _SET.match(statement.text)) is not None:
-                    name = (
-                        "timezone" if found["name"].upper().startswith("TIME") else found["name"].strip('"')
-                    )
-                    self._set(name, found["value"].strip().strip("'"))
+                self._set(statement.details["name"], statement.details["value"])
             case "RESET" | "DISCARD":
-                word = statement.text.split()[-1].lower()
-                if word == "all":
+                name = statement.details["name"].lower()
+                if name == "all":
                     self._settings = dict(_SETTINGS)
                     self._properties.clear()
                 else:
-                    self._properties.pop(word, None)
-                    self._settings[word] = _SETTINGS.get(word, "")
+                    self._properties.pop(name, None)
+                    self._set(name, _SETTINGS.get(name, ""))
             case "DEALLOCATE":
-                name = statement.text.split()[-1]
+                name = statement.details["name"]
                 if name.upper() == "ALL":
                     self._prepared.clear()
-                self._prepared.pop(name.strip('"'), None)
+                self._prepared.pop(name, None)
 
     async def _property(self, name: str) -> str:
         """The value of a property of ours: the connection's own, or the server's."""
@@ -723,13 +847,16 @@ class Connection:
         for own, value in self._properties.items():
             if canonical(own) == wanted:
                 return value
-        request = replace(self._request(statements.statement_of("SHOW PROPERTIES"), ()), properties={})
-        (entity,) = await self._host.call(lambda engine: engine.execute(request))
+        request = await self._request(statements.statement_of("SHOW PROPERTIES"), ())
+        (entity,) = await self._executed(replace(request, properties={}))
         assert isinstance(entity, PropertiesList), "of SHOW PROPERTIES"
         found = (one.value for one in entity.properties if canonical(one.name) == wanted)
         return str(next(found, None) or "")
 
     def _set(self, name: str, value: str) -> None:
+        held = sum(len(one) + len(is_) for one, is_ in [*self._settings.items(), *self._properties.items()])
+        if len(name) + len(value) + held > _MAX_LOGIN_BYTES:
+            raise Failure("53400", f"The settings of a connection may have {_MAX_LOGIN_BYTES:,} characters.")
         if canonical(name) is not None:  # a property of ours
             self._properties[name] = value
         else:
@@ -738,12 +865,8 @@ class Connection:
     async def _open_fetch(self, portal: Portal) -> None:
         details = portal.prepared.statement.details
         cursor = self._cursor(portal.prepared.statement)
-        count = details["count"] or "1"
-        most = None if count.upper() == "ALL" else int(count)
-        timeout = details["timeout"]
-        timeout_s = None if timeout is None else float(timeout) / (1000 if details["unit"] else 1)
         try:
-            rows = await _fetched(cursor, most, timeout_s)
+            rows = await _fetched(cursor, details["count"], details["timeout_s"])
         except (
             BaseException
         ):  # with it go rows that have been read: the client must not go on as if they came
@@ -760,17 +883,8 @@ class Connection:
         return cursor
 
     async def _open_copy(self, portal: Portal) -> None:
-        details = portal.prepared.statement.details
-        if details["direction"].upper() == "FROM":
-            raise Failure("0A000", "COPY … FROM is not supported. Rows come by INSERT.")
-        if details["place"].upper() != "STDOUT":
-            raise Failure("0A000", "COPY writes to STDOUT only.")
-        try:
-            portal.copying = statements.copy_options(details["options"])
-        except ValueError as error:
-            raise Failure("42601", str(error)) from error
-        query = details["query"] or f"SELECT {details['columns'] or '*'} FROM {details['table']}"
-        inner = _inner(portal, query)
+        portal.copying = portal.prepared.statement.details["options"]
+        inner = _inner(portal)
         await self._open(inner)
         if inner.columns is None:
             raise Failure("42601", "COPY takes a query.")
@@ -813,7 +927,7 @@ class Connection:
             portal.count += 1
             if size >= _MAX_SEND_BYTES or not portal.waiting:
                 self._writer.write(b"".join(pieces))
-                await self._writer.drain()
+                await self._drain()
                 pieces, size = [], 0
             if sent == max_rows:
                 break
@@ -856,6 +970,8 @@ def _fields(error: Exception, statement: PgStatement | None) -> dict[str, str]:
             return error.fields
         case TimeoutError():
             return Failure("57014", str(error)).fields
+        case RecursionError():
+            return Failure("54001", "The statement is nested too deeply.").fields
         case RequestError():
             return Failure("53300" if error.code // 100 == 429 else "42000", error.message).fields
     LOG.error("unexpected error of a PostgreSQL client's request", exc_info=error)
@@ -891,12 +1007,42 @@ def _is_text_of(told: Sequence[Column], found: Sequence[Column]) -> bool:
     )
 
 
-def _inner(portal: Portal, text: str) -> Portal:
-    """A portal for a query inside the portal's statement, with the same values."""
-    inner = statements.statement_of(text)
-    if inner.kind not in (Kind.QUERY, Kind.CATALOG):
-        raise Failure("42601", f"{portal.prepared.statement.tag} takes a query.")
-    return Portal(Prepared(text, inner, portal.prepared.types), portal.values)
+def _inner(portal: Portal) -> Portal:
+    """A portal for the query inside the portal's statement, with the same values."""
+    prepared = portal.prepared
+    if prepared.statement.inner is None or prepared.statement.inner.kind not in (Kind.QUERY, Kind.CATALOG):
+        raise Failure("42601", f"{prepared.statement.tag} takes a query.")
+    return Portal(Prepared(prepared.statement.inner, prepared.types), portal.values)
+
+
+def _next_statement(found: Iterator[StatementText]) -> PgStatement | None:
+    piece = next(found, None)
+    return None if piece is None else statements.statement(piece)
+
+
+def _parsed(
+    text: str,
+) -> tuple[PgStatement, Mapping[int, str | int | statements.Elements], Mapping[int, str]]:
+    """The one statement of a text, what its parameters are compared with, and to what they are cast."""
+    found = statements.split(text)
+    statement = _next_statement(found) or PgStatement(Kind.EMPTY, "")
+    if next(found, None) is not None:
+        raise Failure("42601", "A prepared statement is one statement.")
+    return statement, statements.parameter_columns(statement), statements.parameter_casts(statement)
+
+
+def _given(prepared: Prepared, message: messages.Bind) -> list[Any]:
+    """The values of parameters."""
+    formats = message.param_formats
+    given = []
+    for at, (raw, oid) in enumerate(zip(message.param_values, prepared.types, strict=True)):
+        deadline.check()
+        is_binary = bool(formats) and (formats[at] if len(formats) > 1 else formats[0]) == 1
+        try:
+            given.append(values.parameter(raw, oid, is_binary))
+        except ValueError as error:
+            raise Failure("22P02", f"The value of ${at + 1} is wrong: {str(error)[:200]}") from error
+    return given
 
 
 async def _close(portal: Portal) -> None:
@@ -1008,14 +1154,6 @@ def _stand_in(oid: int) -> Any:
 def _literal(node: exp.Expr, given: Sequence[Any]) -> exp.Expr:
     number = statements.parameter_number(node)
     return exp.convert(given[number - 1]) if number is not None and number <= len(given) else node
-
-
-def _property(text: str) -> tuple[str, str | None] | None:
-    """The property that SET 'name' = 'value' or UNSET 'name' changes, with its value."""
-    found = re.match(r"^(SET|UNSET)\s+'([^']+)'(?:\s*=\s*'((?:[^']|'')*)')?", text, re.IGNORECASE)
-    if found is None:
-        return None
-    return found[2], found[3].replace("''", "'") if found[3] is not None else None
 
 
 def described(engine: Engine, rights: Rights) -> tuple[SourceDescription, ...]:

@@ -9,17 +9,23 @@ import itertools
 import logging
 import socket
 import ssl
+from collections import Counter
 from collections.abc import Coroutine
 from typing import Any
 
+from ksql_spark.config import share_of
 from ksql_spark.server.host import Host
 from ksql_spark.server.postgres.connection import Connection
+from ksql_spark.server.protocol.connections import DEFAULT_LIMITS, Limits
 from ksql_spark.server.security.access import Buckets, Logins
 
 LOG = logging.getLogger(__name__)
 
 #: how long connections may take to end, seconds
 _END_S = 5.0
+#: the part of the connections that may belong to clients that have not logged in
+_STRANGERS = 1 / 4
+_FULL = "The server has as many connections as it may have. Try again soon."
 
 
 class PostgresListener:
@@ -30,8 +36,10 @@ class PostgresListener:
         logins: checks who clients are.
         sock: the bound port.
         tls: for clients that ask for encryption; None: there is none.
-        most: the maximum number of connections; 0: any number. Half of them may not have logged in yet.
+        limits: of connections. Of those that have not logged in, of which a part may be, the address with the
+            most gives way to a new one, so that nobody keeps others out.
         per_second: the maximum number of statements of a client in a second; 0: any number.
+        share: the part of the connections that one client may have.
     """
 
     def __init__(
@@ -40,14 +48,16 @@ class PostgresListener:
         logins: Logins,
         sock: socket.socket,
         tls: ssl.SSLContext | None,
-        most: int,
+        limits: Limits = DEFAULT_LIMITS,
         per_second: float = 0.0,
+        share: float = 1.0,
     ) -> None:
         self._host = host
         self._logins = logins
         self._sock = sock
         self._tls = tls
-        self._most = most
+        self._limits = limits
+        self._share = share
         self._requests = Buckets(per_second) if per_second else None
         self._numbers = itertools.count(1)
         self._open: dict[int, Connection] = {}
@@ -70,12 +80,19 @@ class PostgresListener:
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         number = next(self._numbers)
         connection = Connection(
-            self._host, self._logins, reader, writer, self._tls, self._requests, number, self._cancel
+            self._host,
+            self._logins,
+            reader,
+            writer,
+            self._tls,
+            self._requests,
+            self._limits,
+            self._may_enter,
+            number,
+            self._cancel,
         )
-        strangers = sum(not one.is_in for one in self._open.values())
-        # so that those who never log in do not keep others out
-        if self._most and (len(self._open) >= self._most or strangers >= max(1, self._most // 2)):
-            await connection.refuse()
+        if not self._has_room():
+            await connection.refuse(_FULL)
             return
         self._open[number] = connection
         task = asyncio.current_task()
@@ -86,6 +103,27 @@ class PostgresListener:
         finally:
             self._open.pop(number, None)
             self._tasks.discard(task)
+
+    def _has_room(self) -> bool:
+        """Whether one connection more may come, for which another may have to go."""
+        strangers = [one for one in self._open.values() if not one.is_in]
+        most = self._limits.most
+        if not most or (len(self._open) < most and len(strangers) < share_of(most, _STRANGERS)):
+            return True
+        of_address = Counter(one.address for one in strangers)
+        silent = [one for one in strangers if not one.is_checked]
+        if not silent:
+            return False
+        gone = max(silent, key=lambda one: of_address[one.address])  # the oldest of these
+        del self._open[gone.process_id]
+        gone.abort()
+        return True
+
+    def _may_enter(self, client: str) -> bool:
+        """Whether a client may have one connection more."""
+        most = self._limits.most
+        count = sum(one.is_in and one.client == client for one in self._open.values())
+        return not most or count < share_of(most, self._share)
 
     def _cancel(self, process_id: int, secret: bytes) -> None:
         """Cancel what a connection runs, if the secret is its own."""

@@ -1,87 +1,54 @@
-"""What a text of a PostgreSQL client is, and the KSQL that it stands for.
-
-Names: PostgreSQL's clients write names without quotes in any case, and with quotes as the catalog shows them.
-Ours are in upper case unless they were quoted. So the catalog shows RIDES as rides (and rides as RIDES), and
-a quoted name in lower case is ours in upper case; a name in both cases stays as it is.
-"""
+"""What a text of a PostgreSQL client is: rules over the tokens of the grammar's scanner."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from typing import Any, ClassVar
+from typing import Any, NamedTuple, NoReturn
 
 from sqlglot import exp
 from sqlglot.dialects import Postgres
 from sqlglot.errors import SqlglotError
+from sqlglot.parsers.postgres import PostgresParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from ksql_spark import deadline
 from ksql_spark.errors import KsqlError, Position
-from ksql_spark.grammar.words import RESERVED
+from ksql_spark.grammar import ParseFailed, Rules, StatementText, pieces, tokens
+from ksql_spark.grammar.cursor import MAX_DEPTH, Cursor
+from ksql_spark.server.postgres.names import DATABASE as DATABASE
+from ksql_spark.server.postgres.names import SCHEMA as SCHEMA
+from ksql_spark.server.postgres.names import is_name, name_of
+from ksql_spark.server.postgres.names import shown_name as shown_name
+from ksql_spark.server.postgres.respelling import Respelt, respelt, word
 
-#: the one database, and its schema with all streams and tables
-DATABASE, SCHEMA = "ksql", "public"
-#: schemas whose relations only the catalog has
-_CATALOG = re.compile(r"\b(pg_catalog|information_schema|pg_[a-z_]+)\b", re.IGNORECASE)
-_PUSH = re.compile(r"\bEMIT\s+(CHANGES|FINAL)\b(\s+LIMIT\s+\d+)?\s*$", re.IGNORECASE)
-_PROPERTY = re.compile(r"^(SET|UNSET)\s+'", re.IGNORECASE)
-_LOCAL = re.compile(
-    r"^(BEGIN|START\s+TRANSACTION|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE|SET|RESET|DISCARD|DEALLOCATE|LISTEN|"
-    r"UNLISTEN|LOCK|CHECKPOINT|VACUUM|ANALYZE)\b",
-    re.IGNORECASE,
-)
-_SHOW = re.compile(
-    r"^SHOW\s+(?P<name>[a-z_][a-z_.]*|transaction\s+isolation\s+level|time\s+zone)$", re.IGNORECASE
-)
-_DECLARE = re.compile(
-    r"^DECLARE\s+(?P<name>\"[^\"]+\"|\w+)\s+(?:BINARY\s+|ASENSITIVE\s+|INSENSITIVE\s+|NO\s+SCROLL\s+|SCROLL\s+)*CURSOR\s+"
-    r"(?:WITH(?:OUT)?\s+HOLD\s+)?FOR\s+(?P<query>.*)$",
-    re.IGNORECASE | re.DOTALL,
-)
-_FETCH = re.compile(
-    r"^(?:FETCH|MOVE)\s+(?:FORWARD\s+|NEXT\s*)?(?P<count>\d+|ALL)?\s*(?:FROM\s+|IN\s+)?(?P<name>\"[^\"]+\"|\w+)"
-    r"(?:\s+WITH\s*\(\s*timeout\s*=?\s*'(?P<timeout>[\d.]+)\s*(?P<unit>m?)s(?:econds?)?'\s*\))?$",
-    re.IGNORECASE,
-)
-_CLOSE = re.compile(r"^CLOSE\s+(?P<name>\"[^\"]+\"|\w+)$", re.IGNORECASE)
-_COPY = re.compile(
-    r"^COPY\s+(?:\((?P<query>.*)\)|(?P<table>[\w.\"]+)\s*(?:\((?P<columns>[^)]*)\))?)\s+(?P<direction>FROM|TO)\s+"
-    r"(?P<place>STDIN|STDOUT|(?:PROGRAM\s+)?'[^']*')(?P<options>.*)$",
-    re.IGNORECASE | re.DOTALL,
-)
+#: the maximum bytes of a statement, which the command log would not take either
+MAX_BYTES = 1_000_000
+#: the highest number of a parameter: the protocol counts them in two bytes
+MAX_PARAMETERS = 65_535
 #: a parameter that is a number of rows
 LIMIT = -1
-#: what is quoted or a comment: parameters do not stand there
-_SKIPPED = r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|--[^\n]*|/\*.*?\*/"""
-#: parameters as clients write them, and as KSQL has them, behind what is skipped
-_LEXEME = re.compile(rf"{_SKIPPED}|\$(\d{{1,5}})\b", re.DOTALL)
-_PLACES = re.compile(rf"{_SKIPPED}|:p(\d{{1,5}})\b", re.DOTALL)
-_NAMED = re.compile(r":p(\d{1,5})\b")
-#: how deep casts and ILIKE may stand in each other
-_MAX_NESTED = 50
-#: a parameter that is cast
-_CAST_PARAMETER = re.compile(r"CAST\((:p(\d{1,5})) AS (\w+|ARRAY<\w+>)\)")
-#: the types of values that need no cast
-_OF_TYPE: dict[str, type] = {
-    "INT": int, "INTEGER": int, "BIGINT": int, "DOUBLE": float, "VARCHAR": str, "BOOLEAN": bool,
-}  # fmt: skip
+#: schemas whose relations only the catalog has
+_CATALOG = ("pg_catalog", "information_schema")
+_LOCAL = frozenset((
+    "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "SET", "RESET", "DISCARD",
+    "DEALLOCATE", "LISTEN", "UNLISTEN", "LOCK", "CHECKPOINT", "VACUUM", "ANALYZE",
+))  # fmt: skip
+_LOCAL_TAGS = {"START": "BEGIN", "END": "COMMIT", "ABORT": "ROLLBACK"}
 #: SHOW of KSQL; any other word is one of PostgreSQL's settings
-_LISTS = frozenset(
-    (
-        "streams",
-        "tables",
-        "topics",
-        "queries",
-        "functions",
-        "properties",
-        "types",
-        "variables",
-        "connectors",
-        "all",
-    )
-)
+_LISTS = frozenset((
+    "streams", "tables", "topics", "queries", "functions", "properties", "types", "variables", "connectors",
+    "all",
+))  # fmt: skip
+
+
+class Failure(Exception):
+    """An error for the client, with PostgreSQL's code for it."""
+
+    def __init__(self, state: str, message: str) -> None:
+        super().__init__(message)
+        self.fields = {"S": "ERROR", "V": "ERROR", "C": state, "M": message}
 
 
 class Kind(Enum):
@@ -110,10 +77,13 @@ class PgStatement:
     Args:
         text: in KSQL for the engine, else as it came.
         tag: the words that say what it was, once it is done.
-        parameters: the numbers of the client's parameters in the text, ``$1``, which it has as ``:p1``.
+        parameters: the numbers of the client's parameters, ``$1``, which KSQL's text has as ``:p1``.
         is_moved: whether places in the text are no longer those of the client's text.
         details: named parts of it.
         tree: of a query for the catalog.
+        inner: the query in it.
+        piece: what came.
+        respelt: its KSQL.
     """
 
     kind: Kind
@@ -123,88 +93,492 @@ class PgStatement:
     is_moved: bool = False
     details: dict[str, Any] = field(default_factory=dict)
     tree: exp.Expr | None = None
+    inner: PgStatement | None = None
+    piece: StatementText = field(default_factory=lambda: StatementText("", 1, 1))
+    respelt: Respelt | None = None
+
+    @property
+    def has_casts(self) -> bool:
+        """Whether parameters are cast in the text for the engine."""
+        return self.respelt is not None and bool(self.respelt.casts)
+
+    def for_values(self, given: Sequence[Any]) -> str:
+        """The text for the engine, with these values of parameters."""
+        return self.text if self.respelt is None else self.respelt.for_values(given)
 
 
-def shown_name(name: str) -> str:
-    """A name of ours as PostgreSQL's clients see it; the same function leads back.
-
-    >>> [shown_name(name) for name in ("RIDES", "rides", "Rides")]
-    ['rides', 'RIDES', 'Rides']
-    """
-    if name == name.upper():
-        return name.lower()
-    return name.upper() if name == name.lower() else name
+# ---- statements ------------------------------------------------------------------------------------------
 
 
-def split(text: str) -> list[str]:
-    """The statements of a text, without the ``;`` between them and what is empty.
+def split(text: str) -> Iterator[StatementText]:
+    """The statements of a text, one after another, without the ``;`` between them and what is empty.
 
-    >>> split("SELECT ';' ; -- nothing; \\n SHOW x;")
+    Raises:
+        KsqlError: STATEMENT_TOO_LONG.
+
+    >>> [piece.text for piece in split("SELECT ';' ; -- nothing; \\n SHOW x;")]
     ["SELECT ';'", 'SHOW x']
     """
-    found = _tokens(text)
-    if found is None:
-        return [text.strip().rstrip(";").strip()] if text.strip().strip(";") else []
-    pieces, first = [], None
-    for token in found:
+    return pieces(text, _scanned(text))
+
+
+def _scanned(text: str) -> Iterator[Token]:
+    begin = 0
+    for token in tokens(text, Rules.POSTGRES):
+        deadline.check()
+        if token.end - begin >= MAX_BYTES:
+            shown = f"{text[begin : begin + 199]}…"
+            size = token.end + 1 - begin
+            raise KsqlError(
+                "STATEMENT_TOO_LONG", what="its text", bytes=size, most=MAX_BYTES, statement=shown
+            )
         if token.token_type == TokenType.SEMICOLON:
-            if first is not None:
-                pieces.append(text[first : token.start].rstrip())
-            first = None
-        elif first is None:
-            first = token.start
-    if first is not None:
-        pieces.append(text[first : found[-1].end + 1])
-    return pieces
+            begin = token.end + 1
+        yield token
 
 
 def statement_of(text: str) -> PgStatement:
+    """What the first statement of a text is."""
+    piece = next(split(text), None)
+    return PgStatement(Kind.EMPTY, "") if piece is None else statement(piece)
+
+
+def statement(piece: StatementText) -> PgStatement:
     """What a statement is.
 
-    Args:
-        text: one statement.
+    Raises:
+        KsqlError: SYNTAX.
+        Failure: a parameter has no possible number.
     """
-    text = _named(text.strip().rstrip(";").strip())
-    word = text.split(None, 1)[0].upper() if text else ""
-    if not word:
-        return PgStatement(Kind.EMPTY, "")
-    for kind, pattern in (
-        (Kind.DECLARE, _DECLARE),
-        (Kind.FETCH, _FETCH),
-        (Kind.CLOSE, _CLOSE),
-        (Kind.COPY, _COPY),
-    ):
-        if (found := pattern.match(text)) is not None:
-            details = found.groupdict()
-            details["name"] = _cursor(details.get("name") or "")
-            return PgStatement(kind, text, kind.name, details=details)
-    if _LOCAL.match(text) and not _PROPERTY.match(text):
-        return PgStatement(Kind.LOCAL, text, _local_tag(word))
-    if (found := _SHOW.match(text)) is not None and found["name"].lower() not in _LISTS:
-        return PgStatement(Kind.SHOW, text, "SHOW", details={"name": _setting(found["name"])})
-    if word in ("SELECT", "WITH", "VALUES", "TABLE", "("):
-        tree = None if _PUSH.search(text) else _parsed(text)
-        if _is_catalogs(text, tree):
-            return PgStatement(Kind.CATALOG, text, "SELECT", tree=tree)
-        return _ksql(Kind.QUERY, text, "SELECT")
-    if word == "PRINT":
-        return _ksql(Kind.QUERY, text, "SELECT")
-    return _ksql(Kind.STATEMENT, text, _tag(text))
+    parameters = _parameters(piece.tokens)
+    found = _kind_of(piece)
+    return replace(found, parameters=parameters, piece=piece, is_moved=found.is_moved or bool(parameters))
 
 
-def _is_catalogs(text: str, tree: exp.Expr | None) -> bool:
-    """Whether a query is about what there is, or about nothing: the catalog answers it."""
-    if tree is None:
-        return _CATALOG.search(text) is not None and _PUSH.search(text) is None
-    own = {cte.alias_or_name.lower() for cte in tree.find_all(exp.CTE)}
-    tables = [table for table in tree.find_all(exp.Table) if table.name and table.name.lower() not in own]
-    if not tables:
-        return True
-    return any(
-        table.db.lower() in ("pg_catalog", "information_schema")
-        or (not table.db and table.name.startswith("pg_"))
-        for table in tables
-    )
+def _parameters(found: Sequence[Token]) -> tuple[int, ...]:
+    numbers = set()
+    for token in found:
+        if token.token_type == TokenType.PLACEHOLDER:
+            digits = token.text.lstrip("0")
+            if not 0 < len(digits) < 6 or int(digits) > MAX_PARAMETERS:
+                raise Failure("42P02", f"There is no parameter ${token.text[:20]}.")
+            numbers.add(int(digits))
+    return tuple(sorted(numbers))
+
+
+def _kind_of(piece: StatementText) -> PgStatement:
+    first = word(piece.tokens[0])
+    second = piece.tokens[1] if len(piece.tokens) > 1 else None
+    is_property = second is not None and second.token_type == TokenType.STRING
+    if (rule := _RULES.get(first)) is not None and not (first == "SET" and is_property):
+        return _read(piece, rule)
+    if first in _LOCAL and not (first == "SET" and is_property):
+        return PgStatement(Kind.LOCAL, piece.text, _LOCAL_TAGS.get(first, first))
+    if first in ("SELECT", "WITH", "VALUES", "TABLE", "("):
+        return _query(piece)
+    if first == "PRINT":
+        return _ksql(Kind.QUERY, piece, "SELECT")
+    found = _ksql(Kind.STATEMENT, piece, _tag(piece))
+    if first in ("SET", "UNSET") and second is not None and is_property:
+        last = piece.tokens[-1]
+        value = last.text if first == "SET" and last.token_type == TokenType.STRING else None
+        return replace(found, details={"property": second.text, "value": value})
+    return found
+
+
+def _query(piece: StatementText) -> PgStatement:
+    if _before_emit(piece.tokens) is None:
+        named = [one for one in relations(piece) if not one.is_own]
+        is_catalogs = any(one.is_catalogs for one in named)
+        if not named or is_catalogs:
+            tree = _tree(piece, piece.tokens)
+            if tree is not None or is_catalogs:
+                return PgStatement(Kind.CATALOG, piece.text, "SELECT", tree=tree)
+    return _ksql(Kind.QUERY, piece, "SELECT")
+
+
+def _before_emit(found: Sequence[Token]) -> Sequence[Token] | None:
+    """What is before ``EMIT CHANGES [LIMIT n]``; None if a query does not end so."""
+    end = len(found)
+    if end > 1 and word(found[end - 2]) == "LIMIT":
+        end -= 2
+    if end > 1 and word(found[end - 2]) == "EMIT" and word(found[end - 1]) in ("CHANGES", "FINAL"):
+        return found[: end - 2]
+    return None
+
+
+def _ksql(kind: Kind, piece: StatementText, tag: str) -> PgStatement:
+    spelt = respelt(piece)
+    ours = replace(spelt, text=f"{spelt.text};")
+    # names of the same length are where they were
+    is_moved = len(spelt.text) != len(piece.text) or bool(spelt.casts)
+    return PgStatement(kind, ours.text, tag, is_moved=is_moved, respelt=ours)
+
+
+def _tag(piece: StatementText) -> str:
+    words = [word(token) for token in piece.tokens[:6]]
+    if words[0] == "INSERT":
+        return "INSERT 0 1"
+    if words[0] in ("CREATE", "DROP", "ALTER"):
+        kinds = [one for one in words[1:] if one in ("STREAM", "TABLE", "CONNECTOR", "TYPE")]
+        return " ".join([words[0], *kinds[:1]])
+    return words[0]
+
+
+# ---- what is not for the engine --------------------------------------------------------------------------
+
+
+class _Reader(Cursor):
+    """Reads the statements that are answered here."""
+
+    piece: StatementText
+
+    def declare(self) -> PgStatement:
+        """DECLARE name … CURSOR … FOR query."""
+        self.expect_word("DECLARE")
+        name = self._name()
+        while self.one_of("BINARY", "ASENSITIVE", "INSENSITIVE", "SCROLL") or self.word("NO", "SCROLL"):
+            pass
+        self.expect_word("CURSOR")
+        if self.one_of("WITH", "WITHOUT"):
+            self.expect_word("HOLD")
+        self.expect_word("FOR")
+        inner = self._inner(self.at, len(self._tokens))
+        self.skip(len(self._tokens) - self.at)
+        return self._found(Kind.DECLARE, inner, name=name)
+
+    def fetch(self) -> PgStatement:
+        """FETCH [FORWARD | NEXT] [count | ALL] [FROM | IN] name [WITH (timeout = '1s')]."""
+        self.expect_one_of("FETCH", "MOVE")
+        if self.is_word("BACKWARD", "PRIOR", "FIRST", "LAST", "ABSOLUTE", "RELATIVE"):
+            raise Failure("0A000", "A cursor goes forward only: FETCH [n | ALL] FROM name.")
+        self.one_of("FORWARD", "NEXT")
+        count: int | None = 1
+        if self.is_symbol(TokenType.NUMBER):
+            count = self.whole_number(2**63 - 1)
+        elif self.word("ALL"):
+            count = None
+        self.one_of("FROM", "IN")
+        name = self._name()
+        timeout_s = self.bracketed(self._timeout) if self.word("WITH") else None
+        return self._found(Kind.FETCH, name=name, count=count, timeout_s=timeout_s)
+
+    def whole_number(self, most: int) -> int:
+        """An integer."""
+        text = self._curr.text
+        if not text.isdigit() or len(text) > 19 or int(text) > most:
+            self.fail("This is no number of rows")
+        self.skip(1)
+        return int(text)
+
+    def _timeout(self) -> float:
+        self.expect_word("TIMEOUT")
+        self.symbol(TokenType.EQ, "=")
+        if not self.is_symbol(TokenType.STRING):
+            self.fail("A timeout is a text such as '1s' or '100ms'")
+        number, per_second = self._curr.text.strip(), 1
+        for unit, of_second in (
+            ("ms", 1000),
+            ("milliseconds", 1000),
+            ("s", 1),
+            ("seconds", 1),
+            ("second", 1),
+        ):
+            if number.endswith(unit):
+                number, per_second = number.removesuffix(unit).strip(), of_second
+                break
+        if not number.replace(".", "", 1).isdecimal() or not number.isascii() or len(number) > 18:
+            self.fail("A timeout is a text such as '1s' or '100ms'")
+        self.skip(1)
+        return float(number) / per_second
+
+    def close(self) -> PgStatement:
+        """CLOSE name."""
+        self.expect_word("CLOSE")
+        return self._found(Kind.CLOSE, name=self._name())
+
+    def copy_(self) -> PgStatement:
+        """COPY (query) | name [(columns)] TO STDOUT options."""
+        self.expect_word("COPY")
+        inner: PgStatement | None = None
+        if self.is_symbol(TokenType.L_PAREN):
+            inner = self._inner(self.at + 1, self._skip_brackets() - 1)
+        else:
+            first = self.at
+            while not self.is_word("FROM", "TO") and not self.at_end():
+                self._skip_brackets()
+            inner = self._selected(first)
+        direction = self.expect_one_of("FROM", "TO")
+        if direction == "FROM":
+            raise Failure("0A000", "COPY … FROM is not supported. Rows come by INSERT.")
+        if not self.word("STDOUT"):
+            raise Failure("0A000", "COPY writes to STDOUT only.")
+        options = self._tokens[self.at :]
+        self.skip(len(options))
+        return self._found(Kind.COPY, inner, options=copy_options(options))
+
+    def _selected(self, first: int) -> PgStatement:
+        """``SELECT columns FROM table`` for what is from a token on: ``table (columns)``."""
+        opened = next(
+            (at for at in range(first, self.at) if self._tokens[at].token_type == TokenType.L_PAREN), self.at
+        )
+        if first == opened:
+            self.fail("COPY takes a table, or a query in parentheses")
+        columns = self._text_of(opened + 1, self.at - 1)
+        return statement_of(f"SELECT {columns or '*'} FROM {self._text_of(first, opened)}")
+
+    def show(self) -> PgStatement:
+        """SHOW of a setting; else one of KSQL."""
+        self.expect_word("SHOW")
+        name = self._text_of(self.at, len(self._tokens)).lower()
+        is_setting = all(is_name(one) or one.token_type == TokenType.DOT for one in self._tokens[self.at :])
+        spaced = {
+            "transaction isolation level": "transaction_isolation", "time zone": "timezone",
+        }.get(" ".join(name.split()))  # fmt: skip
+        if spaced is None and (not is_setting or not name or " " in name or name in _LISTS):
+            return self.other(Kind.STATEMENT, "SHOW")
+        self.skip(len(self._tokens) - self.at)
+        return self._found(Kind.SHOW, name=spaced or name)
+
+    def other(self, kind: Kind, tag: str) -> PgStatement:
+        """A statement of KSQL."""
+        self.skip(len(self._tokens) - self.at)
+        return _ksql(kind, self.piece, tag)
+
+    def set_(self) -> PgStatement:
+        """SET [SESSION | LOCAL] name = | TO value."""
+        self.expect_word("SET")
+        self.one_of("SESSION", "LOCAL")
+        first = self.at
+        if self.word("TIME", "ZONE"):
+            name = "timezone"
+        else:
+            while not self.at_end() and (self.at == first or self._joins()):
+                self.skip(1)
+            name = self._text_of(first, self.at).strip('"')
+        if not self.symbol(TokenType.EQ, "="):
+            self.word("TO")
+        is_text = len(self._tokens) - self.at == 1 and self.is_symbol(TokenType.STRING)
+        value = self._curr.text if is_text else self._text_of(self.at, len(self._tokens)).strip("'")
+        self.skip(len(self._tokens) - self.at)
+        return self._found(Kind.LOCAL, name=name, value=value)
+
+    def last(self) -> PgStatement:
+        """RESET name, DISCARD ALL, DEALLOCATE name."""
+        self.skip(1)
+        self.word("PREPARE")
+        name = self._text_of(self.at, len(self._tokens)).strip('"')
+        self.skip(len(self._tokens) - self.at)
+        return self._found(Kind.LOCAL, name=name)
+
+    def _joins(self) -> bool:
+        """Whether a name goes on here."""
+        return self.is_symbol(TokenType.DOT) or self.is_symbol(TokenType.DOT, -1)
+
+    def _found(self, kind: Kind, inner: PgStatement | None = None, **details: Any) -> PgStatement:
+        tag = word(self.piece.tokens[0]) if kind == Kind.LOCAL else kind.name
+        return PgStatement(kind, self.piece.text, tag, details=details, inner=inner)
+
+    def _inner(self, first: int, end: int) -> PgStatement:
+        """The query from one token to another."""
+        within = tuple(self._tokens[first:end])
+        if not within:
+            self.fail("A query was expected")
+        if word(within[0]) not in ("SELECT", "WITH", "VALUES", "TABLE", "(", "PRINT"):
+            raise Failure("42601", f"{word(self.piece.tokens[0])} takes a query.")
+        text = self._text_of(first, end)
+        return statement(
+            replace(self.piece, text=text, tokens=within, line=within[0].line, column=within[0].col)
+        )
+
+    def _name(self) -> str:
+        """A cursor's name."""
+        if self.at_end() or not is_name(self._curr):
+            self._seek("a name")
+            self.fail()
+        token = self._curr
+        self.skip(1)
+        return token.text if token.token_type == TokenType.IDENTIFIER else token.text.lower()
+
+    def _skip_brackets(self) -> int:
+        """Take a token, with all up to the bracket that closes it; returns the token behind."""
+        depth = 0
+        while not self.at_end():
+            depth += self.is_symbol(TokenType.L_PAREN) - self.is_symbol(TokenType.R_PAREN)
+            self.skip(1)
+            if depth <= 0:
+                return self.at
+        self.fail()
+
+    def _text_of(self, first: int, end: int) -> str:
+        if first >= end:
+            return ""
+        return self._whole[self._tokens[first].start : self._tokens[end - 1].end + 1]
+
+
+_RULES = {
+    "DECLARE": _Reader.declare, "FETCH": _Reader.fetch, "MOVE": _Reader.fetch, "CLOSE": _Reader.close,
+    "COPY": _Reader.copy_, "SHOW": _Reader.show, "SET": _Reader.set_, "RESET": _Reader.last,
+    "DISCARD": _Reader.last, "DEALLOCATE": _Reader.last,
+}  # fmt: skip
+
+
+def _read(piece: StatementText, rule: Any) -> PgStatement:
+    reader = _Reader()
+    reader.piece = piece
+    try:
+        return reader.run(piece.tokens, piece.whole, rule)
+    except ParseFailed as failed:
+        raise KsqlError("SYNTAX", reason=str(failed), statement=failed.text) from None
+
+
+# ---- relations and parameters ----------------------------------------------------------------------------
+
+
+class Relation(NamedTuple):
+    """A relation that a statement names.
+
+    Args:
+        name: the name of ours that stands for it.
+        is_catalogs: whether it is one of the catalog.
+        is_own: whether the statement itself defines it, by WITH.
+    """
+
+    name: str
+    is_catalogs: bool
+    is_own: bool = False
+
+
+@dataclass
+class _Scope:
+    """What is between parentheses: where they open, whether there is a SELECT, whether commas are FROM's."""
+
+    opened: int = -1
+    is_query: bool = False
+    is_from: bool = False
+
+
+def relations(piece: StatementText) -> list[Relation]:
+    """The relations behind FROM, JOIN, INTO and UPDATE."""
+    found: list[Relation] = []
+    own: set[str] = set()
+    scopes = [_Scope(is_query=word(piece.tokens[0]) == "DELETE")]
+    is_expected = word(piece.tokens[0]) in ("TABLE", "UPDATE")
+    at, last = int(is_expected), len(piece.tokens) - 1
+    while at <= last:
+        deadline.check()
+        token, scope = piece.tokens[at], scopes[-1]
+        this, before = word(token), word(piece.tokens[at - 1]) if at else ""
+        if this == "(":
+            scopes.append(_Scope(at))
+        elif this == ")":
+            opened = scopes.pop().opened if len(scopes) > 1 else 0
+            if _word(piece, at + 1) == "AS" and _word(piece, at + 2) == "(" and opened:
+                own.add(_folded(piece, opened - 1))  # of WITH name (columns) AS (
+            is_expected = False
+        elif is_expected and this not in ("SELECT", "WITH", "VALUES") and is_name(token):
+            if this in ("LATERAL", "ONLY"):
+                at += 1
+                continue
+            is_into, first = before == "INTO", at
+            while _word(piece, at + 1) == "." and at + 2 <= last:
+                at += 2
+            if is_into or _word(piece, at + 1) != "(":  # else a function
+                schema = _folded(piece, at - 2) if at > first else ""
+                name = name_of(piece.tokens[at], piece.whole)
+                is_catalogs = schema in _CATALOG or (not schema and _folded(piece, at).startswith("pg_"))
+                found.append(Relation(name, is_catalogs))
+            is_expected = False
+        else:
+            is_expected = (
+                (this == "FROM" and before != "DISTINCT" and scope.is_query)
+                or this in ("JOIN", "INTO")
+                or (this == "," and scope.is_from)
+            )
+            if this == "FROM" and is_expected:
+                scope.is_from = True
+            elif this in ("SELECT", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "WINDOW"):
+                scope.is_from = False
+            scope.is_query |= this == "SELECT"
+            if is_name(token) and _word(piece, at + 1) == "AS" and _word(piece, at + 2) == "(":
+                own.add(_folded(piece, at))  # of WITH name AS (
+        at += 1
+    return [one._replace(is_own=not one.is_catalogs and shown_name(one.name).lower() in own) for one in found]
+
+
+def _word(piece: StatementText, at: int) -> str:
+    return word(piece.tokens[at]) if 0 <= at < len(piece.tokens) else ""
+
+
+def _folded(piece: StatementText, at: int) -> str:
+    return piece.tokens[at].text.lower() if at >= 0 else ""
+
+
+def parameter_casts(found: PgStatement) -> dict[int, str]:
+    """The types to which parameters are cast by ``::``, by number."""
+    piece, casts = found.piece, {}
+    for at, token in enumerate(piece.tokens):
+        if token.token_type == TokenType.PLACEHOLDER and _word(piece, at + 1) == "::":
+            at += 4 if _word(piece, at + 3) == "." else 2
+            is_array = _word(piece, at + 1) == "[" and _word(piece, at + 2) == "]"
+            if at < len(piece.tokens):
+                casts[int(token.text)] = piece.tokens[at].text + ("[]" if is_array else "")
+    return casts
+
+
+def parameter_number(node: exp.Expr) -> int | None:
+    """The number of a parameter in a tree; None: it is something else."""
+    if isinstance(node, exp.Placeholder) and node.name[:1] == "p" and node.name[1:].isdecimal():
+        return int(node.name[1:])
+    return None
+
+
+def parameter_name(number: int) -> str:
+    """What a parameter is called in KSQL's text."""
+    return f"p{number}"
+
+
+@dataclass(frozen=True)
+class Elements:
+    """What is compared with elements of a parameter: a column's name, or nothing."""
+
+    column: str
+
+
+def parameter_columns(found: PgStatement) -> dict[int, str | int | Elements]:
+    """What parameters are compared with or inserted into: number -> the column, by name or by place from 0;
+    Elements for ``= ANY ($1)``; or LIMIT.
+    """
+    found = found.inner or found
+    piece = found.piece
+    if not found.parameters or _word(piece, 0) not in ("SELECT", "WITH", "INSERT", "UPDATE", "DELETE"):
+        return {}
+    tree = found.tree or _tree(piece, _before_emit(piece.tokens) or piece.tokens)
+    columns: dict[int, str | int | Elements] = {}
+    for parameter in tree.find_all(exp.Placeholder) if tree is not None else ():
+        deadline.check()
+        number = parameter_number(parameter)
+        inner: exp.Expr = parameter
+        parent = parameter.parent
+        while isinstance(parent, (exp.Cast, exp.Paren)):
+            inner, parent = parent, parent.parent
+        if number is None:
+            continue
+        if isinstance(parent, (exp.Limit, exp.Offset)):
+            columns[number] = LIMIT
+        elif isinstance(parent, exp.Tuple) and isinstance(tree, exp.Insert):
+            place = inner.index
+            listed = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
+            columns[number] = _ours(listed[place]) if place < len(listed) else place
+        elif isinstance(parent, exp.Any) and isinstance(parent.parent, exp.EQ):
+            column = parent.parent.this
+            columns[number] = Elements(_ours(column.this)) if isinstance(column, exp.Column) else Elements("")
+        elif isinstance(parent, (exp.Binary, exp.Between, exp.In)):
+            sides = [parent.this, *parent.args.values()]
+            column = next((side for side in sides if isinstance(side, exp.Column)), None)
+            if column is not None:
+                columns[number] = _ours(column.this)
+    return columns
 
 
 def _ours(identifier: exp.Expr) -> str:
@@ -213,289 +587,72 @@ def _ours(identifier: exp.Expr) -> str:
     return shown_name(name) if identifier.args.get("quoted") else name.upper()
 
 
-def _ksql(kind: Kind, text: str, tag: str) -> PgStatement:
-    spelt = _spelt(text)
-    parameters = tuple(sorted({int(found[1]) for found in _PLACES.finditer(spelt) if found[1]}))
-    is_moved = spelt != text or bool(parameters)
-    return PgStatement(kind, _renamed(spelt) + ";", tag, parameters, is_moved)
-
-
-#: types that KSQL spells in another way
-_TYPES = {
-    "TEXT": "VARCHAR", "VARCHAR": "VARCHAR", "CHARACTER VARYING": "VARCHAR", "CHARACTER": "VARCHAR",
-    "CHAR": "VARCHAR", "BPCHAR": "VARCHAR", "NAME": "VARCHAR", "SMALLINT": "INT", "INT2": "INT",
-    "INT4": "INT", "INT8": "BIGINT", "REAL": "DOUBLE", "FLOAT": "DOUBLE", "FLOAT4": "DOUBLE",
-    "FLOAT8": "DOUBLE", "DOUBLE PRECISION": "DOUBLE", "NUMERIC": "DECIMAL", "BOOL": "BOOLEAN",
-    "BYTEA": "BYTES", "TIMESTAMPTZ": "TIMESTAMP", "JSON": "VARIANT", "JSONB": "VARIANT",
-}  # fmt: skip
-_NOW = "FROM_UNIXTIME(UNIX_TIMESTAMP())"
-_CLOSED_BY = {"(": ")", "[": "]", "CASE": "END"}
-_OPENED_BY = {last: first for first, last in _CLOSED_BY.items()}
-#: words before a parenthesis that is no call's
-_BEFORE_OPERAND = {
-    "ALL", "AND", "ANY", "BETWEEN", "BY", "CASE", "DISTINCT", "ELSE", "FROM", "HAVING", "ILIKE", "IN", "IS",
-    "LIKE", "LIMIT", "NOT", "ON", "OR", "QUALIFY", "SELECT", "THEN", "VALUES", "WHEN", "WHERE",
-}  # fmt: skip
-#: what an operand of ILIKE ends at
-_AROUND_ILIKE = _BEFORE_OPERAND | {
-    "AS", "EMIT", "END", "ESCAPE", "GROUP", "INTO", "ORDER", "PARTITION", "WINDOW", "WITHIN", ",", ";", "(",
-    ")", "[", "]", "=", "<>", "!=", "<", ">", "<=", ">=", "=>", ":=",
-}  # fmt: skip
-
-
-def _spelt(text: str) -> str:
-    """A text with PostgreSQL's casts, ILIKE and now() as KSQL spells them; all else is as it was."""
-    for _ in range(_MAX_NESTED):
-        found = _tokens(text)
-        written = [] if found is None else _outermost(text, found)
-        if not written:
-            break
-        parts, at = [], 0
-        for start, end, new in written:
-            parts += [text[at:start], new]
-            at = end
-        text = "".join([*parts, text[at:]])
-    return text
-
-
-def _outermost(text: str, found: list[Token]) -> list[tuple[int, int, str]]:
-    """What is respelt in places that do not overlap: where each begins and ends, and KSQL for it."""
-    written: list[tuple[int, int, str]] = []
-    end = 0
-    for at, token in enumerate(found):
-        one = _respelt(text, found, at, token)
-        if one is not None and found[one[0]].start >= end:
-            end = found[one[1]].end + 1
-            written.append((found[one[0]].start, end, one[2]))
-    return written
-
-
-def _respelt(text: str, found: list[Token], at: int, token: Token) -> tuple[int, int, str] | None:
-    """The first and the last of the tokens that a token's operator is over, and KSQL for them."""
-
-    def between(first: int, last: int) -> str:
-        return text[found[first].start : found[last].end + 1]
-
-    last = len(found) - 1
-    if token.token_type == TokenType.DCOLON and 0 < at < last:
-        first = _operand_start(found, at - 1)
-        last, type_ = _type_at(found, at + 1, between)
-        is_given = found[first].token_type == TokenType.COLON or found[at - 1].token_type == TokenType.STRING
-        if type_ == "VARIANT" and is_given:  # the JSON that a text has, not a JSON text
-            return first, last, f"PARSE_JSON({between(first, at - 1)})"
-        return first, last, f"CAST({between(first, at - 1)} AS {type_})"
-    words = [_word(one) for one in found[at : at + 3]]
-    if words == ["=", "ANY", "("] and at > 0 and _word(found[min(at + 3, last)]) != "SELECT":
-        first, end = _operand_start(found, at - 1), _end(found, at + 2)
-        return first, end, f"ARRAY_CONTAINS({between(at + 3, end - 1)}, {between(first, at - 1)})"
-    if token.token_type == TokenType.ILIKE and 0 < at < last:
-        is_negated = _word(found[at - 1]) == "NOT"
-        first = end = at - (2 if is_negated else 1)
-        while first > 0 and _word(found[start := _start(found, first) - 1]) not in _AROUND_ILIKE:
-            first = start
-        first = _start(found, first)
-        last = _end(found, at + 1)
-        while last < len(found) - 1 and _word(found[last + 1]) not in _AROUND_ILIKE - {"(", "["}:
-            last = _end(found, last + 1)
-        word = "NOT LIKE" if is_negated else "LIKE"
-        return first, last, f"LCASE({between(first, end)}) {word} LCASE({between(at + 1, last)})"
-    is_called = [_word(one) for one in found[at + 1 : at + 3]] == ["(", ")"]
-    if token.token_type == TokenType.CURRENT_TIMESTAMP or (_word(token) == "NOW" and is_called):
-        return at, at + 2 if is_called else at, _NOW
-    return None
-
-
-def _word(token: Token) -> str:
-    """A token in upper case; nothing for what is quoted."""
-    quoted = (TokenType.IDENTIFIER, TokenType.STRING)
-    return "" if token.token_type in quoted else token.text.upper().split(None, 1)[0]
-
-
-def _start(found: list[Token], at: int) -> int:
-    """Where a parenthesis, a bracket or a CASE begins that ends at a token; else the token."""
-    if (opened := _OPENED_BY.get(last := _word(found[at]))) is None:
-        return at
-    depth = 0
-    for start in range(at, -1, -1):
-        depth += (_word(found[start]) == last) - (_word(found[start]) == opened)
-        if depth == 0:
-            return start
-    return 0
-
-
-def _end(found: list[Token], at: int) -> int:
-    """Where a parenthesis, a bracket or a CASE ends that begins at a token; else the token."""
-    if (closed := _CLOSED_BY.get(first := _word(found[at]))) is None:
-        return at
-    depth = 0
-    for end in range(at, len(found)):
-        depth += (_word(found[end]) == first) - (_word(found[end]) == closed)
-        if depth == 0:
-            return end
-    return len(found) - 1
-
-
-def _operand_start(found: list[Token], at: int) -> int:
-    """Where the operand begins that ends at a token: a name, a literal, a call, members of these."""
-    while True:
-        is_index, is_call = _word(found[at]) == "]", _word(found[at]) == ")"
-        at = _start(found, at)
-        if at == 0:
-            return 0
-        before = found[at - 1]
-        is_name = _is_name(before)
-        if (is_index and (is_name or _word(before) in (")", "]"))) or (is_call and is_name):
-            at -= 1
-            if _word(found[at]) in (")", "]"):
-                continue
-        if at > 0 and found[at - 1].token_type in (TokenType.DOT, TokenType.ARROW):
-            at -= 2
-            continue
-        if at == 0 or found[at - 1].token_type != TokenType.COLON:
-            return at
-        if not _is_path(found, at - 1):
-            return at - 1  # a parameter
-        at -= 2
-
-
-def _is_path(found: list[Token], colon: int) -> bool:
-    """Whether a colon is behind a value: it begins a path into JSON, and no parameter."""
-    before = found[colon - 1]
-    if colon == 0 or before.end + 1 != found[colon].start:
-        return False
-    return before.token_type == TokenType.STRING or _is_name(before) or _word(before) in (")", "]")
-
-
-def _is_name(token: Token) -> bool:
-    """Whether a token is a name, quoted or not, or looks like one: a function's, or a type's."""
-    if token.token_type == TokenType.IDENTIFIER:
-        return True
-    return re.fullmatch(r"\w+", token.text) is not None and _word(token) not in ("", *_BEFORE_OPERAND)
-
-
-def _type_at(found: list[Token], at: int, between: Callable[[int, int], str]) -> tuple[int, str]:
-    """The last token of a type, and the type as KSQL spells it."""
-    words = [_word(one) for one in found] + [""] * 5
-    if words[at + 1] == ".":  # its schema
-        at += 2
-    name = " ".join(found[at].text.upper().split())
-    last = at
-    if words[at + 1] in ("PRECISION", "VARYING"):
-        name, last = f"{name} {words[at + 1]}", at + 1
-    if words[at] in ("ARRAY", "MAP", "STRUCT") and words[at + 1] == "<":
-        depth = 0
-        for last in range(at + 1, len(found)):
-            depth += (words[last] == "<") - words[last].count(">")
-            if depth <= 0:
-                break
-        name = between(at, last)
-    type_ = _TYPES.get(name, name)
-    if words[last + 1] == "(":
-        first, last = last + 1, _end(found, last + 1)
-        type_ += between(first, last) if type_ == "DECIMAL" else ""
-    if words[last + 1] in ("WITH", "WITHOUT") and words[last + 2 : last + 4] == ["TIME", "ZONE"]:
-        last += 3
-    while words[last + 1] == "[":
-        last = _end(found, last + 1)
-        type_ = f"ARRAY<{type_}>"
-    return last, type_
-
-
-def _renamed(text: str) -> str:
-    """A text with names as KSQL writes them. If no name grows, places in it stay the same."""
-    found = _tokens(text)
-    if found is None:
-        return text
-    parts: list[str] = []
-    at = 0
-    before = None
-    for token, following in zip(found, [*found[1:], None], strict=True):
-        start, end = token.start, token.end + 1
-        if start < at:  # it belongs to what has been written
-            continue
-        is_quoted = token.token_type == TokenType.IDENTIFIER and text[start] == '"'
-        is_schema = token.text.lower() in (SCHEMA, DATABASE) and before != TokenType.DOT
-        before = token.token_type
-        written = None
-        if following is not None and following.token_type == TokenType.DOT and is_schema:
-            end = following.end + 1
-            written = ""
-            before = None
-        elif is_quoted:
-            written = _written(token.text)
-        if written is not None:
-            parts += [text[at:start], written.ljust(end - start)]
-            at = end
-    return "".join([*parts, text[at:]])
-
-
-def _written(name: str) -> str:
-    """A quoted name as KSQL writes it."""
-    ours = shown_name(name)
-    if re.fullmatch(r"[A-Z_][A-Z0-9_]*", ours) and ours not in RESERVED:
-        return ours
-    return "`" + ours.replace("`", "``") + "`"
+# ---- trees, of queries for the catalog -------------------------------------------------------------------
 
 
 class _Dialect(Postgres):  # type: ignore[misc]
-    class Tokenizer(Postgres.Tokenizer):  # type: ignore[misc]
-        #: KSQL quotes names in backquotes, too
-        IDENTIFIERS: ClassVar = ['"', "`"]
+    class Parser(PostgresParser):  # type: ignore[misc]
+        """Ends where the statement's time ends."""
+
+        def _advance(self, times: int = 1) -> None:
+            deadline.check()
+            super()._advance(times)
 
 
-def _tokens(text: str) -> list[Token] | None:
-    try:
-        return list(_Dialect().tokenize(text))
-    except SqlglotError:
-        return None
+def _tree(piece: StatementText, found: Sequence[Token]) -> exp.Expr | None:
+    """A query as PostgreSQL reads it; None if it cannot be read.
 
-
-#: what PostgreSQL reads and sqlglot does not, and what it can read instead
-_UNREADABLE = (
-    # any word behind AS is an alias
-    (re.compile(r"\bAS\s+(SELECT|INSERT|UPDATE|DELETE|TABLE)(?=\s*(?:,|\)|FROM\b))", re.I), r'AS "\1"'),
-    # arrays of types of the catalog
-    (re.compile(r"::\s*(?:pg_catalog\.)?(?:reg[a-z]+|oid|name)\[\]", re.I), "::text[]"),
-)
-
-
-def _parsed(text: str) -> exp.Expr | None:
-    import sqlglot
-
-    readable = text
-    for pattern, instead in _UNREADABLE:
-        readable = pattern.sub(instead, readable)
-    for tried in (text, readable):
+    Raises:
+        Failure: it is nested too deeply.
+    """
+    depth = 0
+    for token in found:
+        depth += (word(token) in ("(", "[", "CASE")) - (word(token) in (")", "]", "END"))
+        if depth > MAX_DEPTH:
+            raise Failure("54001", "The statement is nested too deeply.")
+    for is_plain in (True, False):
         try:
-            found = sqlglot.parse_one(tried, read="postgres")
-        except (SqlglotError, RecursionError):
+            tree = _Dialect().parse(_readable(piece, found, is_plain))
+        except SqlglotError:
             continue
-        return found if isinstance(found, exp.Expr) else None
+        except RecursionError:
+            raise Failure("54001", "The statement is nested too deeply.") from None
+        return tree[0] if len(tree) == 1 else None
     return None
 
 
-def _cursor(name: str) -> str:
-    return name[1:-1] if name.startswith('"') else name.lower()
+def _readable(piece: StatementText, found: Sequence[Token], is_plain: bool) -> str:
+    """A text for sqlglot: parameters by name, since it takes ``$1`` for the beginning of a quoted text.
+
+    Args:
+        is_plain: whether what it cannot read stays: aliases such as SELECT, arrays of types of the catalog.
+    """
+    parts, end = [], found[0].start
+    skipped = -1
+    for at, token in enumerate(found):
+        if at <= skipped:
+            end = token.end + 1
+            continue
+        text = piece.whole[token.start : token.end + 1]
+        if token.token_type == TokenType.PLACEHOLDER:
+            text = f":p{int(token.text)}"
+        elif not is_plain and word(token) in ("SELECT", "INSERT", "UPDATE", "DELETE", "TABLE"):
+            following = word(found[at + 1]) if at + 1 < len(found) else ")"
+            if at and word(found[at - 1]) == "AS" and following in (",", ")", "FROM"):
+                text = f'"{text}"'
+        elif not is_plain and at and word(found[at - 1]) == "::":
+            name = at + 2 if _is(found, at + 1, ".") else at
+            is_array = _is(found, name + 1, "[") and _is(found, name + 2, "]")
+            type_ = found[name].text.lower() if name < len(found) else ""
+            if is_array and (type_.startswith("reg") or type_ in ("oid", "name")):
+                text, skipped = "text[]", name + 2
+        parts += [piece.whole[end : token.start], text]
+        end = token.end + 1
+    return "".join(parts)
 
 
-def _setting(name: str) -> str:
-    short = " ".join(name.lower().split())
-    return {"transaction isolation level": "transaction_isolation", "time zone": "timezone"}.get(short, short)
-
-
-def _local_tag(word: str) -> str:
-    return {"START": "BEGIN", "END": "COMMIT", "ABORT": "ROLLBACK"}.get(word, word)
-
-
-def _tag(text: str) -> str:
-    words = text.upper().split()
-    if words[0] == "INSERT":
-        return "INSERT 0 1"
-    if words[0] in ("CREATE", "DROP", "ALTER"):
-        return " ".join(
-            [words[0], *[word for word in words[1:6] if word in ("STREAM", "TABLE", "CONNECTOR", "TYPE")][:1]]
-        )
-    return words[0]
+def _is(found: Sequence[Token], at: int, this: str) -> bool:
+    return at < len(found) and word(found[at]) == this
 
 
 # ---- COPY -------------------------------------------------------------------------------------------------
@@ -511,39 +668,43 @@ class CopyOptions:
     null: bytes = b"\\N"
 
 
-_OPTION = re.compile(
-    r"(?P<name>[a-z_]+)(?:\s+(?:AS\s+)?(?P<value>'(?:[^']|'')*'|true|false|on|off|csv|text|xml|binary))?",
-    re.I,
-)
+_OPTION_WORDS = frozenset(("TRUE", "FALSE", "ON", "OFF", "CSV", "TEXT", "XML", "BINARY"))
 
 
-def copy_options(text: str) -> CopyOptions:
+def copy_options(found: Sequence[Token]) -> CopyOptions:
     """What stands behind TO STDOUT: ``(FORMAT csv, HEADER)``, or ``WITH CSV HEADER``.
 
     Raises:
-        ValueError: an option that is not supported.
-
-    >>> copy_options("(FORMAT csv, DELIMITER ';')")
-    CopyOptions(is_csv=True, has_header=False, delimiter=b';', null=b'')
+        Failure: an option that is not supported.
     """
-    rest = re.sub(r"^\s*WITH\b", "", text, flags=re.IGNORECASE).strip()
-    if rest.startswith("(") and rest.endswith(")"):
-        rest = rest[1:-1]
-    given: dict[str, str] = {}
-    for found in _OPTION.finditer(rest):
-        value = found["value"] or "true"
-        given[found["name"].lower()] = value[1:-1].replace("''", "'") if value[0] == "'" else value.lower()
-    form = "csv" if given.pop("csv", None) else given.pop("format", "text")
+    given, left = {}, ""
+    at = 0
+    while at < len(found):
+        token, at = found[at], at + 1
+        if word(token) in ("WITH", "(", ")", ","):
+            continue
+        if token.token_type != TokenType.VAR:
+            left = left or token.text
+            continue
+        at += _is(found, at, "AS")
+        value = found[at] if at < len(found) else None
+        name = token.text.lower()
+        if value is not None and value.token_type == TokenType.STRING:
+            given[name], at = value.text, at + 1
+        elif value is not None and word(value) in _OPTION_WORDS:
+            given[name], at = value.text.lower(), at + 1
+        else:
+            given[name] = "true"
+    form = "csv" if given.pop("csv", None) else given.pop("format", "text").lower()
     header, delimiter, null = (given.pop(name, None) for name in ("header", "delimiter", "null"))
-    left = re.sub(r"[\s,]", "", _OPTION.sub("", rest))
     if given or left:
-        name = (next(iter(given), None) or left).upper()
-        raise ValueError(f"COPY has no option {name} here: FORMAT, HEADER, DELIMITER and NULL are supported.")
+        name = (next(iter(given), None) or left).upper()[:40]
+        _refuse(f"COPY has no option {name} here: FORMAT, HEADER, DELIMITER and NULL are supported.")
     if form not in ("csv", "text"):
-        raise ValueError("COPY writes FORMAT csv or text.")
+        _refuse("COPY writes FORMAT csv or text.")
     is_csv = form == "csv"
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"\\'):
-        raise ValueError("DELIMITER is one character.")
+        _refuse("DELIMITER is one character.")
     return CopyOptions(
         is_csv,
         header not in (None, "false", "off"),
@@ -552,107 +713,8 @@ def copy_options(text: str) -> CopyOptions:
     )
 
 
-# ---- parameters ------------------------------------------------------------------------------------------
-
-
-_CAST = re.compile(r"\$(\d+)\s*::\s*(?:pg_catalog\.)?(\w+)(\s*\[\])?")
-
-
-def parameter_count(text: str) -> int:
-    """The highest number of a parameter in a text."""
-    return max((int(number) for number in _LEXEME.findall(text) if number), default=0)
-
-
-def parameter_casts(text: str) -> dict[int, str]:
-    """The types to which parameters are cast by ``::``, by number."""
-    return {int(found[1]): found[2] + (found[3] or "") for found in _CAST.finditer(text)}
-
-
-def _named(text: str) -> str:
-    """A text with ``:p1`` for ``$1``, which sqlglot takes for the beginning of a quoted text."""
-    return _LEXEME.sub(lambda found: f":p{found[1]}" if found[1] else found[0], text)
-
-
-def without_needless_casts(text: str, given: Sequence[Any]) -> str:
-    """A text of KSQL without the casts of parameters whose values have that type already.
-
-    A constant that is not computed is found in an index.
-    """
-
-    def replaced(found: re.Match[str]) -> str:
-        number = int(found[2])
-        value = given[number - 1] if number <= len(given) else None
-        wanted = list if found[3].startswith("ARRAY") else _OF_TYPE.get(found[3])
-        return found[1] if type(value) is wanted else found[0]
-
-    return _CAST_PARAMETER.sub(replaced, text)
-
-
-def parameter_name(number: int) -> str:
-    """What a parameter is called in KSQL's text."""
-    return f"p{number}"
-
-
-def parameter_number(node: exp.Expr) -> int | None:
-    """The number of a parameter in a tree; None: it is something else."""
-    if isinstance(node, exp.Placeholder) and (found := _NAMED.fullmatch(f":{node.name}")):
-        return int(found[1])
-    return None
-
-
-@dataclass(frozen=True)
-class Elements:
-    """What is compared with elements of a parameter: a column's name, or nothing."""
-
-    column: str
-
-
-def parameter_columns(text: str) -> dict[int, str | int | Elements]:
-    """What parameters are compared with or inserted into: number -> the column, by name or by place from 0;
-    Elements for ``= ANY ($1)``; or LIMIT.
-    """
-    tree = _query(text)
-    found: dict[int, str | int | Elements] = {}
-    for parameter in tree.find_all(exp.Placeholder) if tree is not None else ():
-        number = parameter_number(parameter)
-        inner: exp.Expr = parameter
-        parent = parameter.parent
-        while isinstance(parent, (exp.Cast, exp.Paren)):
-            inner, parent = parent, parent.parent
-        if number is None:
-            continue
-        if isinstance(parent, (exp.Limit, exp.Offset)):
-            found[number] = LIMIT
-        elif isinstance(parent, exp.Tuple) and isinstance(tree, exp.Insert):
-            place = parent.expressions.index(inner)
-            listed = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
-            found[number] = _ours(listed[place]) if place < len(listed) else place
-        elif isinstance(parent, exp.Any) and isinstance(parent.parent, exp.EQ):
-            column = parent.parent.this
-            found[number] = Elements(_ours(column.this)) if isinstance(column, exp.Column) else Elements("")
-        elif isinstance(parent, (exp.Binary, exp.Between, exp.In)):
-            sides = [parent.this, *parent.args.values()]
-            column = next((side for side in sides if isinstance(side, exp.Column)), None)
-            if column is not None:
-                found[number] = _ours(column.this)
-    return found
-
-
-def sources_of(text: str) -> Collection[str]:
-    """The sources that a statement names, by names of ours."""
-    tree = _query(text)
-    return [] if tree is None else [_ours(table.this) for table in tree.find_all(exp.Table) if table.name]
-
-
-def _query(text: str) -> exp.Expr | None:
-    """A SELECT, INSERT, UPDATE or DELETE as a tree; None for others."""
-    if (declared := _DECLARE.match(text)) is not None:
-        text = declared["query"]
-    if not re.match(r"\s*(SELECT|WITH|INSERT|UPDATE|DELETE)\b", text, re.IGNORECASE):
-        return None
-    text = _named(text)
-    push = _PUSH.search(text)
-    return _parsed(text[: push.start()] if push else text)
+def _refuse(message: str) -> NoReturn:
+    raise Failure("42601", message)
 
 
 # ---- errors ----------------------------------------------------------------------------------------------
@@ -660,24 +722,30 @@ def _query(text: str) -> exp.Expr | None:
 _STATES = {
     "SYNTAX": "42601", "SOURCE_UNKNOWN": "42P01", "COLUMN_UNKNOWN": "42703", "FUNCTION_UNKNOWN": "42883",
     "FORBIDDEN": "42501", "NOT_READY": "57P03", "STOPPED": "57P01", "STATEMENT_TIMEOUT": "57014",
-    "STATEMENT_CANCELLED": "57014", "SOURCE_EXISTS": "42P07",
+    "STATEMENT_CANCELLED": "57014", "SOURCE_EXISTS": "42P07", "STATEMENT_TOO_LONG": "54000",
+    "PUSH_LIMIT": "53400", "PUSH_SHARE": "53400", "PULL_LIMIT": "53400",
 }  # fmt: skip
-
-
-#: a syntax error: its place, what is wrong, and the line with the caret
-_SYNTAX = re.compile(r"^line (\d+):(\d+): (.*?)(?:\n  [^\n]*\n *\^+)?$", re.DOTALL)
 
 
 def error_fields(error: KsqlError, statement: PgStatement | None) -> dict[str, str]:
     """An error as the fields of an ErrorResponse, with its place in the client's text."""
-    state = _STATES.get(error.condition, "42000" if error.code // 100 in (400, 404) else "XX000")
+    state = _STATES.get(error.condition, "42000" if error.code // 10_000 == 4 else "XX000")
     fields = {"S": "ERROR", "V": "ERROR", "C": state, "M": error.again().message}
     at = error.position
-    if error.condition == "SYNTAX" and (found := _SYNTAX.match(fields["M"])) is not None:
-        at = Position(int(found[1]), int(found[2]), 1)
-        fields["M"] = found[3]
+    if error.condition == "SYNTAX":
+        at, fields["M"] = _place(fields["M"])
     if at is not None and statement is not None and not statement.is_moved:
-        lines = statement.text.split("\n")
-        before = sum(len(line) + 1 for line in lines[: at.line - 1])
-        fields["P"] = str(before + at.column)
+        before = 0
+        for _ in range(at.line - 1):
+            before = statement.text.find("\n", before) + 1
+        fields["P"] = str(statement.piece.start + before + at.column)
     return fields
+
+
+def _place(message: str) -> tuple[Position | None, str]:
+    """The place of a syntax error, and what is wrong, without the line and its caret."""
+    head, _, reason = message.partition("\n")
+    numbers = head.removeprefix("line ").split(":")[:2]
+    if not head.startswith("line ") or not all(number.isdecimal() for number in numbers):
+        return None, message
+    return Position(int(numbers[0]), int(numbers[1]), 1), reason.partition("\n")[0]

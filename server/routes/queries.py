@@ -21,7 +21,7 @@ from ksql_spark.server.models import (
     described,
     read_body,
 )
-from ksql_spark.server.security.access import AUDIT, note_query, principal_of
+from ksql_spark.server.security.access import AUDIT, client_of, note_query, principal_of
 from ksql_spark.server.streaming.lookups import wants_token
 from ksql_spark.server.streaming.responses import (
     CSV,
@@ -65,7 +65,8 @@ async def query_stream(http: Request) -> Response:
     """Stream a query's rows: delimited, or frames or one JSON array if Accept requests that."""
     media_type = answer_type("/query-stream", http.headers.get("accept"))
     principal = principal_of(http)
-    request = (await read_body(QueryStreamBody, http)).request(principal.rights, principal.user)
+    body = await read_body(QueryStreamBody, http)
+    request = body.request(principal.rights, principal.user, client_of(http))
     stream, response = await _start(http, request, media_type, DELIMITED)
     if stream.kind == "PRINT" and media_type != DELIMITED:
         host: Host = http.app.state.host
@@ -93,7 +94,8 @@ async def query(http: Request) -> Response:
     """Stream a query's rows as frames, or the lines of a PRINT."""
     media_type = answer_type("/query", http.headers.get("accept"))
     principal = principal_of(http)
-    request = (await read_body(StatementsBody, http)).request(principal.rights, principal.user)
+    body = await read_body(StatementsBody, http)
+    request = body.request(principal.rights, principal.user, client=client_of(http))
     _, response = await _start(http, request, media_type, TEXT)
     return response
 

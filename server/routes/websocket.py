@@ -17,7 +17,7 @@ from ksql_spark.server.endpoints import Router, Rules
 from ksql_spark.server.errors import RequestError
 from ksql_spark.server.host import Host
 from ksql_spark.server.models import StatementsBody, parsed_body
-from ksql_spark.server.security.access import note_query, principal_of
+from ksql_spark.server.security.access import client_of, note_query, principal_of
 from ksql_spark.server.streaming.responses import READ_TIMEOUT_S, encode, row_text
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ async def ws_query(socket: WebSocket) -> None:
         if text is None:
             raise RequestError("The URL has no parameter request.")
         principal = principal_of(socket)
-        request = parsed_body(StatementsBody, text).request(principal.rights, principal.user)
+        body = parsed_body(StatementsBody, text)
+        request = body.request(principal.rights, principal.user, client=client_of(socket))
         stream = await host.query(request)
         note_query(principal, stream, request)
         host.opened(stream)

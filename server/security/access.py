@@ -46,6 +46,16 @@ def principal_of(http: HTTPConnection) -> Principal:
     return http.scope["ksql_spark.principal"]  # type: ignore[no-any-return]
 
 
+def client_of(http: HTTPConnection) -> str:
+    """Whom limits count as the sender of a request that has passed AccessGuard."""
+    return _counted(http.scope)
+
+
+def _counted(scope: Scope) -> str:
+    principal: Principal = scope["ksql_spark.principal"]
+    return _client(scope) if principal is ANYBODY else f"user {principal.name}"
+
+
 def note_statements(principal: Principal, text: str) -> None:
     """Log who wants to run which statements; for overlong texts, only the beginning."""
     if len(text) > MAX_NOTED:
@@ -224,9 +234,7 @@ class RateGuard:
         """Pass one request on, or reject it (ASGI)."""
         is_limited = self._most > 0 and scope["type"] in ("http", "websocket")
         if is_limited and self._endpoints.rules(scope["path"]).role is not None:
-            principal: Principal = scope["ksql_spark.principal"]
-            client = _client(scope) if principal is ANYBODY else f"user {principal.name}"
-            wait_s = self._buckets.wait_s(client)
+            wait_s = self._buckets.wait_s(_counted(scope))
             if wait_s > 0:
                 problem = RequestError(
                     f"More than {self._most:g} requests a second (ksql.server.max.requests.per.second).",

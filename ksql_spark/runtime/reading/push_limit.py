@@ -1,4 +1,4 @@
-"""The limit on running push queries."""
+"""The limits on running push queries: of all clients, and of one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator
 
+from ksql_spark.config import share_of
 from ksql_spark.errors import KsqlError
 
 
@@ -21,17 +22,28 @@ class PushLimit:
         self._lock = threading.Lock()
         #: a query stays here until its start has ended, and is in ``running`` before that
         self._starting: set[str] = set()
+        #: query -> its client
+        self._clients: dict[str, str] = {}
 
     @contextlib.contextmanager
-    def starting(self, query_id: str, most: int) -> Iterator[None]:
-        """A block that starts one push query; at most ``most`` may run.
+    def starting(
+        self, query_id: str, most: int, client: str | None = None, share: float = 1.0
+    ) -> Iterator[None]:
+        """A block that starts one push query; at most ``most`` may run, and of a client its share of them.
 
         Raises:
-            KsqlError: PUSH_LIMIT.
+            KsqlError: PUSH_LIMIT, PUSH_SHARE.
         """
         with self._lock:
-            if len(self._starting.union(self._running())) >= most:
+            running = self._starting.union(self._running())
+            if len(running) >= most:
                 raise KsqlError("PUSH_LIMIT", limit=most)
+            self._clients = {one: of for one, of in self._clients.items() if one in running}
+            if client is not None:
+                limit = share_of(most, share)
+                if list(self._clients.values()).count(client) >= limit:
+                    raise KsqlError("PUSH_SHARE", limit=limit)
+                self._clients[query_id] = client
             self._starting.add(query_id)
         try:
             yield

@@ -1,0 +1,313 @@
+"""What is PostgreSQL's in a statement, written as KSQL: one pass over its tokens, linear in their number.
+
+KSQL's parser reads ``x::type`` itself; only the names of types differ. ILIKE, ``= ANY (array)`` and ``now()``
+become calls. Everything else stays as it was, in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias, Union
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from ksql_spark import deadline
+from ksql_spark.grammar import StatementText
+from ksql_spark.server.postgres.names import DATABASE, SCHEMA, is_name, name_of, written_name
+
+#: types that KSQL spells in another way
+_TYPES = {
+    "TEXT": "VARCHAR", "VARCHAR": "VARCHAR", "CHARACTER VARYING": "VARCHAR", "CHARACTER": "VARCHAR",
+    "CHAR": "VARCHAR", "BPCHAR": "VARCHAR", "NAME": "VARCHAR", "SMALLINT": "INT", "INT2": "INT",
+    "INT4": "INT", "INT8": "BIGINT", "REAL": "DOUBLE", "FLOAT": "DOUBLE", "FLOAT4": "DOUBLE",
+    "FLOAT8": "DOUBLE", "DOUBLE PRECISION": "DOUBLE", "NUMERIC": "DECIMAL", "BOOL": "BOOLEAN",
+    "BYTEA": "BYTES", "TIMESTAMPTZ": "TIMESTAMP", "JSON": "VARIANT", "JSONB": "VARIANT",
+}  # fmt: skip
+#: the types of values that need no cast
+_OF_TYPE: dict[str, type] = {
+    "INT": int, "INTEGER": int, "BIGINT": int, "DOUBLE": float, "VARCHAR": str, "BOOLEAN": bool,
+}  # fmt: skip
+_NOW = "FROM_UNIXTIME(UNIX_TIMESTAMP())"
+_CLOSED_BY = {"(": ")", "[": "]", "CASE": "END"}
+#: what an operand of ILIKE and = ANY begins behind, and ends at
+_AROUND_OPERAND = frozenset((
+    "ALL", "AND", "ANY", "BETWEEN", "BY", "CASE", "DISTINCT", "ELSE", "FROM", "HAVING", "ILIKE", "IN", "IS",
+    "LIKE", "LIMIT", "NOT", "ON", "OR", "QUALIFY", "SELECT", "THEN", "VALUES", "WHEN", "WHERE",
+    "AS", "EMIT", "END", "ESCAPE", "GROUP", "INTO", "ORDER", "PARTITION", "WINDOW", "WITHIN", ",", "(",
+    ")", "[", "]", "=", "<>", "!=", "<", ">", "<=", ">=", "=>", ":=",
+))  # fmt: skip
+_PLAIN = frozenset((
+    TokenType.STRING, TokenType.IDENTIFIER, TokenType.HEREDOC_STRING, TokenType.UNKNOWN, TokenType.NUMBER,
+))  # fmt: skip
+
+
+class Cast(NamedTuple):
+    """A cast of a parameter.
+
+    Args:
+        start, end: where it is in KSQL's text.
+        number: of the parameter.
+        type: as KSQL spells it.
+    """
+
+    start: int
+    end: int
+    number: int
+    type: str
+
+
+@dataclass(frozen=True)
+class Respelt:
+    """A statement in KSQL.
+
+    Args:
+        casts: of parameters, in their order.
+    """
+
+    text: str
+    casts: tuple[Cast, ...] = ()
+
+    def for_values(self, given: Sequence[Any]) -> str:
+        """The text without casts of values that have the type already: an index finds only constants."""
+        parts, at = [], 0
+        for cast in self.casts:
+            value = given[cast.number - 1] if cast.number <= len(given) else None
+            wanted = list if cast.type.startswith("ARRAY") else _OF_TYPE.get(cast.type)
+            if type(value) is wanted:
+                parts.append(self.text[at : cast.start])
+                at = cast.end
+        return "".join([*parts, self.text[at:]])
+
+
+class _Casting(NamedTuple):
+    text: str
+    number: int
+    type: str
+
+
+#: parts of a text, which may have parts
+_Part: TypeAlias = Union[str, _Casting, "list[_Part]"]
+
+
+@dataclass
+class _Frame:
+    """What is between brackets, or CASE and END.
+
+    Args:
+        closes: the word that ends it.
+        written: so far.
+        start: where in ``written`` the operand begins that goes on; None: none does.
+        calls: how many calls around that operand are not closed.
+        left: the left operand, if this is the array of ``= ANY``.
+    """
+
+    closes: str = ""
+    written: list[_Part] = field(default_factory=list)
+    start: int | None = None
+    calls: int = 0
+    left: list[_Part] | None = None
+
+
+def word(token: Token) -> str:
+    """A word in upper case, or a symbol; nothing for what is quoted."""
+    return "" if token.token_type in _PLAIN else token.text
+
+
+def respelt(piece: StatementText) -> Respelt:
+    """A statement as KSQL spells it."""
+    return _Respelling(piece).run()
+
+
+class _Respelling:
+    def __init__(self, piece: StatementText) -> None:
+        self._tokens = piece.tokens
+        self._text = piece.whole
+        self._frames = [_Frame()]
+        #: whether the blanks before the next token are left out
+        self._is_joined = True
+
+    def run(self) -> Respelt:
+        at = 0
+        while at < len(self._tokens):
+            deadline.check()
+            at = self._write(at) + 1
+        while len(self._frames) > 1:  # what is not closed
+            self._pop()
+        self._close_calls(self._frames[0])
+        return _joined(self._frames[0].written)
+
+    def _word(self, at: int) -> str:
+        return word(self._tokens[at]) if at < len(self._tokens) else ""
+
+    def _between(self, first: int, last: int) -> str:
+        return self._text[self._tokens[first].start : self._tokens[last].end + 1]
+
+    def _write(self, at: int) -> int:
+        """Write a token, and those behind it that belong to it; returns the last of them."""
+        frame, token, this = self._frames[-1], self._tokens[at], self._word(at)
+        following = self._word(at + 1)
+        is_member = at > 0 and self._word(at - 1) in (".", ":", "->")
+        if this and this == frame.closes and not (this == "END" and is_member):
+            self._close_calls(frame)
+            self._write_blanks(at)
+            if frame.left is None:
+                frame.written.append(self._text[token.start : token.end + 1])
+            self._pop()
+            return at
+        is_negated = this == "NOT" and following == "ILIKE"
+        if (
+            (this == "ILIKE" or is_negated)
+            and frame.start is not None
+            and at + 1 + is_negated < len(self._tokens)
+        ):
+            self._close_calls(frame)
+            frame.written[frame.start :] = [["LCASE(", *frame.written[frame.start :], ")"]]
+            self._write_blanks(at)
+            frame.written.append("NOT LIKE LCASE(" if is_negated else "LIKE LCASE(")
+            frame.calls, frame.start, self._is_joined = 1, None, True
+            return at + is_negated
+        is_any = this == "=" and following == "ANY" and self._word(at + 2) == "("
+        if is_any and frame.start is not None and self._word(at + 3) != "SELECT":
+            left = frame.written[frame.start :]
+            frame.written[frame.start :] = ["ARRAY_CONTAINS("]
+            self._frames.append(_Frame(")", left=left))
+            self._is_joined = True
+            return at + 2
+        if this == "::" and 0 < at < len(self._tokens) - 1:
+            return self._write_cast(frame, at)
+        if this in _AROUND_OPERAND and this not in _CLOSED_BY:
+            self._close_calls(frame)
+            self._write_blanks(at)
+            frame.written.append(self._text[token.start : token.end + 1])
+            frame.start = None
+            return at
+        self._write_blanks(at)
+        if frame.start is None:
+            frame.start = len(frame.written)
+        if this in _CLOSED_BY and not (this == "CASE" and is_member):
+            self._frames.append(_Frame(_CLOSED_BY[this], [self._text[token.start : token.end + 1]]))
+            return at
+        is_called = following == "(" and self._word(at + 2) == ")"
+        if this == "CURRENT_TIMESTAMP" or (this == "NOW" and is_called):
+            frame.written.append(_NOW)
+            return at + 2 if is_called else at
+        if (name := self._after_schema(at)) > at:
+            frame.written.append(" " * (self._tokens[name].start - token.start))
+            self._is_joined = True
+            return name - 1
+        frame.written.append(self._one(at))
+        return at
+
+    def _one(self, at: int) -> str:
+        """A token in KSQL; as long as it was, if it can be."""
+        token = self._tokens[at]
+        if token.token_type == TokenType.PLACEHOLDER:
+            return f":p{int(token.text)}"
+        text = self._text[token.start : token.end + 1]
+        if text[0] == '"' and token.token_type == TokenType.IDENTIFIER:
+            return written_name(name_of(token, self._text)).ljust(len(text))
+        return text
+
+    def _after_schema(self, at: int) -> int:
+        """Where the name is before which a token names the database or its schema; else the token."""
+        if self._word(at - 1) != "." or at == 0:
+            while self._tokens[at].text.lower() in (SCHEMA, DATABASE) and self._is_qualifier(at):
+                at += 2
+        return at
+
+    def _is_qualifier(self, at: int) -> bool:
+        return is_name(self._tokens[at]) and self._word(at + 1) == "." and at + 2 < len(self._tokens)
+
+    def _write_cast(self, frame: _Frame, at: int) -> int:
+        before = self._tokens[at - 1]
+        last, type_ = self.type_at(at + 1)
+        if type_ == "VARIANT" and before.token_type in (TokenType.STRING, TokenType.PLACEHOLDER):
+            # the JSON that a text has, not a JSON text
+            frame.written.append(["PARSE_JSON(", frame.written.pop(), ")"])
+        elif before.token_type == TokenType.PLACEHOLDER:
+            frame.written.append(_Casting(f"::{type_}", int(before.text), type_))
+        else:
+            frame.written.append(f"::{type_}")
+        return last
+
+    def type_at(self, at: int) -> tuple[int, str]:
+        """The last token of a type, and the type as KSQL spells it."""
+        if self._word(at + 1) == "." and at + 2 < len(self._tokens):  # its schema
+            at += 2
+        name, last = self._tokens[at].text.upper(), at
+        if self._word(at + 1) in ("PRECISION", "VARYING"):
+            name, last = f"{name} {self._word(at + 1)}", at + 1
+        if name in ("ARRAY", "MAP", "STRUCT") and self._word(at + 1) == "<":
+            depth = 0
+            for last in range(at + 1, len(self._tokens)):
+                depth += (self._word(last) == "<") - (self._word(last) == ">")
+                if depth <= 0:
+                    break
+            name = self._between(at, last)
+        type_ = _TYPES.get(name, name)
+        if self._word(last + 1) == "(":
+            first, last = last + 1, self._end(last + 1)
+            type_ += self._between(first, last) if type_ == "DECIMAL" else ""
+        if self._word(last + 1) in ("WITH", "WITHOUT") and self._word(last + 2) == "TIME":
+            last += 3 if self._word(last + 3) == "ZONE" else 0
+        while self._word(last + 1) == "[":
+            last = self._end(last + 1)
+            type_ = f"ARRAY<{type_}>"
+            if len(type_) > 1000:  # which is refused: it is too deep
+                break
+        return last, type_
+
+    def _end(self, at: int) -> int:
+        """Where a bracket ends that begins at a token."""
+        opens, depth = self._word(at), 0
+        for end in range(at, len(self._tokens)):
+            depth += (self._word(end) == opens) - (self._word(end) == _CLOSED_BY[opens])
+            if depth == 0:
+                return end
+        return len(self._tokens) - 1
+
+    def _write_blanks(self, at: int) -> None:
+        """Write what is before a token; a comment as blanks, since KSQL's end elsewhere."""
+        if self._is_joined:
+            self._is_joined = False
+            return
+        blanks = self._text[self._tokens[at - 1].end + 1 : self._tokens[at].start]
+        if blanks and not blanks.isspace():
+            blanks = "\n".join(" " * len(line) for line in blanks.split("\n"))
+        if blanks:
+            self._frames[-1].written.append(blanks)
+
+    def _close_calls(self, frame: _Frame) -> None:
+        if frame.calls:
+            frame.written.append(")" * frame.calls)
+            frame.calls = 0
+
+    def _pop(self) -> None:
+        frame = self._frames.pop()
+        self._close_calls(frame)
+        written = frame.written
+        if frame.left is not None:
+            written = [written, ", ", frame.left, ")"]
+        self._frames[-1].written.append(written)
+
+
+def _joined(parts: list[_Part]) -> Respelt:
+    """Parts as one text, however deep they are in each other."""
+    texts: list[str] = []
+    casts: list[Cast] = []
+    length = 0
+    open_ = [iter(parts)]
+    while open_:
+        part = next(open_[-1], None)
+        if part is None:
+            open_.pop()
+        elif isinstance(part, list):
+            open_.append(iter(part))
+        else:
+            text = part if isinstance(part, str) else part.text
+            if isinstance(part, _Casting):
+                casts.append(Cast(length, length + len(text), part.number, part.type))
+            texts.append(text)
+            length += len(text)
+    return Respelt("".join(texts), tuple(casts))
