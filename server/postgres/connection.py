@@ -474,6 +474,8 @@ class Connection:
                     self._send(messages.CloseComplete())
                 case messages.Sync():
                     self._is_skipping = False
+                    if not self._is_in_transaction:
+                        await self._close_portals()
                     self._ready()
                 case messages.Flush():
                     pass
@@ -569,8 +571,6 @@ class Connection:
             raise Failure("22023", f"unsupported format code: {odd.pop()}")
         size = sum(len(raw) for raw in message.param_values if raw is not None)
         if message.portal:
-            if message.portal in self._portals:
-                raise Failure("42P03", f"There is a portal {message.portal[:63]!r} already.")
             held = sum(one.size for one in self._portals.values())
             self._check_room("portals", len(self._portals), held + size)
         is_quick = size + count <= _MAX_QUICK_BYTES
@@ -658,7 +658,7 @@ class Connection:
                 )
                 portal.batches = _once([(value,)])
             case Kind.LOCAL:
-                await self._local(statement)
+                await self._local(statement, portal)
             case Kind.DECLARE:
                 name = statement.details["name"]
                 if name in self._cursors:
@@ -816,7 +816,14 @@ class Connection:
         rights = self._principal.rights
         return await self._host.call(lambda engine: described(engine, rights))
 
-    async def _local(self, statement: PgStatement) -> None:
+    async def _close_portals(self, but: Portal | None = None) -> None:
+        """Close portals: they live as long as their transaction."""
+        for name, portal in list(self._portals.items()):
+            if portal is not but:
+                del self._portals[name]
+                await _close(portal)
+
+    async def _local(self, statement: PgStatement, portal: Portal) -> None:
         match statement.tag:
             case "BEGIN":
                 self._is_in_transaction = True
@@ -825,6 +832,7 @@ class Connection:
                 for cursor in self._cursors.values():
                     await _close(cursor)
                 self._cursors.clear()
+                await self._close_portals(but=portal)
             case "SET":
                 self._set(statement.details["name"], statement.details["value"])
             case "RESET" | "DISCARD":

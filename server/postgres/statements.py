@@ -427,9 +427,10 @@ def _read(piece: StatementText, rule: Any) -> PgStatement:
     reader = _Reader()
     reader.piece = piece
     try:
-        return reader.run(piece.tokens, piece.whole, rule)
+        found: PgStatement = reader.run(piece.tokens, piece.whole, rule)
     except ParseFailed as failed:
         raise KsqlError("SYNTAX", reason=str(failed), statement=failed.text) from None
+    return found
 
 
 # ---- relations and parameters ----------------------------------------------------------------------------
@@ -567,7 +568,7 @@ def parameter_columns(found: PgStatement) -> dict[int, str | int | Elements]:
         if isinstance(parent, (exp.Limit, exp.Offset)):
             columns[number] = LIMIT
         elif isinstance(parent, exp.Tuple) and isinstance(tree, exp.Insert):
-            place = inner.index
+            place = inner.index or 0
             listed = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
             columns[number] = _ours(listed[place]) if place < len(listed) else place
         elif isinstance(parent, exp.Any) and isinstance(parent.parent, exp.EQ):
@@ -591,7 +592,7 @@ def _ours(identifier: exp.Expr) -> str:
 
 
 class _Dialect(Postgres):  # type: ignore[misc]
-    class Parser(PostgresParser):  # type: ignore[misc]
+    class Parser(PostgresParser):
         """Ends where the statement's time ends."""
 
         def _advance(self, times: int = 1) -> None:

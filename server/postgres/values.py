@@ -19,6 +19,8 @@ from ksql_spark.server.streaming.responses import encode
 _EPOCH = datetime.date(2000, 1, 1)
 _EPOCH_TIME = datetime.datetime(2000, 1, 1)
 _MICROSECOND = datetime.timedelta(microseconds=1)
+#: digits of a NUMERIC before and after the point
+_MAX_WHOLE, _MAX_SCALE = 131_072, 16_383
 
 
 @dataclass(frozen=True)
@@ -248,12 +250,27 @@ def _numeric_of(raw: bytes) -> Decimal:
         return total.quantize(Decimal(1).scaleb(-scale))
 
 
+def _without_zero(value: Any) -> Any:
+    if isinstance(value, str) and "\0" in value:
+        raise ValueError("a text has no character 0")
+    return value
+
+
+def _checked(number: Any) -> Any:
+    """A number that can be written down: PostgreSQL's have so many digits at most, too."""
+    if isinstance(number, Decimal) and number.is_finite():
+        exponent = number.as_tuple().exponent
+        if number.adjusted() >= _MAX_WHOLE or (isinstance(exponent, int) and exponent < -_MAX_SCALE):
+            raise ValueError("value overflows numeric format")
+    return number
+
+
 def _bool_of(text: str) -> bool:
     word = text.strip().lower()
     for value, spelt in ((True, ("true", "yes", "on", "1")), (False, ("false", "no", "off", "0"))):
         if word and word != "o" and any(one.startswith(word) for one in spelt):
             return value
-    raise ValueError(f"{text!r} is not a boolean")
+    raise ValueError(f"{_shown(text)} is not a boolean")
 
 
 _BINARY: dict[int, Callable[[bytes], Any]] = {
@@ -288,28 +305,36 @@ def array_oid(element: int) -> int:
 _ELEMENTS = {array.oid: element.oid for element, array in _ARRAYS.items()} | {
     OIDS: 26, 1005: 21, 1015: TEXT.oid, 1021: 700
 }  # fmt: skip
-#: an element of an array's text: quoted, or up to the next comma
-_ELEMENT = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^",{}]*?))\s*(?:,|$)', re.DOTALL)
+#: a part of an array's text: an element in quotes, one without, or a comma; none can be read in two ways
+_PART = re.compile(r'"((?:[^"\\]|\\.)*+)"|([^",{}\s]++(?:\s++[^",{}\s]++)*+)|(,)', re.DOTALL)
+_BLANKS = re.compile(r"\s*+")
 
 
 def _array_of_text(text: str) -> list[str | None]:
     """The elements of ``{a,"b c",NULL}``. Raises ValueError."""
     inner = text.strip()
     if not (inner.startswith("{") and inner.endswith("}")):
-        raise ValueError(f"{text!r} is not an array")
-    inner, at = inner[1:-1], 0
+        raise ValueError(f"{_shown(text)} is not an array")
     found: list[str | None] = []
-    while at < len(inner):
-        element = _ELEMENT.match(inner, at)
-        if element is None:
-            raise ValueError(f"{text!r} is not an array of one dimension")
-        plain = element[2]
-        if element[1] is not None:
-            found.append(re.sub(r"\\(.)", r"\1", element[1], flags=re.DOTALL))
-        else:
-            found.append(None if plain.upper() == "NULL" else plain)
-        at = element.end()
+    is_element, at, end = True, 1, len(inner) - 1  # whether an element is next
+    while (at := _BLANKS.match(inner, at, end).end()) < end:  # type: ignore[union-attr]
+        part = _PART.match(inner, at, end)
+        if part is None or (part[3] is None) != is_element:
+            raise ValueError(f"{_shown(text)} is not an array of one dimension")
+        if part[1] is not None:
+            found.append(re.sub(r"\\(.)", r"\1", part[1], flags=re.DOTALL))
+        elif part[2] is not None:
+            found.append(None if part[2].upper() == "NULL" else part[2])
+        is_element, at = not is_element, part.end()
+    if found and is_element:
+        raise ValueError(f"{_shown(text)} ends too early")
     return found
+
+
+def _shown(value: object) -> str:
+    """The beginning of a value, for messages."""
+    shown = repr(value)
+    return shown if len(shown) <= 80 else f"{shown[:79]}…"
 
 
 def _array_of_binary(raw: bytes) -> list[bytes | None]:
@@ -321,6 +346,8 @@ def _array_of_binary(raw: bytes) -> list[bytes | None]:
     at = 20
     while dimensions and at < len(raw):
         size = struct.unpack_from("!i", raw, at)[0]
+        if size < -1 or at + 4 + size > len(raw):
+            raise ValueError("an element of an array has a wrong length")
         found.append(None if size < 0 else raw[at + 4 : at + 4 + size])
         at += 4 + max(size, 0)
     return found
@@ -338,23 +365,23 @@ def parameter(raw: bytes | None, oid: int, is_binary: bool) -> Any:
         try:
             parts = _array_of_binary(raw) if is_binary else _array_of_text(raw.decode())
         except struct.error as error:
-            raise ValueError(f"{raw!r} is no binary array: {error}") from error
+            raise ValueError(f"{_shown(raw)} is no binary array: {error}") from error
         return [
             parameter(part.encode() if isinstance(part, str) else part, element, is_binary) for part in parts
         ]
     if is_binary:
         try:
-            return _BINARY.get(oid, bytes.decode)(raw)
+            return _without_zero(_BINARY.get(oid, bytes.decode)(raw))
         except (struct.error, OverflowError) as error:
-            raise ValueError(f"{raw!r} is no binary value of the type {oid}: {error}") from error
-    text = raw.decode()
+            raise ValueError(f"{_shown(raw)} is no binary value of the type {oid}: {error}") from error
+    text = _without_zero(raw.decode())
     if oid == BOOL.oid:
         return _bool_of(text)
     if oid in _NUMBERS:
         try:
-            return _NUMBERS[oid](text)
+            return _checked(_NUMBERS[oid](text))
         except ArithmeticError as error:
-            raise ValueError(f"{text!r} is not a number") from error
+            raise ValueError(f"{_shown(text)} is not a number") from error
     if oid in (1114, 1184):
         return _timestamp_of(text)
     if oid == BYTEA.oid and text.startswith("\\x"):
