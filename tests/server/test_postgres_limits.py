@@ -123,7 +123,7 @@ def _read_all(text: str) -> None:
 def _seconds(work: Callable[[str], object], text: str) -> float:
     """The least time of several runs; errors are results, too."""
     found = []
-    for _ in range(4):
+    for _ in range(3):
         gc.collect()
         gc.disable()
         began = time.thread_time()
@@ -137,7 +137,7 @@ def _seconds(work: Callable[[str], object], text: str) -> float:
 def _check_growth(work: Callable[[str], object], make: Make) -> None:
     """Four times the text takes four times as long, and not sixteen times."""
     size = 250
-    while (small := _seconds(work, make(size))) < 0.002 and size < 16_000:
+    while (small := _seconds(work, make(size))) < 0.001 and size < 16_000:
         size *= 4
     for _ in range(3):  # others may disturb it
         if (large := _seconds(work, make(4 * size))) < 10 * small:

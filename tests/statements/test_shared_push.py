@@ -21,6 +21,7 @@ from ksql_spark.runtime.errors import QueryError
 from ksql_spark.runtime.queries import removals
 from ksql_spark.runtime.queries.states import Event
 from ksql_spark.runtime.reading.push import PushResult
+from ksql_spark.runtime.reading.push_limit import PushLimit
 from ksql_spark.runtime.reading.topic_feeds import Batch, Feeds, PushMemory, Readers, Subscription
 from ksql_spark.security.authorization import Rights, Role
 from tests.statements.world import World
@@ -294,6 +295,24 @@ def test_the_limit_of_push_queries_counts_clients(make_world: Callable[..., Worl
     streams[0].close()
     serving.query(STATELESS)
     assert len(serving.spark()) == 1
+
+
+def test_a_client_has_a_share_of_the_push_queries() -> None:
+    running: list[str] = []
+    limit = PushLimit(lambda: running)
+
+    def start(client: str | None) -> None:
+        name = f"q{len(running)}"
+        with limit.starting(name, 5, client, 0.8):
+            running.append(name)
+
+    for _ in range(4):
+        start("greedy")
+    with pytest.raises(KsqlError, match="4 push queries, which is the limit for one client"):
+        start("greedy")
+    start("other")
+    running.remove("q0")
+    start("greedy")
 
 
 @pytest.mark.parametrize("text", [STATELESS, "SELECT * FROM s EMIT CHANGES;"])
