@@ -99,15 +99,16 @@ def _lower(
         step, sink, mode, reason, sources, tuple(lowering.inner), by_event_time, record_spec(sink)
     )
     plan = replace(_in_its_mode(plan), inner=tuple(map(_in_its_mode, plan.inner)))
-    return _transactional(plan, prefix) if is_exactly_once else plan
+    return _transactional(plan, str(config.get("ksql.service.id")), query_id) if is_exactly_once else plan
 
 
-def _transactional(plan: PhysicalPlan, prefix: str) -> PhysicalPlan:
-    """``plan`` with transactional ids, which start like the names of its topics, because ACLs may use
-    prefixes.
-    """
-    inner = (replace(stage, transactional_id=f"{prefix}-{i}") for i, stage in enumerate(plan.inner))
-    return replace(plan, inner=tuple(inner), transactional_id=f"{prefix}-{len(plan.inner)}")
+def _transactional(plan: PhysicalPlan, service_id: str, query_id: str) -> PhysicalPlan:
+    """``plan`` with transactional ids."""
+    *inner, last = (
+        replace(stage, transactional_id=steps.transactional_id(service_id, query_id, number))
+        for number, stage in enumerate(plan.stages)
+    )
+    return replace(last, inner=tuple(inner))
 
 
 def check_runnable(plan: PhysicalPlan, registry: SchemaRegistry | None) -> None:

@@ -998,6 +998,14 @@ def _idle(idle_ms: int) -> str | None:
 # ---- plans --------------------------------------------------------------------------------------------
 
 
+def transactional_id(service_id: str, query_id: str, number: int) -> str:
+    """The name of the producers of a query's sub-topology, by which Kafka fences the earlier ones.
+
+    It begins like the names of the query's topics, because ACLs may use prefixes.
+    """
+    return f"_confluent-ksql-{service_id}query_{query_id}-{number}"
+
+
 @dataclass(frozen=True)
 class PhysicalPlan:
     """``root`` written to ``sink``'s topic by one Spark query; the plans in ``inner`` write topics it reads.

@@ -378,6 +378,38 @@ def open_transactions(
     producer.open(run, commits, settings, limit, log, query)
 
 
+def open_fenced(
+    session: SparkSession,
+    run: str,
+    name: str,
+    settings: Mapping[str, str],
+    limit: int,
+    log: str,
+    query: str,
+    feeds: str,
+) -> bool:
+    """Open a producer for a run that fences those of earlier runs (FencedProducer.java).
+
+    Args:
+        session: any of the JVM.
+        run: id of the run.
+        name: of the producers of all runs.
+        settings: of the producer.
+        limit: the largest record that the sink takes, bytes.
+        log: the processing log's name, or nothing.
+        query: the query's id in that log.
+        feeds: the internal topic that it writes, or nothing.
+
+    Returns:
+        whether the cluster allows it.
+
+    Raises:
+        PySparkException, JvmError: Kafka refuses it, or does not answer.
+    """
+    producer = _class(session, "org.ksqlspark.kafka.FencedProducer")
+    return bool(producer.open(run, name, settings, limit, log, query, feeds))
+
+
 class CacheUse(NamedTuple):
     """Bytes that the caches of all keyed operators hold, and may hold at most (CacheBudget.java)."""
 

@@ -178,6 +178,19 @@ def save(records: DataFrame, producer: Mapping[str, str], topic: str) -> None:
         raise KsqlError("KAFKA_REFUSED", action=f"write to topic '{topic}'", reason=reason) from None
 
 
+def producer_settings(producer: Mapping[str, str], mode: str, linger_ms: int) -> dict[str, str]:
+    """The settings of a query's producer.
+
+    Args:
+        producer: settings of Kafka's producers, with ``bootstrap.servers``.
+        mode: REALTIME or MICROBATCH.
+        linger_ms: how long the producer may wait to fill a batch; adds to a quiet stream's latency in real
+            time.
+    """
+    linger_ms = linger_ms if mode == REALTIME else max(linger_ms, BATCH_LINGER_MS)
+    return {"linger.ms": str(linger_ms), "batch.size": str(BATCH_BYTES), **ONE_REQUEST, **producer}
+
+
 def start(
     records: DataFrame,
     *,
@@ -188,10 +201,9 @@ def start(
     mode: str,
     checkpoint: Folder,
     interval_ms: int,
-    linger_ms: int,
     feeds: str | None = None,
     slots: int = 1,
-    is_exactly_once: bool = False,
+    is_opened: bool = False,
     collected: int | None = None,
     topic_config: Mapping[str, str] | None = None,
     fails_on_refusal: bool = False,
@@ -203,17 +215,15 @@ def start(
         records: the columns of the sink, from ``encode``.
         name: the query's id.
         run: id of the run, which the sources of ``records`` have.
-        producer: settings of Kafka's producers, with ``bootstrap.servers``.
+        producer: from ``producer_settings``.
         topic: the sink's topic, which must exist.
         mode: REALTIME or MICROBATCH.
         checkpoint: folder of the query's checkpoints; created if missing.
         interval_ms: time between checkpoints: in real time less than 5,000 counts as 5,000; in micro-batches
             0 means that one follows the other.
-        linger_ms: how long the producer may wait to fill a batch; adds to a quiet stream's latency in real
-            time.
         feeds: as in the Context of ``records``.
         slots: as in SparkQuery.
-        is_exactly_once: the run has transactions (spark/transactions.py).
+        is_opened: the run has been given a producer (spark/transactions.py).
         collected: where tasks are not in the JVM of the run's transactions: the most bytes of a batch that
             they hand back to it, 0 for any number; None: they write themselves.
         topic_config: the topic's, where records come that it may refuse; None: it takes all.
@@ -221,19 +231,16 @@ def start(
         is_discarded: nothing is written; the query only makes its state.
     """
     session = records.sparkSession
-    linger_ms = linger_ms if mode == REALTIME else max(linger_ms, BATCH_LINGER_MS)
     writer = (
         records.writeStream.format("noop" if is_discarded else SINK)
         .queryName(name)
         .option("topic", topic)
         .option("ksql.run", run)
         .option("ksql.feeds", feeds or "")
-        .option("ksql.exactly.once", str(is_exactly_once).lower())
+        .option("ksql.opened", str(is_opened).lower())
         .option("ksql.log", session.conf.get(LOG_SETTING, ""))
         .option("ksql.query", session.conf.get(QUERY_SETTING, ""))
-        .option("kafka.linger.ms", str(linger_ms))
-        .option("kafka.batch.size", str(BATCH_BYTES))
-        .options(**client_options({**ONE_REQUEST, **producer}))
+        .options(**client_options(producer))
         .option("checkpointLocation", checkpoint.uri)
         .outputMode("update")
     )

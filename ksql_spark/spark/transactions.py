@@ -42,8 +42,7 @@ def open_transactions(
     Raises:
         PySparkException, JvmError: Kafka refuses it, or does not answer.
     """
-    given = int(producer.get("max.request.size", _MAX_BYTES))
-    limit = given if most_bytes is None else min(given, most_bytes)
+    given, limit = _limits(producer, most_bytes)
     settings = {
         "linger.ms": str(BATCH_LINGER_MS),
         "batch.size": str(min(BATCH_BYTES, limit)),
@@ -62,6 +61,43 @@ def open_transactions(
         "spark.sql.streaming.checkpointFileManagerClass": "org.ksqlspark.transaction.TransactionalFiles",
     }.items():
         session.conf.set(name, value)
+
+
+def open_fenced(
+    session: SparkSession,
+    run: str,
+    transactional_id: str,
+    producer: Mapping[str, str],
+    most_bytes: int | None,
+    feeds: str | None,
+) -> bool:
+    """Give a run that is at least once a producer that fences those of earlier runs. ``release`` ends it.
+
+    Args:
+        session: the query's own session.
+        run: id of the run.
+        transactional_id: the sub-topology's.
+        producer: from ``producer_settings``.
+        most_bytes: the size of the largest record that the sink's topic takes; None: not known.
+        feeds: the internal topic that the run writes; None: another one.
+
+    Returns:
+        False if the producer is not to be idempotent, or the cluster does not allow its id.
+
+    Raises:
+        PySparkException, JvmError: Kafka refuses it, or does not answer.
+    """
+    if producer.get("acks", "all") not in ("all", "-1") or producer.get("enable.idempotence") == "false":
+        return False
+    _, limit = _limits(producer, most_bytes)
+    log, query = (session.conf.get(name, "") or "" for name in (LOG_SETTING, QUERY_SETTING))
+    return jvm.open_fenced(session, run, transactional_id, dict(producer), limit, log, query, feeds or "")
+
+
+def _limits(producer: Mapping[str, str], most_bytes: int | None) -> tuple[int, int]:
+    """The size of the largest request, and of the largest record."""
+    given = int(producer.get("max.request.size", _MAX_BYTES))
+    return given, given if most_bytes is None else min(given, most_bytes)
 
 
 def release(session: SparkSession, run: str) -> None:

@@ -177,6 +177,64 @@ def test_the_owner_is_killed_right_after_a_statement(way: str, clean_kafka: str,
         other.stop()
 
 
+#: how many records each key has, and how many keys there are
+EACH, KEYS = 150, 400
+
+
+def last_counts(broker: str) -> tuple[dict[str, int], int]:
+    """What the last record of each key says in the topic of the counts, and how many records it has."""
+    counts: dict[str, int] = {}
+    number = 0
+    with TopicReader(broker, f"{PREFIX}COUNTS") as reader:
+        for records in reader.read_to_end():
+            number += len(records)
+            for record in records:
+                assert record.key is not None and record.value is not None
+                counts[record.key.decode()] = json.loads(record.value)["C"]
+    return counts, number
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+def test_a_server_that_was_frozen_writes_no_older_rows(
+    guarantee: str, clean_kafka: str, tmp_path: Path
+) -> None:
+    """It is frozen while rows wait to be sent, and thawed when another server has written newer ones."""
+    broker = clean_kafka
+    more = {"ksql.streams.processing.guarantee": guarantee, "ksql.checkpoint.interval.ms": "60000"}
+    with (
+        server(tmp_path, "first", broker, **more).ready() as first,
+        server(tmp_path, "second", broker, **more).ready() as second,
+    ):
+        first.execute(SOURCE)
+        first.execute("CREATE TABLE counts AS SELECT k, COUNT(*) AS c FROM e GROUP BY k EMIT CHANGES;")
+        wait_for(lambda: None not in hosts(first).values())
+        (host,) = hosts(first).values()
+        owner, other = (first, second) if host == "first:8088" else (second, first)
+        with contextlib.closing(RecordProducer(broker, linger_ms=5)) as producer:
+            for n in range(EACH * KEYS):
+                producer.send_async(f"{PREFIX}e", b"k%d" % (n % KEYS), b'{"n": 1}')
+            producer.flush()
+        if guarantee == "at_least_once":
+            wait_for(lambda: last_counts(broker)[1] > KEYS)
+        owner.signal_all(signal.SIGSTOP)
+        try:
+            right = {f"k{n}": EACH for n in range(KEYS)}
+            wait_for(lambda: last_counts(broker)[0] == right)
+        finally:
+            owner.signal_all(signal.SIGCONT)
+        # it is a server again, which knows that the other one has its query
+        wait_for(lambda: host not in hosts(owner).values())
+        producer = RecordProducer(broker)
+        with contextlib.closing(producer):
+            producer.send(f"{PREFIX}e", b"last", b'{"n": 1}')
+        wait_for(lambda: "last" in last_counts(broker)[0])
+        counts = last_counts(broker)[0]
+        assert {key: count for key, count in counts.items() if count != EACH} == {"last": 1}
+        other.stop()
+        owner.stop()
+
+
 class Feed:
     """Writes records to some topics, in small pieces, until it is left.
 

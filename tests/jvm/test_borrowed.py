@@ -50,6 +50,14 @@ OUTSIDE = {
 }
 #: members that are named by texts, which no compiler sees: of reflection, and of Py4J
 BY_NAME = {
+    "internals.kafka.ProducerEpoch": [
+        "org.apache.kafka.clients.producer.KafkaProducer "
+        "transactionManager:Lorg/apache/kafka/clients/producer/internals/TransactionManager;",
+        "org.apache.kafka.clients.producer.internals.TransactionManager "
+        "producerIdAndEpoch()Lorg/apache/kafka/common/utils/ProducerIdAndEpoch;",
+        "org.apache.kafka.clients.producer.internals.TransactionManager "
+        "setProducerIdAndEpoch(Lorg/apache/kafka/common/utils/ProducerIdAndEpoch;)V",
+    ],
     "internals.task.KeptPlan": [
         "org.apache.spark.sql.internal.SessionState "
         "optimizer:Lorg/apache/spark/sql/catalyst/optimizer/Optimizer;"

@@ -76,8 +76,8 @@ def begin(
     if before is not None and before != now:
         leave(admin, checkpoint)
     if now is not None:
-        most_bytes = _most_bytes(admin, stage.sink.topic)
-        open_transactions(session, run, now, commits_topic(now), producer, most_bytes)
+        largest = most_bytes(admin, stage.sink.topic)
+        open_transactions(session, run, now, commits_topic(now), producer, largest)
         if checkpoint.folder.exists():
             checkpoint.settle(last_commit(admin, now))
         checkpoint.set_transactional_id(now)
@@ -131,7 +131,7 @@ def last_commit(admin: KafkaAdmin, transactional_id: str) -> BatchCommit | None:
     return None if last is None else BatchCommit(**json.loads(last))
 
 
-def _most_bytes(admin: KafkaAdmin, topic: str) -> int | None:
+def most_bytes(admin: KafkaAdmin, topic: str) -> int | None:
     """The maximum size of a topic's records; None if we may not ask."""
     try:
         return int(admin.config(topic)["max.message.bytes"])

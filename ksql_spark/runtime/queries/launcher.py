@@ -20,7 +20,14 @@ from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.metastore.sinks import archive_name
 from ksql_spark.physical.distribution import Tasks, assign, waits_for
-from ksql_spark.physical.steps import EXACTLY_ONCE, MICROBATCH, REALTIME, PhysicalPlan, record_topic
+from ksql_spark.physical.steps import (
+    EXACTLY_ONCE,
+    MICROBATCH,
+    REALTIME,
+    PhysicalPlan,
+    record_topic,
+    transactional_id,
+)
 from ksql_spark.runtime.errors import is_state_unreadable, reason
 from ksql_spark.runtime.queries import exactly_once
 from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
@@ -34,7 +41,7 @@ from ksql_spark.spark.processing_log import ProcessingLog, QueryLog
 from ksql_spark.spark.query import SparkQuery, new_run_id
 from ksql_spark.spark.session import new_session
 from ksql_spark.spark.sources import STOPS_ON_NO_TIME
-from ksql_spark.spark.transactions import release
+from ksql_spark.spark.transactions import open_fenced, release
 from ksql_spark.topic_patterns import names as matching
 from ksql_spark.topic_patterns import pattern_of
 
@@ -148,6 +155,14 @@ class Launcher:
         # executors return results to the server, which runs the transaction
         is_collected = is_exactly_once and not master.is_local(str(session.sparkContext.master))
         exactly_once.begin(self._admin, session, run, stage, checkpoint, producer)
+        is_last = stage is plan
+        feeds = None if is_last else stage.sink.topic
+        topic_config = self._admin.config(stage.sink.topic) if is_last and not query.is_transient else None
+        producer = sinks.producer_settings(
+            producer, stage.mode, int(self._setting_of(query, "ksql.sink.linger.ms"))
+        )
+        is_exempt = is_exactly_once or query.is_transient or until is not None
+        is_fenced = not is_exempt and self._fence(query, number, session, run, producer, feeds)
         checkpoint.fit(stage)
         tasks = checkpoint.tasks(self._assign(query, plan, number))
         needed = tasks.readers + tasks.count * tasks.is_exchanged if stage.mode == REALTIME else 1
@@ -156,7 +171,6 @@ class Launcher:
         configure(session, tasks, numbers, by_event_time=stage.by_event_time)
         resumed_at = checkpoint.resumed_at
         starts = self._starts(query, number)
-        feeds = stage.sink.topic if stage in plan.inner else None
         interval_ms = self._interval_ms(query, stage)
         consumer = config.client_settings("consumer")
         if query.plan.guarantee == EXACTLY_ONCE:
@@ -189,7 +203,6 @@ class Launcher:
             is_resumed=resumed_at is not None,
             until=until,
         )
-        is_last = stage is plan
         with registry.with_functions(self._functions):
             frame = build(stage.root, context)
         checkpoint.check_layout(context.state_layout, session.version, context.appended_state)
@@ -211,15 +224,45 @@ class Launcher:
             mode=stage.mode,
             checkpoint=checkpoint.folder,
             interval_ms=interval_ms,
-            linger_ms=int(self._setting_of(query, "ksql.sink.linger.ms")),
             feeds=feeds,
             slots=needed,
-            is_exactly_once=is_exactly_once,
+            is_opened=is_exactly_once or is_fenced,
             collected=master.most_results(session) if is_collected else None,
-            topic_config=self._admin.config(stage.sink.topic) if is_last and not query.is_transient else None,
+            topic_config=topic_config,
             fails_on_refusal=bool(self._setting_of(query, "ksql.fail.on.production.error")),
             is_discarded=until is not None,
         )
+
+    def _fence(
+        self,
+        query: ManagedQuery,
+        number: int,
+        session: SparkSession,
+        run: str,
+        producer: Mapping[str, str],
+        feeds: str | None,
+    ) -> bool:
+        """Let brokers refuse what an earlier run of a stage still sends, from a server that was frozen.
+
+        Executors have producers of their own, which nobody fences.
+
+        Returns:
+            whether they do.
+        """
+        if not master.is_local(str(session.sparkContext.master)):
+            return False
+        name = transactional_id(str(self._config()["ksql.service.id"]), query.id, number)
+        most_bytes = exactly_once.most_bytes(self._admin, query.plan.stages[number].sink.topic)
+        is_fenced = open_fenced(session, run, name, producer, most_bytes, feeds)
+        if not is_fenced:
+            log.warning(
+                "the producer of query %s cannot be fenced: it is not idempotent, or the server may not write"
+                " with transactional id %s",
+                query.id,
+                name,
+                extra={"query": query.id},
+            )
+        return is_fenced
 
     def _interval_ms(self, query: ManagedQuery, stage: PhysicalPlan) -> int:
         """The time between two checkpoints; 0: back to back."""

@@ -6,6 +6,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.InvalidRecordException;
 import org.apache.kafka.common.errors.InvalidTimestampException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
+import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.ksqlspark.log.ProcessingLog;
 import org.ksqlspark.ownership.Ownership;
@@ -29,6 +30,11 @@ public class QueryProducer {
     /** Runs of push queries, which belong to the server that was asked, begin like this. */
     private static final String TRANSIENT = "transient";
 
+    /** Of a record besides its bytes, at most: that of a batch, fields, and of each header. */
+    private static final int OVERHEAD = 128;
+
+    private static final int HEADER_OVERHEAD = 12;
+
     protected final Producer<byte[], byte[]> producer;
     private final String log;
     private final String query;
@@ -40,25 +46,26 @@ public class QueryProducer {
     private final Deliveries deliveries;
 
     private final Refusals refusals;
+    private final long maxBytes;
     private boolean isOwned = true;
     private volatile boolean failsOnRefusal;
     private volatile Exception error;
 
     /**
      * @param producer the one that sends
+     * @param maxBytes records that are larger are not even tried
      * @param log name of the processing log; empty: there is none
      * @param query id of the query in the processing log
+     * @param feeds the internal topic whose readers must know what has arrived; empty: none
      */
-    protected QueryProducer(Producer<byte[], byte[]> producer, String log, String query) {
-        this(producer, log, query, "");
-    }
-
-    /**
-     * The same with {@code feeds}: the internal topic whose readers must know what has arrived;
-     * empty: none.
-     */
-    QueryProducer(Producer<byte[], byte[]> producer, String log, String query, String feeds) {
+    protected QueryProducer(
+            Producer<byte[], byte[]> producer,
+            long maxBytes,
+            String log,
+            String query,
+            String feeds) {
         this.producer = producer;
+        this.maxBytes = maxBytes;
         this.log = log;
         this.query = query;
         traffic = log.isEmpty() ? null : Traffic.of(log, query);
@@ -84,7 +91,8 @@ public class QueryProducer {
 
     private static QueryProducer make(
             String run, Map<String, String> settings, String log, String query, String feeds) {
-        QueryProducer made = new QueryProducer(producer(settings), log, query, feeds);
+        QueryProducer made =
+                new QueryProducer(producer(settings), Long.MAX_VALUE, log, query, feeds);
         made.isOwned = !run.startsWith(TRANSIENT);
         return made;
     }
@@ -137,11 +145,16 @@ public class QueryProducer {
      */
     protected void send(ProducerRecord<byte[], byte[]> record) {
         check();
-        String refusal = leavesOut() ? refusals.reason(record) : null;
+        String refusal = leavesOut() ? refusal(record) : null;
         if (refusal != null) {
             leaveOut(record, refusal);
-            return;
+        } else {
+            deliver(record);
         }
+    }
+
+    /** Sends a record that is not left out. */
+    protected final void deliver(ProducerRecord<byte[], byte[]> record) {
         Deliveries.Group group = deliveries == null ? null : deliveries.sent();
         producer.send(
                 record,
@@ -159,11 +172,14 @@ public class QueryProducer {
                         }
                         return;
                     }
-                    if (failure instanceof RecordTooLargeException && leavesOut()) {
+                    boolean isOpen = !endsAtFailure();
+                    boolean isTooLarge = failure instanceof RecordTooLargeException;
+                    if (isTooLarge && isOpen && leavesOut()) {
                         leaveOut(record, failure.getMessage());
                         return;
                     }
-                    if (failure instanceof InvalidRecordException
+                    if (isTooLarge
+                            || failure instanceof InvalidRecordException
                             || failure instanceof InvalidTimestampException) {
                         refusals.add(record, failure.getMessage());
                     }
@@ -171,6 +187,34 @@ public class QueryProducer {
                         error = failure;
                     }
                 });
+    }
+
+    private String refusal(ProducerRecord<byte[], byte[]> record) {
+        long size = size(record);
+        return size > maxBytes
+                ? size + " bytes are more than " + maxBytes + "."
+                : refusals.reason(record);
+    }
+
+    private static long size(ProducerRecord<byte[], byte[]> record) {
+        long size = OVERHEAD + length(record.key()) + length(record.value());
+        for (Header header : record.headers()) {
+            size += HEADER_OVERHEAD + 3L * header.key().length() + length(header.value());
+        }
+        return size;
+    }
+
+    private static long length(byte[] bytes) {
+        return bytes == null ? 0 : bytes.length;
+    }
+
+    /**
+     * Called when a record was not delivered, before anything else is sent.
+     *
+     * @return whether nothing is sent any more
+     */
+    protected boolean endsAtFailure() {
+        return false;
     }
 
     /** Whether everybody can read a record once the brokers have acknowledged it. */
@@ -215,7 +259,12 @@ public class QueryProducer {
         check();
     }
 
-    private void check() {
+    /**
+     * Checks that the next record may be sent.
+     *
+     * @throws IllegalStateException as {@link #send}
+     */
+    protected void check() {
         if (isOwned) {
             Ownership.check();
         }

@@ -44,10 +44,10 @@ import java.util.Set;
  *
  * <p>Options: "topic"; "ksql.run", the id of the run, for {@link DrainableSource#release};
  * "ksql.feeds", if the next sub-topology reads the topic; "ksql.log" and "ksql.query" for the
- * processing log; "kafka." and a setting of Kafka's producers; {@link TopicRules};
- * "ksql.exactly.once", whether the run has been given a producer with transactions;
- * "ksql.collected", where that producer is not in the JVM of the tasks: the most bytes of a batch
- * that they hand back to it, 0 for any number ({@link CollectedRecords}).
+ * processing log; "kafka." and a setting of Kafka's producers; {@link TopicRules}; "ksql.opened",
+ * whether the run has been given a producer before it started; "ksql.collected", where that
+ * producer is not in the JVM of the tasks: the most bytes of a batch that they hand back to it, 0
+ * for any number ({@link CollectedRecords}).
  */
 public final class TopicSink implements TableProvider {
     private static final String SETTING = "kafka.";
@@ -113,7 +113,7 @@ public final class TopicSink implements TableProvider {
                             options.getOrDefault("ksql.feeds", ""),
                             options.getOrDefault("ksql.log", ""),
                             options.getOrDefault("ksql.query", ""),
-                            options.getBoolean("ksql.exactly.once", false),
+                            options.getBoolean("ksql.opened", false),
                             options.getLong("ksql.collected", NOT_COLLECTED),
                             settings,
                             TopicRules.of(options),
@@ -195,7 +195,7 @@ public final class TopicSink implements TableProvider {
             String feeds,
             String log,
             String query,
-            boolean isExactlyOnce,
+            boolean isOpened,
             long collected,
             Map<String, String> settings,
             TopicRules rules,
@@ -207,7 +207,7 @@ public final class TopicSink implements TableProvider {
 
         QueryProducer producer() {
             QueryProducer found =
-                    isExactlyOnce
+                    isOpened
                             ? QueryProducer.of(run)
                             : QueryProducer.of(run, settings, log, query, feeds);
             return found.failingOnRefusal(rules.failsOnRefusal());

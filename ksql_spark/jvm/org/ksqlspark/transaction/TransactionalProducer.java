@@ -6,7 +6,6 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.InvalidProducerEpochException;
 import org.apache.kafka.common.errors.ProducerFencedException;
-import org.apache.kafka.common.header.Header;
 import org.ksqlspark.kafka.QueryProducer;
 
 import java.io.IOException;
@@ -25,13 +24,7 @@ public final class TransactionalProducer extends QueryProducer {
     /** For how long the end of a run waits until its transaction is aborted. */
     private static final Duration CLOSING = Duration.ofSeconds(5);
 
-    /** Of a record besides its bytes, at most: that of a batch, fields, and of each header. */
-    private static final int OVERHEAD = 128;
-
-    private static final int HEADER_OVERHEAD = 12;
-
     private final String commits;
-    private final int maxBytes;
     private final String timeout;
     private boolean isBegun;
     private volatile boolean hasSent;
@@ -54,9 +47,8 @@ public final class TransactionalProducer extends QueryProducer {
             String timeout,
             String log,
             String query) {
-        super(producer, log, query);
+        super(producer, maxBytes, log, query, "");
         this.commits = commits;
-        this.maxBytes = maxBytes;
         this.timeout = timeout;
     }
 
@@ -107,34 +99,16 @@ public final class TransactionalProducer extends QueryProducer {
         }
     }
 
-    /** A record that is too large would make the transaction fail, so it is not even tried. */
     @Override
     protected void send(ProducerRecord<byte[], byte[]> record) {
-        long size = size(record);
-        if (size > maxBytes && leavesOut()) {
-            leaveOut(record, size + " bytes are more than " + maxBytes + ".");
-            return;
-        }
-        hasSent = true;
         super.send(record);
+        hasSent = true;
     }
 
     /** Only with its transaction. */
     @Override
     protected boolean isVisible() {
         return false;
-    }
-
-    private static long size(ProducerRecord<byte[], byte[]> record) {
-        long size = OVERHEAD + length(record.key()) + length(record.value());
-        for (Header header : record.headers()) {
-            size += HEADER_OVERHEAD + 3L * header.key().length() + length(header.value());
-        }
-        return size;
-    }
-
-    private static long length(byte[] bytes) {
-        return bytes == null ? 0 : bytes.length;
     }
 
     /**
@@ -155,7 +129,8 @@ public final class TransactionalProducer extends QueryProducer {
                         checkpoint.read("metadata"),
                         checkpoint.read("offsets/" + batch),
                         new String(commit, StandardCharsets.UTF_8));
-        super.send(
+        check();
+        deliver(
                 new ProducerRecord<>(
                         commits, 0, commits.getBytes(StandardCharsets.UTF_8), done.toJson()));
         try {

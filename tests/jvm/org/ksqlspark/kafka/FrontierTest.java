@@ -32,7 +32,7 @@ class FrontierTest {
                         .toList();
         Cluster cluster = new Cluster(null, List.of(), partitions, Set.of(), Set.of());
         kafka = new MockProducer<>(cluster, false, null, bytes, bytes);
-        producer = new QueryProducer(kafka, "log", "Q", TOPIC);
+        producer = new QueryProducer(kafka, Long.MAX_VALUE, "log", "Q", TOPIC);
     }
 
     @AfterEach

@@ -25,8 +25,8 @@ class QueryProducerTest {
         var bytes = new ByteArraySerializer();
         kafkaOfA = new MockProducer<>(false, null, bytes, bytes);
         kafkaOfB = new MockProducer<>(false, null, bytes, bytes);
-        a = new QueryProducer(kafkaOfA, "", "A");
-        b = new QueryProducer(kafkaOfB, "", "B");
+        a = new QueryProducer(kafkaOfA, Long.MAX_VALUE, "", "A", "");
+        b = new QueryProducer(kafkaOfB, Long.MAX_VALUE, "", "B", "");
         QueryProducer.add("run of A", a);
         QueryProducer.add("run of B", b);
     }

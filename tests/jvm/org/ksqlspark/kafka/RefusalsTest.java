@@ -20,7 +20,8 @@ class RefusalsTest {
     private QueryProducer run(boolean failsOnRefusal) {
         var bytes = new ByteArraySerializer();
         kafka = new MockProducer<>(Cluster.empty(), false, null, bytes, bytes);
-        return new QueryProducer(kafka, "log", "Q").failingOnRefusal(failsOnRefusal);
+        return new QueryProducer(kafka, Long.MAX_VALUE, "log", "Q", "")
+                .failingOnRefusal(failsOnRefusal);
     }
 
     @AfterEach
