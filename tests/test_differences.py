@@ -75,3 +75,9 @@ def test_after_any_part_of_the_changes_the_rest_makes_both_equal() -> None:
         values = {place: record.value for place, record in latest(done).items()}
         assert values == {place: record.value for place, record in latest(new).items()}
         assert not list(changes(latest(done), latest(new)))
+
+
+def test_a_row_of_each_partition() -> None:
+    rows = latest([*topic(("a", "1"), ("b", "2")), *topic(("c", "3"), partition=2)])
+    assert shown(differences.one_of_each_partition(rows)) == [("b", "2"), ("c", "3")]
+    assert list(changes(rows, rows)) == []

@@ -21,7 +21,7 @@ from ksql_spark.logical.nodes import PersistentQuery, relations
 from ksql_spark.metastore.serdes import record_spec, serdes
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.physical.planner import lower
-from ksql_spark.physical.steps import MICROBATCH
+from ksql_spark.physical.steps import MICROBATCH, transactional_id
 from ksql_spark.runtime.cleanup import CleanupRecord
 from ksql_spark.runtime.queries import differences, verification
 from ksql_spark.runtime.queries.checkpoints import Offsets
@@ -324,7 +324,7 @@ def swap(statement: Swap, context: StatementContext) -> Action:
         if query is None:
             raise KsqlError("QUERY_UNKNOWN", id=known.id, hint="It has been dropped meanwhile.")
         before = writers()
-        swapped = _swapped(query, sink, before)
+        swapped = _swapped(query, sink, before, str(services.config["ksql.service.id"]))
         services.metastore.add(swapped.plan.sink, known.sources)
         services.views.renew(swapped.plan.sink)
         if not services.queries.is_replaying:
@@ -404,7 +404,15 @@ def _check_verified(failures: Sequence[str], name: str) -> None:
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
 
 
-def _swapped(query: ManagedQuery, table: DataSource, before: list[ManagedQuery]) -> ManagedQuery:
+def _producers(writer: ManagedQuery, service_id: str) -> tuple[str, ...]:
+    """The transactional ids of a query's producers that may have something on its way to the sink's topic."""
+    at_least_once = transactional_id(service_id, writer.id, len(writer.plan.inner))
+    return writer.plan.transactional_ids or (at_least_once,)
+
+
+def _swapped(
+    query: ManagedQuery, table: DataSource, before: list[ManagedQuery], service_id: str
+) -> ManagedQuery:
     """The new version, as it writes the table's topic."""
     assert query.evolution is not None
     sink = replace(table, partitions=query.sink_partitions)
@@ -412,7 +420,7 @@ def _swapped(query: ManagedQuery, table: DataSource, before: list[ManagedQuery])
     if records is None or records.value.topic != sink.topic:  # it was begun by an earlier release
         records = record_spec(sink)
     plan = replace(query.plan, sink=sink, records=records)
-    predecessors = tuple(name for writer in before for name in writer.plan.transactional_ids)
+    predecessors = tuple(name for writer in before for name in _producers(writer, service_id))
     evolution = replace(query.evolution, is_swapped=True, predecessors=predecessors)
     swapped = ManagedQuery(replace(query.definition, plan=plan, creates_sink=True, evolution=evolution))
     swapped.rows = query.rows

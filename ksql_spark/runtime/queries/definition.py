@@ -24,7 +24,8 @@ class Evolution:
         is_manual: whether it waits for SWAP.
         is_swapped: whether SWAP has happened: before its next start, what differs is written to the table's
             topic.
-        predecessors: transactional ids of the old version, which must not write any more.
+        predecessors: transactional ids of the old version, which must not write any more; the last one is
+            that of its sink.
         anew: how many versions of the query, this one included, have begun without state where the one before
             ended.
         is_warmed: whether such a version first reads what the versions before it have read, without writing.

@@ -102,17 +102,23 @@ def rows(admin: KafkaAdmin, topic: str) -> Mapping[Place, Record]:
     return TopicRows(topic).read(admin)
 
 
-def writer(admin: KafkaAdmin, beside: str) -> TransactionalWriter:
+def one_of_each_partition(rows: Mapping[Place, Record]) -> list[Record]:
+    """A row of each partition that has any: written again, it changes nothing."""
+    return list({record.partition: record for record in rows.values()}.values())
+
+
+def writer(admin: KafkaAdmin, transactional_id: str) -> TransactionalWriter:
     """The writer of a swap's differences: an earlier one of the same swap can commit nothing any more.
 
     Args:
         admin: of the cluster.
-        beside: the topic of the new version.
+        transactional_id: that of the old version's producer, which it fences in each partition that it writes
+            to; where there is none, one that no other swap has.
 
     Raises:
         KsqlError: as TransactionalWriter.
     """
-    return TransactionalWriter(admin.servers, beside, admin.settings)
+    return TransactionalWriter(admin.servers, transactional_id, admin.settings)
 
 
 def write(writer: TransactionalWriter, topic: str, records: Iterable[Record]) -> None:

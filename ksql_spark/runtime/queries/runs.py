@@ -20,7 +20,7 @@ from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.transactions import fence
 from ksql_spark.physical.distribution import waits_for
-from ksql_spark.physical.steps import EXACTLY_ONCE, tables_in_state
+from ksql_spark.physical.steps import EXACTLY_ONCE, tables_in_state, transactional_id
 from ksql_spark.runtime.errors import USER, QueryError
 from ksql_spark.runtime.queries import differences, exactly_once
 from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
@@ -294,12 +294,17 @@ class QueryRuns:
             target = query.plan.sink.topic
             service = self._config()["ksql.service.id"]
             beside = evolution.topic or f"_confluent-ksql-{service}query_{query.id}-move"
-            with contextlib.closing(differences.writer(self._admin, beside)) as writer:
+            *others, old = evolution.predecessors or (beside,)
+            with contextlib.closing(differences.writer(self._admin, old)) as writer:
                 # transactions of a killed server would hide what is committed
-                for transactional_id in (*evolution.predecessors, *query.plan.transactional_ids):
-                    fence(self._admin.servers, transactional_id, self._admin.settings)
+                for other in (*others, *query.plan.transactional_ids):
+                    fence(self._admin.servers, other, self._admin.settings)
                 # most of them were read before the old version ended
                 both = query.rows or (TopicRows(target), TopicRows(evolution.source))
+                if query.plan.guarantee != EXACTLY_ONCE:
+                    # nothing that a frozen server still has on its way comes after what is read next
+                    old_rows = both[0].read(self._admin)
+                    differences.write(writer, target, differences.one_of_each_partition(old_rows))
                 records = list(differences.changes(*(each.read(self._admin) for each in both)))
                 differences.write(writer, target, records)
             self.topics(query).forget(evolution.source)
@@ -328,8 +333,8 @@ class QueryRuns:
                 config = {"cleanup.policy": "compact" if stage.sink.is_table else "delete"}
                 config |= {"retention.ms": "-1"}
                 self._admin.create_topic(stage.sink.topic, partitions, replicas, config)
-        for transactional_id in query.plan.transactional_ids:
-            exactly_once.create_commits_topic(self._admin, transactional_id, replicas)
+        for producer in query.plan.transactional_ids:
+            exactly_once.create_commits_topic(self._admin, producer, replicas)
 
     def _fit_topics(self, query: ManagedQuery) -> None:
         """As QueryTopics.fit; losses are recorded.
@@ -507,7 +512,9 @@ class QueryRuns:
         self.remove_state(query)
         window = query.plan.sink.window
         if window is not None and window.kind in ("SESSION", "SLIDING"):
-            delete_session_rows(self._admin, query.plan.sink.topic)
+            service = str(self._config()["ksql.service.id"])
+            writer = transactional_id(service, query.id, len(query.plan.inner))
+            delete_session_rows(self._admin, query.plan.sink.topic, writer)
         self._checkpoints.keep(query.id)
         if swapped is not None:  # or else a topic that it wrote before would be compared again
             self._checkpoints.folder(query.id).write(_SWAPPED, json.dumps(swapped))

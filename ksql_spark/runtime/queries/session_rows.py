@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ksql_spark.errors import KsqlError
+import contextlib
+
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.kafka.consumer import TopicReader
-from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.runtime.queries import differences
 
 
-def delete_session_rows(admin: KafkaAdmin, topic: str) -> None:
+def delete_session_rows(admin: KafkaAdmin, topic: str, transactional_id: str) -> None:
     """Write a tombstone for each row of a table of sessions, before a query recomputes them.
 
     Rows of other tables are replaced by new rows of the same key. A session that is not found again, because
@@ -17,37 +17,13 @@ def delete_session_rows(admin: KafkaAdmin, topic: str) -> None:
     Args:
         admin: of the cluster.
         topic: the table's topic, to which nothing else writes meanwhile; it may not exist.
+        transactional_id: that of the query's sink: once its next run has started, perhaps on another server,
+            this one can delete nothing any more.
 
     Raises:
-        KsqlError: as TopicReader and RecordProducer.
+        KsqlError: as TopicRows.read() and TransactionalWriter.
     """
     if admin.topic(topic) is None:
         return
-    partitions: dict[bytes, int] = {}
-    with TopicReader(admin.servers, topic, settings=admin.settings) as reader:
-        for records in reader.read_to_end():
-            for record in records:
-                if record.key is None:
-                    continue
-                if record.value is None:
-                    partitions.pop(record.key, None)
-                else:
-                    partitions[record.key] = record.partition
-    failures: list[KsqlError] = []
-
-    def note(error: KsqlError | None) -> None:
-        if error is not None:
-            failures.append(error)
-
-    producer = RecordProducer(admin.servers, admin.settings)
-    try:
-        for key, partition in partitions.items():
-            producer.send_async(topic, key, None, partition=partition, on_delivery=note)
-        left = producer.flush()
-    finally:
-        producer.close()
-    if failures:
-        raise failures[0]
-    if left:
-        reason = f"{left} tombstones were not written to topic '{topic}' in time"
-        raise KsqlError("BROKER_UNREACHABLE", servers=admin.servers, reason=reason)
+    with contextlib.closing(differences.writer(admin, transactional_id)) as writer:
+        differences.write(writer, topic, differences.changes(differences.rows(admin, topic), {}))
