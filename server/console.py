@@ -70,11 +70,12 @@ class Console:
         )
 
     def _file(self, name: str) -> _File | None:
-        path = self._folder / name
-        media_type = _TYPES.get(path.suffix)
-        if media_type is None or path.parent != self._folder:
-            return None
         try:
+            # a client's text is compared with names and never part of a path, whatever it has
+            path = next((path for path in self._folder.iterdir() if path.name == name), None)
+            media_type = _TYPES.get(path.suffix) if path is not None else None
+            if path is None or media_type is None:
+                return None
             written_ns = path.stat().st_mtime_ns
             found = self._files.get(name)
             if found is None or found.written_ns != written_ns:

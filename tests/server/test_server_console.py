@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import itertools
 import json
 import re
 from pathlib import Path
@@ -11,7 +12,10 @@ from pathlib import Path
 import pytest
 from app_client import AppClient
 from fake_engine import FakeEngine
+from fastapi.routing import APIRoute
+from live_server import LiveServer, connected
 
+from ksql_spark.server.app import MODULES
 from ksql_spark.server.console import Console
 from ksql_spark.server.host import Host
 from ksql_spark.server.security import passwords
@@ -77,10 +81,34 @@ def test_other_clients_are_sent_to_info(client: AppClient, accept: str) -> None:
     assert (response.status_code, response.headers["location"]) == (307, "/info")
 
 
-@pytest.mark.parametrize("name", ["manifest.json", "nope.js", "..%2Fbuild.mjs", "%2e%2e", "src"])
+#: path segments that no file has, and that file systems, decoders or URL parsers treat in ways of their own
+HOSTILE = (
+    "index.html%00.js", "%00", "%00.js", "%ff%fe.js", "%zz.js", "%.js", "%", "%2e%2e", "..", "..%2Fbuild.mjs",
+    "..%2F..%2Fetc%2Fpasswd.txt", "%2Fetc%2Fpasswd.txt", "..%5Cbuild.js", "C:%5Cx.js", "a%0d%0ab.js",
+    "%F0%9F%98%80.js", "%ed%a0%80.js", ";x.js", ".js", "a" * 5_000 + ".js", "%c0%ae%c0%ae.js",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "nope.js", "src", *(n for n in HOSTILE if n != "..")])
 def test_other_files_are_not_there(client: AppClient, name: str) -> None:
     response = client.get(f"/console/{name}")
     assert response.status_code == 404
+
+
+@pytest.mark.usefixtures("both")
+def test_no_path_is_an_error_of_the_server(engine: FakeEngine) -> None:
+    """Endpoints whose paths end with a client's text, and paths of none, over the wire."""
+    endpoints = {("GET", ""), ("POST", "/ksql")}
+    for route in (route for module in MODULES for route in module.router.routes):
+        if isinstance(route, APIRoute) and "{" in route.path:
+            endpoints |= {(method, route.path.partition("/{")[0]) for method in route.methods}
+    rest = "HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+    with LiveServer(engine) as live:
+        for (method, base), name in itertools.product(sorted(endpoints), HOSTILE):
+            with connected(live) as sock:
+                sock.sendall(f"{method} {base}/{name} {rest}".encode())
+                status = sock.recv(64).split(b" ")[1]
+            assert 200 <= int(status) < 500, f"{method} {base}/{name[:80]}"
 
 
 def test_files_are_small_on_the_way(client: AppClient) -> None:
