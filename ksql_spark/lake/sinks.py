@@ -220,14 +220,8 @@ class SinkRun(Run[Sink, SinkStatus]):
         ends = {p: offset for (_, p), offset in self._admin.committed_ends(source.topic).items()}
         if self._find(self.sink.source) != source:
             return True  # these ends may lie behind records with columns that this version lacks
-        written = table.positions()
-        positions = {p: max(written.get(p, begin), begin) for p, begin in begins.items() if p in ends}
-        removed = sum(positions[p] - offset for p, offset in written.items() if p in positions)
-        if removed:
-            log.warning("sink %s: retention removed %d records before it", self.sink.name, removed)
-        self.status = replace(
-            self.status, positions=positions, ends=ends, removed=self.status.removed + removed
-        )
+        begins = {p: begin for p, begin in begins.items() if p in ends}
+        positions = self._look(begins, ends, table.positions())
         part = next_range(positions, ends, MOST_RECORDS)
         if part.size:
             rows = self._read(self.sink, source, spec.columns, part)
@@ -247,6 +241,25 @@ class SinkRun(Run[Sink, SinkStatus]):
             )
         self.status = replace(self.status, state=RUNNING, reason=None)
         return part.ends != ends
+
+    def _look(
+        self, begins: Mapping[int, int], ends: Mapping[int, int], written: Mapping[int, int]
+    ) -> Mapping[int, int]:
+        """Note how far the sink and its topic are, and what retention has removed since the last look.
+
+        Returns the positions to read from; ``written``: those of the table.
+        """
+        # partitions that the sink's statement did not see were added empty
+        first = begins if self.sink.begins is None else {**dict.fromkeys(begins, 0), **self.sink.begins}
+        before = {p: max(written.get(p, first[p]), self.status.positions.get(p, 0)) for p in begins}
+        positions = {p: max(written.get(p, begin), begin) for p, begin in begins.items()}
+        removed = sum(max(begin - before[p], 0) for p, begin in begins.items())
+        if removed:
+            log.warning("sink %s: retention removed %d records before it", self.sink.name, removed)
+        self.status = replace(
+            self.status, positions=positions, ends=ends, removed=self.status.removed + removed
+        )
+        return positions
 
 
 class Sinks(Follower[Sink, SinkStatus]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 DELTA, ICEBERG, PARQUET, JDBC = "delta", "iceberg", "parquet", "jdbc"
@@ -71,6 +72,7 @@ class Sink:
         is_paused: whether it waits for RESUME SINK.
         is_archive: whether it writes the records of the topic as they are.
         compactions: how many times COMPACT SINK was run.
+        begins: partition -> where the topic began when the sink was created; None: not known.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Sink:
     is_paused: bool = False
     is_archive: bool = False
     compactions: int = 0
+    begins: Mapping[int, int] | None = None
 
     @property
     def place(self) -> tuple[str, str | None]:

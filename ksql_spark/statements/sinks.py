@@ -47,6 +47,19 @@ def create_sink(statement: CreateSink, context: StatementContext) -> Action:
     sink = analyzer.bind_create_sink(statement, context.metastore)
     _check(sink, context)
     created = _changing(context, lambda store: store.add_sink(sink), f"{sink.name}/create", "Sink created.")
+    topic = context.metastore.require(sink.source).topic
+
+    def prepare() -> Prepared:
+        there = context.services.admin.beginning_offsets(topic)
+        return Prepared({topic: {str(partition): offset for (_, partition), offset in there.items()}})
+
+    def apply(starts: Starts) -> Outcome:
+        logged = starts.get(topic)  # releases before have logged none
+        begins = None if logged is None else {int(partition): at for partition, at in logged.items()}
+        context.services.metastore.add_sink(replace(sink, begins=begins))
+        return Outcome("Sink created.")
+
+    created = replace(created, prepare=prepare, apply=apply)
     return replace(created, prepare=_archive_made(sink, created, context))
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -30,14 +32,16 @@ def archive_spec(folder: Path | str, topic: str = TOPIC) -> TableSpec:
     )
 
 
-def write(folder: Path | str, records: Sequence[tuple[int, int, int]], topic: str = TOPIC) -> None:
+def write(
+    folder: Path | str, records: Sequence[tuple[int, int, int]], topic: str = TOPIC, value: bytes = b"x"
+) -> None:
     """One commit; ``records``: partition, offset, timestamp in ms."""
     table = open_table("parquet", archive_spec(folder, topic))
     rows = pa.Table.from_pylist(
         [
             {
                 "topic": "t", "partition": partition, "offset": offset, "timestamp": time_ms * 1000,
-                "key": None, "headers": [{"key": "h", "value": b"1"}], "value": b"x",
+                "key": None, "headers": [{"key": "h", "value": b"1"}], "value": value,
             }
             for partition, offset, time_ms in records
         ],
@@ -58,6 +62,14 @@ def test_files_are_grouped_by_day_and_partition_in_the_order_of_offsets(tmp_path
     for path in tmp_path.rglob("part-*.parquet"):
         offsets = pq.ParquetFile(path).read(["offset"])["offset"].to_pylist()
         assert offsets == sorted(offsets)
+
+
+def test_the_line_for_duckdb_in_the_documentation(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs/how-to/lake.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"`(SELECT \"offset\".*?)` in DuckDB", text)
+    write(tmp_path, [(0, 10, 0), (0, 11, DAY_MS)], value='{"zone": "é\n"}'.encode())
+    found = duckdb.sql(line.replace("/tmp/lake/trips", str(tmp_path))).fetchall()
+    assert sorted(found) == [(10, '{"zone": "é\n"}'), (11, '{"zone": "é\n"}')]
 
 
 def test_first_offsets(tmp_path: Path) -> None:

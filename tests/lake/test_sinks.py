@@ -208,14 +208,48 @@ def test_what_a_table_refuses_is_reported_and_counted(
     assert (run.status.rows, run.status.lag) == (2, 0)
 
 
-def test_what_retention_has_removed_is_counted(tmp_path: Path) -> None:
+def test_what_retention_has_removed_is_counted_once(tmp_path: Path) -> None:
     topic = Topic(5)
     run = run_of(topic, tmp_path)
     run.commit()
-    topic.begins, topic.ends = {0: 9}, {0: 12}
+    topic.begins, topic.ends = {0: 9}, {0: 9}
+    for _ in range(3):  # there is nothing to write, so the table does not know of it
+        run.commit()
+        assert run.status.removed == 4
+    topic.ends = {0: 12}
     run.commit()
     assert run.status.removed == 4
     assert numbers(tmp_path) == [*range(5), 9, 10, 11]
+    topic.id, topic.begins, topic.ends = "two", {0: 0}, {0: 1}
+    run.commit()
+    topic.begins, topic.ends = {0: 3}, {0: 3}
+    run.commit()
+    assert run.status.removed == 4 + 2
+
+
+def test_what_retention_removes_before_the_first_commit_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object) -> None:
+        raise KsqlError("LAKE_FAILED", path="x", reason="it is away")
+
+    topic = Topic(100, 100, 100)
+    topic.begins = {0: 90, 1: 70, 2: 5}
+    # records that were gone before the statement are not the sink's; partition 2 was added after it
+    sink = Sink("LAKE", "S", "delta", str(tmp_path), begins={0: 40, 1: 0})
+    run = SinkRun(sink, lambda name: SOURCE, cast(KafkaAdmin, topic), topic.read, SinkStatus())
+    with monkeypatch.context() as patch:
+        patch.setattr(sinks, "open_table", away)
+        with pytest.raises(KsqlError):
+            run.commit()
+    for _ in range(2):
+        run.commit()
+        assert run.status.removed == 50 + 70 + 5
+    assert len(numbers(tmp_path)) == 10 + 30 + 95
+    # a sink that a release before has logged without these offsets
+    old = run_of(topic, tmp_path / "old")
+    old.commit()
+    assert old.status.removed == 0
 
 
 def test_a_topic_that_was_made_again_is_read_from_its_beginning(tmp_path: Path) -> None:

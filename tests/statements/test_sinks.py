@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -49,6 +50,18 @@ def test_a_sink_and_its_ways(ready: World) -> None:
     assert sinks(ready) == [sink]
     ready.run("DROP SINK lake; DROP SINK IF EXISTS lake;")
     assert sinks(ready) == []
+
+
+def test_a_sink_knows_where_its_topic_began(ready: World) -> None:
+    """So that what retention removes before the first commit is counted, also after a restart."""
+    ready.run("CREATE SINK lake FROM es WITH (TYPE='delta', PATH='/x');")
+    assert [sink.begins for sink in sinks(ready)] == [{0: 0}]
+    ready.restart()
+    assert [sink.begins for sink in sinks(ready)] == [{0: 0}]
+    old = json.loads(ready.log.records[-1]) | {"starts": {}}  # of a release before
+    ready.log.records[-1] = json.dumps(old)
+    ready.restart()
+    assert [sink.begins for sink in sinks(ready)] == [None]
 
 
 def test_the_lag_is_that_of_now(ready: World) -> None:
