@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 #: how long running requests may take to finish on shutdown
-GRACE_S = 10
+GRACE_S = 5
+#: how long the thread that starts the server may take to notice that it was stopped
+STARTER_S = 5
 #: how long a thread may compute while others are waiting
 SWITCH_INTERVAL_S = 0.001
 IDLE = "ksql.idle.connection.timeout.seconds"
@@ -148,6 +150,8 @@ class Running:
         self._engine: Engine | None = None
         self._failure: BaseException | None = None
         self._signals = 0
+        #: whether something hangs that was to stop
+        self._hangs = False
         limits = Limits(
             config["ksql.server.header.timeout.ms"] / 1000,
             config["ksql.server.max.connections"],
@@ -195,6 +199,9 @@ class Running:
             threading.Thread(target=self._watch_stdin, name="stdin", daemon=True).start()
         self._web.run(sockets=list(self._sockets))
         self._stop(starter)
+        if self._hangs:
+            say("stopped, without waiting for what hangs; see the log")
+            os._exit(0 if self._failure is None else 1)
         if self._failure is None:
             say("stopped")
             return 0
@@ -273,7 +280,8 @@ class Running:
             say("stopping")
         if self._engine is not None:
             self._stop_engine(self._engine)
-        starter.join()
+        starter.join(STARTER_S)
+        self._hangs |= starter.is_alive()
         # the engine may have been created, or have finished starting, while we were stopping it
         if self._engine is not None and self._engine.state != "STOPPING":
             self._stop_engine(self._engine)
@@ -281,7 +289,7 @@ class Running:
 
     def _stop_engine(self, engine: Engine) -> None:
         try:
-            engine.stop()
+            self._hangs |= not engine.stop()
         except Exception:
             LOG.exception("stopping the engine failed")
 

@@ -87,13 +87,19 @@ class Engine:
                 raise KsqlError("STOPPED")
             self._is_complete = True
 
-    def stop(self) -> None:
-        """Stop everything, including a start() in progress; may be called more than once."""
+    def stop(self) -> bool:
+        """Stop everything, including a start() in progress; may be called more than once.
+
+        It takes a limited time, and leaves no process behind.
+
+        Returns:
+            whether all has ended; otherwise threads still wait for something that hangs.
+        """
         with self._state_lock:
             if not self._is_complete:
                 artifacts.interrupt()
             self.state = "STOPPING"
-        self._bootstrap.stop()
+        return self._bootstrap.stop()
 
     @property
     def services(self) -> Services:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import threading
 from collections.abc import Sequence
@@ -76,14 +77,29 @@ class ChildProcess:
                 try:
                     self._process.wait(timeout_s)
                 except subprocess.TimeoutExpired:
-                    self._process.kill()
-                    self._process.wait()
+                    self.kill()
             if not self._lifeline.closed:
                 with contextlib.suppress(BrokenPipeError):
                     self._lifeline.write(b"ended\n")
                     self._lifeline.flush()
                 with contextlib.suppress(BrokenPipeError):
                     self._lifeline.close()
+
+
+    def kill(self) -> None:
+        """Kill it, and the processes that it has started, at once."""
+        kill_session(self._process)
+
+
+def kill_session(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that was started in a session of its own, and all that it has started there.
+
+    They may be frozen, and some may have outlived it.
+    """
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.kill()  # it may not have its session yet
+    process.wait()
 
 
 def is_alive(pid: int) -> bool:

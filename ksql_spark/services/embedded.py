@@ -62,6 +62,7 @@ class EmbeddedService(abc.ABC):
         self._log_start = 0
         self._fetching = False
         self._stopped = False
+        self._is_over = False
         #: whether it must not move to another port
         self._keeps_port = False
         self._mutex = threading.Lock()
@@ -155,6 +156,14 @@ class EmbeddedService(abc.ABC):
                 release(self._lock)
                 self._lock = None
 
+    def kill(self) -> None:
+        """Kill its process, however it is, and start no other one. Callable from any thread."""
+        with self._mutex:
+            self._is_over = True
+            child = self._child
+        if child is not None:
+            child.kill()
+
     # ---- what is particular -------------------------------------------------------------------------------
 
     @abc.abstractmethod
@@ -230,7 +239,7 @@ class EmbeddedService(abc.ABC):
         self._log_start = self.log_file.stat().st_size if has_log else 0
         command = self._command()
         with self._mutex:
-            if self._stopped or self._lock is None:
+            if self._stopped or self._is_over or self._lock is None:
                 raise self._interrupted()
             child = self._child = ChildProcess(command, self._printed, pass_fds=(self._lock.fileno(),))
         deadline = time.monotonic() + self.start_timeout_s

@@ -28,6 +28,7 @@ from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions.spark_text import SESSION_SETTINGS
 from ksql_spark.services import artifacts, java
+from ksql_spark.services.child import kill_session
 from ksql_spark.services.class_archive import ClassArchive
 from ksql_spark.spark import jvm, master
 
@@ -44,7 +45,7 @@ LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 #: what the JVM and the processes of user functions print is kept up to this size, twice
 PRINTED_BYTES = 5_000_000
 #: how long the JVM may take to answer, and to stop its session, before it is taken for frozen, seconds
-ANSWER_S, STOP_S = 15.0, 60.0
+ANSWER_S, STOP_S = 5.0, 60.0
 #: how long a JVM that writes an archive of its classes may take to exit
 RECORD_S = 300.0
 #: packages that Spark needs opened from Java 17 on (org.apache.spark.launcher.JavaModuleOptions)
@@ -233,6 +234,7 @@ class SparkProcess:
     _process: subprocess.Popen[bytes] | None = None
     _is_restarting: bool = False
     _archive: ClassArchive | None = None
+    _is_over: bool = False
 
     def start(self, report: Callable[[str], None] = lambda text: None) -> SparkSession:
         """Start the JVM and the session; artifacts must have been fetched before.
@@ -371,10 +373,14 @@ class SparkProcess:
             raise
 
     def kill(self) -> None:
-        """End the JVM at once, if there is one."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+        """End the JVM and the processes of Python functions at once, if there are any."""
+        if (process := self._process) is not None:
+            kill_session(process)
+
+    def end(self) -> None:
+        """As kill(), for good: no other JVM starts."""
+        self._is_over = True
+        self.kill()
 
     @property
     def pid(self) -> int:
@@ -429,6 +435,9 @@ class SparkProcess:
                 env=environment,
                 start_new_session=True,
             )
+            if self._is_over:
+                self.kill()
+                raise KsqlError("STOPPED")
             assert self._process.stdout is not None
             arguments = (self._process.stdout, printed)
             keeper = threading.Thread(target=_keep, args=arguments, name="spark-output", daemon=True)
@@ -454,10 +463,9 @@ class SparkProcess:
         if self._process is not None:
             if self._process.stdin:
                 self._process.stdin.close()
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(RECORD_S if self.records_classes else 5)
-            except subprocess.TimeoutExpired:
-                self.kill()
+            self.kill()  # also what has outlived it
             self._process = None
         if self.records_classes and self._archive is not None:
             self._archive.keep()

@@ -284,10 +284,11 @@ class FakeEngine:
         report("broker: a fake one")
         serving()
 
-    def stop(self) -> None:
+    def stop(self) -> bool:
         """As Engine.stop."""
         self.stop_calls += 1
         self.state = "STOPPING"
+        return True
 
     def execute(self, request: Request) -> list[Entity]:
         """Answer statements; BOOM raises something unexpected, NOWHERE is an unknown source."""
@@ -652,10 +653,10 @@ class SlowEngine(FakeEngine):
         self.state = "RUNNING"
         serving()
 
-    def stop(self) -> None:
+    def stop(self) -> bool:
         """As Engine.stop."""
-        super().stop()
         self._stopped.set()
+        return super().stop()
 
 
 class NewEngine(FakeEngine):

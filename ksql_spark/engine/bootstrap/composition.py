@@ -17,7 +17,7 @@ from ksql_spark.engine.bootstrap.kafka import (
     take_lease,
 )
 from ksql_spark.engine.bootstrap.lakes import create_origins, create_sinks
-from ksql_spark.engine.bootstrap.lifecycle import Lifecycle, Report
+from ksql_spark.engine.bootstrap.lifecycle import STOP_S, Lifecycle, Report
 from ksql_spark.engine.bootstrap.processing_log import create_log_stream, create_processing_log
 from ksql_spark.engine.bootstrap.queries import create_queries, create_views
 from ksql_spark.engine.bootstrap.registry import RegistryOfSpark
@@ -103,7 +103,9 @@ class Bootstrap:
         self._given_spark = spark
         #: held while statements are validated and executed
         self._lock = threading.RLock()
-        self._lifecycle = Lifecycle(self._lock)
+        self._lifecycle = Lifecycle(
+            self._lock, limit_s=STOP_S + float(config["ksql.query.stop.timeout.ms"]) / 1000
+        )
 
     def start(
         self, report: Report = lambda text: None, serve: Callable[[Parts], None] = lambda parts: None
@@ -132,9 +134,9 @@ class Bootstrap:
         finally:
             starting.settle()  # so that whatever it starts can be stopped
 
-    def stop(self) -> None:
-        """Stop everything, including a start() in progress; may be called more than once."""
-        self._lifecycle.stop()
+    def stop(self) -> bool:
+        """As Lifecycle.stop()."""
+        return self._lifecycle.stop()
 
     def _start_beside(
         self, spark: SparkProcess, starting: SparkStart, serve: Callable[[Parts], None]

@@ -74,6 +74,7 @@ def create_connect(
     worker = EmbeddedConnect(data_dir / "connect", settings, connect_settings(config), say)
     cluster = ConnectOnDemand(worker, say, registry_url, settings.own)
     lifecycle.on_stop(cluster.close)
+    lifecycle.kills(worker.kill)
     if file or cluster.has_connectors():
         cluster.start_in_background()
     return named or cluster

@@ -54,6 +54,7 @@ def find_broker(config: Config, data_dir: Path, early: EarlyBroker | None, lifec
         return str(given)
     broker = early.broker if early else EmbeddedBroker(folder(data_dir), report=lifecycle.report)
     lifecycle.on_stop(broker.stop)
+    lifecycle.kills(broker.kill)
     lifecycle.check()  # after on_stop: from now on, a stop ends the start
     if early is None:
         broker.start()

@@ -3,33 +3,58 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ksql_spark.errors import KsqlError
 
+log = logging.getLogger(__name__)
+
 Report = Callable[[str], None]
 Entered = TypeVar("Entered")
+
+#: how long a stop may take beyond what its queries may, and then, once all processes are killed, seconds
+STOP_S, KILLED_S = 8.0, 2.0
 
 
 class Lifecycle:
     """Stops what has been started, in reverse order. A stop may come during a start.
 
+    Any part may hang, most likely because a process that it waits for does. So the whole stop has a time
+    limit, after which all our processes are killed: that is a crash, which each of them survives.
+
     Args:
         lock: held while a statement is executed; a stop waits for it.
         report: gets progress lines.
+        limit_s: how long a stop may take before processes are killed, seconds.
     """
 
-    def __init__(self, lock: threading.RLock, report: Report = lambda text: None) -> None:
+    def __init__(
+        self, lock: threading.RLock, report: Report = lambda text: None, limit_s: float = STOP_S
+    ) -> None:
         self.report = report
         self._lock = lock
+        self._limit_s = limit_s
         self._stack = contextlib.ExitStack()
+        self._kills: list[Callable[[], None]] = []
         self._stopping = threading.Event()
+        #: what a stop is waiting for
+        self._step = "a statement that is being executed"
 
     def on_stop(self, call: Callable[..., Any], *arguments: Any) -> None:
         """Register a function that a stop calls before everything that was registered earlier."""
-        self._stack.callback(call, *arguments)
+
+        def step() -> None:
+            self._step = getattr(call, "__qualname__", repr(call))
+            call(*arguments)
+
+        self._stack.callback(step)
+
+    def kills(self, kill: Callable[[], None]) -> None:
+        """Register a function that kills a process of ours, for good; a stop calls it at its end."""
+        self._kills.append(kill)
 
     def enter(self, context: contextlib.AbstractContextManager[Entered]) -> Entered:
         """Enter a context; a stop leaves it."""
@@ -48,9 +73,36 @@ class Lifecycle:
         if self._stopping.is_set():
             raise KsqlError("STOPPED")
 
-    def stop(self) -> None:
-        """Stop everything, including a start in progress; may be called more than once."""
+    def stop(self) -> bool:
+        """Stop everything, including a start in progress; may be called more than once.
+
+        No process is left, and it returns within ``limit_s`` and KILLED_S.
+
+        Returns:
+            whether nothing is left to do; otherwise threads still wait for something.
+        """
         self._stopping.set()
-        with self._lock:
-            stack, self._stack = self._stack, contextlib.ExitStack()
-        stack.close()
+        failures: list[BaseException] = []
+
+        def close() -> None:
+            with self._lock:
+                stack, self._stack = self._stack, contextlib.ExitStack()
+            try:
+                stack.close()
+            except BaseException as error:
+                failures.append(error)
+
+        closing = threading.Thread(target=close, name="stop", daemon=True)
+        closing.start()
+        closing.join(self._limit_s)
+        if closing.is_alive():
+            log.error("stopping takes longer than %g s (%s): killing processes", self._limit_s, self._step)
+        for kill in reversed(self._kills):
+            try:
+                kill()
+            except Exception:
+                log.exception("a process could not be killed")
+        closing.join(KILLED_S)
+        if failures:
+            raise failures[0]
+        return not closing.is_alive()

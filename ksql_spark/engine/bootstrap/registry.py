@@ -95,8 +95,10 @@ class RegistryOfSpark:
                     "set ksql.schema.registry.url on all of them"
                 )
 
-        registry = RegistryOnDemand(EmbeddedRegistry(self._data_dir / "registry", report=say), started, say)
+        embedded = EmbeddedRegistry(self._data_dir / "registry", report=say)
+        registry = RegistryOnDemand(embedded, started, say)
         lifecycle.on_stop(registry.close)
+        lifecycle.kills(embedded.kill)
         return registry
 
     def _with_copies(self, settings: Mapping[str, str]) -> dict[str, str]:

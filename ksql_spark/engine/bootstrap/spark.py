@@ -70,6 +70,7 @@ def begin_spark(
         file_systems=file_systems(config),
     )
     lifecycle.on_stop(spark.stop)
+    lifecycle.kills(spark.end)
 
     def start() -> None:
         lifecycle.report("starting Spark")

@@ -1,0 +1,48 @@
+"""Child processes end within a time limit, whatever they do, and leave none of theirs behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from ksql_spark.services.child import ChildProcess, is_alive
+
+SOON_S = 20.0
+
+
+def started(tmp_path: Path) -> tuple[ChildProcess, int]:
+    """A process with a child of its own, whose id it has written."""
+    note = tmp_path / "pid"
+    script = f"trap '' TERM; sleep 600 & echo $! > {note}.new; mv {note}.new {note}; wait; wait"
+    child = ChildProcess(["/bin/sh", "-c", script], tmp_path / "out")
+    deadline = time.monotonic() + SOON_S
+    while not note.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return child, int(note.read_text())
+
+
+def ends(pid: int) -> bool:
+    deadline = time.monotonic() + SOON_S
+    while is_alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not is_alive(pid)
+
+
+def test_a_frozen_process_is_killed_by_a_stop_with_all_that_it_started(tmp_path: Path) -> None:
+    child, grandchild = started(tmp_path)
+    os.kill(child.pid, signal.SIGSTOP)
+    os.kill(grandchild, signal.SIGSTOP)
+    child.stop(0.05)
+    assert child.exit_code == -signal.SIGKILL
+    assert ends(grandchild)
+
+
+def test_a_kill_waits_for_no_one_and_may_come_again(tmp_path: Path) -> None:
+    child, grandchild = started(tmp_path)
+    child.kill()
+    assert child.exit_code == -signal.SIGKILL and ends(grandchild)
+    child.kill()
+    child.stop(0.05)

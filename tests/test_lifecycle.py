@@ -1,0 +1,84 @@
+"""A stop ends within its limit and leaves no process, whatever hangs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from ksql_spark.engine.bootstrap import lifecycle
+from ksql_spark.engine.bootstrap.lifecycle import Lifecycle
+
+
+@pytest.fixture
+def hangs() -> Iterator[threading.Event]:
+    """Set once what hangs may go on."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def test_parts_stop_in_reverse_order_and_processes_are_killed_last() -> None:
+    done: list[str] = []
+    parts = Lifecycle(threading.RLock())
+    parts.kills(lambda: done.append("kill"))
+    parts.on_stop(done.append, "first")
+    parts.on_stop(done.append, "last")
+    assert parts.stop() and parts.stop()
+    assert done == ["last", "first", "kill", "kill"]
+
+
+def test_what_waits_for_a_process_ends_once_that_is_killed(hangs: threading.Event) -> None:
+    done: list[str] = []
+    parts = Lifecycle(threading.RLock(), limit_s=0.01)
+    parts.kills(hangs.set)
+    parts.on_stop(done.append, "after")
+    parts.on_stop(hangs.wait)
+    assert parts.stop() and done == ["after"]
+
+
+def test_what_hangs_for_ever_does_not_hold_up_the_stop(
+    hangs: threading.Event, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(lifecycle, "KILLED_S", 0.01)
+    killed: list[str] = []
+
+    def refuses() -> None:
+        raise OSError("no")
+
+    parts = Lifecycle(threading.RLock(), limit_s=0.01)
+    for kill in (lambda: killed.append("broker"), refuses, lambda: killed.append("spark")):
+        parts.kills(kill)
+    parts.on_stop(hangs.wait)
+    assert not parts.stop()
+    assert killed == ["spark", "broker"]
+    assert "Event.wait" in caplog.text
+
+
+def test_nor_does_a_statement_under_way(hangs: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifecycle, "KILLED_S", 0.01)
+    lock, held = threading.RLock(), threading.Event()
+
+    def execute() -> None:
+        with lock:
+            held.set()
+            hangs.wait()
+
+    threading.Thread(target=execute, daemon=True).start()
+    held.wait()
+    assert not Lifecycle(lock, limit_s=0.01).stop()
+
+
+def test_the_failure_of_a_part_is_told() -> None:
+    done: list[str] = []
+
+    def fails() -> None:
+        raise ValueError("x")
+
+    parts = Lifecycle(threading.RLock())
+    parts.on_stop(done.append, "after")
+    parts.on_stop(fails)
+    with pytest.raises(ValueError, match="x"):
+        parts.stop()
+    assert done == ["after"]
