@@ -199,6 +199,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.spark.data.dir", "string", "", "The directory for all persistent data; by default in the user's home directory."),
     _server("ksql.spark.warm.up.enabled", "boolean", True, "Whether a server without queries warms up Spark at startup, so that the first query starts faster."),
     _server("ksql.spark.master", "string", "local", "Where Spark's tasks run, as in Spark's --master: local (in the server's own JVM, with as many task slots as queries need), spark://HOST:PORT, yarn, k8s://URL. Properties that begin with spark. are passed to Spark."),
+    _server("ksql.spark.start.timeout.ms", "int", 300_000, "How long Spark's JVM may take to start, executors not included; after that it is killed and started again.", minimum=1),
     _server("ksql.spark.memory", "string", "2g", "Heap size of Spark's JVM, in the syntax of java -Xmx."),
     _server("ksql.state.cache.max.bytes", "long", 33_554_432, "Maximum size in bytes of the state cache in Spark's heap, for all queries together; 0 disables the cache. Results do not depend on it.", minimum=0),
     _server("ksql.internal.topic.replicas", "int", -1, "Replicas of the command log; -1 means the broker's default.", minimum=-1),

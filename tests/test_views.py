@@ -145,6 +145,25 @@ def test_who_waits_is_told_when_the_table_is_dropped(make: Make, cluster: MockCl
     assert not list(views.folder.glob("*"))
 
 
+def test_a_view_that_cannot_be_opened_does_not_end_the_start(
+    make: Make, cluster: MockCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.write("kept", (b"a", b"1"))
+    first = make()
+    first.current(table("KEPT"), SOON_S)
+    first.close()
+    second = make()
+    follow = second.follow
+
+    def refuses(source: DataSource) -> None:
+        raise OSError("no descriptors")
+
+    monkeypatch.setattr(second, "follow", refuses)
+    second.resume([table("KEPT")])
+    monkeypatch.setattr(second, "follow", follow)
+    second.current(table("KEPT"), SOON_S)
+
+
 def test_a_stopped_view_goes_on_where_it_was(make: Make, cluster: MockCluster, admin: MockAdmin) -> None:
     cluster.write("kept", (b"a", b"1"), (b"b", b"2"))
     first = make()

@@ -6,24 +6,37 @@ commands of other servers and earlier runs. So all servers and all replays go th
 
 from __future__ import annotations
 
+import contextvars
 import logging
 import threading
 import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ksql_spark import config, grammar
+from ksql_spark import config, deadline, grammar
+from ksql_spark.deadline import Deadline
 from ksql_spark.entities.commands import CommandStatus
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
+from ksql_spark.grammar.statements.lifecycle import Terminate
+from ksql_spark.grammar.statements.sources import DropSource
 from ksql_spark.kafka.client import REQUEST_TIMEOUT_S
 from ksql_spark.physical import codec
 from ksql_spark.runtime.cleanup import PendingStatement
-from ksql_spark.runtime.command_log import Command, CommandReader, Order, SkippedRecord, Unreadable
+from ksql_spark.runtime.command_log import (
+    QUERY,
+    SOURCE,
+    Command,
+    CommandReader,
+    Order,
+    SkippedRecord,
+    Unreadable,
+)
 from ksql_spark.security.masking import masked
 from ksql_spark.statements import (
     Action,
@@ -34,6 +47,7 @@ from ksql_spark.statements import (
     StoredQuery,
     cluster_end,
     handle,
+    unexecuted,
 )
 from ksql_spark.storage import LocalFolder
 
@@ -43,6 +57,13 @@ log = logging.getLogger(__name__)
 POLL_S = 0.5
 #: pause after a failed read of the log, seconds
 PAUSE_S = 0.5
+#: how long a replay waits for a broker that is away, seconds
+BROKER_AWAY_S = 60.0
+#: how long the check of a command may take that was checked before it was logged, seconds, and how often to
+#: say so
+CHECK_S, SAY_EVERY_S = 300.0, 10.0
+#: conditions in which a command is still to be executed, rather than wrong
+_PASSING = frozenset({"BROKER_UNREACHABLE", "STOPPED"})
 
 
 class Overtaken(Exception):
@@ -76,8 +97,8 @@ class CommandRunner:
         #: token -> a command that this server is writing, with its action, until it has been executed
         self._own: dict[str, tuple[Logged, Future[Done]]] = {}
         self._own_lock = threading.Lock()
-        #: ids of queries whose command failed
-        self._skipped: set[str] = set()
+        #: the number of the latest command that is not void, which may have to be executed again
+        self._accepted = -1
         #: command id -> its status
         self.statuses: dict[str, CommandStatus] = {}
         #: how many commands have been executed since startup
@@ -95,7 +116,7 @@ class CommandRunner:
         Records that cannot be executed are skipped, reported, logged, and kept in ``services.commands``.
 
         Raises:
-            KsqlError: STOPPED.
+            KsqlError: STOPPED; BROKER_UNREACHABLE.
         """
         services = self._services
         self._reader = services.log.reader()
@@ -105,13 +126,35 @@ class CommandRunner:
                 if services.server.is_stopping():
                     raise KsqlError("STOPPED")
                 count += isinstance(command, Command)
-                self._handle(sequence, command, report)
+                self._replayed(sequence, command, report)
         services.catalog.publish()
         # keep folders of ids that are not in this log: they may belong to another service
         there = {query.id for query in services.queries.all()}
-        services.queries.checkpoints.remove(*sorted(services.commands.query_ids - there - self._skipped))
+        # a statement that failed may start its query with a later release or configuration
+        waiting = {name for kind, name in services.commands.missing if kind == QUERY}
+        ended = (query for query in services.commands.query_ids - there if query.upper() not in waiting)
+        services.queries.checkpoints.remove(*sorted(ended))
         if count:
             report(f"replayed {count} statements")
+
+    def _replayed(self, sequence: int, command: Command | Unreadable, report: Callable[[str], None]) -> None:
+        """Execute a command of the log; wait for a while if that needs a broker that is away.
+
+        Raises:
+            KsqlError: STOPPED; BROKER_UNREACHABLE.
+        """
+        until = time.monotonic() + BROKER_AWAY_S
+        while True:
+            try:
+                self._handle(sequence, command, report)
+                return
+            except KsqlError as error:
+                if self._services.server.is_stopping():
+                    raise KsqlError("STOPPED") from None
+                if time.monotonic() > until:
+                    raise
+                report(f"command {sequence} of the log waits: {error.message}")
+                self._closing.wait(PAUSE_S)
 
     def finish_pending(self) -> None:
         """Remove the orphans of a statement that was running when the server was killed."""
@@ -254,23 +297,31 @@ class CommandRunner:
                     self._closing.wait(PAUSE_S)
 
     def _handle(self, sequence: int, command: Command | Unreadable, report: Callable[[str], None]) -> None:
-        """Execute the log's next record, unless it is void or not a command."""
+        """Execute the log's next record, unless it is void or not a command.
+
+        Raises:
+            KsqlError: BROKER_UNREACHABLE: another server's command, or one of an earlier run, is still to be
+                executed.
+        """
         services = self._services
         with self._own_lock:
             own = self._own.pop(command.token, None) if command.token is not None else None
         failure: BaseException | None = None
         done: Done | None = None
         with services.lock:
-            if not self._order.accepts(command):
+            if sequence != self._accepted and not self._order.accepts(command):
                 log.info("command %d of the log is void: another command came first", sequence)
                 failure = Overtaken()
             elif isinstance(command, Unreadable):
-                self._skip(sequence, command.reason, report, is_newer=command.is_newer)
+                self._skip(self._record(sequence, command.reason), report, is_newer=command.is_newer)
             else:
+                self._accepted = sequence
                 try:
-                    outcome = self._carry_out(sequence, command, own[0] if own is not None else None)
+                    outcome = self._carry_out(sequence, command, own[0] if own is not None else None, report)
                     done = Done(sequence, command.token, outcome)
                 except Exception as error:  # whatever the log contains, the server continues
+                    if own is None and isinstance(error, KsqlError) and error.condition in _PASSING:
+                        raise
                     self._not_carried_out(sequence, command, error, report)
                     failure = error
             services.commands.token = self._order.last
@@ -296,23 +347,31 @@ class CommandRunner:
         elif done is not None:
             future.set_result(done)
 
-    def _carry_out(self, sequence: int, command: Command, own: Logged | None) -> Outcome:
-        """Execute a command with the action from its validation, or with an action made from its text."""
+    def _carry_out(
+        self, sequence: int, command: Command, own: Logged | None, report: Callable[[str], None]
+    ) -> Outcome:
+        """Execute a command with the action from its validation, or with an action made from its text.
+
+        If that fails, nothing has changed.
+        """
         services = self._services
         is_live = not services.queries.is_replaying
-        before = services.metastore.copy() if is_live else None
+        before = services.metastore.copy()
         self.carried_out += is_live
+        query = services.queries.find(command.query_id) if command.query_id is not None else None
         if command.query_id is not None:
             services.commands.query_ids.add(command.query_id)
         try:
-            action = own or self._action(sequence, command)
+            action = own or self._checked(sequence, command, report)
             outcome = action.apply(command.starts) if isinstance(action, Logged) else None
             if isinstance(action, Logged) and action.change is not None:
                 services.versions.note(action.change, sequence, command)
         except BaseException:
-            if before is not None:
-                services.catalog.metastore = before
+            services.catalog.metastore = before
+            if query is None and command.query_id is not None:
+                services.queries.kill(command.query_id)
             raise
+        self._give_up(command, action)
         if is_live:
             services.catalog.publish()
         if outcome is None:  # it changes nothing on this server
@@ -320,6 +379,56 @@ class CommandRunner:
         status = "ERROR" if outcome.is_failed else "SUCCESS"
         self.note(command.id, outcome.message, outcome.query_id, status)
         return outcome
+
+    def _give_up(self, command: Command, action: Action) -> None:
+        """Forget statements that were not executed, if ``command`` has removed what they would have made."""
+        commands = self._services.commands
+        if not commands.missing or command.id == cluster_end.COMMAND_ID:
+            return
+        statement = grammar.parse_one(command.statement + ";")
+        removed = {unexecuted.removed_by(statement)}
+        if isinstance(statement, Terminate) and statement.query_id is None:
+            removed |= {name for name in commands.missing if name[0] == QUERY}
+        if isinstance(action, Logged) and action.change is not None and action.change.drops:
+            removed |= {(SOURCE, name) for name in action.change.names}
+        cascades = isinstance(statement, DropSource) and statement.cascade
+        commands.give_up([name for name in removed if name is not None], cascades=cascades)
+
+    def _checked(self, sequence: int, command: Command, report: Callable[[str], None]) -> Action:
+        """The action of a command, whose check is given up after CHECK_S.
+
+        A check changes nothing, so what goes on of it does not matter.
+
+        Raises:
+            KsqlError: STATEMENT_TIMEOUT, STOPPED; the statement is invalid.
+        """
+        found: Future[Action] = Future()
+        limit = Deadline(CHECK_S)
+
+        def check() -> None:
+            try:
+                with deadline.limited(limit):
+                    found.set_result(self._action(sequence, command))
+            except Exception as error:
+                found.set_exception(error)
+            except BaseException as error:  # such as SystemExit, which would end the server
+                found.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
+
+        context = contextvars.copy_context()
+        threading.Thread(target=context.run, args=(check,), name="command-check", daemon=True).start()
+        began = time.monotonic()
+        while True:
+            try:
+                return found.result(min(SAY_EVERY_S, CHECK_S))
+            except FutureTimeout:
+                if found.done():  # a TimeoutError may be its own
+                    return found.result()
+            if self._services.server.is_stopping():
+                raise KsqlError("STOPPED")
+            seconds = time.monotonic() - began
+            if seconds > CHECK_S:
+                raise KsqlError("STATEMENT_TIMEOUT", limit=f"{CHECK_S:g}")
+            report(f"command {sequence} of the log has taken {seconds:.0f} s so far: {_shown(command)}")
 
     def _action(self, sequence: int, command: Command) -> Action:
         services = self._services
@@ -339,31 +448,45 @@ class CommandRunner:
     def _not_carried_out(
         self, sequence: int, command: Command, error: Exception, report: Callable[[str], None]
     ) -> None:
-        if command.query_id is not None:
-            self._skipped.add(command.query_id)  # it may start with a later release or configuration
         is_known = isinstance(error, (KsqlError, grammar.ParseFailed))
         if not is_known:
             log.exception("command %d of the log: unexpected error", sequence)
         # anyone may ask for the status and the health
         reason = masked(str(error) if is_known else f"{type(error).__name__}: {error}")
-        shown = masked(" ".join(command.statement[:60].split()))
         self.note(command.id, reason, command.query_id, "ERROR")
-        self._skip(sequence, f"{reason.splitlines()[0]} ({shown})", report)
+        shown = _shown(command)
+        why = (reason.splitlines() or [type(error).__name__])[0]
+        record = replace(self._record(sequence, f"{why} ({shown})"), statement=shown)
+        try:
+            statement = grammar.parse_one(command.statement + ";")
+            names = unexecuted.names_of(statement, command.query_id)
+            mentions = unexecuted.mentioned_by(statement)
+            remedy = unexecuted.remedy_of(statement, names)
+            record = replace(record, names=names, mentions=mentions, remedy=remedy)
+        except Exception:  # a text that is no statement of this release
+            if command.query_id is not None:
+                record = replace(record, names=frozenset({(QUERY, command.query_id.upper())}))
+        self._skip(record, report)
 
-    def _skip(
-        self, sequence: int, reason: str, report: Callable[[str], None], *, is_newer: bool = False
-    ) -> None:
+    def _record(self, sequence: int, reason: str) -> SkippedRecord:
+        return SkippedRecord(self._services.log.topic, 0, sequence, reason)
+
+    def _skip(self, record: SkippedRecord, report: Callable[[str], None], *, is_newer: bool = False) -> None:
         services = self._services
-        record = SkippedRecord(services.log.topic, 0, sequence, reason)
         services.commands.skip(record, is_newer=is_newer)
-        log.error("not executed: %s", record)
-        report(f"skipped a record of the command log {record}")
+        log.error("not executed: %s %s", record, record.remedy)
+        report(f"skipped a record of the command log {record} {record.remedy}".rstrip())
         if is_newer:
             report("the server only reads the command log: see GET /healthcheck")
 
     def note(self, command_id: str, message: str, query_id: str | None, status: str = "SUCCESS") -> None:
         """Record the status of a command for clients that ask for it."""
         self.statuses[command_id] = CommandStatus(status, message, query_id)
+
+
+def _shown(command: Command) -> str:
+    """The beginning of a command's statement, without secrets."""
+    return masked(" ".join(command.statement[:60].split()))
 
 
 def _kept_properties(command: Command, sequence: int) -> dict[str, Any]:

@@ -119,12 +119,15 @@ class Health:
         # of the threads that restart queries
         problem = self._services.queries.watch_problem
         are_running = queries is not None and not failed and not starting and problem is None
-        skipped = tuple(SkippedCommand(r.topic, r.partition, r.offset, r.reason) for r in commands.skipped)
+        skipped = tuple(
+            SkippedCommand(r.topic, r.partition, r.offset, r.reason, r.statement, r.remedy)
+            for r in commands.skipped
+        )
         details = HealthDetails(
             metastore=PartHealth(parts["metastore"]),
             kafka=PartHealth(parts["kafka"]),
             command_runner=CommandRunnerHealth(parts["command runner"], skipped),
-            spark=PartHealth(parts["spark"]),
+            spark=ServiceHealth(parts["spark"], self._services.spark.problem()),
             queries=QueriesHealth(
                 is_healthy=are_running,
                 in_error=tuple(failed),

@@ -95,12 +95,14 @@ class PartHealth(Body):
 
 @dataclass(frozen=True)
 class SkippedCommand(Body):
-    """A skipped record of the command log."""
+    """A skipped record of the command log: where it is, why, its statement, what to do about it."""
 
     topic: str
     partition: int
     offset: int
     reason: str
+    statement: str = ""
+    remedy: str = ""
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ class QueriesHealth(PartHealth):
 
 @dataclass(frozen=True)
 class ServiceHealth(PartHealth):
-    """Another service that is optional for most operations."""
+    """Spark, or another service: why it is not running although it should be."""
 
     problem: str | None
 

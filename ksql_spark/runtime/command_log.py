@@ -22,8 +22,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ksql_spark.errors import KsqlError
@@ -112,17 +112,43 @@ class Order:
         return token in self._known
 
 
+#: kinds of what statements make
+SOURCE, SINK, TYPE, FUNCTION, QUERY = "source", "sink", "type", "function", "query"
+#: one thing that a statement makes: its kind, and its name or id
+Name = tuple[str, str]
+
+
 @dataclass(frozen=True)
 class SkippedRecord:
-    """A record of the log that was not executed: its place and the reason."""
+    """A record of the log that was not executed: its place and the reason.
+
+    Args:
+        topic: the log's.
+        partition: 0.
+        offset: its place.
+        reason: why it was not executed.
+        statement: the statement's text, without secrets; empty: it is not a command.
+        names: what the statement makes or is about.
+        mentions: all identifiers in it.
+        remedy: what a user may do about it, a sentence.
+    """
 
     topic: str
     partition: int
     offset: int
     reason: str
+    statement: str = ""
+    names: frozenset[Name] = frozenset()
+    mentions: frozenset[str] = frozenset()
+    remedy: str = ""
 
     def __str__(self) -> str:
         return f"{self.topic}, partition {self.partition}, offset {self.offset}: {self.reason}"
+
+    @property
+    def shortly(self) -> str:
+        """Where the statement is, and why it was not executed: a sentence."""
+        return f"Its statement, at offset {self.offset} of the command log, was not executed: {self.reason}"
 
 
 class CarriedOut:
@@ -146,6 +172,39 @@ class CarriedOut:
         self.skipped.append(record)
         if is_newer and self.newer is None:
             self.newer = record
+
+    @property
+    def missing(self) -> Mapping[Name, SkippedRecord]:
+        """What statements would have made that were not executed."""
+        return {name: record for record in self.skipped for name in record.names}
+
+    def needing(self, name: Name) -> list[SkippedRecord]:
+        """Statements that were not executed and would use what is called ``name``."""
+        return [r for r in self.skipped if name[1] in r.mentions and name not in r.names]
+
+    def give_up(self, removed: Collection[Name], *, cascades: bool) -> None:
+        """Forget statements that were not executed, once what they would have made is removed.
+
+        A stream or table goes with the query that writes it; a query that ends leaves its stream or table.
+
+        Args:
+            removed: what is removed.
+            cascades: whether all goes that would use it, too.
+        """
+        gone, left, before = set(removed), list(self.skipped), -1
+        while before != len(gone):
+            before, records, left = len(gone), left, []
+            texts = {text for _, text in gone}
+            for record in records:
+                names = record.names - gone
+                if any(kind == SOURCE for kind, _ in record.names - names) or (
+                    cascades and record.names and record.mentions & texts
+                ):
+                    gone |= {name for name in record.names if cascades or name[0] == QUERY}
+                    names -= gone
+                if names or not record.names:
+                    left.append(replace(record, names=names))
+        self.skipped = left
 
     def check_writable(self) -> None:
         """Raise if this server must not write to the log.
@@ -373,4 +432,5 @@ _MEMBERS: Mapping[str, Callable[[Any], bool]] = {
     "token": lambda value: value is None or isinstance(value, str),
     "follows": lambda value: value is None or isinstance(value, str),
     "user": lambda value: value is None or isinstance(value, str),
+    "topics": lambda value: value is None or isinstance(value, dict),
 }

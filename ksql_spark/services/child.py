@@ -85,7 +85,6 @@ class ChildProcess:
                 with contextlib.suppress(BrokenPipeError):
                     self._lifeline.close()
 
-
     def kill(self) -> None:
         """Kill it, and the processes that it has started, at once."""
         kill_session(self._process)

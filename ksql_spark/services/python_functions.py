@@ -78,7 +78,8 @@ class PythonFunctions:
     def describe(self, sources: Sequence[Source]) -> list[dict[str, Any]]:
         """For each source ``{"functions": [{"name", "kind", …}]}`` or ``{"error": one line}``.
 
-        ksql_spark.udf_worker makes these descriptions in a separate process.
+        ksql_spark.udf_worker makes these descriptions in a separate process. If a source ends or stops that
+        process, each gets one of its own, so that the others are described.
         """
         if not sources:
             return []
@@ -98,8 +99,12 @@ class PythonFunctions:
                 check=False,
             )
         except subprocess.TimeoutExpired:
+            if len(sources) > 1:
+                return [found for source in sources for found in self.describe([source])]
             return [{"error": f"it was not loaded within {_TIMEOUT_S:g} seconds"} for _ in sources]
         if done.returncode != 0:
+            if len(sources) > 1:
+                return [found for source in sources for found in self.describe([source])]
             words = done.stderr.decode(errors="replace").strip().splitlines()
             why = words[-1] if words else f"its process ended with code {done.returncode}"
             return [{"error": why} for _ in sources]

@@ -201,6 +201,8 @@ class RegistryOnDemand:
             if not self._embedded.is_running():
                 if self._closed.is_set():
                     raise KsqlError("STOPPED")
+                if self._embedded.has_data():  # queries may need it: it is tried again if it does not start
+                    self._watch()
                 self._embedded.start()
                 if self._closed.is_set():
                     self._embedded.stop()
@@ -209,14 +211,16 @@ class RegistryOnDemand:
                 from ksql_spark.kafka.schema_registry import ConfluentRegistry
 
                 self._client = ConfluentRegistry(self._embedded.url)
-                if self._watcher is None:
-                    self._watcher = threading.Thread(
-                        target=self._follow, name="registry-watcher", daemon=True
-                    )
-                    self._watcher.start()
+                self._watch()
                 self._on_start(self._embedded.url)
             assert self._client is not None
             return self._client
+
+    def _watch(self) -> None:
+        """Start the watcher unless it runs; the caller holds the mutex."""
+        if self._watcher is None:
+            self._watcher = threading.Thread(target=self._follow, name="registry-watcher", daemon=True)
+            self._watcher.start()
 
     def _follow(self) -> None:
         """Watch the registry until close()."""
@@ -229,7 +233,7 @@ class RegistryOnDemand:
                 if time.monotonic() - running_since > _LONGEST_PAUSE_S:
                     pause = self._pause_s
                 continue
-            self._report("the schema registry exited unexpectedly; restarting it")
+            self._report("the schema registry does not run; restarting it")
             if self._closed.wait(pause):
                 return
             pause, running_since = min(pause * 2, _LONGEST_PAUSE_S), time.monotonic()

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -210,6 +210,13 @@ def _registry_settings(session: SparkSession) -> dict[str, str]:
     return {name: str(session.conf.get(name)) for name in names.split(",") if name}
 
 
+def is_away(error: Exception) -> bool:
+    """Whether a call failed because Spark has ended, or is not there yet."""
+    if isinstance(error, KsqlError):
+        return error.condition in ("NOT_READY", "SPARK_RESTARTING")
+    return jvm.is_gone(error)
+
+
 @dataclass
 class SparkProcess:
     """The JVM and the session in it.
@@ -222,6 +229,7 @@ class SparkProcess:
         records_classes: whether the JVM writes an archive of its classes when it stops, which takes its time;
             all others use it.
         file_systems: schemes of file systems that it has to reach besides local files, such as ``s3a``.
+        start_timeout_s: how long it may take to start, until it is killed.
     """
 
     work_dir: Path
@@ -230,11 +238,13 @@ class SparkProcess:
     settings: Mapping[str, str] = field(default_factory=dict)
     records_classes: bool = False
     file_systems: Sequence[str] = ()
+    start_timeout_s: float = 300.0
     session: SparkSession | None = None
     _process: subprocess.Popen[bytes] | None = None
     _is_restarting: bool = False
     _archive: ClassArchive | None = None
     _is_over: bool = False
+    _is_late: bool = False
 
     def start(self, report: Callable[[str], None] = lambda text: None) -> SparkSession:
         """Start the JVM and the session; artifacts must have been fetched before.
@@ -250,6 +260,43 @@ class SparkProcess:
         more = self._file_system_jars()
         class_path = _class_path(jars)
         archive = self._archive = _archive(class_path)
+        with self._in_time():
+            session = self._session(class_path, more, archive, jars)
+        if not master.is_local(self.master):
+            master.await_executors(session, report)
+        self.session = session
+        return session
+
+    @contextlib.contextmanager
+    def _in_time(self) -> Iterator[None]:
+        """Kill a JVM that is not ready in time, so that whatever waits for it fails."""
+
+        def give_up() -> None:
+            self._is_late = True
+            self.kill()
+
+        self._is_late = False
+        limit = threading.Timer(self.start_timeout_s, give_up)
+        limit.daemon = True
+        limit.start()
+        try:
+            yield
+        finally:
+            limit.cancel()
+
+    def _failure(self, reason: str, file: Path) -> KsqlError:
+        if self._is_late:
+            reason = f"it was not ready within {self.start_timeout_s:g} s (ksql.spark.start.timeout.ms)"
+        return KsqlError("SPARK_FAILED", reason=reason, log=file)
+
+    def _session(
+        self, class_path: list[Path], more: list[Path], archive: ClassArchive, jars: list[Path]
+    ) -> SparkSession:
+        """Start the JVM, and a session in it.
+
+        Raises:
+            KsqlError: SPARK_FAILED.
+        """
         port, secret = self._launch(class_path, more, archive)
         os.environ["PYSPARK_PYTHON"] = sys.executable
         with jvm.joined(port, secret):
@@ -274,14 +321,12 @@ class SparkProcess:
             }.items():
                 conf.set(name, value)
             try:
-                self.session = SparkSession.builder.config(conf=conf).getOrCreate()
+                return SparkSession.builder.config(conf=conf).getOrCreate()
             except Exception as error:  # Py4J's, whose text is to be had from the JVM only
                 log.exception("Spark did not start with master %s", self.master)
+                jvm.forget()  # what there is of a session
                 reason = f"its session with the master {self.master} could not be created"
-                raise KsqlError("SPARK_FAILED", reason=reason, log=self.work_dir / "spark.log") from error
-            if not master.is_local(self.master):
-                master.await_executors(self.session, report)
-        return self.session
+                raise self._failure(reason, self.work_dir / "spark.log") from error
 
     def class_archive(self, report: Callable[[str], None] = lambda text: None) -> ClassArchive:
         """The archive of the JVM's classes, which may be there or not."""
@@ -306,15 +351,15 @@ class SparkProcess:
             raise KsqlError("NOT_READY")
         return process.wait()
 
-    def restart(self) -> SparkSession:
-        """Start a new JVM and session in place of those that have ended by themselves.
+    def restart(self, report: Callable[[str], None] = lambda text: None) -> SparkSession:
+        """Start a JVM and a session, in place of those that have ended or did not start, if there are any.
 
         Raises:
             KsqlError: SPARK_FAILED, as start(); may be called again.
         """
-        self._is_restarting = True
+        self._is_restarting = self._is_restarting or self.session is not None
         self.stop()
-        session = self.start()
+        session = self.start(report)
         self._is_restarting = False
         return session
 
@@ -446,7 +491,7 @@ class SparkProcess:
                 if self._process.poll() is not None:
                     reason = f"its JVM ended with code {self._process.returncode}"
                     keeper.join(5)  # it has the reason
-                    raise KsqlError("SPARK_FAILED", reason=reason, log=printed)
+                    raise self._failure(reason, printed)
                 time.sleep(0.01)
             return jvm.address_in(address)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.asserts import AssertSchema, AssertTopic
 from ksql_spark.grammar.statements.connectors import CreateConnector, DropConnector
@@ -74,6 +75,7 @@ from ksql_spark.statements import (
     sources,
     tracing,
     types,
+    unexecuted,
     versions,
 )
 from ksql_spark.statements.context import (
@@ -150,7 +152,17 @@ def handle(statement: Statement, context: StatementContext) -> Action:
     """
     if isinstance(statement, (CreateAsSelect, Explain, InsertSelect)) and not context.is_replay:
         errors.check_known_queries(statement, context)
-    return HANDLERS[type(statement)](statement, context)
+    missing = context.services.commands.missing
+    if not missing:
+        return HANDLERS[type(statement)](statement, context)
+    if not context.is_replay:
+        unexecuted.check_free(statement, context)
+        unexecuted.check_unused(statement, context)
+    try:
+        return unexecuted.give_up(statement, context) or HANDLERS[type(statement)](statement, context)
+    except KsqlError as error:
+        unexecuted.explain(error, missing)
+        raise
 
 
 __all__ = [
@@ -168,4 +180,5 @@ __all__ = [
     "errors",
     "functions",
     "handle",
+    "unexecuted",
 ]

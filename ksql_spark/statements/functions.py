@@ -46,9 +46,9 @@ def load(folders: PythonFunctions, metastore: MetaStore, report: Report) -> None
                 _check_free(spec.name, metastore)
                 metastore.add_function(spec)
                 count += 1
-        except KsqlError as error:
-            log.error("%s", error.message)
-            report(error.message)
+        except (KsqlError, grammar.ParseFailed) as error:
+            log.error("%s", error)
+            report(str(error))
     if count:
         report(f"loaded {count} user function{'s' if count > 1 else ''}")
 

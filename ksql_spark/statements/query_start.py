@@ -83,6 +83,7 @@ class QueryStart:
         stored = context.stored
         if stored is not None:
             self._id, self._plan = stored.id, stored.plan
+            _require_all(bound, stored.plan, context, is_new_version=evolve is not None)
         else:
             self._id = _query_id(bound, replaced, context)
             sink = bound.sink if evolve is None else self._beside(bound.sink)
@@ -300,6 +301,20 @@ class QueryStart:
         found = uncertain_orders(self._plan)
         topics = [self._services.admin.topic(s.topic) for s in self._plan.sources] if found else []
         return found if any(topic is not None and topic.partitions > 1 for topic in topics) else ()
+
+
+def _require_all(
+    bound: PersistentQuery, plan: PhysicalPlan, context: StatementContext, *, is_new_version: bool
+) -> None:
+    """Check on replay that there is what a query needs: the statement that made it may have failed.
+
+    Raises:
+        KsqlError: SOURCE_UNKNOWN.
+    """
+    for source in plan.sources:
+        context.metastore.require(source.name)
+    if is_new_version or not bound.creates_sink:
+        context.metastore.require(bound.sink.name)
 
 
 def _state_warnings(plan: PhysicalPlan) -> tuple[str, ...]:

@@ -234,4 +234,5 @@ def _skipped(context: StatementContext) -> list[str]:
     if not skipped:
         return []
     more = f" So were {len(skipped) - 1} more: GET /healthcheck lists them." if len(skipped) > 1 else ""
-    return [f"A record of the command log was skipped: {skipped[0]}.{more}"]
+    remedy = f" {skipped[0].remedy}" if skipped[0].remedy else ""
+    return [f"A record of the command log was skipped: {skipped[0]}.{remedy}{more}"]

@@ -132,7 +132,7 @@ class ServerProcess:
     def executors(self) -> list[int]:
         """The processes that run tasks, where Spark started them."""
         command = b"org.apache.spark.executor.CoarseGrainedExecutorBackend"
-        return [pid for pid in self.pids() if command in _command_line(pid)]
+        return [pid for pid in self.pids() if command in command_line(pid)]
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
         """Send a signal to the server alone and wait; exit code, the rest of its output, its errors."""
@@ -166,7 +166,7 @@ class ServerProcess:
             time.sleep(0.05)
 
 
-def _command_line(pid: int) -> bytes:
+def command_line(pid: int) -> bytes:
     """That of a process; nothing where it has just ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
+from tests.integration.server_process import TIMEOUT_S, ServerProcess, command_line
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -24,9 +24,14 @@ INSERT INTO s VALUES ('a', 1);
 LOOK_UP = "SELECT total FROM t WHERE k = 'a';"
 
 
+def jvms_of(server: ServerProcess) -> list[int]:
+    """The process ids of Spark's JVMs."""
+    return [pid for pid in server.pids() if b"SparkSubmit" in command_line(pid)]
+
+
 def jvm_of(server: ServerProcess) -> int:
     """The process id of Spark's JVM."""
-    (pid,) = (pid for pid in server.pids() if b"SparkSubmit" in Path(f"/proc/{pid}/cmdline").read_bytes())
+    (pid,) = jvms_of(server)
     return pid
 
 
@@ -83,3 +88,30 @@ def test_the_jvm_is_killed_and_frozen(tmp_path: Path) -> None:
         code, out, err = server.stop()
         assert (code, err) == (0, ""), out
         server.wait_until_alone()
+
+
+def test_the_jvm_ends_or_hangs_while_it_starts(tmp_path: Path) -> None:
+    """The first start is as any other: look-ups go on, and another attempt follows."""
+    with ServerProcess(tmp_path) as server:
+        server.ready()
+        server.execute(SCENE, **{"auto.offset.reset": "earliest"})
+        until(lambda: server.rows(LOOK_UP) == [[1]])
+        server.stop()
+    limit = {"KSQL_KSQL_SPARK_START_TIMEOUT_MS": "60000"}
+    ways = {signal.SIGKILL: "its JVM ended with code -9", signal.SIGSTOP: "it was not ready within 60 s"}
+    for number, said in ways.items():
+        with ServerProcess(tmp_path, environment=limit) as server:
+            until(lambda server=server: bool(jvms_of(server)))  # type: ignore[misc]
+            first = jvm_of(server)
+            os.kill(first, number)
+            server.serving()
+            assert server.rows(LOOK_UP) == [[1]]
+            if number is signal.SIGSTOP:
+                assert not parts(server)["spark"]
+            server.until("complete: ")
+            assert any(f"Spark did not start: {said}" in line for line in server.lines), server.lines
+            until(lambda server=server: all(parts(server).values()))  # type: ignore[misc]
+            assert jvm_of(server) != first
+            code, _, err = server.stop()
+            assert (code, err) == (0, "")
+            server.wait_until_alone()

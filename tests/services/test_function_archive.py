@@ -83,3 +83,13 @@ def test_nothing_is_archived_where_tasks_run_beside_the_server(tmp_path: Path) -
     folders = functions(tmp_path, is_far=False)
     assert all("archive" not in source for source in [*folders.sources(), folders.write("A", "")])
     assert not (tmp_path / "archives").exists()
+
+
+def test_a_file_that_ends_the_process_takes_no_other_with_it(tmp_path: Path) -> None:
+    folders = functions(tmp_path, is_far=False)
+    (folders.extensions / "ends.py").write_text("import os\nos._exit(3)\n")
+    sources = folders.sources()
+    found = dict(
+        zip([Path(source["file"]).name for source in sources], folders.describe(sources), strict=True)
+    )
+    assert "error" in found["ends.py"] and [f["name"] for f in found["scaling.py"]["functions"]] == ["SCALED"]

@@ -103,6 +103,10 @@ class Fake:
         self.starts = 0
         self.refused = 0
         self.running = False
+        self.is_used = False
+
+    def has_data(self) -> bool:
+        return self.is_used
 
     def is_running(self) -> bool:
         return self.running
@@ -151,4 +155,17 @@ def test_one_that_ends_by_itself_is_started_again() -> None:
     assert started.acquire(timeout=WAIT_S)
     registry.close()
     assert (fake.starts, fake.running) == (5, False)
-    assert lines[0].startswith("the schema registry exited unexpectedly")
+    assert lines[0].startswith("the schema registry does not run")
+
+
+def test_one_that_does_not_start_is_tried_again_if_it_has_schemas() -> None:
+    """Queries of an earlier run may need them."""
+    fake: Any = Fake()
+    fake.is_used, fake.refused = True, 3
+    started = threading.Semaphore(0)
+    registry = RegistryOnDemand(fake, lambda url: started.release(), pause_s=0.01)
+    with pytest.raises(KsqlError, match="told to fail"):
+        registry.require()
+    assert started.acquire(timeout=WAIT_S)
+    registry.close()
+    assert fake.starts == 4

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.errors import KsqlError
 from ksql_spark.spark import jvm, session
 from ksql_spark.spark.session import SparkProcess
 
@@ -59,6 +60,27 @@ def test_a_frozen_jvm_is_killed_before_it_is_asked(
 ) -> None:
     spark.kill_if_frozen()
     assert process.returncode == -9
+
+
+def test_a_jvm_that_does_not_get_ready_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It hangs before it has told its address, like one that is frozen."""
+    monkeypatch.setattr(session.java, "java_binary", lambda: "/bin/sh")
+    monkeypatch.setattr(SparkProcess, "_own_jars", lambda self, report: [])
+    program = tmp_path / "hangs"
+    program.write_text("#!/bin/sh\nexec sleep 600\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(session.java, "java_binary", lambda: program)
+    process = SparkProcess(tmp_path / "work", start_timeout_s=0.1)
+    with pytest.raises(KsqlError, match=r"not ready within 0\.1 s"):
+        process.restart()
+    assert not process.is_alive
+    with pytest.raises(KsqlError, match="still starting"):
+        _ = process.running_session
+    process.stop()
+    process.end()
+    with pytest.raises(KsqlError, match="shutting down"):
+        process.restart()
+    assert not process.is_alive
 
 
 def test_a_jvm_that_answers_is_not_killed(

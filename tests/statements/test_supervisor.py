@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.runtime.driver.startup import SparkStart
 from ksql_spark.runtime.driver.supervisor import SparkSupervisor
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from tests.statements.world import World
@@ -62,8 +63,9 @@ class Supervised:
         for name in "abc":
             world.run(f"CREATE STREAM {name} AS SELECT * FROM s EMIT CHANGES;")
         queries = world.queries
+        self.starting = SparkStart(self.jvm.restart, lambda: 0.0, lambda: False)
         self.supervisor = SparkSupervisor(
-            self.jvm, queries, lambda: self.told.append("restarted"), proven_after_s
+            self.jvm, self.starting, queries, lambda: self.told.append("restarted"), proven_after_s
         )
         self.supervisor.start()
 
@@ -124,11 +126,22 @@ def test_no_query_is_to_blame_if_the_clock_is_set_back(supervised: Callable[[flo
 def test_a_jvm_that_does_not_start_is_tried_again(
     supervised: Callable[[float], Supervised], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ksql_spark.runtime.driver.supervisor.FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr("ksql_spark.runtime.driver.startup.FIRST_PAUSE_S", 0.01)
     there = supervised(LONG_S)
     there.jvm.refusals = 3
+    told: list[str | None] = []
+    restart = there.jvm.restart
+
+    def noted() -> None:
+        told.append(there.starting.problem)
+        restart()
+
+    there.starting._start = noted
     there.end(OUT_OF_MEMORY)
     until(lambda: there.states() == ALL)
+    assert told[0] == "Spark's process ended with code 52. It is restarting."
+    assert str(told[3]).startswith("Spark did not start: no memory The next attempt is in ")
+    assert there.starting.problem is None
 
 
 def test_queries_are_watched_again_in_a_new_jvm(supervised: Callable[[float], Supervised]) -> None:

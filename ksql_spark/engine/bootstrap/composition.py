@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ from ksql_spark.engine.history import EVERY_S, History, told_figures
 from ksql_spark.engine.metrics import Measures
 from ksql_spark.engine.query_service import QueryService, transient_topic_prefix
 from ksql_spark.engine.topic_spans import TopicSpans
+from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.lease import ServiceLease
 from ksql_spark.kafka.producer import RecordProducer
@@ -56,9 +58,11 @@ from ksql_spark.services.early_broker import EarlyBroker
 from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.spark import master
 from ksql_spark.spark.python_calls import end_workers
-from ksql_spark.spark.session import SparkProcess
+from ksql_spark.spark.session import SparkProcess, is_away
 from ksql_spark.statements import Services, ThisServer, functions
 from ksql_spark.storage import Folder
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -198,7 +202,7 @@ class Bootstrap:
         runner.start()
         starting.open()
         create_log_stream(config, services, statements, lifecycle)
-        _require_registry(services)
+        _require_registry(services, lifecycle.report)
         services.queries.start_registered(lifecycle.report)
         swaps = PeriodicTask("evolutions", CHECK_EVERY_S, AutomaticSwaps(services, statements).check)
         lifecycle.on_stop(swaps.close)
@@ -234,7 +238,7 @@ class Bootstrap:
         """
         config, lifecycle = self._config, self._lifecycle
         current = CurrentConfig(config.with_values({"bootstrap.servers": servers}))
-        access = SparkAccess(spark, starting.wait, current)
+        access = SparkAccess(spark, starting.wait, current, lambda: starting.problem)
         catalog = Catalog()
         admin = KafkaAdmin(servers, config.kafka_client_settings())
         lifecycle.on_stop(admin.close)
@@ -269,12 +273,16 @@ class Bootstrap:
             registry_of_spark.tell()
             processing_log.open(spark.running_session)
 
-        watchers = create_watchers(spark, queries, started, lifecycle) if is_ours else ()
+        watchers = create_watchers(spark, starting, queries, started, lifecycle) if is_ours else ()
 
         def open_spark() -> None:
-            started()
             for watcher in watchers:
                 watcher.start()
+            try:
+                started()
+            except Exception as error:
+                if not is_ours or not is_away(error):
+                    raise  # otherwise it has ended meanwhile: the supervisor, which has noticed, repeats this
             sinks.start()
             origins.start()
 
@@ -322,8 +330,12 @@ class Bootstrap:
         """Warm up Spark if no query does, unless a statement or query comes first."""
         if services.queries.all():
             return
+        try:
+            session = services.spark.process.running_session
+        except KsqlError:
+            return  # it has ended meanwhile
         warm_up = WarmUp(
-            services.spark.process.running_session,
+            session,
             services.admin,
             services.producer,
             services.config,
@@ -335,12 +347,16 @@ class Bootstrap:
         warm_up.start()
 
 
-def _require_registry(services: Services) -> None:
-    """Make sure that there is a registry if a query that will start needs one."""
+def _require_registry(services: Services, report: Report) -> None:
+    """Start the embedded registry, which retries that itself, if a query that will start needs one."""
     for query in services.queries.all():
         for source in (*query.plan.sources, query.plan.sink):
-            if services.registry is not None:
+            try:
                 check_registry(record_spec(source), services.registry)
+            except KsqlError as error:
+                log.error("query %s lacks its schema registry: %s", query.id, error.message)
+                report(f"query {query.id} lacks its schema registry: {error.message}")
+                return
 
 
 def _remove_transient_queries(services: Services, scratch: Folder) -> None:

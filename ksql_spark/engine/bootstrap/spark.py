@@ -68,34 +68,40 @@ def begin_spark(
             **config.with_prefix("spark."),
         },
         file_systems=file_systems(config),
+        start_timeout_s=float(config["ksql.spark.start.timeout.ms"]) / 1000,
     )
     lifecycle.on_stop(spark.stop)
     lifecycle.kills(spark.end)
 
     def start() -> None:
         lifecycle.report("starting Spark")
-        spark.start(lifecycle.report)
+        spark.restart(lifecycle.report)
         if lifecycle.is_stopping():  # stop() may have been called before there was anything to stop
             spark.stop()
 
-    starting = SparkStart(start, limit_s, lifecycle.is_stopping)
+    starting = SparkStart(start, limit_s, lifecycle.is_stopping, lifecycle.report)
     starting.begin()
     return spark, starting
 
 
 def create_watchers(
-    spark: SparkProcess, queries: QueryManager, restarted: Callable[[], None], lifecycle: Lifecycle
+    spark: SparkProcess,
+    starting: SparkStart,
+    queries: QueryManager,
+    restarted: Callable[[], None],
+    lifecycle: Lifecycle,
 ) -> Sequence[SparkSupervisor | ClockMonitor | PeriodicTask]:
     """The watchers of our own Spark process, once started: its exit, the wall clock, its heap.
 
     Args:
         spark: the process.
+        starting: starts it.
         queries: on it.
         restarted: called with a new process, before queries start on it.
         lifecycle: the engine's.
     """
     lifecycle.on_stop(spark.kill_if_frozen)  # otherwise queries could not be stopped
-    supervisor = SparkSupervisor(spark, queries, restarted)
+    supervisor = SparkSupervisor(spark, starting, queries, restarted)
     clock = ClockMonitor(supervisor.clock_set_back)
     heap = HeapMonitor(queries.runs, spark.heap, spark.collect_garbage)
     watchers = (supervisor, clock, PeriodicTask("heap-watch", LOOK_EVERY_S, heap.look))

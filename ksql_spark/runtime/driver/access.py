@@ -19,11 +19,19 @@ class SparkAccess:
         process: the process.
         await_start: returns once Spark has started for the first time; raises as SparkStart.wait.
         config: the server's configuration.
+        problem: why it is not running although it should be; returns None if it is.
     """
 
-    def __init__(self, process: SparkProcess, await_start: Callable[[], None], config: CurrentConfig) -> None:
+    def __init__(
+        self,
+        process: SparkProcess,
+        await_start: Callable[[], None],
+        config: CurrentConfig,
+        problem: Callable[[], str | None] = lambda: None,
+    ) -> None:
         self.process = process
         self.await_start = await_start
+        self.problem = problem
         self._config = config
 
     def session(self) -> Session:

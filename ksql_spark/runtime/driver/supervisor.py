@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
+from ksql_spark.runtime.driver.startup import FIRST_PAUSE_S, SparkStart
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
 
@@ -28,8 +29,6 @@ PROVEN_AFTER_S = 10.0
 ENDS = 2
 #: the same if a signal from outside, such as kill -9, ended it
 ENDS_FROM_OUTSIDE = 3
-#: pauses between attempts to start the JVM, seconds; each is twice as long as the one before
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
 
 
 class Process(Protocol):
@@ -44,10 +43,6 @@ class Process(Protocol):
         """Wait for it to exit; returns the exit code, negative for a signal."""
         ...
 
-    def restart(self) -> Any:
-        """Start a new JVM in place of one that has exited."""
-        ...
-
     def kill(self) -> None:
         """End it at once."""
         ...
@@ -58,6 +53,7 @@ class SparkSupervisor:
 
     Args:
         spark: the JVM.
+        starting: starts it.
         queries: on it.
         restarted: called with the new JVM, before queries start on it.
         proven_after_s: after how long a query is proven, seconds.
@@ -66,11 +62,13 @@ class SparkSupervisor:
     def __init__(
         self,
         spark: Process,
+        starting: SparkStart,
         queries: QueryManager,
         restarted: Callable[[], None],
         proven_after_s: float = PROVEN_AFTER_S,
     ) -> None:
         self._spark = spark
+        self._starting = starting
         self._queries = queries
         self._restarted = restarted
         self._proven_after_s = proven_after_s
@@ -123,12 +121,14 @@ class SparkSupervisor:
         why, self._why = self._why, None
         how = why or _told(code)
         log.error("Spark's process %s; restarting it with all queries", how)
+        self._starting.problem = f"Spark's process {how}. It is restarting."
         lost = self._queries.lose_spark(f"Spark's process {how}")
         unproven = [query for query in lost if query.id in self._ends and not self._is_proven(query)]
         self._waiting += [query for query in lost if query not in self._waiting]
         if why is None:
             self._blame(lost, unproven, code)
-        if self._restart():
+        if self._starting.until_running(self._restarted, self._closing.is_set):
+            self._queries.regain_spark()
             self._start_queries(one_by_one=bool(unproven))
 
     def _blame(self, lost: Sequence[ManagedQuery], unproven: Sequence[ManagedQuery], code: int) -> None:
@@ -148,21 +148,6 @@ class SparkSupervisor:
                 f"Spark's process {_told(code)}, {times} times in a row soon after this query had started. "
                 f"The query stays stopped; RESUME {culprit.id} retries it.",
             )
-
-    def _restart(self) -> bool:
-        """Start the JVM; False if the server stops meanwhile."""
-        pause_s = FIRST_PAUSE_S
-        while not self._closing.is_set():
-            try:
-                self._spark.restart()
-                self._restarted()
-                self._queries.regain_spark()
-                return True
-            except Exception as error:
-                log.error("Spark does not start; the next attempt is in %.0f s: %s", pause_s, error)
-            self._closing.wait(pause_s)
-            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
-        return False
 
     def _start_queries(self, *, one_by_one: bool) -> None:
         """Start the waiting queries."""

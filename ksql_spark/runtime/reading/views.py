@@ -177,7 +177,10 @@ class Views:
                 shutil.rmtree(base, ignore_errors=True)  # left by a killed batch query
         for path, source in wanted.items():
             if path.exists() or self._is_eager():
-                self.follow(source)
+                try:
+                    self.follow(source)
+                except Exception:  # the first look-up tries it again, and says why
+                    log.exception("the view of %s was not opened", source.name)
 
     def renew(self, source: DataSource) -> None:
         """A table was created or replaced: discard its view, and perhaps create it again at once."""
