@@ -148,9 +148,9 @@ def test_who_waits_is_told_when_the_table_is_dropped(make: Make, cluster: MockCl
 def test_a_view_that_cannot_be_opened_does_not_end_the_start(
     make: Make, cluster: MockCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cluster.write("kept", (b"a", b"1"))
+    cluster.write("refused", (b"a", b"1"))
     first = make()
-    first.current(table("KEPT"), SOON_S)
+    first.current(table("REFUSED"), SOON_S)
     first.close()
     second = make()
     follow = second.follow
@@ -159,9 +159,9 @@ def test_a_view_that_cannot_be_opened_does_not_end_the_start(
         raise OSError("no descriptors")
 
     monkeypatch.setattr(second, "follow", refuses)
-    second.resume([table("KEPT")])
+    second.resume([table("REFUSED")])
     monkeypatch.setattr(second, "follow", follow)
-    second.current(table("KEPT"), SOON_S)
+    second.current(table("REFUSED"), SOON_S)
 
 
 def test_a_stopped_view_goes_on_where_it_was(make: Make, cluster: MockCluster, admin: MockAdmin) -> None:

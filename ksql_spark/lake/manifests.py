@@ -21,6 +21,7 @@ import re
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Any
 
 from ksql_spark.errors import KsqlError
@@ -166,14 +167,40 @@ def commit(store: Store, manifest: Manifest) -> bool:
 
 
 def publish(store: Store, manifest: Manifest) -> None:
-    """Give the files of a commit their names, and remove what it replaces.
+    """Give the files of a commit their names, and remove what it replaces, one folder after another.
+
+    No order is right for those who only list the folder: between a file's name and the removal of those that
+    it replaces they see rows twice, and the other way round they would miss them.
 
     Raises:
         KsqlError: LAKE_FAILED.
     """
-    for staged, name in manifest.files.items():
-        store.rename(f"{OWN}/{staged}", name)
-    store.remove(*manifest.removed)
+    removed: dict[str, list[str]] = {}
+    for name in manifest.removed:
+        removed.setdefault(name.rpartition("/")[0], []).append(name)
+    for folder, made in groupby(sorted(manifest.files.items(), key=_folder), _folder):
+        for staged, name in made:
+            store.rename(f"{OWN}/{staged}", name)
+        store.remove(*removed.pop(folder, ()))
+    store.remove(*(name for names in removed.values() for name in names))
+
+
+def _folder(made: tuple[str, str]) -> str:
+    return made[1].rpartition("/")[0]
+
+
+def complete(store: Store) -> Manifest:
+    """Complete what whoever wrote the folder last was killed in; returns the newest manifest.
+
+    Raises:
+        KsqlError: LAKE_FAILED.
+    """
+    names = store.names(OWN)
+    last = newest(store, names)
+    if is_pending(last, names):
+        publish(store, last)
+    tidy(store, last, names)
+    return last
 
 
 def is_pending(manifest: Manifest, names: Iterable[str]) -> bool:

@@ -29,13 +29,9 @@ class _ParquetTable:
         self._spec = spec
         self._schema = arrow.with_partitions(arrow.schema_of(spec.columns), spec.partition_by)
         self._store = Store(spec.path, is_made=True)
-        names = self._store.names(OWN)
-        self._last = manifests.newest(self._store, names)
+        self._last = manifests.complete(self._store)
         if not self._last.number:
             manifests.require_empty(self._store, spec.path)
-        if manifests.is_pending(self._last, names):
-            manifests.publish(self._store, self._last)
-        manifests.tidy(self._store, self._last, names)
         schema = self._last.schema
         there = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(schema))) if schema else pa.schema([])
         for name in set(self._schema.names) & set(there.names):
@@ -179,6 +175,11 @@ def _groups(live: Mapping[str, File]) -> Iterator[list[str]]:
 def _place(name: str) -> tuple[int, int]:
     commit, _, part = Path(name).stem.removeprefix("part-").partition("-")
     return int(commit), int(part or 0)
+
+
+def complete(path: str) -> None:
+    """See tables.complete."""
+    manifests.complete(Store(path))
 
 
 def open_table(spec: TableSpec) -> _ParquetTable:

@@ -7,6 +7,7 @@ position, or is made again (ADR 57).
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,11 +17,12 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.lake import archives
 from ksql_spark.lake.following import Follower, Run
-from ksql_spark.lake.tables import Refusal, TableSpec, compact, open_table
+from ksql_spark.lake.tables import Refusal, TableSpec, compact, complete, open_table
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.metastore.sinks import Sink, archive_name
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
+from ksql_spark.runtime.errors import reason
 from ksql_spark.schema import WINDOW_BOUNDS, Column
 
 if TYPE_CHECKING:
@@ -285,6 +287,19 @@ class Sinks(Follower[Sink, SinkStatus]):
         self._admin = admin
         self._read = read
         self._report = report
+
+    def complete(self) -> None:
+        """Complete commits of a run that was killed, in a thread of its own: that needs no Spark."""
+
+        def work() -> None:
+            for sink in self._catalog.published.sinks():
+                try:
+                    complete(sink.type, sink.path)
+                except Exception as error:  # the sink itself tries it again, and says so
+                    log.warning("sink %s: %s", sink.name, reason(error))
+
+        if self._is_here():
+            threading.Thread(target=work, name="sinks-complete", daemon=True).start()
 
     def there(self, store: MetaStore) -> Mapping[str, Sink | None]:
         """Sinks, and which of them are not paused."""

@@ -153,6 +153,16 @@ def open_table(type_: str, spec: TableSpec) -> LakeTable:
     return table
 
 
+def complete(type_: str, path: str) -> None:
+    """Complete a commit in which its writer was killed, where readers may see that, without making another.
+
+    Raises:
+        KsqlError: LAKE_MISSING, LAKE_FAILED.
+    """
+    if type_ == PARQUET:
+        require(type_).complete(path)
+
+
 def compact(type_: str, spec: TableSpec) -> None:
     """Make few large files of many small ones, and remove what no reader needs any more. Rows and positions
     stay as they are.

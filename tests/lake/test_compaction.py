@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +21,10 @@ from pyiceberg.catalog.sql import SqlCatalog
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.lake import archives, manifests, reading, tables
-from ksql_spark.lake.sinks import SinkRun, SinkStatus
+from ksql_spark.lake.sinks import SinkRun, Sinks, SinkStatus
 from ksql_spark.lake.stores import Store
 from ksql_spark.lake.tables import open_table
+from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.metastore.origins import Origin
 from ksql_spark.metastore.sinks import Sink
 from tests.lake.test_archives import DAY_MS, TOPIC, archive_spec, write
@@ -197,6 +201,59 @@ def test_kills_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: i
     assert records(tmp_path) == [(0, n) for n in range(table.positions()[0])]
     listed = set(manifests.listed(Store(str(tmp_path)), manifests.newest(Store(str(tmp_path)))))
     assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.parquet")} == listed
+
+
+def listing(path: Path) -> list[int]:
+    """The offsets that a program finds that knows nothing of manifests."""
+    found = duckdb.sql(f"SELECT \"offset\" FROM read_parquet('{path}/*/*/*.parquet')").fetchall()
+    return sorted(offset for (offset,) in found)
+
+
+@pytest.mark.parametrize("calls", range(7))
+def test_a_kill_while_replaced_files_are_removed_is_mended_without_the_sink(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: int
+) -> None:
+    """Who lists the folder sees the rows of one of its folders twice, until the next start."""
+    days = 3
+    for n in range(4 * days):
+        write(tmp_path, [(0, n, n % days * DAY_MS)])
+    table: Any = open_table("parquet", archive_spec(tmp_path))
+    with monkeypatch.context() as patch:
+        kill = killing(lambda act, *args: act(*args), calls)
+        for name in ("rename", "remove"):
+            act = getattr(Store, name)
+            patch.setattr(Store, name, lambda *args, act=act: kill(act, *args))
+        with contextlib.suppress(Killed):
+            table.compact()
+    every = list(range(4 * days))
+    found = listing(tmp_path)
+    assert set(found) == set(every) and len(found) <= len(every) + 4
+    assert records(tmp_path) == [(0, n) for n in every]
+    catalog = Catalog()
+    catalog.metastore.add_sink(Sink("LAKE", "S", "parquet", str(tmp_path), is_archive=True))
+    catalog.publish()
+    Sinks(catalog, cast(KafkaAdmin, None), cast(Any, None)).complete()
+    deadline = time.monotonic() + 60
+    while list((tmp_path / "_ksql").glob("*.tmp")):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert listing(tmp_path) == every
+
+
+def test_what_is_away_at_a_start_is_left_to_the_sink(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    catalog = Catalog()
+    (tmp_path / "file").touch()
+    catalog.metastore.add_sink(Sink("AWAY", "S", "parquet", str(tmp_path / "file" / "x")))
+    catalog.metastore.add_sink(Sink("NEW", "S", "parquet", str(tmp_path / "new")))
+    catalog.metastore.add_sink(Sink("DELTA", "S", "delta", str(tmp_path / "delta")))
+    catalog.publish()
+    Sinks(catalog, cast(KafkaAdmin, None), cast(Any, None)).complete()
+    for thread in threading.enumerate():
+        if thread.name == "sinks-complete":
+            thread.join(60)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def archives_schema() -> pa.Schema:

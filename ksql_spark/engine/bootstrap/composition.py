@@ -43,6 +43,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.lease import ServiceLease
 from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.lake.sinks import Sinks
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.metastore.serdes import check_registry, record_spec
 from ksql_spark.runtime.cluster.state_owner import StateOwner, claim
@@ -156,7 +157,7 @@ class Bootstrap:
         lifecycle.check()
         state = state_folder(config, self._data_dir, spark)
         scratch = scratch_folder(config, self._data_dir, state)
-        services, open_spark = self._services(spark, starting, servers, lease, state, scratch)
+        services, sinks, open_spark = self._services(spark, starting, servers, lease, state, scratch)
         if config["ksql.udfs.enabled"]:
             functions.load(services.functions, services.metastore, lifecycle.report)
         lifecycle.on_stop(end_workers, lambda: spark.running_session, str(services.functions.extensions))
@@ -167,6 +168,7 @@ class Bootstrap:
         _remove_transient_queries(services, scratch)
         runner.replay(lifecycle.report)
         runner.finish_pending()
+        sinks.complete()
         lifecycle.check()
         services.views.resume(services.metastore.sources())
         lifecycle.on_stop(queries.close_all)
@@ -228,10 +230,10 @@ class Bootstrap:
         lease: ServiceLease | None,
         state: Folder,
         scratch: Folder,
-    ) -> tuple[Services, Callable[[], None]]:
+    ) -> tuple[Services, Sinks, Callable[[], None]]:
         """The services of an engine on this broker, before the replay of the command log.
 
-        Also returns what to call once Spark is running, before queries start.
+        Also returns its sinks, and what to call once Spark is running, before queries start.
 
         Raises:
             KsqlError: STATE_DIR_IN_USE; as KafkaAdmin.
@@ -316,7 +318,7 @@ class Bootstrap:
         )
         if placement is not None:
             placement.executed = lambda: services.commands.last + 1
-        return services, open_spark
+        return services, sinks, open_spark
 
     def _python_functions(self) -> PythonFunctions:
         """Folders and modules of this server's user functions; relative paths start at the data folder."""
