@@ -201,8 +201,8 @@ CONDITIONS: dict[str, Condition] = {
         "Map keys, including types that contain maps, are not supported as they may lead to unexpected "
         "behavior due to inconsistent serialization. Key column name: `{column}`. Column type: {type}.",
     ),
-    "NOT_DONE_YET": Condition(40001, "{what} is not supported yet by ksql-spark {version}."),
     "NAME_WAITS": Condition(40001, "The name {name} is taken by a statement that waits. {reason}"),
+    "NOT_DONE_YET": Condition(40001, "{what} is not supported yet by ksql-spark {version}."),
     "NOT_GROUPED": Condition(
         40001,
         "Non-aggregate {clause} {what} not part of GROUP BY: {expressions}\n"
