@@ -160,7 +160,6 @@ class Bootstrap:
         services, sinks, open_spark = self._services(spark, starting, servers, lease, state, scratch)
         if config["ksql.udfs.enabled"]:
             functions.load(services.functions, services.metastore, lifecycle.report)
-        lifecycle.on_stop(end_workers, lambda: spark.running_session, str(services.functions.extensions))
         runner = CommandRunner(services, self._data_dir)
         lifecycle.on_stop(runner.close)
         statements = StatementExecutor(services, runner)
@@ -275,6 +274,9 @@ class Bootstrap:
             registry_of_spark.tell()
             processing_log.open(spark.running_session)
 
+        python_functions = self._python_functions()
+        # after a frozen JVM is killed, and its workers with it
+        lifecycle.on_stop(end_workers, lambda: spark.running_session, str(python_functions.extensions))
         watchers = create_watchers(spark, starting, queries, started, lifecycle) if is_ours else ()
 
         def open_spark() -> None:
@@ -310,7 +312,7 @@ class Bootstrap:
                 starts_broker=not config["bootstrap.servers"],
                 listeners=self._listeners,
             ),
-            functions=self._python_functions(),
+            functions=python_functions,
             lock=self._lock,
             placement=placement,
             sink_status=sinks.status,
