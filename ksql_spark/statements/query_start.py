@@ -270,13 +270,13 @@ class QueryStart:
             self._services.metastore.add(replace(sink, partitions=partitions), self._sources)
             self._services.views.renew(sink)
         # only of its sources: it has no results yet
-        known = [] if self._context.is_replay else queries_of(self._sources, self._context)
+        running = [] if self._context.is_replay else queries_of(self._sources, self._context)
         warnings = (
             *_state_warnings(self._plan),
             *self._appended_warnings(),
             *self._order_warnings(),
             *analyzer.mirrored_withins(self._statement),
-            *time_warnings(known, self._services),
+            *time_warnings(running, self._services),
         )
         try:
             if old is None:
