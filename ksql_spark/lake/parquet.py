@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -44,6 +45,8 @@ class _ParquetTable:
                     wanted=self._schema.field(name).type,
                 )
         self._all = pa.unify_schemas([there, self._schema])
+        #: names below OWN of the next commit's files
+        self._names: list[str] = []
 
     def positions(self) -> dict[int, int]:
         found = self._last.positions.get(self._spec.topic, {})
@@ -51,7 +54,8 @@ class _ParquetTable:
 
     def write(self, rows: pa.Table, ends: Mapping[int, int], report: Report = ignore) -> None:
         number = self._last.number + 1
-        files, known = self._staged(rows, number) if rows.num_rows else ({}, {})
+        with self._staging():
+            files, known = self._staged(rows, number) if rows.num_rows else ({}, {})
         moved = {str(partition): offset for partition, offset in ends.items()}
         self._commit(
             replace(
@@ -72,13 +76,14 @@ class _ParquetTable:
         groups = list(_groups(live))
         files: dict[str, str] = {}
         made: dict[str, File] = {}
-        for i, group in enumerate(groups):
-            staged = manifests.staged_name(number)
-            name = str(Path(group[0]).with_name(f"part-{number:020}-{i}.parquet"))
-            with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
-                self._merge(group, Path(file.name))
-                made[name] = self._write(staged, Path(file.name))
-            files[staged] = name
+        with self._staging():
+            for i, group in enumerate(groups):
+                staged = manifests.staged_name(number)
+                name = str(Path(group[0]).with_name(f"part-{number:020}-{i}.parquet"))
+                with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
+                    self._merge(group, Path(file.name))
+                    made[name] = self._write(staged, Path(file.name))
+                files[staged] = name
         removed = [name for group in groups for name in group]
         if removed:
             left = {name: file for name, file in live.items() if name not in set(removed)}
@@ -119,6 +124,17 @@ class _ParquetTable:
         manifests.publish(self._store, manifest)
         self._last = manifests.newest(self._store)
 
+    @contextlib.contextmanager
+    def _staging(self) -> Iterator[None]:
+        """Remove the files of a commit if some of them cannot be written: attempts must not fill a disk."""
+        self._names = []
+        try:
+            yield
+        except Exception:
+            with contextlib.suppress(KsqlError):
+                self._store.remove(*(f"{OWN}/{name}" for name in self._names))
+            raise
+
     def _staged(self, rows: pa.Table, number: int) -> tuple[dict[str, str], dict[str, File]]:
         """Write rows to files that readers do not see: name below OWN -> name; name -> file."""
         data = arrow.partitioned(rows.cast(arrow.schema_of(self._spec.columns)), self._spec.partition_by)
@@ -143,6 +159,7 @@ class _ParquetTable:
 
     def _write(self, staged: str, file: Path) -> File:
         """Write a file below OWN."""
+        self._names.append(staged)
         self._store.write(f"{OWN}/{staged}", file)
         size = file.stat().st_size
         if not self._spec.is_archive:

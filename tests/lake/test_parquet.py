@@ -13,6 +13,7 @@ import pytest
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.lake import manifests
+from ksql_spark.lake.stores import Store
 from ksql_spark.lake.tables import open_table
 from ksql_spark.metastore.sinks import PartitionColumn
 from ksql_spark.schema import Column, Role
@@ -75,6 +76,32 @@ def test_a_kill_before_and_after_the_commit(tmp_path: Path, monkeypatch: pytest.
     if not is_committed:
         table.write(rows(EMPTY), {0: 2})
     assert [row["ID"] for row in contents(tmp_path)] == [1, 2]
+
+
+@pytest.mark.parametrize("act", ["write", "compact"])
+def test_attempts_on_a_full_disk_leave_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    wanted = spec(tmp_path, partition_by=(PartitionColumn("ID"),))
+    for end in (2, 4):
+        open_table("parquet", wanted).write(rows(FULL, EMPTY), {0: end})
+    before = sorted(tmp_path.rglob("*"))
+    write, written = Store.write, list[str]()
+
+    def full(self: Store, name: str, content: bytes | Path) -> None:
+        if written:
+            raise KsqlError("LAKE_FAILED", path=str(tmp_path), reason="no space left on device")
+        written.append(name)
+        write(self, name, content)
+
+    monkeypatch.setattr(Store, "write", full)
+    for _ in range(3):
+        written.clear()
+        table = open_table("parquet", wanted)
+        with pytest.raises(KsqlError, match="no space left"):
+            table.compact() if act == "compact" else table.write(rows(FULL, EMPTY), {0: 6})
+        assert written
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_files_are_grouped(tmp_path: Path) -> None:
