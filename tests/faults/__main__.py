@@ -23,6 +23,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from ksql_spark.errors import KsqlError
 from tests.faults.faults import APART, FAULTS, IMPOSSIBLE, Run
 from tests.faults.scene import PARTITIONS, Difference, Scene
@@ -38,7 +40,8 @@ class Outcome:
     """What a run gave.
 
     ``recovery_s``: from the end of the fault to right results and good health; ``noticed_s``: until
-    /healthcheck said that something was wrong, where that was measured.
+    /healthcheck said that something was wrong, where that was measured. ``stopped``: queries and sinks that
+    do not run in the end, and activities that do not come to theirs.
     """
 
     fault: str
@@ -51,19 +54,20 @@ class Outcome:
     rebuilt: bool
     said: str = ""
     noticed_s: float | None = None
+    stopped: int = 0
 
     @property
     def is_right(self) -> bool:
         """Whether the run gave what is promised."""
         # the streams of a query that was rebuilt come again
         repeated = self.repeated if self.exactly_once and not self.rebuilt else 0
-        return not (self.lost or self.wrong or repeated)
+        return not (self.lost or self.wrong or repeated or self.stopped)
 
 
-def one(run: Run, fault: str, seed: int, *, exactly_once: bool) -> Outcome:
+def one(run: Run, fault: str, seed: int, patience_s: float = PATIENCE_S, *, exactly_once: bool) -> Outcome:
     """One run of a fault."""
     scene = run.scene
-    run.has_rebuilt, run.damaged, run.said, run.noticed_s = False, "", "", None
+    run.has_rebuilt, run.damaged, run.said, run.noticed_s, run.stuck = False, "", "", None, []
     scene.accept_repeats()
     before, during, after = COUNTS
     scene.send(before)
@@ -72,25 +76,28 @@ def one(run: Run, fault: str, seed: int, *, exactly_once: bool) -> Outcome:
     began = time.monotonic()
     scene.send(after)
     scene.flush()
-    found = _difference(scene)
-    while found.lost or found.wrong or not run.health()["isHealthy"]:
-        if time.monotonic() - began > PATIENCE_S:
+    found = difference(scene)
+    stopped: list[str] = []
+    while found.lost or found.wrong or not run.health()["isHealthy"] or (stopped := _stopped(run)):
+        if time.monotonic() - began > patience_s:
             break
         if run.damaged:
             run.rebuild()
         time.sleep(0.2)
-        found = _difference(scene)
+        found = difference(scene)
     took = time.monotonic() - began
     said = f"{run.damaged}: {run.said}" if run.damaged else run.said
-    is_late = took > PATIENCE_S
-    if found.lost or found.wrong or is_late:
+    is_late = took > patience_s
+    if found.lost or found.wrong or is_late or run.stuck:
         print(run.diagnosis(), file=sys.stderr, flush=True)
     if found.lost or found.wrong:
         said = "; ".join([said, *found.where])
         if found.first is not None:
             said += f"; inputs of {found.first}: {scene.inputs(found.first)}"
     elif is_late:
-        said = f"{said}; {run.health()}"
+        said = f"{said}; {run.health()} {stopped}"
+    elif run.stuck:
+        said = f"{said}; {run.stuck}"
     elif found.repeated and exactly_once:
         said = f"{said} {'; '.join(found.again)}"
     return Outcome(
@@ -104,15 +111,24 @@ def one(run: Run, fault: str, seed: int, *, exactly_once: bool) -> Outcome:
         run.has_rebuilt,
         said,
         run.noticed_s,
+        len(stopped) + len(run.stuck),
     )
 
 
-def _difference(scene: Scene) -> Difference:
+def difference(scene: Scene) -> Difference:
     """The scene's difference; everything is lost as long as Kafka does not answer."""
     try:
         return scene.difference()
     except KsqlError as error:
         return Difference(lost=scene.sent, where=[error.message])
+
+
+def _stopped(run: Run) -> list[str]:
+    """The queries and sinks that do not run; all as long as there is no answer."""
+    try:
+        return run.stopped()
+    except (AssertionError, httpx.HTTPError) as error:
+        return [str(error)]
 
 
 def play(
@@ -123,6 +139,7 @@ def play(
     results: Path | None = None,
     seconds: float = math.inf,
     partitions: Sequence[int] = PARTITIONS,
+    patience_s: float = PATIENCE_S,
     *,
     exactly_once: bool = False,
 ) -> list[Outcome]:
@@ -135,20 +152,21 @@ def play(
         run = Run(Path(folder), numbers, names, properties, partitions)
         try:
             end = time.monotonic() + seconds
-            run.scene.make(lambda text: run.server.execute(text, **{"auto.offset.reset": "earliest"}))
+            run.make()
             order: list[str] = []
             for number in range(runs):
                 if not order:
                     order = list(names)
                     numbers.shuffle(order)
-                outcomes.append(one(run, order.pop(), seed + number, exactly_once=exactly_once))
+                fault = order.pop()
+                outcomes.append(one(run, fault, seed + number, patience_s, exactly_once=exactly_once))
                 line = json.dumps(asdict(outcomes[-1]))
                 print(line, flush=True)
                 if results is not None:
                     with results.open("a", encoding="utf-8") as file:
                         file.write(line + "\n")
                 # what is broken now is not the next fault's
-                if not outcomes[-1].is_right or outcomes[-1].recovery_s >= PATIENCE_S:
+                if not outcomes[-1].is_right or outcomes[-1].recovery_s >= patience_s:
                     return outcomes
                 if time.monotonic() > end:
                     break
@@ -162,8 +180,9 @@ def play(
 def table(outcomes: Sequence[Mapping[str, Any]]) -> str:
     """Outcomes as a table in Markdown, a line for each fault."""
     lines = [
-        "| fault | runs | lost | wrong | repeated: at least once | exactly | noticed | recovery: half, all |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
+        "| fault | runs | lost | wrong | stopped | repeated: at least once | exactly | noticed"
+        " | recovery: half, all |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for name, function in FAULTS.items():
         own = [outcome for outcome in outcomes if outcome["fault"] == name]
@@ -173,7 +192,7 @@ def table(outcomes: Sequence[Mapping[str, Any]]) -> str:
                 sum(o["repeated"] for o in own if not o["rebuilt"] and o["exactly_once"] == guarantee)
                 for guarantee in (False, True)
             ]
-            sums = [sum(outcome[key] for outcome in own) for key in ("lost", "wrong")]
+            sums = [sum(outcome.get(key, 0) for outcome in own) for key in ("lost", "wrong", "stopped")]
             what = (function.__doc__ or name).rstrip(".")
             noticed = [s for outcome in own if (s := outcome.get("noticed_s")) is not None]
             within = f"{max(noticed):.1f} s" if noticed else ""
@@ -206,6 +225,9 @@ def main() -> int:
         default=PARTITIONS,
         help="a set of queries for each, whose topics have so many",
     )
+    parser.add_argument(
+        "--patience", type=float, default=PATIENCE_S, help="after so many seconds, it is lost"
+    )
     parser.add_argument("--properties", default="", help="lines of the server's properties")
     parser.add_argument("--results", type=Path)
     parser.add_argument("--table", type=Path, nargs="+")
@@ -228,6 +250,7 @@ def main() -> int:
                 options.results,
                 options.seconds or math.inf,
                 options.partitions,
+                options.patience,
                 exactly_once=options.exactly_once,
             )
     except Exception:

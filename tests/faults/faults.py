@@ -12,9 +12,10 @@ import socket
 import struct
 import subprocess
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -31,12 +32,14 @@ from confluent_kafka.admin import (
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
+from tests.faults.activities import ACTIVITIES, Activity, PostgresClients
 from tests.faults.places import Clock, MemoryGroup, ProxiedBroker, Proxy, SmallDisk
 from tests.faults.scene import (
     BRIEF,
     FUNCTIONS,
     FURTHER,
     GROUPS,
+    KEPT,
     KEYS,
     LINES,
     SCHEMAS,
@@ -64,6 +67,7 @@ class Run:
         faults: the names of those that will be tried.
         properties: of the server.
         partitions: of the topics of each set of queries.
+        environment: of the server.
     """
 
     def __init__(
@@ -73,8 +77,10 @@ class Run:
         faults: Collection[str],
         properties: str,
         partitions: Sequence[int],
+        environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.numbers = numbers
+        self._environment = environment
         #: queries whose state was rebuilt: their streams repeat everything
         self.has_rebuilt = False
         #: whether there is a schema that is compatible with no other
@@ -83,6 +89,8 @@ class Run:
         self.damaged, self.said = "", ""
         #: seconds until /healthcheck said that something is wrong, where a fault waits for that
         self.noticed_s: float | None = None
+        #: why activities did not come to their end
+        self.stuck: list[str] = []
         self.data_dir = folder / "data"
         self._properties = folder / "server.properties"
         with contextlib.ExitStack() as ends:
@@ -90,6 +98,11 @@ class Run:
             parts = sorted({part for fault, part in FURTHER_OF.items() if fault in faults})
             self.scene = Scene(self.servers, parts, partitions, folder)
             ends.callback(self.scene.close)
+            #: by the fault that is aimed at each
+            self.activities: dict[str, Activity] = {}
+            if not ACTIVITIES.keys().isdisjoint(faults):
+                self.activities = {name: kind(self) for name, kind in ACTIVITIES.items()}
+                self.scene.also = [each.compare for each in self.activities.values()]
             self._ends = ends.pop_all()
 
     def _start(
@@ -101,10 +114,12 @@ class Run:
             self.memory = MemoryGroup()
             ends.callback(self.memory.close)
         self.disk: SmallDisk | None = None
-        if disk_full.__name__ in faults:
+        has_activities = not ACTIVITIES.keys().isdisjoint(faults)
+        if disk_full.__name__ in faults or (has_activities and SmallDisk.is_possible()):
             self.disk = SmallDisk(self.data_dir)
             ends.callback(self.disk.close)
-        self.clock = Clock(folder) if clock_jumped.__name__ in faults else None
+        is_timed = clock_jumped.__name__ in faults or (has_activities and Clock.is_possible())
+        self.clock = Clock(folder) if is_timed else None
         self.registry: Proxy | None = None
         if registry_away.__name__ in faults:
             registry = ends.enter_context(RegistryServer())
@@ -145,10 +160,10 @@ class Run:
         self.server = self._begun_server()
 
     def _begun_server(self) -> ServerProcess:
-        options = ["--properties", str(self._properties)]
+        options = ["--properties", str(self._properties), "--pg-listen", "127.0.0.1:0"]
         if self._broker is not None:
             options += ["--bootstrap-servers", self._broker.proxy.address]
-        environment = self.clock.environment if self.clock is not None else {}
+        environment = {**self._environment, **(self.clock.environment if self.clock is not None else {})}
         server = ServerProcess(self.data_dir, *options, environment=environment)
         if self.memory is not None:
             self.memory.add(server.process.pid)
@@ -182,6 +197,24 @@ class Run:
         if not found:
             raise LookupError(f"no process has {word}")
         return found
+
+    def make(self) -> None:
+        """Create the queries, and what the activities need."""
+
+        def execute(text: str) -> None:
+            self.server.execute(text, **{"auto.offset.reset": "earliest"})
+
+        self.scene.make(execute)
+        for each in self.activities.values():
+            each.make(execute)
+
+    def stopped(self) -> list[str]:
+        """The queries and sinks that do not run."""
+        (queries,) = self.server.execute("SHOW QUERIES;")
+        (sinks,) = self.server.execute("SHOW SINKS;")
+        shown = [(query["id"], query["state"]) for query in queries["queries"]]
+        shown += [(sink["name"], sink["state"]) for sink in sinks["sinks"]]
+        return [f"{name} {state}" for name, state in shown if state != "RUNNING"]
 
     def rebuild(self) -> None:
         """Rebuild the queries that say that their state cannot be read."""
@@ -767,6 +800,120 @@ def _push_request(text: str, reset: str) -> bytes:
     return f"POST /query-stream HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
+def _kill_aimed(run: Run) -> None:
+    """kill -9 of the server and all its processes, Python first, then a restart."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(run.server.process.pid, signal.SIGKILL)
+    server_killed(run)
+
+
+def _kill_jvm(run: Run) -> None:
+    """kill -9 of Spark's JVM, where there is one."""
+    with contextlib.suppress(LookupError):
+        os.kill(run.jvm(), signal.SIGKILL)
+
+
+def _strikes(run: Run) -> list[Callable[[Run], None]]:
+    """What strikes activities; kills most often."""
+    strikes: list[Callable[[Run], None]] = [
+        _kill_aimed,
+        _kill_aimed,
+        _kill_aimed,
+        _kill_jvm,
+        server_alone_killed,
+        broker_killed,
+        server_stopped,
+    ]
+    if run.clock is not None:
+        strikes.append(clock_jumped)
+    if run.disk is not None:
+        strikes.append(disk_full)
+    return strikes
+
+
+def _struck(run: Run, name: str) -> None:
+    """Let activities do what they do, and cause another fault in a moment of the one that is named."""
+    aimed = run.activities[name]
+    others = [each for each in run.activities.values() if each is not aimed and not each.IS_STEADY]
+    going = [each for each in run.activities.values() if each.IS_STEADY and each is not aimed]
+    going += [aimed, run.numbers.choice(others)]
+    strike = run.numbers.choice(_strikes(run))
+    for each in going:
+        each.prepare()
+    try:
+        with ThreadPoolExecutor(len(going)) as threads:
+            rounds = [threads.submit(each.round) for each in going]
+            deadline, next_s = time.monotonic() + TIMEOUT_S, 0.0
+            while not aimed.is_now() and time.monotonic() < deadline:
+                if time.monotonic() > next_s:
+                    run.scene.send(5)
+                    next_s = time.monotonic() + 0.3
+                time.sleep(0.001)
+            missed = "" if aimed.is_now() else " (too late)"
+            time.sleep(aimed.delay_s())
+            strike(run)
+            while not all(each.done() for each in rounds):
+                run.scene.send(5)
+                time.sleep(0.3)
+            run.stuck = [repr(why) for each in rounds if (why := each.exception()) is not None]
+    finally:
+        for each in going:
+            if isinstance(each, PostgresClients):
+                each.end()
+    beside = type(going[-1]).__name__
+    run.said = f"{strike.__name__.strip('_')}{missed}, beside {beside}"
+
+
+def table_evolves(run: Run) -> None:
+    """A table gets a new version by a backfill and SWAP, also one that joins"""
+    _struck(run, "table_evolves")
+
+
+def rolled_back(run: Run) -> None:
+    """ROLLBACK of a table, by a backfill"""
+    _struck(run, "rolled_back")
+
+
+def changed_in_place(run: Run) -> None:
+    """A table's query changes in place"""
+    _struck(run, "changed_in_place")
+
+
+def stream_evolves(run: Run) -> None:
+    """A stream gets a new version with HISTORY = 'keep', also one with state"""
+    _struck(run, "stream_evolves")
+
+
+def dropped(run: Run) -> None:
+    """DROP and UNDROP of a stream and of a table"""
+    _struck(run, "dropped")
+
+
+def branched(run: Run) -> None:
+    """A branch is created, changed, promoted and dropped"""
+    _struck(run, "branched")
+
+
+def sinks_commit(run: Run) -> None:
+    """Within a commit of a sink to Parquet or Delta"""
+    _struck(run, "sinks_commit")
+
+
+def sinks_compacted(run: Run) -> None:
+    """Within COMPACT of a sink, or of an archive"""
+    _struck(run, "sinks_compacted")
+
+
+def archived(run: Run) -> None:
+    """A query starts in an archive, of which retention removes the topic's part, or the archive commits"""
+    _struck(run, "archived")
+
+
+def postgres_clients(run: Run) -> None:
+    """Clients of PostgreSQL look up, push, cancel, disconnect and send nonsense"""
+    _struck(run, "postgres_clients")
+
+
 FAULTS: dict[str, Callable[[Run], None]] = {
     function.__name__: function
     for function in (
@@ -777,6 +924,8 @@ FAULTS: dict[str, Callable[[Run], None]] = {
         offsets_truncated, offsets_flipped, views_damaged, partitions_added, slow_clients,
         own_broker_killed, memory_exceeded, negative_times, compacted, schemas_changed, registry_away,
         terminated, connect_killed, clients_come_and_go,
+        table_evolves, rolled_back, changed_in_place, stream_evolves, dropped, branched,
+        sinks_commit, sinks_compacted, archived, postgres_clients,
     )
 }  # fmt: skip
 #: faults that this user may not cause
@@ -795,6 +944,7 @@ FURTHER_OF = {
     negative_times.__name__: TIMES,
     terminated.__name__: BRIEF,
     connect_killed.__name__: LINES,
+    **dict.fromkeys(ACTIVITIES, KEPT),
 }
 #: faults that need a server of their own: one with its own broker, one with a registry elsewhere
 APART = ("own_broker_killed", "registry_away")

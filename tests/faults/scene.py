@@ -49,7 +49,7 @@ STREAMS = ("COPY", "JOINED", "PAIRS")
 TABLES = ("SUMS", "WINDOWS", "SESSIONS", "ODD", "DIGITS", "NAMED", "LINKED")
 #: what only some faults need: statements, and the streams and tables that are compared
 FUNCTIONS, SCHEMAS, TIMES, BRIEF, LINES = "functions", "schemas", "times", "brief", "lines"
-GROUPS = "groups"
+GROUPS, KEPT = "groups", "kept"
 FURTHER = {
     FUNCTIONS: """
 CREATE STREAM twice{n} AS SELECT k, id, twice(v) AS w FROM s{n} EMIT CHANGES;
@@ -78,6 +78,7 @@ CREATE STREAM chained{n} AS SELECT k, id
 CREATE TABLE greatest{n} AS SELECT k, id FROM s{n}
   QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY id DESC) = 1 EMIT CHANGES;
 """,
+    KEPT: "",  # activities.py has its statements
     LINES: """
 CREATE STREAM lines{n} (id BIGINT, v INT)
   WITH (KAFKA_TOPIC = 'lines{n}', VALUE_FORMAT = 'JSON', PARTITIONS = {n});
@@ -128,7 +129,7 @@ class Scene:
         self.partitions = partitions
         self._further = further
         self._folder = folder
-        self._streams = (*STREAMS, *(FURTHER_STREAMS[each] for each in further))
+        self._streams = (*STREAMS, *(FURTHER_STREAMS[each] for each in further if each in FURTHER_STREAMS))
         self._tables = (*TABLES, *(FURTHER_TABLES[each] for each in further if each in FURTHER_TABLES))
         # what is not taken at once must be taken later: else the truth would not be what was sent
         self._producer = self._connected()
@@ -142,6 +143,8 @@ class Scene:
         #: how often Kafka has each record that we sent, by topic: where a broker was killed, our producer may
         #: have written some twice, whatever it promises
         self._inputs: dict[str, Counter[int]] = {}
+        #: what else adds to the difference
+        self.also: list[Callable[[Difference], None]] = []
         #: how many rows of streams came again before the fault that is tried now
         self._known_repeats = 0
 
@@ -186,6 +189,8 @@ class Scene:
                     self._send(f"{topic}{n}", struct.pack(">q", number), _ab_value(number), time_ms)
                 if TIMES in self._further:
                     self._send(f"timed{n}", KEYS[number % len(KEYS)].encode(), _s_value(number), time_ms)
+                if KEPT in self._further and n == self.partitions[-1]:
+                    self._send(f"kept{n}", KEYS[number % len(KEYS)].encode(), _s_value(number), time_ms)
                 if LINES in self._further:
                     with (self._folder / f"in{n}").open("ab") as file:
                         file.write(_s_value(number) + b"\n")
@@ -271,8 +276,27 @@ class Scene:
                 wrong = [(key, row, truth.get(key)) for key, row in rows.items() if truth.get(key) != row]
                 self._add(found, f"{name}{n}", absent, len(wrong))
                 found.where.extend(f"{key!r}: {row} instead of {right}" for key, row, right in wrong[:2])
+        for compare in self.also:
+            compare(found)
         found.repeated -= self._known_repeats
         return found
+
+    def times(self, topic: str) -> Counter[int]:
+        """How often a topic of ours has each number."""
+        return self._input(topic)
+
+    def table(self, topic: str) -> dict[bytes, Any]:
+        """The rows of a table, by key."""
+        return self._table(topic)
+
+    def truth(self, table: str) -> dict[bytes, Mapping[str, Any]]:
+        """The rows that one of TABLES must have, by key; its name ends with the number of partitions."""
+        name = table.rstrip("0123456789")
+        return dict(self._truth(name, self._sent(name, int(table.removeprefix(name)))))
+
+    def new_rows(self, topic: str) -> Iterator[dict[str, Any]]:
+        """The rows of a stream that have come since the last call."""
+        return (json.loads(record.value) for record in self._new(topic))
 
     def accept_repeats(self) -> None:
         """Count only repetitions from now on."""

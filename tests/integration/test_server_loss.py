@@ -257,6 +257,10 @@ class Feed:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Write no more."""
         self._stopping.set()
         self._thread.join()
 
