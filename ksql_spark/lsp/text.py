@@ -19,7 +19,7 @@ from ksql_spark.shell.commands import pages
 from ksql_spark.shell.prompt.completion import Candidate, complete
 from ksql_spark.shell.prompt.metadata import Metadata
 from ksql_spark.shell.statements import quoted_name, type_text
-from ksql_spark.shell.tools.format.layout import formatted
+from ksql_spark.shell.tools.format.layout import Unclosed, formatted
 from ksql_spark.shell.tools.format.main import is_command
 
 _WORD = re.compile(r"`(?:[^`]|``)+`|[A-Za-z_0-9@]+")
@@ -133,8 +133,11 @@ def word_at(text: str, offset: int) -> tuple[str, Place] | None:
 
 
 def laid_out(text: str) -> str:
-    """The text as ``ksql-spark fmt`` writes it."""
-    return formatted(text, is_command)
+    """The text as ``ksql-spark fmt`` writes it; as it is where a string or comment is never closed."""
+    try:
+        return formatted(text, is_command)
+    except Unclosed:
+        return text
 
 
 def signature(spec: Spec) -> str:

@@ -12,6 +12,7 @@ import pytest
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
+from ksql_spark.lint.rules import ERROR
 from ksql_spark.lsp import text
 from ksql_spark.shell.prompt.metadata import Metadata
 
@@ -116,6 +117,13 @@ def test_findings_and_layout_are_those_of_lint_and_fmt() -> None:
     (finding,) = text.findings("SELECT nothing FROM nowhere EMIT CHANGES;")
     assert finding.rule == "error" and "NOWHERE" in finding.message
     assert text.laid_out("show   streams;") == "SHOW STREAMS;\n"
+
+
+@pytest.mark.parametrize("more", ["SELECT 'a", "SELECT `a", "SELECT 1 /* a", "CREATE FUNCTION f AS $$ a"])
+def test_what_is_never_closed_keeps_the_layout(more: str) -> None:
+    source = FILE.lower() + more
+    assert text.laid_out(source) == source
+    assert any(one.rule == ERROR for one in text.findings(source))
 
 
 def test_half_a_statement_is_no_problem() -> None:
