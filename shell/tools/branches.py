@@ -305,8 +305,8 @@ def _swapped(client: Client, console: Console, name: str) -> Iterator[str]:
             if told["state"] == "swapped":
                 console.line(f"{'changed':<8} TABLE {name}")
                 return
-            if told["state"] == "failed":
-                console.line(f"{'failed':<8} TABLE {name}: {told['reason']}")
+            if told["state"] in ("failed", "aborted"):
+                console.line(f"{'failed':<8} TABLE {name}: {told['reason'] or told['state']}")
                 yield name
                 return
             console.status(f"{told['state']} {name}: {told['recordsLeft'] or 0:,} records left")

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -124,6 +125,34 @@ def test_the_taxi_project(project: Project) -> None:
     catalog = json.loads((project.folder / "target" / "catalog.json").read_text())["nodes"]
     assert list(catalog["model.taxi.rides_by_borough"]["columns"]) == ["borough", "trips", "highest"]
     assert catalog["seed.taxi.zones"]["columns"]["location_id"]["type"] == "INTEGER"
+
+
+@pytest.mark.parametrize("end", ["abort", "kill"])
+def test_a_new_version_that_does_not_take_over_is_no_success(project: Project, end: str) -> None:
+    server = project.server
+    assert project.results("build", "-s", "rides", "rides_by_vendor")["rides_by_vendor"][0] == "success"
+    project.write(
+        "models/rides_by_vendor.sql",
+        '{{ config(evolve="backfill", with={"VERIFY": "SELECT 1 AS a FROM NEW(rides_by_vendor)"}) }}\n'
+        'SELECT vendor, COUNT(*) AS many FROM {{ ref("rides") }} GROUP BY vendor\n',
+    )
+    insert = "INSERT INTO rides (vendor, pickup, zone_id, amount) VALUES (1, 1, 4, 1.0);"
+    server.execute(insert)
+    found: list[tuple[str, str]] = []
+    running = threading.Thread(
+        target=lambda: found.append(project.results("run", "-s", "rides_by_vendor")["rides_by_vendor"])
+    )
+    running.start()
+    while "DESCRIBE EVOLUTION" not in (project.folder.parent / "data" / "logs" / "server.log").read_text():
+        assert running.is_alive(), found
+        time.sleep(0.1)
+    if end == "abort":
+        server.execute("ABORT EVOLUTION rides_by_vendor;")
+    else:
+        server.crash()
+    running.join()
+    ((status, message),) = found
+    assert status == "error" and ("aborted" in message) == (end == "abort"), message
 
 
 def test_sinks_and_what_is_refused(project: Project, tmp_path: Path) -> None:

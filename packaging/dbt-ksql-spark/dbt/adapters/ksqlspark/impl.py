@@ -313,10 +313,14 @@ class KsqlSparkAdapter(SQLAdapter):
         while True:
             try:
                 found = self._run(f"DESCRIBE EVOLUTION {name};")[-1]
-            except DbtDatabaseError:
+            except DbtDatabaseError as error:
+                if isinstance(error.__cause__, client.OperationalError):
+                    raise  # the server is lost: nobody knows
                 return  # there is none
             if found["state"] == "failed":
                 raise DbtRuntimeError(f"The new version of {name} failed: {found['reason']}")
+            if found["state"] == "aborted":
+                raise DbtRuntimeError(f"The new version of {name} was aborted.")
             if found["state"] == "swapped" or (
                 found["isManual"] and found["state"] in {"verified", "caught up"}
             ):
