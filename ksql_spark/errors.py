@@ -444,6 +444,16 @@ def caret(statement: str, position: Position) -> str:
     return f"line {position.line}:{position.column}\n  {line}\n  {' ' * (position.column - 1)}{marks}"
 
 
+def too_deep(statement: str | None = None) -> KsqlError:
+    """The error of a statement for which Python's stack does not suffice."""
+    return KsqlError(
+        "INVALID_STATEMENT",
+        reason="The statement is nested too deeply, or has too long a chain of operators.",
+        hint="Use IN for many values, or several statements.",
+        statement=statement,
+    )
+
+
 def query_hint(query_id: str, known: Iterable[str]) -> str:
     """What to do about an unknown id of a query, of which the ``known`` ones may be told."""
     near = nearest(query_id, known)
@@ -457,4 +467,4 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     return by_folded[found[0]] if found else None
 
 
-__all__ = ["CONDITIONS", "Condition", "KsqlError", "Position", "caret", "nearest"]
+__all__ = ["CONDITIONS", "Condition", "KsqlError", "Position", "caret", "nearest", "too_deep"]

@@ -12,7 +12,7 @@ from ksql_spark import config, deadline, grammar
 from ksql_spark.consistency import Known
 from ksql_spark.deadline import Deadline
 from ksql_spark.entities import Entity
-from ksql_spark.errors import KsqlError
+from ksql_spark.errors import KsqlError, too_deep
 from ksql_spark.grammar.literals import ParameterMismatch, with_parameters
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.metastore.store import MetaStore
@@ -177,11 +177,6 @@ def located(statement: Statement, entities: Sequence[Entity] = ()) -> Iterator[N
         error.entities = tuple(entities)
         raise
     except RecursionError:
-        deep = KsqlError(
-            "INVALID_STATEMENT",
-            reason="The statement is nested too deeply, or has too long a chain of operators.",
-            hint="Use IN for many values, or several statements.",
-            statement=statement.source_text,
-        )
+        deep = too_deep(statement.source_text)
         deep.entities = tuple(entities)
         raise deep from None

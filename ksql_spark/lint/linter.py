@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ksql_spark import grammar
-from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.errors import KsqlError, nearest, too_deep
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.rules import StatementSet
 from ksql_spark.lint.catalog import Catalog
@@ -67,7 +67,11 @@ class Linter:
                 before = before or self._catalog
                 self._catalog = before.copy()
             ignored = self._ignored.union(*(ignores.get(line, ()) for line in range(first - 1, last + 1)))
-            found += [finding for finding in self._findings(piece, first) if finding.rule not in ignored]
+            try:
+                here = list(self._findings(piece, first))
+            except RecursionError:
+                here = [_finding(ERROR, too_deep().message, nodes.Position(1, 1), piece, first - piece.line)]
+            found += [finding for finding in here if finding.rule not in ignored]
         return sorted(found, key=lambda finding: (finding.line, finding.column))
 
     def sources(self) -> Iterator[DataSource]:

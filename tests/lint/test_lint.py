@@ -92,6 +92,12 @@ def test_errors_have_their_place() -> None:
     ]
 
 
+def test_a_statement_that_is_too_deep_has_an_error() -> None:
+    text = f"{CLICKS}SELECT {'+'.join(['1'] * 5000)} AS a FROM clicks EMIT CHANGES;\nSELEC 1;\n"
+    (deep, wrong) = found(text)
+    assert (deep.rule, deep.line, wrong.line) == (ERROR, 2, 3) and "nested too deeply" in deep.message
+
+
 def test_an_error_is_found_once() -> None:
     assert rules(
         "CREATE STREAM a (x INT KEY) WITH (KAFKA_TOPIC = '?', VALUE_FORMAT = 'JSON');\n"
