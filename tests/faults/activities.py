@@ -719,7 +719,7 @@ _HOSTILE = (
     "SELECT", "SELECT * FROM nothing;", "SELECT * FROM s{n} WHERE;", "'", '"', "$1", "SELECT $1::int",
     "SELECT * FROM pg_catalog.pg_class WHERE relname = ''''", "BEGIN; SELECT 1; SELEC", "\\d",
     "SELECT * FROM sums{n} WHERE k = 'k" + "'' OR 1=1 --" * 50 + "';", "DECLARE c CURSOR FOR SELECT 1",
-    "FETCH 10 FROM nothing", "COPY (SELECT * FROM sums{n}) TO STDOUT", "SELECT " + "(" * 500 + "1",
+    "FETCH 10 FROM nothing", "SELECT " + "(" * 500 + "1",
     "SELECT '" + "x" * 100_000 + "'", "SELECT * FROM sums{n} WHERE k LIKE '%" + "_%" * 300 + "';",
     "SET 'processing.guarantee' = 'nonsense';", "SELECT \N{SNOWMAN} FROM s{n}", "TERMINATE nothing;",
 )  # fmt: skip
