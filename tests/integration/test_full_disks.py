@@ -84,8 +84,8 @@ def test_sinks_tell_of_a_full_disk(disk: SmallDisk, tmp_path: Path) -> None:
             )
         wait_for(are_even, sinks)
         files = f"read_parquet('{disk.folder}/kept/*/*/*.parquet', hive_partitioning=true)"
-        counts = duckdb.sql(f'SELECT COUNT(*), COUNT(DISTINCT (partition, "offset")) FROM {files}').fetchone()
-        assert counts == (1000, 1000)
+        counts = duckdb.sql(f'SELECT COUNT(*), COUNT(DISTINCT (partition, "offset")) FROM {files}').fetchall()
+        assert counts == [(1000, 1000)]
         wanted = list(range(1000))
         files = f"read_parquet('{disk.folder}/files/*.parquet')"
         assert [row[0] for row in duckdb.sql(f"SELECT N FROM {files} ORDER BY N").fetchall()] == wanted
