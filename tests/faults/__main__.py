@@ -67,7 +67,8 @@ class Outcome:
 def one(run: Run, fault: str, seed: int, patience_s: float = PATIENCE_S, *, exactly_once: bool) -> Outcome:
     """One run of a fault."""
     scene = run.scene
-    run.has_rebuilt, run.damaged, run.said, run.noticed_s, run.stuck = False, "", "", None, []
+    run.has_rebuilt, run.damaged, run.said, run.noticed_s = False, "", "", None
+    run.stuck, run.misled = [], []
     scene.accept_repeats()
     before, during, after = COUNTS
     scene.send(before)
@@ -96,8 +97,8 @@ def one(run: Run, fault: str, seed: int, patience_s: float = PATIENCE_S, *, exac
             said += f"; inputs of {found.first}: {scene.inputs(found.first)}"
     elif is_late:
         said = f"{said}; {run.health()} {stopped}"
-    elif run.stuck:
-        said = f"{said}; {run.stuck}"
+    elif run.stuck or run.misled:
+        said = f"{said}; {run.stuck + run.misled[:5]}"
     elif found.repeated and exactly_once:
         said = f"{said} {'; '.join(found.again)}"
     return Outcome(
@@ -105,7 +106,7 @@ def one(run: Run, fault: str, seed: int, patience_s: float = PATIENCE_S, *, exac
         seed,
         exactly_once,
         found.lost,
-        found.wrong,
+        found.wrong + len(run.misled),
         found.repeated,
         round(took, 1),
         run.has_rebuilt,

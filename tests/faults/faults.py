@@ -89,8 +89,9 @@ class Run:
         self.damaged, self.said = "", ""
         #: seconds until /healthcheck said that something is wrong, where a fault waits for that
         self.noticed_s: float | None = None
-        #: why activities did not come to their end
+        #: why activities did not come to their end, and what clients were told that is wrong
         self.stuck: list[str] = []
+        self.misled: list[str] = []
         self.data_dir = folder / "data"
         self._properties = folder / "server.properties"
         with contextlib.ExitStack() as ends:
@@ -859,7 +860,7 @@ def _struck(run: Run, name: str) -> None:
     finally:
         for each in going:
             if isinstance(each, PostgresClients):
-                each.end()
+                run.misled = each.end()
     beside = type(going[-1]).__name__
     run.said = f"{strike.__name__.strip('_')}{missed}, beside {beside}"
 

@@ -128,7 +128,7 @@ def cycle(run: Run, name: str) -> list[str]:
     finally:
         for each in going:
             if isinstance(each, PostgresClients):
-                each.end()
+                stuck += each.end()
     run.scene.send(50)
     run.scene.flush()
     return stuck
