@@ -223,8 +223,8 @@ class QueryStart:
         """
         bound, sink = self._bound, self._plan.sink
         old, queries = self._old(), self._services.queries
-        known = dict(old.definition.begins) if old is not None else {}
-        known |= {topic: starts[end_of(topic)] for topic in starts if end_of(topic) in starts}
+        begins = dict(old.definition.begins) if old is not None else {}
+        begins |= {topic: starts[end_of(topic)] for topic in starts if end_of(topic) in starts}
         starts = first_offsets(starts)
         topic = self._services.admin.topic(sink.topic)
         partitions = topic.partitions if topic is not None else 1
@@ -252,7 +252,7 @@ class QueryStart:
                 is_swapped=True,
                 anew=1 + (evolution.anew if evolution is not None else 0),
                 is_warmed=self._is_warmed,
-                began={topic: known.get(topic, starts[topic]) for topic in starts},
+                began={topic: begins.get(topic, starts[topic]) for topic in starts},
             )
         definition = QueryDefinition(
             id=self._id,
