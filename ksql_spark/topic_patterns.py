@@ -1,29 +1,48 @@
 """Patterns of topics: streams over all topics whose names match a regular expression (ADR 65).
 
 The topic of such a stream is the expression between slashes, as in ``/orders\\..*/``: no topic has a slash in
-its name. Java finds the topics of running queries and Python those of statements, so an expression may have
-only what both read in the same way. Names that begin with an underscore never match: Kafka and this server
-use them for topics of their own.
+its name. RE2 finds the topics of statements, and its Java port those of running queries, so an expression may
+have only what both read in the same way. ``(?!…)`` at the beginning, which RE2 lacks, is a second pattern: what
+the name must not begin with. Names that begin with an underscore never match: Kafka and this server use them
+for topics of their own.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
 
-#: what Java and Python read differently, or only one of them reads
+from ksql_spark.regexes import InvalidRegex, Regex
+
+#: what the two read differently, or only one of them reads
 _DIFFERENT = re.compile(
     r"""
       \\(?:[^\w]|[dDwWsS])       # an escaped sign, or a class of characters: both read it
     | (?P<different>
         \\.?
-      | \(\?(?!:|=|!|<=|<!|i\)).
+      | \(\?(?!:|i\)).
       | \[\^?\] | && | \|\| | -- | ~~ | \[[^\]\\]*\[
       | \{(?!\d+(?:,\d*)?\})
       )
     """,
     re.VERBOSE,
 )
+#: of what the name must not begin with; it has no parentheses
+_NOT = re.compile(r"\(\?!((?:[^\\()]|\\.)*)\)")
+
+
+class Expressions(NamedTuple):
+    """A pattern in terms of RE2.
+
+    Args:
+        whole: what the whole name has to match.
+        never: what the whole name must not match.
+    """
+
+    whole: str
+    never: str
 
 
 def topic_of(pattern: str) -> str:
@@ -53,8 +72,8 @@ def names(topic: str, there: Iterable[str]) -> list[str]:
     pattern = pattern_of(topic)
     if pattern is None:
         return [name for name in there if name == topic]
-    matches = re.compile(pattern, re.ASCII).fullmatch
-    return sorted(name for name in there if not name.startswith("_") and matches(name))
+    whole, never = _compiled(pattern)
+    return sorted(name for name in there if whole.matches(name) and not never.matches(name))
 
 
 def expanded(topics: Iterable[str], there: Iterable[str]) -> list[str]:
@@ -68,26 +87,71 @@ def expanded(topics: Iterable[str], there: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name for some in found for name in some))
 
 
-def java_pattern(pattern: str) -> str:
-    """The expression for Java's Matcher.find() that finds the same names."""
-    return f"^(?!_)(?:{pattern})$"
+def expressions(pattern: str) -> Expressions:
+    """What names must match and must not match.
+
+    >>> expressions("a.*")
+    Expressions(whole='a.*', never='(?:_).*')
+    >>> expressions("(?!x|y)(?!z)a.*")
+    Expressions(whole='a.*', never='(?:_|x|y|z).*')
+    """
+    starts = ["_"]
+    at = 0
+    while (found := _NOT.match(pattern, at)) is not None:
+        starts.append(found[1])
+        at = found.end()
+    return Expressions(pattern[at:], f"(?:{'|'.join(starts)}).*")
+
+
+@lru_cache(maxsize=1000)
+def _compiled(pattern: str) -> tuple[Regex, Regex]:
+    """Raises InvalidRegex."""
+    whole, never = expressions(pattern)
+    return Regex(whole), Regex(never)
 
 
 def problem(pattern: str) -> str | None:
     """Why ``pattern`` cannot be one; None if it can.
 
-    >>> problem("a(b|c)+"), problem("(?:a|b).[0-9]{2,}"), problem(r"orders\\..*")
-    (None, None, None)
+    >>> problem("a(b|c)+"), problem("(?:a|b).[0-9]{2,}"), problem(r"orders\\..*"), problem("(?!a).*")
+    (None, None, None, None)
     >>> problem("a(")
-    'missing ), unterminated subpattern at position 1'
+    'missing ): a('
+    >>> problem("a(?=b)b")
+    '"(?=" at position 1: look-around is only for what names do not begin with, as in (?!test|old).*'
     >>> problem("(?P<n>a)")
     '"(?P" at position 0 does not mean the same everywhere'
     """
+    whole = expressions(pattern).whole
+    at = len(pattern) - len(whole)
     for found in _DIFFERENT.finditer(pattern):
-        if found["different"] is not None:
-            return f'"{found[0]}" at position {found.start()} does not mean the same everywhere'
+        part = found["different"]
+        if part is None or (part == "(?!" and found.start() < at):
+            continue
+        place = f'"{part}" at position {found.start()}'
+        if part in ("(?=", "(?!", "(?<"):
+            return f"{place}: look-around is only for what names do not begin with, as in (?!test|old).*"
+        if part[1:].isdecimal():
+            return f"{place}: a pattern cannot refer back to what a group has found"
+        return f"{place} does not mean the same everywhere"
+    if at and _has_choice(whole):
+        return f'"|" after "{pattern[:at]}" needs parentheses, as in (?!test)(?:a|b)'
     try:
-        re.compile(pattern, re.ASCII)
-    except (re.error, RecursionError, OverflowError) as error:
+        _compiled(pattern)
+    except InvalidRegex as error:
         return str(error)
     return None
+
+
+def _has_choice(whole: str) -> bool:
+    """Whether a pattern has ``|`` outside of parentheses.
+
+    >>> _has_choice("a|b"), _has_choice("(a|b)[|]"), _has_choice(r"a\\|b")
+    (True, False, False)
+    """
+    depth = 0
+    for sign in re.sub(r"\\.|\[(?:\\.|[^\]])*\]", "", whole):
+        depth += (sign == "(") - (sign == ")")
+        if sign == "|" and depth == 0:
+            return True
+    return False

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,6 +32,7 @@ from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.inserts import InsertValues
 from ksql_spark.grammar.statements.print_topic import PrintTopic
 from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.regexes import InvalidRegex, Regex
 from ksql_spark.runtime.command_log import Command, encode
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
@@ -109,8 +109,8 @@ class StatementExecutor:
         services = self._services
         services.spark.await_start()
         try:
-            patterns = [re.compile(pattern) for pattern in topics]
-        except re.error as error:
+            patterns = [Regex(pattern) for pattern in topics]
+        except InvalidRegex as error:
             reason = f"Invalid pattern in deleteTopicList: {error}"
             raise KsqlError("BAD_REQUEST", reason=reason) from None
         with self._writing:
@@ -120,7 +120,7 @@ class StatementExecutor:
             done = self._terminate()
             self._runner.close()
             there = services.admin.topics()
-            matching = sorted(t for t in sinks & there.keys() if any(p.fullmatch(t) for p in patterns))
+            matching = sorted(t for t in sinks & there.keys() if any(p.matches(t) for p in patterns))
             # last: until it is gone, a server that is killed starts again as it was
             services.admin.delete_topics([*matching, services.log.topic])
         return [command_status(cluster_end.STATEMENT, cluster_end.COMMAND_ID, done.outcome, -1)]

@@ -124,7 +124,7 @@ def read(
         reader = reader.option("endingOffsets", json.dumps({topic: {str(p): end for p, end in ends.items()}}))
     frame: DataFrame = (
         reader.options(**client_options(consumer))
-        .option(*_subscribed(topic))
+        .options(**_subscribed(topic))
         .option("startingOffsets", start)
         .option("failOnDataLoss", "false")
         .option("includeHeaders", "true")
@@ -136,14 +136,13 @@ def read(
     return frame if past is None else past.select(*_RECORD).unionAll(frame.select(*_RECORD))
 
 
-def _subscribed(topic: str) -> tuple[str, str]:
-    """The option that tells Spark's source which topics to read."""
+def _subscribed(topic: str) -> dict[str, str]:
+    """The options that tell Spark's source which topics to read; of a pattern, MatchedTopics.java as well."""
     pattern = topic_patterns.pattern_of(topic)
-    return (
-        ("subscribe", topic)
-        if pattern is None
-        else ("subscribePattern", topic_patterns.java_pattern(pattern))
-    )
+    if pattern is None:
+        return {"subscribe": topic}
+    found = topic_patterns.expressions(pattern)
+    return {"subscribePattern": found.whole, "ksql.never": found.never}
 
 
 def client_options(settings: Mapping[str, str]) -> dict[str, str]:

@@ -24,6 +24,7 @@ import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.ksqlspark.internals.kafka.KafkaSource;
+import org.ksqlspark.internals.kafka.MatchedTopics;
 import org.ksqlspark.internals.kafka.SharedAdmin;
 
 import java.util.List;
@@ -166,6 +167,9 @@ public final class DrainableSource implements TableProvider {
         Stream(MicroBatchStream stream, TaskOptions options) {
             this.stream = (S) stream;
             SharedAdmin.give(stream);
+            if (!options.pattern().isEmpty()) {
+                MatchedTopics.give(stream, options.pattern(), options.never());
+            }
             this.options = options;
             this.run = QueryRun.of(options.run(), options.batchMs());
         }

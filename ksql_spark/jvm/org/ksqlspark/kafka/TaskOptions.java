@@ -32,7 +32,8 @@ import java.io.Serializable;
  * @param isArchiveFirst whether all that the archive has is read there, since the topic is
  *     compacted
  * @param asOfMs the latest timestamp of records that are read, ms
- * @param pattern the pattern of the topics that are read; empty: one topic
+ * @param pattern what names of topics that are read match; empty: one topic is read
+ * @param never what these names do not match
  * @param until the offsets at which micro-batches end for good, as Spark's source writes offsets:
  *     nothing is read of partitions that they do not name; empty: they do not end
  */
@@ -55,6 +56,7 @@ public record TaskOptions(
         boolean isArchiveFirst,
         long asOfMs,
         String pattern,
+        String never,
         String until)
         implements Serializable {
     /** What is found in the error of a query that fails (query_errors.py). */
@@ -80,6 +82,7 @@ public record TaskOptions(
                 options.getBoolean("ksql.archive.first", false),
                 options.getLong("ksql.as.of.ms", Long.MAX_VALUE),
                 options.getOrDefault("subscribePattern", ""),
+                options.getOrDefault("ksql.never", ""),
                 options.getOrDefault("ksql.until", ""));
     }
 

@@ -46,6 +46,7 @@ class LossesTest {
                         false,
                         Long.MAX_VALUE,
                         "",
+                        "",
                         ""));
     }
 

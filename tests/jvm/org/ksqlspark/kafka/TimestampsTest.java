@@ -21,7 +21,7 @@ class TimestampsTest {
         return new Timestamps(
                 new TaskOptions(
                         "r", 1, 0, false, true, false, 0, "", "", 0, log, "q", false, "", "", false,
-                        asOfMs, "", ""));
+                        asOfMs, "", "", ""));
     }
 
     private static ConsumerRecord<byte[], byte[]> record(long timestamp) {
