@@ -31,8 +31,8 @@ LOG = logging.getLogger(__name__)
 STATEMENT_THREADS = 16
 #: the number of concurrent pull queries and PRINTs, in addition to push queries
 PULL_THREADS = 64
-#: the number of concurrent health checks
-CHECK_THREADS = 2
+#: the number of concurrent checks: health, metrics, version
+CHECK_THREADS = 4
 #: the number of push queries that read the past at once: more computing threads would delay everything else
 CATCH_UP_THREADS = 2
 #: how long such a read waits for records, and the pause before the next one if none came, seconds
@@ -71,7 +71,7 @@ class Host:
         self._catch_ups = ThreadPoolExecutor(CATCH_UP_THREADS, thread_name_prefix="catch-up")
         # other streams block their threads while they wait for rows, so each needs one
         self._reads = ThreadPoolExecutor(max_push_queries + PULL_THREADS, thread_name_prefix="query-read")
-        # statements that wait for Kafka or Spark must not delay health checks
+        # nothing that clients ask for may delay health checks
         self._checks = ThreadPoolExecutor(CHECK_THREADS, thread_name_prefix="health-check")
         # a close may wait long for Spark: nothing else may have to wait for that
         self._closes = ThreadPoolExecutor(CLOSE_THREADS, thread_name_prefix="query-close")
@@ -98,14 +98,14 @@ class Host:
         return await asyncio.get_running_loop().run_in_executor(self._statements, copy_context().run, task)
 
     async def health(self) -> HealthCheckResponse:
-        """The engine's health; works even if all threads for statements are busy."""
+        """The engine's health; works even if all other threads are busy."""
         assert self.engine is not None, "routes are only reached while RUNNING"
         return await asyncio.get_running_loop().run_in_executor(
             self._checks, copy_context().run, self.engine.health
         )
 
     async def check(self, method: Callable[[], T]) -> T:
-        """Run ``method`` in a thread for checks, which statements never occupy."""
+        """Run what monitors ask (metrics, version) in a thread that nothing else occupies."""
         return await asyncio.get_running_loop().run_in_executor(self._checks, copy_context().run, method)
 
     @contextlib.contextmanager

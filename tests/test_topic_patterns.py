@@ -52,7 +52,8 @@ def test_a_name_stands_for_itself() -> None:
         "a(", "a)", "[a", "*a", "a{2", "a{,3}", "(?P<n>a)", "(?<n>a)", "(?>a)", "(?s)a", "(?#c)a",
         "(a)(?(1)b|c)",
         "[]a]", "[^]a]", "[a&&b]", "[a[b]]", r"\Qa\E", r"\p{L}", r"\Z", r"a\b", r"(a)\1", "a\\",
-        "a(?!b)", "(?!a(b))c", "(?=a)b", "(?<=a)b", "(?!a)b|c", "(?!a&&b)c", "(?!a)*b", "a{1001}", "(a{100}){100}",
+        "a(?!b)", "(?!a(b))c", "(?=a)b", "(?<=a)b", "(?!a)b|c", "(?!a&&b)c", "(?!a)*b",
+        "a{1001}", "(a{100}){100}",
     ],
 )  # fmt: skip
 def test_what_not_every_engine_reads_is_refused(pattern: str) -> None:

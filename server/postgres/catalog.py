@@ -10,8 +10,6 @@ import json
 import logging
 import re
 import sqlite3
-import threading
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +18,7 @@ from sqlglot import ErrorLevel, exp
 
 from ksql_spark.entities.schemas import FieldInfo, SchemaInfo
 from ksql_spark.entities.sources import SourceDescription
+from ksql_spark.regexes import InvalidRegex, Regex
 from ksql_spark.server.postgres import values
 from ksql_spark.server.postgres.statements import DATABASE, SCHEMA, shown_name
 from ksql_spark.server.postgres.values import PgType
@@ -33,12 +32,32 @@ _OWNER, _PUBLIC, _PG_CATALOG, _INFORMATION = 10, 2200, 11, 13000
 _FIRST_OID = 16384
 #: begins arrays among the values that SQLite returns
 _ARRAY = "\x01array:"
-#: how long a query may take, seconds, and how often that is checked, steps of SQLite
-_MAX_S, _CHECK_EVERY = 5.0, 100_000
 #: how often a query is tried again with what it has missed
 _MAX_TRIES = 60
-#: the length of a series, the steps of a regular expression, and the length of a value, bytes
-_MAX_NUMBERS, _MAX_STEPS, _MAX_BYTES = 10_000, 10_000_000, 10_000_000
+#: the length of a series
+_MAX_NUMBERS = 10_000
+#: bytes of a value, and of SQLite's memory
+_MAX_BYTES, _MAX_HEAP = 200_000, 192 << 20
+#: what a query gives: rows, and bytes of all of them
+_MAX_ROWS, _MAX_ANSWER = 100_000, 16 << 20
+#: what a query may be, in SQLite's terms
+_LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: _MAX_BYTES,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 1_000_000,
+    sqlite3.SQLITE_LIMIT_COLUMN: 2_000,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 100,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 500,
+    sqlite3.SQLITE_LIMIT_VDBE_OP: 250_000,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 1_000,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+}
+#: what a query does; any other action, such as ATTACH, PRAGMA or a write, is refused
+_READING = (
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+)
 
 _TABLES = """
 pg_namespace: oid nspname nspowner nspacl
@@ -83,6 +102,20 @@ information_schema.key_column_usage: constraint_catalog constraint_schema constr
 """
 
 
+class CatalogError(Exception):
+    """Why a query is not answered.
+
+    Args:
+        state: PostgreSQL's code for it.
+        message: for the client.
+    """
+
+    def __init__(self, state: str, message: str) -> None:
+        super().__init__(state, message)
+        self.state = state
+        self.message = message
+
+
 @dataclass(frozen=True)
 class Answer:
     """Rows of the catalog; each value is as the REST API would give one of its column's type."""
@@ -108,17 +141,20 @@ class Session:
 
 
 class Catalog:
-    """The catalog of some streams and tables. Thread-safe.
+    """The catalog of some streams and tables. It is for a process that runs nothing else: what bounds
+    SQLite's memory bounds that of the process (catalog_process.py), and ends it if a query takes too long.
 
     Args:
         sources: what the client may see.
     """
 
     def __init__(self, sources: Iterable[SourceDescription]) -> None:
-        self._lock = threading.Lock()
         self._session = Session("", {}, 0)
-        self._db = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-        self._db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_BYTES)
+        #: why a function has failed in the query that runs
+        self._refused: CatalogError | None = None
+        self._db = sqlite3.connect(":memory:", isolation_level=None)
+        self._db.execute(f"PRAGMA hard_heap_limit = {_MAX_HEAP}")
+        self._db.execute("PRAGMA temp_store = MEMORY")  # counts, unlike files
         #: (name of a relation, of its column) -> whether it is a boolean
         self._booleans: set[str] = set()
         self._oids: dict[str, int] = {}
@@ -129,39 +165,88 @@ class Catalog:
             name, _, columns = line.partition(":")
             listed = columns.split()
             self._booleans |= {column.rstrip("?") for column in listed if column.endswith("?")}
-            self._create(name if "." in name else f"pg_catalog.{name}", [one.rstrip("?") for one in listed])
+            schema, _, table = name.rpartition(".")
+            self._create(schema or "pg_catalog", table, [one.rstrip("?") for one in listed])
+        for limit, most in _LIMITS.items():
+            self._db.setlimit(limit, most)
         self._fill(list(sources))
         for function, call in self._functions().items():
-            self._db.create_function(function, -1, call)
+            self._db.create_function(function, -1, self._explained(call))
         aggregate: Any = _ArrayAgg
         self._db.create_aggregate("_array_agg", -1, aggregate)
 
     def ask(self, query: exp.Expr, session: Session) -> Answer:
-        """The answer to a query, which sqlglot has read as PostgreSQL's. What it cannot answer is empty."""
+        """The answer to a query, which sqlglot has read as PostgreSQL's. What it cannot answer is empty.
+
+        Raises:
+            CatalogError: it takes too much, or has an expression that is none.
+        """
         adapted = _adapted(query.copy())
         text = adapted.sql("sqlite", unsupported_level=ErrorLevel.IGNORE)
-        with self._lock:
-            self._session = session
-            deadline = time.monotonic() + _MAX_S
-            self._db.set_progress_handler(lambda: time.monotonic() > deadline, _CHECK_EVERY)
+        self._session = session
+        self._db.execute("BEGIN")  # what is added for this query goes with it
+        try:
             for _ in range(_MAX_TRIES):
                 try:
-                    cursor = self._db.execute(text)
-                    rows = cursor.fetchall()
-                    return self._answer(query, [column[0] for column in cursor.description or ()], rows)
-                except (sqlite3.Error, OverflowError) as error:
-                    if str(error) == "interrupted":
-                        raise TimeoutError(f"the catalog's answer takes more than {_MAX_S:g} s") from None
+                    names, rows = self._run(text)
+                    return self._answer(query, names, rows)
+                except (sqlite3.Error, OverflowError, MemoryError) as error:
+                    self._check(error)
                     if not self._completed(str(error), adapted):
                         LOG.debug("the catalog cannot answer %s: %s", text, error)
                         break
+        finally:
+            self._db.execute("ROLLBACK")
         return self._answer(query, None, [])
+
+    def _run(self, text: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        self._refused = None
+        self._db.set_authorizer(_allowed)
+        try:
+            cursor = self._db.execute(text)
+            rows: list[tuple[Any, ...]] = []
+            size = 0
+            for row in cursor:
+                rows.append(row)
+                size += sum(8 + (len(one) if isinstance(one, (str, bytes)) else 0) for one in row)
+                if len(rows) > _MAX_ROWS or size > _MAX_ANSWER:
+                    raise CatalogError(
+                        "54000",
+                        f"The answer has more than {_MAX_ROWS:,} rows or {_MAX_ANSWER >> 20} MiB. "
+                        "Ask for fewer with WHERE or LIMIT.",
+                    )
+            return [column[0] for column in cursor.description or ()], rows
+        finally:
+            self._db.set_authorizer(None)
+
+    def _check(self, error: Exception) -> None:
+        """Raise what the client has to know of an error of SQLite's."""
+        if self._refused is not None:
+            raise self._refused from None
+        code = getattr(error, "sqlite_errorcode", None)
+        if code == sqlite3.SQLITE_TOOBIG:
+            raise CatalogError("54000", f"A value has more than {_MAX_BYTES:,} bytes.") from None
+        if isinstance(error, MemoryError) or code == sqlite3.SQLITE_NOMEM:
+            raise CatalogError("53200", f"The query takes more than {_MAX_HEAP >> 20} MiB.") from None
+
+    def _explained(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """A function for SQLite, which itself says only that one has failed."""
+
+        def explained(*arguments: Any) -> Any:
+            try:
+                return call(*arguments)
+            except CatalogError as error:
+                self._refused = error
+                raise
+
+        return explained
 
     # ---- what there is ---------------------------------------------------------------------------------
 
-    def _create(self, name: str, columns: Sequence[str]) -> None:
+    def _create(self, schema: str, table: str, columns: Sequence[str]) -> None:
         # without types: SQLite then keeps values as they are
-        self._db.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
+        listed = ", ".join(map(_quoted, columns))
+        self._db.execute(f"CREATE TABLE {_quoted(schema)}.{_quoted(table)} ({listed})")
 
     def _add(self, table: str, **row: Any) -> None:
         marks = ", ".join("?" * len(row))
@@ -213,7 +298,8 @@ class Catalog:
         if source.window_type is not None:
             source = replace(source, fields=_with_bounds(source.fields))
         self._oids[name] = oid
-        self._statements[oid] = source.statement
+        statement = source.statement.encode()[: _MAX_BYTES // 2].decode(errors="ignore")
+        self._statements[oid] = statement
         keys = [at for at, field in enumerate(source.fields, 1) if field.type == "KEY"] if is_table else []
         of = {"table_catalog": DATABASE, "table_schema": SCHEMA, "table_name": name}
         self._add(
@@ -232,10 +318,10 @@ class Catalog:
                 hasindexes=int(bool(keys)), hasrules=0, hastriggers=0, rowsecurity=0,
             )  # fmt: skip
         else:
-            self._add("information_schema.views", **of, view_definition=source.statement)
+            self._add("information_schema.views", **of, view_definition=statement)
             self._add(
                 "pg_catalog.pg_views", schemaname=SCHEMA, viewname=name, viewowner=DATABASE,
-                definition=source.statement,
+                definition=statement,
             )  # fmt: skip
         for at, field in enumerate(source.fields, 1):
             type_ = values.type_of(field.schema)
@@ -357,7 +443,7 @@ class Catalog:
             "_at": _element,
             "_any": lambda value, items: int(str(value) in str(items or "{}")[1:-1].split(",")),
             "regexp": _matches,
-            "_regexp_i": lambda pattern, text: _matches(pattern, text, re.IGNORECASE),
+            "_regexp_i": lambda pattern, text: _matches(pattern, text, ignores_case=True),
         }  # fmt: skip
 
     def _index(self, name: str | None, oid: Any, at: int) -> str:
@@ -373,14 +459,16 @@ class Catalog:
         """Add what a query has missed, so that it finds nothing there; False if that does not help."""
         kind, _, name = problem.partition(": ")
         if kind == "no such table":
-            bare = name.rpartition(".")[2]
             tables = list(query.find_all(exp.Table))
-            aliases = {table.alias_or_name.lower() for table in tables if table.name.lower() == bare.lower()}
+            missing = [one for one in tables if name.lower() in (one.name.lower(), _full_name(one))]
+            aliases = {table.alias_or_name.lower() for table in missing}
             asked = {c for c in query.find_all(exp.Column) if c.name}
             # without its table, a column may be any other's
             own = {c.name.lower() for c in asked if c.table.lower() in aliases or len(tables) == 1}
-            columns = sorted(own) or ["oid"]
-            self._create(name if "." in name else f"pg_catalog.{bare}", [f'"{column}"' for column in columns])
+            schema = next((one.db.lower() for one in missing if one.db), "pg_catalog")
+            if not missing or schema not in (*SCHEMAS, SCHEMA):
+                return False
+            self._create(schema, missing[0].name, sorted(own) or ["oid"])
             return True
         if kind == "no such function":
             self._db.create_function(name, -1, lambda *_: None)
@@ -390,14 +478,22 @@ class Catalog:
         return False
 
     def _add_column(self, name: str, query: exp.Expr) -> bool:
-        alias, _, column = name.rpartition(".")
-        alias = alias.rpartition(".")[2]
+        column = next(
+            (
+                one
+                for one in query.find_all(exp.Column)
+                if name.lower() in (one.name.lower(), _full_name(one))
+            ),
+            None,
+        )
+        alias = column.table.lower() if column is not None else ""
         for table in query.find_all(exp.Table):
-            if (not alias or table.alias_or_name.lower() == alias.lower()) and table.name:
+            if column is not None and table.name and (not alias or table.alias_or_name.lower() == alias):
                 schema = table.db or ("pg_catalog" if table.name.startswith("pg_") else "")
                 if schema in SCHEMAS:
+                    into, added = f"{_quoted(schema)}.{_quoted(table.name)}", _quoted(column.name)
                     try:
-                        self._db.execute(f'ALTER TABLE {schema}."{table.name}" ADD COLUMN "{column}"')
+                        self._db.execute(f"ALTER TABLE {into} ADD COLUMN {added}")
                     except sqlite3.Error:
                         continue
                     return True
@@ -456,17 +552,42 @@ def _numbers(start: Any, end: Any, *_: Any) -> str:
     """A series of numbers as JSON."""
     found = range(start or 1, (end or 0) + 1)
     if len(found) > _MAX_NUMBERS:
-        raise ValueError("a series has too many numbers")
+        raise CatalogError("54000", f"generate_series gives at most {_MAX_NUMBERS:,} numbers.")
     return json.dumps(list(found))
 
 
-def _matches(pattern: Any, text: Any, flags: int = 0) -> int:
-    """Whether a text has a match. A pattern that could take long is refused: nothing can interrupt it."""
-    pattern, text = str(pattern), str(text or "")
-    repeats = len(re.findall(r"(?<!\\)[*+{]", pattern))
-    if re.search(r"\)[*+{]", pattern) or repeats > 3 or len(text) ** max(1, repeats) > _MAX_STEPS:
-        raise ValueError("a pattern could take too long")
-    return int(re.search(pattern, text, flags) is not None)
+def _allowed(action: int, what: str | None, *_: Any) -> int:
+    # SQLite looks up table functions such as json_each by an update of its own, which queries cannot write
+    is_own = action == sqlite3.SQLITE_UPDATE and what == "sqlite_master"
+    return sqlite3.SQLITE_OK if action in _READING or is_own else sqlite3.SQLITE_DENY
+
+
+def _quoted(name: str) -> str:
+    """A name in SQLite's SQL.
+
+    >>> _quoted('a"); DROP TABLE b; --')
+    '"a""); DROP TABLE b; --"'
+    """
+    doubled = name.replace("\0", "").replace('"', '""')
+    return f'"{doubled}"'
+
+
+def _full_name(node: exp.Table | exp.Column) -> str:
+    """A name as SQLite's messages have it."""
+    before = node.db if isinstance(node, exp.Table) else node.table
+    return f"{before}.{node.name}".lower()
+
+
+def _matches(pattern: Any, text: Any, ignores_case: bool = False) -> int:
+    """Whether a text has a match.
+
+    Raises:
+        CatalogError: the pattern is none that RE2 knows.
+    """
+    try:
+        return int(Regex(str(pattern), ignores_case=ignores_case).is_in(str(text or "")))
+    except InvalidRegex as error:
+        raise CatalogError("2201B", f"invalid regular expression: {error}") from None
 
 
 class _ArrayAgg:
@@ -474,13 +595,18 @@ class _ArrayAgg:
 
     def __init__(self) -> None:
         self._items: list[tuple[Any, ...]] = []
+        self._size = 0
 
     def step(self, *item: Any) -> None:
         """Take an element, and what orders it."""
-        self._items.append(item)
+        self._size += 2 + sum(len(one) if isinstance(one, (str, bytes)) else 1 for one in item)
+        if self._size <= _MAX_BYTES:  # a longer one is no value
+            self._items.append(item)
 
     def finalize(self) -> str | int:
-        """The array."""
+        """The array; a value that is too long, where it is."""
+        if self._size > _MAX_BYTES:
+            return _ARRAY + " " * _MAX_BYTES
         ordered = sorted(self._items, key=lambda item: [(one is None, one) for one in item[1:]])
         return _ARRAY + json.dumps([item[0] for item in ordered])
 

@@ -35,7 +35,8 @@ from ksql_spark.server.callbacks import until_current
 from ksql_spark.server.errors import RequestError
 from ksql_spark.server.host import Host
 from ksql_spark.server.postgres import statements, values
-from ksql_spark.server.postgres.catalog import VERSION, Catalog, Session
+from ksql_spark.server.postgres.catalog import VERSION, CatalogError, Session
+from ksql_spark.server.postgres.catalog_process import CatalogProcesses, Described, Rows, timeout_s
 from ksql_spark.server.postgres.respelling import word
 from ksql_spark.server.postgres.statements import CopyOptions, Failure, Kind, PgStatement
 from ksql_spark.server.postgres.values import PgType
@@ -166,6 +167,7 @@ class Connection:
         enters: asks whether a client, by its user or address, may have one connection more.
         process_id: names the connection in requests to cancel.
         cancel: cancels what another connection runs: of its id and its secret.
+        catalogs: answers what tools ask about tables.
     """
 
     def __init__(
@@ -180,8 +182,10 @@ class Connection:
         enters: Callable[[str], bool],
         process_id: int,
         cancel: Callable[[int, bytes], None],
+        catalogs: CatalogProcesses,
     ) -> None:
         self._host = host
+        self._catalogs = catalogs
         self._logins = logins
         self._reader = reader
         self._writer = writer
@@ -212,7 +216,7 @@ class Connection:
         self._closing: set[asyncio.Future[None]] = set()
         self._is_in_transaction = False
         self._is_skipping = False
-        self._catalog: tuple[tuple[SourceDescription, ...], Catalog] | None = None
+        self._described: Described | None = None
         self.process_id = process_id
         self.secret = os.urandom(4)
 
@@ -797,20 +801,29 @@ class Connection:
         tree = statement.tree
         if tree is None:
             raise Failure("42601", "The query of the catalog cannot be read.")
-        catalog = await self._own_catalog()
         session = Session(self._user or "anonymous", self._settings, self.process_id)
+        described = await self._catalog_of()
+        most_s = timeout_s(self._settings.get("statement_timeout", ""))
         given = portal.values
-        answer = await self._host.check(
-            lambda: catalog.ask(tree.transform(lambda node: _literal(node, given)), session)
+        asking = asyncio.ensure_future(
+            self._catalogs.ask(
+                lambda: tree.transform(lambda node: _literal(node, given)), described, session, most_s
+            )
         )
+        try:
+            answer = await self._unless_cancelled(asking)
+        except CatalogError as error:
+            raise Failure(error.state, error.message) from None
+        finally:
+            asking.cancel()
         portal.columns = tuple(Column(*both) for both in zip(answer.names, answer.types, strict=True))
-        portal.batches = _once(answer.rows)
+        portal.batches = _pieces(answer)
 
-    async def _own_catalog(self) -> Catalog:
+    async def _catalog_of(self) -> Described:
         sources = await self._sources()
-        if self._catalog is None or self._catalog[0] != sources:
-            self._catalog = sources, await self._host.check(lambda: Catalog(sources))
-        return self._catalog[1]
+        if self._described is None or self._described.sources != sources:
+            self._described = Described(sources)
+        return self._described
 
     async def _sources(self) -> tuple[SourceDescription, ...]:
         rights = self._principal.rights
@@ -1060,6 +1073,11 @@ async def _close(portal: Portal) -> None:
     if portal.batches is not None:
         with contextlib.suppress(RuntimeError):
             await portal.batches.aclose()
+
+
+async def _pieces(rows: Rows) -> Batches:
+    for some in rows:
+        yield some
 
 
 async def _once(rows: Sequence[Sequence[Any]]) -> Batches:

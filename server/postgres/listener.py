@@ -15,6 +15,7 @@ from typing import Any
 
 from ksql_spark.config import share_of
 from ksql_spark.server.host import Host
+from ksql_spark.server.postgres.catalog_process import CatalogProcesses
 from ksql_spark.server.postgres.connection import Connection
 from ksql_spark.server.protocol.connections import DEFAULT_LIMITS, Limits
 from ksql_spark.server.security.access import Buckets, Logins
@@ -63,6 +64,7 @@ class PostgresListener:
         self._open: dict[int, Connection] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
+        self._catalogs = CatalogProcesses()
 
     async def start(self) -> None:
         """Begin to accept connections."""
@@ -76,6 +78,7 @@ class PostgresListener:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_END_S)
+        self._catalogs.close()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         number = next(self._numbers)
@@ -90,6 +93,7 @@ class PostgresListener:
             self._may_enter,
             number,
             self._cancel,
+            self._catalogs,
         )
         if not self._has_room():
             await connection.refuse(_FULL)

@@ -13,7 +13,6 @@ from decimal import MAX_PREC, Decimal, localcontext
 from typing import Any
 
 from ksql_spark.entities.schemas import SchemaInfo
-from ksql_spark.server.streaming.responses import encode
 
 #: PostgreSQL counts days and microseconds from here
 _EPOCH = datetime.date(2000, 1, 1)
@@ -44,6 +43,14 @@ class PgType:
     text: Callable[[Any], bytes]
     binary: Callable[[Any], bytes]
     element: PgType | None = None
+
+
+def encode(value: Any) -> bytes:
+    """A value as JSON."""
+    # at run time: this import loads Spark, which the process of the catalog does not need
+    from ksql_spark.server.streaming import responses
+
+    return responses.encode(value)
 
 
 def _plain(value: Any) -> bytes:

@@ -69,7 +69,7 @@ async def copy(target: str, http: Request) -> Response:
     filling = asyncio.create_task(body.fill(http.stream()))
     try:
         file = cast(BinaryIO, io.BufferedReader(body))
-        rows = await asyncio.to_thread(_copied, inserter, news, file, form)
+        rows = await host.read(lambda: _copied(inserter, news, file, form))
     except ClientDisconnect:
         return Response()  # nobody reads it
     finally:

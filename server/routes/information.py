@@ -161,7 +161,8 @@ async def check() -> Response:
 
 async def _info(http: Request) -> ServerInfo:
     host: Host = http.app.state.host
-    return await host.call(lambda engine: engine.info())
+    assert host.engine is not None, "routes are only reached while RUNNING"
+    return await host.check(host.engine.info)
 
 
 def _cluster_id(info: ServerInfo) -> ServerClusterId:

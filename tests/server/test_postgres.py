@@ -13,6 +13,7 @@ import ssl
 import struct
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
@@ -22,10 +23,12 @@ from typing import Any
 
 import asyncpg
 import fake_engine
+import psutil
 import psycopg
 import psycopg.types.numeric
 import pytest
 import sqlalchemy
+import sqlglot
 from fake_engine import FakeEngine, FakeStream
 
 from ksql_spark.config import Config
@@ -33,7 +36,8 @@ from ksql_spark.engine import Request, ResultColumn, Row
 from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.security.authorization import ALL_RIGHTS, Rights
 from ksql_spark.server.host import Host
-from ksql_spark.server.postgres import catalog, statements, values
+from ksql_spark.server.postgres import catalog, catalog_process, statements, values
+from ksql_spark.server.postgres.catalog import Catalog, CatalogError, Session
 from ksql_spark.server.postgres.listener import PostgresListener
 from ksql_spark.server.postgres.statements import Kind, statement_of
 from ksql_spark.server.protocol.connections import DEFAULT_LIMITS
@@ -564,13 +568,151 @@ def test_what_the_catalog_does_not_know_is_empty(port: Port) -> None:
         assert connection.execute(broken).fetchall() == []
 
 
-def test_a_query_of_the_catalog_without_an_end(port: Port, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog, "_MAX_S", 0.1)
+ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
+
+
+def test_a_query_of_the_catalog_without_an_end(port: Port) -> None:
     with port.connect() as connection:
-        endless = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
+        connection.execute("SET statement_timeout = '100ms'")
         with pytest.raises(psycopg.errors.QueryCanceled, match="takes more than"):
-            connection.execute(endless)
+            connection.execute(ENDLESS)
+        connection.execute("SET statement_timeout = 0")
         assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_query_of_the_catalog_is_cancelled(port: Port) -> None:
+    with port.connect() as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+        errors: list[psycopg.Error] = []
+
+        def run() -> None:
+            try:
+                connection.execute(ENDLESS)
+            except psycopg.Error as error:
+                errors.append(error)
+
+        running = threading.Thread(target=run)
+        running.start()
+        while running.is_alive():
+            connection.cancel()
+            running.join(0.01)
+        assert isinstance(errors[0], psycopg.errors.QueryCanceled) and "user request" in str(errors[0])
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+#: what an adversary asks, and the code of the answer
+TOO_MUCH = {
+    "SELECT hex(zeroblob(4000000)) FROM generate_series(1,150) g": "54000",
+    "SELECT printf('%.*c', 100000000, 'a') AS x": "54000",
+    "SELECT randomblob(100000) FROM generate_series(1,1000) g": "54000",
+    "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 200000) SELECT n FROM r": "54000",
+    "WITH RECURSIVE r(s) AS (SELECT 'a' UNION ALL SELECT s || s FROM r) SELECT s FROM r": "54000",
+    "SELECT a.oid FROM pg_type a, pg_type b, pg_type c, pg_type d": "54000",
+    "SELECT array_agg(a.typname) FROM pg_type a, pg_type b, pg_type c": "54000",
+    "SELECT count(*) FROM generate_series(1, 200000000) AS g": "54000",
+    "WITH RECURSIVE r(n, s) AS (SELECT 1, randomblob(100000) UNION ALL SELECT n + 1, randomblob(100000) FROM r"
+    " WHERE n < 10000) SELECT count(*) FROM (SELECT DISTINCT s FROM r) AS d": "53200",
+    "SELECT 1 AS x WHERE 'a' ~ '(?=a)'": "2201B",
+    "SELECT 1 AS x WHERE 'aa' ~ '(a)\\1'": "2201B",
+}
+
+
+@pytest.mark.parametrize("query", TOO_MUCH)
+def test_too_much_of_the_catalog_is_refused(catalog_db: Catalog, query: str) -> None:
+    with pytest.raises(CatalogError) as refused:
+        asked(catalog_db, query)
+    assert refused.value.state == TOO_MUCH[query]
+
+
+@pytest.fixture(scope="session")
+def catalog_db() -> Catalog:
+    return Catalog([])
+
+
+def asked(catalog: Catalog, query: str) -> list[Any]:
+    tree = sqlglot.parse_one(query, read="postgres")
+    return list(catalog.ask(tree, Session("ada", {}, 1)).rows)
+
+
+@pytest.mark.parametrize(
+    "name", ['a"b', "x); drop table pg_class; --", "a.b", "日本", "'", "a b", "[x]", "`"]
+)
+def test_any_name_may_be_missing_in_the_catalog(catalog_db: Catalog, name: str) -> None:
+    quoted = '"' + name.replace('"', '""') + '"'
+    for query in (
+        f"SELECT * FROM {quoted}",
+        f"SELECT {quoted}.{quoted} FROM pg_catalog.{quoted}",
+        f"SELECT c.{quoted} FROM pg_class c WHERE c.{quoted} = 1",
+        f"SELECT {quoted} FROM pg_class",
+        f"SELECT x.{quoted} AS {quoted} FROM pg_catalog.{quoted} AS x",
+        f"SELECT {quoted}(1) FROM pg_class",
+        f"SELECT * FROM nowhere.{quoted}",
+    ):
+        assert asked(catalog_db, query) == []
+    assert asked(catalog_db, "SELECT count(*) FROM pg_am") == [(1,)]
+    assert asked(catalog_db, "SELECT count(*) FROM pg_catalog.sqlite_master") == [(len(PG_TABLES),)]
+
+
+PG_TABLES = re.findall(r"^pg_\w+(?=:)", catalog._TABLES, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "DELETE FROM pg_catalog.pg_am",
+        "WITH a AS (SELECT 1) DELETE FROM pg_catalog.pg_am",
+        "UPDATE pg_catalog.pg_am SET amname = 'x'",
+        "DROP TABLE pg_catalog.pg_am",
+        "ATTACH 'file.db' AS f",
+        "PRAGMA hard_heap_limit = 0",
+        "SELECT load_extension('x.so')",
+        "VACUUM INTO 'file.db'",
+    ],
+)
+def test_nothing_is_written_through_the_catalog(catalog_db: Catalog, query: str) -> None:
+    with contextlib.suppress(sqlglot.errors.ParseError):
+        assert asked(catalog_db, query) in ([], [(None,)])
+    assert asked(catalog_db, "SELECT amname FROM pg_am") == [("heap",)]
+
+
+def test_matching_in_the_catalog_takes_time_that_grows_with_the_text(catalog_db: Catalog) -> None:
+    """In an engine that backtracks, each further letter doubles the time."""
+
+    def took_s(letters: int) -> float:
+        started = time.process_time()
+        query = f"SELECT 1 AS x WHERE '{'a' * letters}' ~ '^{'a?' * letters}{'a' * letters}b'"
+        assert asked(catalog_db, query) == []
+        return time.process_time() - started
+
+    assert took_s(240) < 1000 * (took_s(24) + 0.01)
+
+
+def test_a_query_takes_no_memory_of_the_server(port: Port) -> None:
+    with port.connect() as connection:
+        connection.execute("SELECT 1")
+        before = psutil.Process().memory_info().rss
+        for _ in range(3):
+            with pytest.raises(psycopg.Error):
+                connection.execute("SELECT hex(zeroblob(100000)) FROM generate_series(1, 9000) g")
+        rows = connection.execute("SELECT a.oid, b.typname FROM pg_type a, pg_type b, pg_type c").fetchall()
+        assert len(rows) > 1000
+        assert psutil.Process().memory_info().rss - before < 200 << 20
+
+
+def test_slow_queries_of_the_catalog_delay_no_checks(port: Port) -> None:
+    with contextlib.ExitStack() as stack:
+        connections = [stack.enter_context(port.connect()) for _ in range(12)]
+        for one in connections:
+            one.pgconn.send_query(ENDLESS.encode())
+        assert asyncio.run_coroutine_threadsafe(port.host.health(), port._loop).result(SOON_S).is_healthy
+        for one in connections:
+            one.pgconn.finish()
+
+
+def test_more_queries_of_the_catalog_than_may_wait(port: Port, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog_process, "MAX_QUERIES", 0)
+    with port.connect() as connection, pytest.raises(psycopg.errors.TooManyConnections, match="run or wait"):
+        connection.execute("SELECT 1")
 
 
 @pytest.fixture
@@ -753,8 +895,6 @@ def test_casts_take_one_pass() -> None:
     [
         f"SELECT 1 AS x WHERE '{'a' * 40}!' ~ '^(a+)+$'",
         f"SELECT 1 AS x WHERE '{'a' * 400}!' ~ 'a*a*a*a*b'",
-        "SELECT count(*) FROM generate_series(1, 200000000) AS g",
-        "SELECT hex(zeroblob(300000000)) AS x",
     ],
 )
 def test_nothing_holds_the_catalog_up(port: Port, query: str) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import threading
 
 import pytest
 from app_client import AppClient
@@ -31,6 +32,22 @@ def test_healthcheck(client: AppClient) -> None:
     body = client.get("/healthcheck").json()
     assert body["isHealthy"] is True
     assert set(body["details"]) == {"metastore", "kafka", "commandRunner", "spark", "queries"}
+
+
+@pytest.mark.parametrize("path", ["/healthcheck", "/info", "/metrics", "/v1/metadata"])
+def test_monitors_are_answered_while_all_other_threads_are_busy(
+    client: AppClient, host: Host, path: str
+) -> None:
+    released = threading.Event()
+    pools = [pool for name, pool in vars(host).items() if hasattr(pool, "submit") and name != "_checks"]
+    assert len(pools) == 4
+    try:
+        for pool in pools:
+            for _ in range(2 * pool._max_workers):
+                pool.submit(released.wait)
+        assert client.get(path).status_code == 200
+    finally:
+        released.set()
 
 
 def test_statuses(client: AppClient) -> None:
