@@ -574,8 +574,7 @@ def _quoted(name: str) -> str:
 
 def _full_name(node: exp.Table | exp.Column) -> str:
     """A name as SQLite's messages have it."""
-    before = node.db if isinstance(node, exp.Table) else node.table
-    return f"{before}.{node.name}".lower()
+    return ".".join(part.name for part in node.parts).lower()
 
 
 def _matches(pattern: Any, text: Any, ignores_case: bool = False) -> int:

@@ -60,7 +60,8 @@ public final class MatchedTopics extends SubscribePatternStrategy {
                             .filter(this::matches)
                             .collect(Collectors.toSet());
             return retrieveAllPartitions(
-                    admin, CollectionConverters.asScala(found).<String>toSet());
+                    admin,
+                    scala.collection.immutable.Set.from(CollectionConverters.asScala(found)));
         } catch (ExecutionException failed) {
             throw new IllegalStateException(failed.getCause());
         } catch (InterruptedException stopped) {
