@@ -1,10 +1,10 @@
 """Patterns of topics: streams over all topics whose names match a regular expression (ADR 65).
 
 The topic of such a stream is the expression between slashes, as in ``/orders\\..*/``: no topic has a slash in
-its name. RE2 finds the topics of statements, and its Java port those of running queries, so an
-expression may have only what both read in the same way. ``(?!…)`` at the beginning, which RE2 lacks, is
-a second pattern: what the name must not begin with. Names that begin with an underscore never match:
-Kafka and this server use them for topics of their own.
+its name. RE2 finds the topics of statements, and its Java port those of running queries, so an expression may
+have only what both read in the same way. ``(?!…)`` at the beginning, which RE2 lacks, is a second pattern:
+what the name must not begin with. Names that begin with an underscore never match: Kafka and this server use
+them for topics of their own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DIFFERENT = re.compile(
       \\(?:[^\w]|[dDwWsS])       # an escaped sign, or a class of characters: both read it
     | (?P<different>
         \\.?
-      | \(\?(?!:|i\)).
+      | \(\?(?!:|i\))(?:<?[=!]|.)
       | \[\^?\] | && | \|\| | -- | ~~ | \[[^\]\\]*\[
       | \{(?!\d+(?:,\d*)?\})
       )
@@ -129,7 +129,7 @@ def problem(pattern: str) -> str | None:
         if part is None or (part == "(?!" and found.start() < at):
             continue
         place = f'"{part}" at position {found.start()}'
-        if part in ("(?=", "(?!", "(?<"):
+        if part in ("(?=", "(?!", "(?<=", "(?<!"):
             return f"{place}: look-around is only for what names do not begin with, as in (?!test|old).*"
         if part[1:].isdecimal():
             return f"{place}: a pattern cannot refer back to what a group has found"

@@ -551,7 +551,7 @@ CREATE STREAM p (id INT KEY, src STRING TOPIC, v INT) WITH (TOPIC_PATTERN='order
       topic /orders\..*/, key KAFKA, value JSON
 
 CREATE STREAM p (v INT) WITH (TOPIC_PATTERN='orders(', VALUE_FORMAT='JSON');
-    INVALID_STATEMENT: TOPIC_PATTERN is not a regular expression of topics: missing ), unterminated subpattern at position 6. For instance: 'orders\..*' for orders.eu and orders.us.
+    INVALID_STATEMENT: TOPIC_PATTERN is not a regular expression of topics: missing ): orders(. For instance: 'orders\..*' for orders.eu and orders.us.
     line 1:31
       CREATE STREAM p (v INT) WITH (TOPIC_PATTERN='orders(', VALUE_FORMAT='JSON')
                                     ^^^^^^^^^^^^^^^^^^^^^^^
