@@ -1003,7 +1003,12 @@ def transactional_id(service_id: str, query_id: str, number: int) -> str:
 
     It begins like the names of the query's topics, because ACLs may use prefixes.
     """
-    return f"_confluent-ksql-{service_id}query_{query_id}-{number}"
+    return f"{transactional_ids_of(service_id)}query_{query_id}-{number}"
+
+
+def transactional_ids_of(service_id: str) -> str:
+    """What all of a service's transactional ids begin with."""
+    return f"_confluent-ksql-{service_id}"
 
 
 @dataclass(frozen=True)

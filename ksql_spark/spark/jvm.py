@@ -356,7 +356,7 @@ def open_transactions(
     run: str,
     commits: str,
     settings: Mapping[str, str],
-    limit: int,
+    limits: tuple[int, int],
     log: str,
     query: str,
 ) -> None:
@@ -367,7 +367,7 @@ def open_transactions(
         run: id of the run.
         commits: the topic of the query's commits.
         settings: of the producer.
-        limit: the largest record that the sink takes, bytes.
+        limits: max.request.size, and max.message.bytes of the sink.
         log: the processing log's name, or nothing.
         query: the query's id in that log.
 
@@ -375,7 +375,7 @@ def open_transactions(
         PySparkException, JvmError: Kafka refuses it, or does not answer.
     """
     producer = _class(session, "org.ksqlspark.transaction.TransactionalProducer")
-    producer.open(run, commits, settings, limit, log, query)
+    producer.open(run, commits, settings, *limits, log, query)
 
 
 def open_fenced(
@@ -383,11 +383,11 @@ def open_fenced(
     run: str,
     name: str,
     settings: Mapping[str, str],
-    limit: int,
+    limits: tuple[int, int],
     log: str,
     query: str,
     feeds: str,
-) -> bool:
+) -> str:
     """Open a producer for a run that fences those of earlier runs (FencedProducer.java).
 
     Args:
@@ -395,19 +395,19 @@ def open_fenced(
         run: id of the run.
         name: of the producers of all runs.
         settings: of the producer.
-        limit: the largest record that the sink takes, bytes.
+        limits: max.request.size, and max.message.bytes of the sink.
         log: the processing log's name, or nothing.
         query: the query's id in that log.
         feeds: the internal topic that it writes, or nothing.
 
     Returns:
-        whether the cluster allows it.
+        why the cluster does not do it; empty: it does.
 
     Raises:
-        PySparkException, JvmError: Kafka refuses it, or does not answer.
+        PySparkException, JvmError: the JVM is gone.
     """
     producer = _class(session, "org.ksqlspark.kafka.FencedProducer")
-    return bool(producer.open(run, name, settings, limit, log, query, feeds))
+    return str(producer.open(run, name, settings, *limits, log, query, feeds))
 
 
 class CacheUse(NamedTuple):

@@ -14,6 +14,8 @@ from ksql_spark.spark.sinks import BATCH_BYTES, BATCH_LINGER_MS, ONE_REQUEST
 _TIMEOUT_MS = 900_000
 #: Kafka's default of max.request.size
 _MAX_BYTES = 1_048_576
+#: a limit that brokers tell us only when they refuse something
+_UNKNOWN = 2**31 - 1
 #: what transactions need, whatever a user says
 _FIXED = {"acks": "all", "enable.idempotence": "true"}
 
@@ -42,20 +44,20 @@ def open_transactions(
     Raises:
         PySparkException, JvmError: Kafka refuses it, or does not answer.
     """
-    given, limit = _limits(producer, most_bytes)
+    limits = _limits(producer, most_bytes)
     settings = {
         "linger.ms": str(BATCH_LINGER_MS),
-        "batch.size": str(min(BATCH_BYTES, limit)),
+        "batch.size": str(min(BATCH_BYTES, *limits)),
         "transaction.timeout.ms": str(_TIMEOUT_MS),
         **ONE_REQUEST,
         **producer,
         **_FIXED,
         # the last record of a transaction is not the sink's
-        "max.request.size": str(max(given, _MAX_BYTES)),
+        "max.request.size": str(max(limits[0], _MAX_BYTES)),
         "transactional.id": transactional_id,
     }
     log, query = (session.conf.get(name, "") or "" for name in (LOG_SETTING, QUERY_SETTING))
-    jvm.open_transactions(session, run, commits, settings, limit, log, query)
+    jvm.open_transactions(session, run, commits, settings, limits, log, query)
     for name, value in {
         "spark.ksql.run": run,
         "spark.sql.streaming.checkpointFileManagerClass": "org.ksqlspark.transaction.TransactionalFiles",
@@ -70,7 +72,7 @@ def open_fenced(
     producer: Mapping[str, str],
     most_bytes: int | None,
     feeds: str | None,
-) -> bool:
+) -> str:
     """Give a run that is at least once a producer that fences those of earlier runs. ``release`` ends it.
 
     Args:
@@ -82,22 +84,19 @@ def open_fenced(
         feeds: the internal topic that the run writes; None: another one.
 
     Returns:
-        False if the producer is not to be idempotent, or the cluster does not allow its id.
+        why the cluster does not do it, so that the run has no producer; empty: it does.
 
     Raises:
-        PySparkException, JvmError: Kafka refuses it, or does not answer.
+        PySparkException, JvmError: the JVM is gone.
     """
-    if producer.get("acks", "all") not in ("all", "-1") or producer.get("enable.idempotence") == "false":
-        return False
-    _, limit = _limits(producer, most_bytes)
+    limits = _limits(producer, most_bytes)
     log, query = (session.conf.get(name, "") or "" for name in (LOG_SETTING, QUERY_SETTING))
-    return jvm.open_fenced(session, run, transactional_id, dict(producer), limit, log, query, feeds or "")
+    return jvm.open_fenced(session, run, transactional_id, dict(producer), limits, log, query, feeds or "")
 
 
 def _limits(producer: Mapping[str, str], most_bytes: int | None) -> tuple[int, int]:
-    """The size of the largest request, and of the largest record."""
-    given = int(producer.get("max.request.size", _MAX_BYTES))
-    return given, given if most_bytes is None else min(given, most_bytes)
+    """The largest request, and the largest batch that the sink's topic takes, bytes."""
+    return int(producer.get("max.request.size", _MAX_BYTES)), _UNKNOWN if most_bytes is None else most_bytes
 
 
 def release(session: SparkSession, run: str) -> None:

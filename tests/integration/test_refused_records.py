@@ -115,3 +115,31 @@ def test_records_that_the_sink_does_not_take(
     while not queries[strict].errors:
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES)
+def test_a_record_that_is_small_enough_once_it_is_compressed(
+    post: Callable[..., Any],
+    execute: Callable[[str], Any],
+    engine: Engine,
+    kafka_admin: KafkaAdmin,
+    topic_names: Callable[[str], str],
+    guarantee: str,
+) -> None:
+    source, sink = topic_names("in"), topic_names("out")
+    kafka_admin.create_topic(sink, 1, config={"max.message.bytes": "2000"})
+    execute(
+        "CREATE STREAM compressible (k STRING KEY, v STRING) "
+        f"WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'JSON', PARTITIONS = 1);"
+    )
+    given = {"processing.guarantee": guarantee, "ksql.streams.producer.compression.type": "zstd"}
+    text = (
+        f"CREATE STREAM compressed WITH (KAFKA_TOPIC = '{sink}') AS SELECT * FROM compressible EMIT CHANGES;"
+    )
+    assert post(text, **given).status_code == 200
+    producer = RecordProducer(kafka_admin.servers)
+    producer.send(source, b"a", b'{"V": "%s"}' % (b"x" * 3000), partition=0)
+    producer.close()
+    assert keys_in(kafka_admin, sink, 1) == [b"a"]
+    (query,) = [query for query in engine.services.queries.all() if query.plan.sink.topic == sink]
+    assert not query.errors

@@ -25,7 +25,7 @@ TABLE = Path(__file__).with_name("borrowed.txt")
 PRIVATE = re.compile(
     r"org/apache/(spark/(sql/(execution|internal|classic|kafka010|catalyst/(optimizer|rules|plans|trees|analysis"
     r"|parser|expressions/(?!(Base)?Generic|Specialized|Unsafe)))|shuffle|network|rpc|deploy|internal"
-    r"|util/(Utils|ErrorNotifier))|hadoop/(?!conf/|fs/|util/)|kafka/(.*/internals/|common/utils/))"
+    r"|util/(Utils|ErrorNotifier))|hadoop/(?!conf/|fs/|util/)|kafka/(.*/internals?/|common/utils/))"
 )
 #: classes of ours that borrow something outside the packages of internals, and why they have to
 OUTSIDE = {

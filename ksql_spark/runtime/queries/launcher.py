@@ -26,12 +26,12 @@ from ksql_spark.physical.steps import (
     REALTIME,
     PhysicalPlan,
     record_topic,
-    transactional_id,
 )
 from ksql_spark.runtime.errors import is_state_unreadable, reason
 from ksql_spark.runtime.queries import exactly_once
 from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
 from ksql_spark.runtime.queries.checkpoints import Offsets
+from ksql_spark.runtime.queries.fencing import Fencing
 from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
 from ksql_spark.spark import jvm, master, sinks
@@ -41,7 +41,7 @@ from ksql_spark.spark.processing_log import ProcessingLog, QueryLog
 from ksql_spark.spark.query import SparkQuery, new_run_id
 from ksql_spark.spark.session import new_session
 from ksql_spark.spark.sources import STOPS_ON_NO_TIME
-from ksql_spark.spark.transactions import open_fenced, release
+from ksql_spark.spark.transactions import release
 from ksql_spark.topic_patterns import names as matching
 from ksql_spark.topic_patterns import pattern_of
 
@@ -97,6 +97,7 @@ class Launcher:
         self._log = processing_log
         self._runs = runs
         self._is_closing = is_closing
+        self._fencing = Fencing(admin, config)
         self._lock = threading.Lock()
         #: numbers of parts and tasks -> the parts' numbers
         self._task_numbers: dict[tuple[int, int], tuple[int, ...]] = {}
@@ -162,7 +163,7 @@ class Launcher:
             producer, stage.mode, int(self._setting_of(query, "ksql.sink.linger.ms"))
         )
         is_exempt = is_exactly_once or query.is_transient or until is not None
-        is_fenced = not is_exempt and self._fence(query, number, session, run, producer, feeds)
+        is_fenced = not is_exempt and self._fencing.open(query, number, session, run, producer, feeds)
         checkpoint.fit(stage)
         tasks = checkpoint.tasks(self._assign(query, plan, number))
         needed = tasks.readers + tasks.count * tasks.is_exchanged if stage.mode == REALTIME else 1
@@ -232,37 +233,6 @@ class Launcher:
             fails_on_refusal=bool(self._setting_of(query, "ksql.fail.on.production.error")),
             is_discarded=until is not None,
         )
-
-    def _fence(
-        self,
-        query: ManagedQuery,
-        number: int,
-        session: SparkSession,
-        run: str,
-        producer: Mapping[str, str],
-        feeds: str | None,
-    ) -> bool:
-        """Let brokers refuse what an earlier run of a stage still sends, from a server that was frozen.
-
-        Executors have producers of their own, which nobody fences.
-
-        Returns:
-            whether they do.
-        """
-        if not master.is_local(str(session.sparkContext.master)):
-            return False
-        name = transactional_id(str(self._config()["ksql.service.id"]), query.id, number)
-        most_bytes = exactly_once.most_bytes(self._admin, query.plan.stages[number].sink.topic)
-        is_fenced = open_fenced(session, run, name, producer, most_bytes, feeds)
-        if not is_fenced:
-            log.warning(
-                "the producer of query %s cannot be fenced: it is not idempotent, or the server may not write"
-                " with transactional id %s",
-                query.id,
-                name,
-                extra={"query": query.id},
-            )
-        return is_fenced
 
     def _interval_ms(self, query: ManagedQuery, stage: PhysicalPlan) -> int:
         """The time between two checkpoints; 0: back to back."""

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import logging
+from collections.abc import Iterator
 
+from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import Record
+from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.queries import differences
+
+log = logging.getLogger(__name__)
 
 
 def delete_session_rows(admin: KafkaAdmin, topic: str, transactional_id: str) -> None:
@@ -21,9 +28,38 @@ def delete_session_rows(admin: KafkaAdmin, topic: str, transactional_id: str) ->
             this one can delete nothing any more.
 
     Raises:
-        KsqlError: as TopicRows.read() and TransactionalWriter.
+        KsqlError: as TopicRows.read(), TransactionalWriter and RecordProducer.
     """
     if admin.topic(topic) is None:
         return
-    with contextlib.closing(differences.writer(admin, transactional_id)) as writer:
-        differences.write(writer, topic, differences.changes(differences.rows(admin, topic), {}))
+    try:
+        writer = differences.writer(admin, transactional_id)
+    except KsqlError as error:
+        log.warning("sessions of topic %s are deleted without a transaction: %s", topic, error.message)
+        _delete_at_once(admin, topic)
+        return
+    with contextlib.closing(writer):
+        differences.write(writer, topic, _tombstones(admin, topic))
+
+
+def _tombstones(admin: KafkaAdmin, topic: str) -> Iterator[Record]:
+    return differences.changes(differences.rows(admin, topic), {})
+
+
+def _delete_at_once(admin: KafkaAdmin, topic: str) -> None:
+    """As delete_session_rows, where Kafka has no transactions, or allows us none."""
+    failures: list[KsqlError | None] = []
+    producer = RecordProducer(admin.servers, admin.settings)
+    try:
+        for row in _tombstones(admin, topic):
+            producer.send_async(
+                topic, row.key, None, row.timestamp_ms, partition=row.partition, on_delivery=failures.append
+            )
+        left = producer.flush()
+    finally:
+        producer.close()
+    for failure in filter(None, failures):
+        raise failure
+    if left:
+        reason = f"{left} tombstones were not written to topic '{topic}' in time"
+        raise KsqlError("BROKER_UNREACHABLE", servers=admin.servers, reason=reason)

@@ -2,9 +2,9 @@ package org.ksqlspark.kafka;
 
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
-import org.apache.kafka.common.errors.AuthorizationException;
-import org.apache.kafka.common.errors.UnsupportedVersionException;
+import org.apache.kafka.common.KafkaException;
 import org.ksqlspark.internals.kafka.ProducerEpoch;
+import org.ksqlspark.internals.kafka.SizeLimit;
 
 import java.time.Duration;
 import java.util.Map;
@@ -37,11 +37,11 @@ public final class FencedProducer extends QueryProducer {
     FencedProducer(
             Producer<byte[], byte[]> producer,
             Epoch epoch,
-            long maxBytes,
+            SizeLimit limit,
             String log,
             String query,
             String feeds) {
-        super(producer, maxBytes, log, query, feeds);
+        super(producer, limit, log, query, feeds);
         this.epoch = epoch;
     }
 
@@ -52,17 +52,19 @@ public final class FencedProducer extends QueryProducer {
      * @param run id of the run
      * @param name common to all runs of the sub-topology, and only to these
      * @param settings of Kafka's producers
-     * @param maxBytes the size of the largest record that the sink takes
+     * @param clientBytes max.request.size
+     * @param brokerBytes max.message.bytes of the sink
      * @param log name of the processing log; empty: there is none
      * @param query id of the query in the processing log
      * @param feeds the internal topic that it writes; empty: another topic
-     * @return false if the cluster does not allow it, so that there is none
+     * @return why the cluster does not do it, so that there is none; empty: it does
      */
-    public static boolean open(
+    public static String open(
             String run,
             String name,
             Map<String, String> settings,
-            long maxBytes,
+            long clientBytes,
+            long brokerBytes,
             String log,
             String query,
             String feeds) {
@@ -70,11 +72,12 @@ public final class FencedProducer extends QueryProducer {
         try {
             Epoch epoch = epoch(producer, name, settings);
             epoch.take();
-            add(run, new FencedProducer(producer, epoch, maxBytes, log, query, feeds));
-            return true;
-        } catch (AuthorizationException | UnsupportedVersionException refused) {
+            SizeLimit limit = new SizeLimit(clientBytes, brokerBytes, settings);
+            add(run, new FencedProducer(producer, epoch, limit, log, query, feeds));
+            return "";
+        } catch (KafkaException refused) {
             producer.close(Duration.ZERO);
-            return false;
+            return String.valueOf(refused.getMessage());
         } catch (RuntimeException failed) {
             producer.close(Duration.ZERO);
             throw failed;
@@ -100,8 +103,12 @@ public final class FencedProducer extends QueryProducer {
     @Override
     protected void begin() {
         if (System.nanoTime() - takenAt > LASTS_NANOS) {
-            epoch.take();
             takenAt = System.nanoTime();
+            try {
+                epoch.take();
+            } catch (KafkaException failed) {
+                return; // tomorrow is early enough
+            }
         }
     }
 

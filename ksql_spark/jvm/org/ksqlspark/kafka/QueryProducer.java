@@ -6,8 +6,8 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.InvalidRecordException;
 import org.apache.kafka.common.errors.InvalidTimestampException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
-import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.ksqlspark.internals.kafka.SizeLimit;
 import org.ksqlspark.log.ProcessingLog;
 import org.ksqlspark.ownership.Ownership;
 
@@ -30,11 +30,6 @@ public class QueryProducer {
     /** Runs of push queries, which belong to the server that was asked, begin like this. */
     private static final String TRANSIENT = "transient";
 
-    /** Of a record besides its bytes, at most: that of a batch, fields, and of each header. */
-    private static final int OVERHEAD = 128;
-
-    private static final int HEADER_OVERHEAD = 12;
-
     protected final Producer<byte[], byte[]> producer;
     private final String log;
     private final String query;
@@ -46,26 +41,26 @@ public class QueryProducer {
     private final Deliveries deliveries;
 
     private final Refusals refusals;
-    private final long maxBytes;
+    private final SizeLimit limit;
     private boolean isOwned = true;
     private volatile boolean failsOnRefusal;
     private volatile Exception error;
 
     /**
      * @param producer the one that sends
-     * @param maxBytes records that are larger are not even tried
+     * @param limit records that are larger are not even tried
      * @param log name of the processing log; empty: there is none
      * @param query id of the query in the processing log
      * @param feeds the internal topic whose readers must know what has arrived; empty: none
      */
     protected QueryProducer(
             Producer<byte[], byte[]> producer,
-            long maxBytes,
+            SizeLimit limit,
             String log,
             String query,
             String feeds) {
         this.producer = producer;
-        this.maxBytes = maxBytes;
+        this.limit = limit;
         this.log = log;
         this.query = query;
         traffic = log.isEmpty() ? null : Traffic.of(log, query);
@@ -92,7 +87,7 @@ public class QueryProducer {
     private static QueryProducer make(
             String run, Map<String, String> settings, String log, String query, String feeds) {
         QueryProducer made =
-                new QueryProducer(producer(settings), Long.MAX_VALUE, log, query, feeds);
+                new QueryProducer(producer(settings), SizeLimit.NONE, log, query, feeds);
         made.isOwned = !run.startsWith(TRANSIENT);
         return made;
     }
@@ -190,22 +185,8 @@ public class QueryProducer {
     }
 
     private String refusal(ProducerRecord<byte[], byte[]> record) {
-        long size = size(record);
-        return size > maxBytes
-                ? size + " bytes are more than " + maxBytes + "."
-                : refusals.reason(record);
-    }
-
-    private static long size(ProducerRecord<byte[], byte[]> record) {
-        long size = OVERHEAD + length(record.key()) + length(record.value());
-        for (Header header : record.headers()) {
-            size += HEADER_OVERHEAD + 3L * header.key().length() + length(header.value());
-        }
-        return size;
-    }
-
-    private static long length(byte[] bytes) {
-        return bytes == null ? 0 : bytes.length;
+        String tooLarge = limit.refusal(record);
+        return tooLarge == null ? refusals.reason(record) : tooLarge;
     }
 
     /**

@@ -6,7 +6,9 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.InvalidProducerEpochException;
 import org.apache.kafka.common.errors.ProducerFencedException;
+import org.ksqlspark.internals.kafka.SizeLimit;
 import org.ksqlspark.kafka.QueryProducer;
+
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -43,11 +45,11 @@ public final class TransactionalProducer extends QueryProducer {
     TransactionalProducer(
             Producer<byte[], byte[]> producer,
             String commits,
-            int maxBytes,
+            SizeLimit limit,
             String timeout,
             String log,
             String query) {
-        super(producer, maxBytes, log, query, "");
+        super(producer, limit, log, query, "");
         this.commits = commits;
         this.timeout = timeout;
     }
@@ -60,7 +62,8 @@ public final class TransactionalProducer extends QueryProducer {
      * @param run id of the run
      * @param commits the topic of the batches' commits
      * @param settings of Kafka's producers; among them transactional.id and transaction.timeout.ms
-     * @param maxBytes the size of the largest record that the sink takes
+     * @param clientBytes the user's max.request.size
+     * @param brokerBytes max.message.bytes of the sink
      * @param log name of the processing log; empty: there is none
      * @param query id of the query in the processing log
      */
@@ -68,7 +71,8 @@ public final class TransactionalProducer extends QueryProducer {
             String run,
             String commits,
             Map<String, String> settings,
-            int maxBytes,
+            long clientBytes,
+            long brokerBytes,
             String log,
             String query) {
         Producer<byte[], byte[]> producer = producer(settings);
@@ -79,7 +83,8 @@ public final class TransactionalProducer extends QueryProducer {
             throw failed;
         }
         String timeout = settings.get(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG);
-        add(run, new TransactionalProducer(producer, commits, maxBytes, timeout, log, query));
+        SizeLimit limit = new SizeLimit(clientBytes, brokerBytes, settings);
+        add(run, new TransactionalProducer(producer, commits, limit, timeout, log, query));
     }
 
     /**

@@ -10,12 +10,17 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.errors.InvalidProducerEpochException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.Test;
+import org.ksqlspark.internals.kafka.SizeLimit;
+
+import java.util.Map;
 
 class FencedProducerTest {
     private final MockProducer<byte[], byte[]> kafka =
             new MockProducer<>(false, null, new ByteArraySerializer(), new ByteArraySerializer());
     private final Taken epoch = new Taken();
-    private final QueryProducer producer = new FencedProducer(kafka, epoch, 1000, "a log", "Q", "");
+    private final SizeLimit limit = new SizeLimit(1000, 1000, Map.of());
+    private final QueryProducer producer =
+            new FencedProducer(kafka, epoch, limit, "a log", "Q", "");
 
     private static final class Taken implements FencedProducer.Epoch {
         private int times;

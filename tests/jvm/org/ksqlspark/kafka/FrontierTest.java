@@ -11,6 +11,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.ksqlspark.internals.kafka.SizeLimit;
 
 import java.util.List;
 import java.util.Map;
@@ -32,7 +33,7 @@ class FrontierTest {
                         .toList();
         Cluster cluster = new Cluster(null, List.of(), partitions, Set.of(), Set.of());
         kafka = new MockProducer<>(cluster, false, null, bytes, bytes);
-        producer = new QueryProducer(kafka, Long.MAX_VALUE, "log", "Q", TOPIC);
+        producer = new QueryProducer(kafka, SizeLimit.NONE, "log", "Q", TOPIC);
     }
 
     @AfterEach

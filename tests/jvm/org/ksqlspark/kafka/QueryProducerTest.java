@@ -13,6 +13,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.ksqlspark.internals.kafka.SizeLimit;
 
 class QueryProducerTest {
     private MockProducer<byte[], byte[]> kafkaOfA;
@@ -25,8 +26,8 @@ class QueryProducerTest {
         var bytes = new ByteArraySerializer();
         kafkaOfA = new MockProducer<>(false, null, bytes, bytes);
         kafkaOfB = new MockProducer<>(false, null, bytes, bytes);
-        a = new QueryProducer(kafkaOfA, Long.MAX_VALUE, "", "A", "");
-        b = new QueryProducer(kafkaOfB, Long.MAX_VALUE, "", "B", "");
+        a = new QueryProducer(kafkaOfA, SizeLimit.NONE, "", "A", "");
+        b = new QueryProducer(kafkaOfB, SizeLimit.NONE, "", "B", "");
         QueryProducer.add("run of A", a);
         QueryProducer.add("run of B", b);
     }

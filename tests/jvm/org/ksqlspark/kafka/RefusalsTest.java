@@ -13,6 +13,7 @@ import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.ksqlspark.internals.kafka.SizeLimit;
 
 class RefusalsTest {
     private MockProducer<byte[], byte[]> kafka;
@@ -20,7 +21,7 @@ class RefusalsTest {
     private QueryProducer run(boolean failsOnRefusal) {
         var bytes = new ByteArraySerializer();
         kafka = new MockProducer<>(Cluster.empty(), false, null, bytes, bytes);
-        return new QueryProducer(kafka, Long.MAX_VALUE, "log", "Q", "")
+        return new QueryProducer(kafka, SizeLimit.NONE, "log", "Q", "")
                 .failingOnRefusal(failsOnRefusal);
     }
 

@@ -15,11 +15,13 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.ksqlspark.internals.kafka.SizeLimit;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 
 class TransactionalProducerTest {
     @TempDir Path checkpoint;
@@ -36,7 +38,8 @@ class TransactionalProducerTest {
         var bytes = new ByteArraySerializer();
         kafka = new MockProducer<>(true, null, bytes, bytes);
         kafka.initTransactions();
-        producer = new TransactionalProducer(kafka, "commits", 1000, "900000", "a log", "q");
+        var limit = new SizeLimit(1000, 1000, Map.of());
+        producer = new TransactionalProducer(kafka, "commits", limit, "900000", "a log", "q");
     }
 
     private static ProducerRecord<byte[], byte[]> record(int bytes) {

@@ -2,6 +2,7 @@ package org.ksqlspark.internals.kafka;
 
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.FenceProducersOptions;
 import org.apache.kafka.clients.admin.FenceProducersResult;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.internals.TransactionManager;
@@ -30,10 +31,13 @@ import java.util.concurrent.locks.LockSupport;
  */
 public final class ProducerEpoch {
     private static final long POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
-    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(60);
-    private static final String NO_ANSWER =
-            "Kafka's transaction coordinator does not answer; there is none while the cluster has"
-                    + " fewer brokers than transaction.state.log.replication.factor";
+
+    /** Queries also start where nobody answers, so this is short. */
+    private static final int PATIENCE_MS = 5_000;
+
+    private static final FenceProducersOptions PATIENCE =
+            new FenceProducersOptions().timeoutMs(PATIENCE_MS);
+    private static final String NO_ANSWER = "it does not answer";
     private static final MethodHandle CLIENT;
     private static final MethodHandle GET;
     private static final MethodHandle SET;
@@ -84,7 +88,7 @@ public final class ProducerEpoch {
 
     private static ProducerIdAndEpoch next(Admin admin, String name) {
         try {
-            FenceProducersResult next = admin.fenceProducers(List.of(name));
+            FenceProducersResult next = admin.fenceProducers(List.of(name), PATIENCE);
             return new ProducerIdAndEpoch(next.producerId(name).get(), next.epochId(name).get());
         } catch (ExecutionException failed) {
             Throwable cause = failed.getCause();
@@ -99,7 +103,7 @@ public final class ProducerEpoch {
     }
 
     private void give(ProducerIdAndEpoch next) {
-        long deadline = System.nanoTime() + PATIENCE_NANOS;
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PATIENCE_MS);
         while (!client.hasProducerId()) { // or else the one that it has asked for would replace it
             if (System.nanoTime() > deadline || Thread.currentThread().isInterrupted()) {
                 throw new TimeoutException("the brokers give the producer no id");

@@ -1,2 +1,5 @@
-/** What Spark's Kafka source plans and knows, and one admin client for all streams. */
+/**
+ * What Spark's Kafka source plans and knows, one admin client for all streams, and the epochs and
+ * sizes of what producers send.
+ */
 package org.ksqlspark.internals.kafka;
