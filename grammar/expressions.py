@@ -27,8 +27,8 @@ _COMPARISONS: dict[TokenType, type[exp.Expression]] = {
 _LONGEST_MS = 10**9 * 86_400_000
 
 #: an amount in an INTERVAL's text, and its unit if it names one
-_AMOUNT = re.compile(r"([+-]?[0-9]{1,18})\s*([A-Za-z]*)")
-_AMOUNTS = re.compile(r"(?:[+-]?[0-9]{1,18}\s*[A-Za-z]*\s*)+")
+_AMOUNT = re.compile(r"([+-]?[0-9]{1,18})\s*+([A-Za-z]*)")
+_AMOUNTS = re.compile(r"(?:[+-]?[0-9]{1,18}+\s*+[A-Za-z]*+\s*+)++")
 
 #: binary operators on values: token -> (precedence, node); reference §1.1
 _ARITHMETIC: dict[TokenType, tuple[int, type[exp.Expression]]] = {

@@ -70,8 +70,8 @@ BACKFILL, FROM_NOW, AUTO, MANUAL, KEEP = "backfill", "from-now", "auto", "manual
 IN_PLACE = "in-place"
 #: a condition of VERIFY that is a query
 SELECT = "SELECT"
-#: the conditions of VERIFY: words, and a query at the end
-_CHECKS = re.compile(r"(.*?);?\s*(\b(?:SELECT|WITH)\b.*)?", re.IGNORECASE | re.DOTALL)
+#: begins the query at the end of VERIFY's conditions
+_QUERY = re.compile(r"\b(?:SELECT|WITH)\b", re.IGNORECASE)
 #: one condition of VERIFY
 _CHECK = re.compile(r"(rows|keys|values)(?:\s+(0?\.\d+|[01](?:\.0*)?))?", re.IGNORECASE)
 _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
@@ -311,8 +311,9 @@ class Properties:
         text, node = self.get("VERIFY"), self.node("VERIFY")
         if text is None:
             return ()
-        parts = _CHECKS.fullmatch(text)
-        words, query = (parts[1], parts[2]) if parts is not None else (text, None)
+        start = _QUERY.search(text)
+        words, query = (text, None) if start is None else (text[: start.start()], text[start.start() :])
+        words = words.rstrip().removesuffix(";")
         if query and not words.strip():
             return (Check(SELECT, query=query.strip()),)
         found = [_CHECK.fullmatch(part.strip()) for part in words.split(",")]

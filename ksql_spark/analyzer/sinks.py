@@ -37,7 +37,7 @@ _TRANSFORMS = {
     "day": (DATE, TIMESTAMP),
     "hour": (TIMESTAMP,),
 }
-_PART = re.compile(r"(?:([A-Za-z]+)\s*\(\s*)?([^()]+?)\s*(?(1)\))")
+_PART = re.compile(r"(?:([A-Za-z]+)\s*+\(\s*+)?([^()]*[^()\s])\s*+(?(1)\))")
 
 
 def bind_create_sink(statement: CreateSink | CreateSinkAs, metastore: MetaStore) -> Sink:

@@ -13,10 +13,12 @@ from ksql_spark.types import INTEGER, TIME, TIMESTAMP, Decimal, SqlType
 _DAY_MS = 86_400_000
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 #: the syntax of Java's BigDecimal
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_DECIMAL = re.compile(r"[+-]?(\d++(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 #: the syntax of Java's Double.parseDouble
-_DOUBLE = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?")
-_HEXADECIMAL = re.compile(r"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFdD]?")
+_DOUBLE = re.compile(r"[+-]?([0-9]++(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?")
+_HEXADECIMAL = re.compile(
+    r"[+-]?0[xX]([0-9a-fA-F]++(?:\.[0-9a-fA-F]*)?|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFdD]?"
+)
 _NO_NUMBER = re.compile(r"[+-]?(NaN|Infinity)")
 #: the characters that Java's String.trim removes
 SPACE = "".join(map(chr, range(33)))

@@ -15,7 +15,7 @@ from ksql_spark.formats.base import BadRecord
 from ksql_spark.formats.protobuf_wire import fields_of
 from ksql_spark.formats.registered import NotConvertible
 
-_BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
+_BASE64 = re.compile(r"[A-Za-z0-9+/\s]++={0,2}\s*+")
 #: field type numbers (descriptor.proto) -> names; 11 and 14 are messages and enums, which have their own
 #: names
 _TYPES = {
