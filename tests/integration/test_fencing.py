@@ -171,6 +171,11 @@ def test_a_server_without_the_right_gets_no_producer(session: SparkSession, tmp_
             AclOperation.ALL,
             AclPermissionType.DENY,
         )
-        for done in AdminClient(servers).create_acls([rule]).values():
+        admin = AdminClient(servers)
+        for done in admin.create_acls([rule]).values():
             done.result(60)
-        assert "uthoriz" in open_fenced(session, "earlier", "a-0", servers, None, None)
+        for _ in range(100):  # brokers learn of the rule a moment later
+            if reason := open_fenced(session, "earlier", "a-0", servers, None, None):
+                break
+            release(session, "earlier")
+        assert "uthoriz" in reason

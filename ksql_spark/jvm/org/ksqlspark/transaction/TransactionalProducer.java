@@ -9,7 +9,6 @@ import org.apache.kafka.common.errors.ProducerFencedException;
 import org.ksqlspark.internals.kafka.SizeLimit;
 import org.ksqlspark.kafka.QueryProducer;
 
-
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
