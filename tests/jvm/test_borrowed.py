@@ -50,6 +50,10 @@ OUTSIDE = {
 }
 #: members that are named by texts, which no compiler sees: of reflection, and of Py4J
 BY_NAME = {
+    "internals.kafka.MatchedTopics": [
+        "org.apache.spark.sql.kafka010.KafkaOffsetReaderAdmin "
+        "consumerStrategy:Lorg/apache/spark/sql/kafka010/ConsumerStrategy;"
+    ],
     "internals.kafka.ProducerEpoch": [
         "org.apache.kafka.clients.producer.KafkaProducer "
         "transactionManager:Lorg/apache/kafka/clients/producer/internals/TransactionManager;",
