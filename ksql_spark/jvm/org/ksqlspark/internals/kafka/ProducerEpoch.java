@@ -66,8 +66,7 @@ public final class ProducerEpoch {
      * @param producer an idempotent one without transactions
      */
     public ProducerEpoch(KafkaProducer<?, ?> producer) {
-        client =
-                call(() -> (TransactionManager) CLIENT.invokeExact((KafkaProducer<?, ?>) producer));
+        client = call(() -> (TransactionManager) CLIENT.invokeExact(producer));
     }
 
     /**
