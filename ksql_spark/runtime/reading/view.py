@@ -507,7 +507,7 @@ class ForeignRecords:
     """Recognizes which row of a table each record of other producers changes, and how.
 
     Equal keys may be written in several ways: with blanks, as 1 or "1", with several schemas. A record may
-    have its event time in a column; it may be unreadable, or tell by its value that a row is deleted.
+    have its event time in a column, or tell by its value that a row is deleted.
 
     Args:
         source: the table.
@@ -518,6 +518,7 @@ class ForeignRecords:
         self._key, self._value = serdes(source, registry=registry)
         # with schemas, a key has as many forms as schemas
         self._encode = (json_serde(self._key.columns) if self._key.asks_registry else self._key).encode_key
+        self._is_wrapped = source.envelope is not None
         has_registry = registry is not None
         self._reads_key = bool(self._key.columns) and (has_registry or not self._key.asks_registry)
         self._reads_value = bool(self._value.columns) and (has_registry or not self._value.asks_registry)
@@ -542,7 +543,12 @@ class ForeignRecords:
                 raise BadRecord("Its key is NULL.")
             key = self._encode(keys) or b""
         if self._reads_value and record.value is not None:
-            values = self._value.decode(record.value)
+            try:
+                values = self._value.decode(record.value)
+            except BadRecord:
+                if self._is_wrapped:
+                    raise
+                return key, record  # readers leave it out, and TRUNCATE finds it
             if values is None:
                 record = record._replace(value=None)
         timed = keys if self._is_time_in_key else values
