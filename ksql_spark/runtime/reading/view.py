@@ -521,13 +521,14 @@ class ForeignRecords:
         self._is_wrapped = source.envelope is not None
         has_registry = registry is not None
         self._reads_key = bool(self._key.columns) and (has_registry or not self._key.asks_registry)
-        self._reads_value = bool(self._value.columns) and (has_registry or not self._value.asks_registry)
         self._time: int | None = None
         self._is_time_in_key = False
         column = source.time_column
         if column is not None and column.type != STRING:  # the JVM reads times of a pattern
             self._is_time_in_key = column.role is Role.KEY
             self._time = (self._key if self._is_time_in_key else self._value).columns.index(column)
+        is_needed = self._is_wrapped or (self._time is not None and not self._is_time_in_key)
+        self._reads_value = is_needed and (has_registry or not self._value.asks_registry)
 
     def __call__(self, key: bytes, record: Record) -> tuple[bytes, Record]:
         """Return the one form of ``key``, and ``record`` with its event time, without a value if it deletes.
