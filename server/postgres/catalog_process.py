@@ -34,6 +34,7 @@ from sqlglot import exp
 from ksql_spark.entities.sources import SourceDescription
 from ksql_spark.server.postgres import values
 from ksql_spark.server.postgres.catalog import Answer, Catalog, CatalogError, Session
+from ksql_spark.server.postgres.statements import CANCELLED
 from ksql_spark.server.postgres.values import PgType
 
 LOG = logging.getLogger(__name__)
@@ -154,9 +155,9 @@ class CatalogProcesses:
         if asking.begin(process):
             answer = process.answer(request, described)
             if not asking.finish():
-                raise CatalogError("57014", "canceling statement due to user request")
+                raise CatalogError("57014", CANCELLED)
         else:
-            answer = CatalogError("57014", "canceling statement due to user request")
+            answer = CatalogError("57014", CANCELLED)
         with self._lock:
             if process.is_running:
                 self._idle.append(process)

@@ -764,7 +764,7 @@ class Connection:
                 return task.result()
             if gone.done():
                 raise ConnectionResetError("the client has gone")
-            raise Failure("57014", "canceling statement due to user request")
+            raise Failure("57014", statements.CANCELLED)
         finally:
             cancelled.cancel()
             gone.cancel()

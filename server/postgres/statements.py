@@ -720,6 +720,9 @@ def _refuse(message: str) -> NoReturn:
 
 # ---- errors ----------------------------------------------------------------------------------------------
 
+#: the text of a cancelled statement, which clients of PostgreSQL know
+CANCELLED = "canceling statement due to user request"
+
 _STATES = {
     "SYNTAX": "42601", "SOURCE_UNKNOWN": "42P01", "COLUMN_UNKNOWN": "42703", "FUNCTION_UNKNOWN": "42883",
     "FORBIDDEN": "42501", "NOT_READY": "57P03", "STOPPED": "57P01", "STATEMENT_TIMEOUT": "57014",
@@ -731,7 +734,8 @@ _STATES = {
 def error_fields(error: KsqlError, statement: PgStatement | None) -> dict[str, str]:
     """An error as the fields of an ErrorResponse, with its place in the client's text."""
     state = _STATES.get(error.condition, "42000" if error.code // 10_000 == 4 else "XX000")
-    fields = {"S": "ERROR", "V": "ERROR", "C": state, "M": error.again().message}
+    message = CANCELLED if error.condition == "STATEMENT_CANCELLED" else error.again().message
+    fields = {"S": "ERROR", "V": "ERROR", "C": state, "M": message}
     at = error.position
     if error.condition == "SYNTAX":
         at, fields["M"] = _place(fields["M"])

@@ -35,6 +35,7 @@ from fake_engine import FakeEngine, FakeStream
 from ksql_spark.config import Config
 from ksql_spark.engine import Request, ResultColumn, Row
 from ksql_spark.entities.schemas import FieldInfo
+from ksql_spark.errors import KsqlError
 from ksql_spark.security.authorization import ALL_RIGHTS, Rights
 from ksql_spark.server.host import Host
 from ksql_spark.server.postgres import catalog, catalog_process, statements, values
@@ -611,6 +612,11 @@ def test_a_query_of_the_catalog_is_cancelled(port: Port) -> None:
             running.join(0.01)
         assert isinstance(errors[0], psycopg.errors.QueryCanceled) and "user request" in str(errors[0])
         assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_statement_that_is_cancelled_while_it_is_planned_says_so_as_postgresql_does() -> None:
+    fields = statements.error_fields(KsqlError("STATEMENT_CANCELLED"), None)
+    assert (fields["C"], fields["M"]) == ("57014", "canceling statement due to user request")
 
 
 #: what an adversary asks, and the code of the answer
