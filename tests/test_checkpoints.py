@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.physical.steps import Stage
 from ksql_spark.runtime.queries.checkpoints import BatchCommit, Checkpoint
 from ksql_spark.storage import LocalFolder
 
@@ -180,7 +180,7 @@ def test_state_whose_removal_was_interrupted(of_batches: Checkpoint) -> None:
     folder = of_batches.folder.path.parent
     offsets = 'v1\n{}\n{"t": {"0": 5}}'
     of_batches.folder.sub("offsets").write("7", offsets)
-    before, after = (cast(PhysicalPlan, SimpleNamespace(state_kinds=[kind])) for kind in "ab")
+    before, after = (cast(Stage, SimpleNamespace(state_kinds=[kind])) for kind in "ab")
     of_batches.fit(before)
     with pytest.raises(KeyboardInterrupt):
         Checkpoint(HalfRemoved(folder), 0).fit(after)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 from ksql_spark import expressions
@@ -202,7 +203,7 @@ class Source:
         """The name of the source's column ``name`` in this relation."""
         return f"{self.alias}_{name}" if self.prefixed else name
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The source's columns, prefixed in joins, then the exposed pseudo columns."""
         hidden = PSEUDO_COLUMNS | WINDOW_BOUNDS
@@ -212,12 +213,12 @@ class Source:
         ]
         return Schema((*columns, *(Column(self.column_name(n), hidden[n]) for n in self.exposed)))
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """STREAM or TABLE."""
         return self.source.kind
 
-    @property
+    @cached_property
     def window(self) -> Windowing | None:
         """The window in the source's keys."""
         return self.source.window
@@ -229,17 +230,17 @@ class _OneChild:
 
     child: Node
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The child's."""
         return self.child.schema
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """The child's."""
         return self.child.kind
 
-    @property
+    @cached_property
     def window(self) -> Windowing | None:
         """The child's."""
         return self.child.window
@@ -280,18 +281,18 @@ class Over:
     calls: tuple[FramedCall, ...]
     within_ms: int | None = None
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The child's columns and the results."""
         added = (Column(c.call.name, c.call.type) for c in self.calls)
         return Schema((*self.child.schema.columns, *added))
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """STREAM."""
         return STREAM
 
-    @property
+    @cached_property
     def window(self) -> Windowing | None:
         """The child's."""
         return self.child.window
@@ -379,7 +380,7 @@ class MatchRecognize:
     keys: tuple[ColumnRef, ...]
     pattern: RowPattern
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The keys, with ALL ROWS PER MATCH the child's other columns, then what measures are made of."""
         names = {k.name for k in self.keys}
@@ -388,12 +389,12 @@ class MatchRecognize:
         kept = (Column(c.name, c.type) for c in others if c.name not in names)
         return Schema((*keys, *kept, *self.pattern.columns))
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """STREAM."""
         return STREAM
 
-    @property
+    @cached_property
     def window(self) -> Windowing | None:
         """None: a windowed stream cannot be matched."""
         return None
@@ -426,7 +427,7 @@ class TopN:
     limit: str = ROW_NUMBER
     ranks: bool = False
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The new keys and the place, then the child's other columns, then the ranks."""
         new = {k.name for k in self.keys}
@@ -436,12 +437,12 @@ class TopN:
         ranks = (Column(name, BIGINT) for name in RANKS) if self.ranks else ()
         return Schema((*keys, *places, *values, *ranks))
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """TABLE."""
         return TABLE
 
-    @property
+    @cached_property
     def window(self) -> Windowing | None:
         """None."""
         return None
@@ -458,7 +459,7 @@ class SelectKey:
     child: Node
     keys: tuple[NamedExpression, ...]
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The new keys, the remaining values, then the old keys."""
         new = {k.name for k in self.keys}
@@ -467,12 +468,12 @@ class SelectKey:
         old = [Column(c.name, c.type) for c in self.child.schema.key if c.name not in new]
         return Schema((*keys, *values, *old))
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """STREAM."""
         return STREAM
 
-    @property
+    @cached_property
     def window(self) -> Windowing | None:
         """None: windowed sources cannot be re-keyed."""
         return None
@@ -528,7 +529,7 @@ class Join:
     residual: Expression | None = None
     is_loaded_first: bool = False
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The key, then all other columns of left and right."""
         both = (*self.left.schema.columns, *self.right.schema.columns)
@@ -539,12 +540,12 @@ class Join:
         names = {k.name for k in keys}
         return Schema((*keys, *(Column(c.name, c.type) for c in both if c.name not in names)))
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """TABLE where both sides are tables."""
         return TABLE if self.type in (TABLE_TABLE, FOREIGN_KEY) else STREAM
 
-    @property
+    @cached_property
     def window(self) -> Windowing | None:
         """The left side's."""
         return self.left.window
@@ -560,18 +561,18 @@ class FlatMap:
     child: Node
     functions: tuple[NamedExpression, ...]
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The child's columns and the results."""
         added = (Column(f.name, f.expression.type) for f in self.functions)
         return Schema((*self.child.schema.columns, *added))
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """STREAM."""
         return STREAM
 
-    @property
+    @cached_property
     def window(self) -> Windowing | None:
         """The child's."""
         return self.child.window
@@ -598,18 +599,18 @@ class Aggregate:
     ttl_ms: int | None = None
     every_ms: int | None = None
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """Grouping columns as key, aggregates as value."""
         keys = (Column(g.name, g.expression.type, Role.KEY) for g in self.group_by)
         return Schema((*keys, *(Column(a.name, a.type) for a in self.aggregates)))
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """TABLE."""
         return TABLE
 
-    @property
+    @cached_property
     def window(self) -> Windowing | None:
         """The window of the WINDOW clause, or None."""
         return self.window_spec.windowing if self.window_spec else None
@@ -633,18 +634,18 @@ class Project:
     keys: tuple[NamedExpression, ...]
     values: tuple[NamedExpression, ...]
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """Keys, then values."""
         keys = (Column(k.name, k.expression.type, Role.KEY) for k in self.keys)
         return Schema((*keys, *(Column(v.name, v.expression.type) for v in self.values)))
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """The child's."""
         return self.child.kind
 
-    @property
+    @cached_property
     def window(self) -> Windowing | None:
         """The child's."""
         return self.child.window
@@ -656,17 +657,17 @@ class UnionAll:
 
     children: tuple[Node, ...]
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The first child's."""
         return self.children[0].schema
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """STREAM."""
         return STREAM
 
-    @property
+    @cached_property
     def window(self) -> Windowing | None:
         """The first child's."""
         return self.children[0].window
@@ -691,17 +692,17 @@ class SetOperation:
     right: Node
     operator: str
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The left side's columns, which are the key together."""
         return Schema(tuple(Column(c.name, c.type, Role.KEY) for c in self.left.schema.columns))
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """TABLE."""
         return TABLE
 
-    @property
+    @cached_property
     def window(self) -> Windowing | None:
         """None."""
         return None
@@ -742,20 +743,20 @@ class BatchJoin:
     join: str
     condition: Expression
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """All columns of left and right; of SEMI and ANTI those of left."""
         right = () if self.join in (SEMI, ANTI) else self.right.schema.columns
         return Schema(tuple(Column(c.name, c.type) for c in (*self.left.schema.columns, *right)))
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """TABLE where both sides are tables; of SEMI and ANTI the left side's."""
         if self.join in (SEMI, ANTI):
             return self.left.kind
         return TABLE if self.left.kind == self.right.kind == TABLE else STREAM
 
-    @property
+    @cached_property
     def window(self) -> Windowing | None:
         """None: bounds are plain columns here."""
         return None
@@ -767,12 +768,12 @@ class _OfRows:
 
     child: Node
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """The child's."""
         return self.child.kind
 
-    @property
+    @cached_property
     def window(self) -> Windowing | None:
         """None: bounds are plain columns here."""
         return None
@@ -795,7 +796,7 @@ class BatchOver(_OfRows):
     calls: tuple[FramedCall, ...]
     is_range: bool = False
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The child's columns and the results."""
         added = (Column(c.call.name, c.call.type) for c in self.calls)
@@ -823,7 +824,7 @@ class FirstWithin(_OfRows):
     within_ms: int
     name: str
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The child's columns and the new one."""
         return Schema((*self.child.schema.columns, Column(self.name, BOOLEAN)))

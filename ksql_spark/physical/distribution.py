@@ -16,7 +16,7 @@ from ksql_spark.functions import registry
 from ksql_spark.logical.nodes import NamedExpression
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical import steps
-from ksql_spark.physical.steps import MICROBATCH, PhysicalPlan, Step
+from ksql_spark.physical.steps import MICROBATCH, Plan, Stage, Step
 from ksql_spark.schema import ROWPARTITION
 from ksql_spark.topic_patterns import pattern_of
 from ksql_spark.types import DOUBLE, Array, SqlType, Struct
@@ -95,7 +95,7 @@ _PACKED = "packed"
 
 
 def distribution(
-    plan: PhysicalPlan,
+    plan: Plan,
     number: int,
     partitions: Mapping[str, int] | None = None,
     scattered: Collection[str] = (),
@@ -118,7 +118,7 @@ def distribution(
 
 
 def assign(
-    plan: PhysicalPlan,
+    plan: Plan,
     number: int,
     partitions: Mapping[str, int],
     most: int,
@@ -151,7 +151,7 @@ def assign(
     if how.is_co_partitioned:
         if is_batch and stage.needs_heartbeats:
             count = 1  # heartbeats come from a topic with one partition
-        keeps = stage in plan.inner and rules.keeps_partitions(stage)
+        keeps = not stage.is_last and rules.keeps_partitions(stage)
         return Tasks(widest, count, True, count, False, is_merged, False, beats, keeps, left_first)
     if how.is_ordered:
         # rows of all partitions in one order: one task reads them; it also does the rest if the output order
@@ -166,7 +166,7 @@ def assign(
     return Tasks(widest, count, False, count, count > 1, is_merged, False, beats)
 
 
-def waits_for(plan: PhysicalPlan, number: int) -> str | None:
+def waits_for(plan: Plan, number: int) -> str | None:
     """The internal topic that a sub-topology must not overtake in its other topics; None if there is none.
 
     Args:
@@ -180,7 +180,7 @@ def waits_for(plan: PhysicalPlan, number: int) -> str | None:
     return next((topic for topic in stage.topics if topic in internal), None)
 
 
-def uncertain_orders(plan: PhysicalPlan) -> tuple[str, ...]:
+def uncertain_orders(plan: Plan) -> tuple[str, ...]:
     """A sentence for each OVER whose rows come in no certain order (§6.14), if there are several partitions.
 
     So it is where a sub-topology before it repartitions by other columns: rows of a group come from several
@@ -222,7 +222,7 @@ def _deciding(step: Step) -> tuple[Expression, ...] | None:
     return None
 
 
-def tasks_text(plan: PhysicalPlan, number: int) -> str | None:
+def tasks_text(plan: Plan, number: int) -> str | None:
     """For EXPLAIN: whether rows stay with the task that reads them, or why not; None without state.
 
     Args:
@@ -240,12 +240,12 @@ def tasks_text(plan: PhysicalPlan, number: int) -> str | None:
     return f"{text}."
 
 
-def _operator(stage: PhysicalPlan) -> Step | None:
+def _operator(stage: Stage) -> Step | None:
     """The step of a sub-topology that keeps state."""
     return next(steps.stateful_steps(stage.root), None)
 
 
-def _is_scattered(stage: PhysicalPlan, scattered: Collection[str]) -> bool:
+def _is_scattered(stage: Stage, scattered: Collection[str]) -> bool:
     """Whether records of one key are in several partitions of a topic: only their times order them."""
     return any(topic in scattered for topic in stage.topics)
 
@@ -265,7 +265,7 @@ def _depends_on_order(operator: Step) -> bool:
     return isinstance(operator, by_order | steps.TableExpire)
 
 
-def _sources(stage: PhysicalPlan) -> list[DataSource]:
+def _sources(stage: Stage) -> list[DataSource]:
     return [s.source for s in steps.walk(stage.root) if isinstance(s, steps.SourceStep)]
 
 
@@ -278,14 +278,12 @@ class _Rules:
         scattered: topics that have records of one key in several partitions.
     """
 
-    def __init__(
-        self, plan: PhysicalPlan, partitions: Mapping[str, int] | None, scattered: Collection[str]
-    ) -> None:
+    def __init__(self, plan: Plan, partitions: Mapping[str, int] | None, scattered: Collection[str]) -> None:
         self._inner = {stage.sink.topic: stage for stage in plan.inner}
         self._partitions = partitions
         self._scattered = scattered
 
-    def why_not(self, stage: PhysicalPlan) -> str | None:
+    def why_not(self, stage: Stage) -> str | None:
         """Why the rows of ``stage`` must be repartitioned for its operator; None if they need not."""
         operator = _operator(stage)
         assert operator is not None
@@ -308,7 +306,7 @@ class _Rules:
             return "the topics have different numbers of partitions"
         return self._operator_why_not(operator)
 
-    def keeps_partitions(self, stage: PhysicalPlan) -> bool:
+    def keeps_partitions(self, stage: Stage) -> bool:
         """Whether what ``stage`` writes to its internal topic stays in the partition that it came from."""
         packed = stage.root
         if not isinstance(packed, steps.Packed) or self.why_not(stage) is not None:

@@ -15,8 +15,9 @@ from ksql_spark.physical.steps import (
     EXACTLY_ONCE,
     REALTIME,
     Details,
-    PhysicalPlan,
+    Plan,
     SourceStep,
+    Stage,
     StatefulStep,
     Step,
     stateful_steps,
@@ -39,7 +40,7 @@ from ksql_spark.physical.text import (
 _READ_COMMITTED = "readers with isolation.level = read_committed see each result once"
 
 
-def explain(root: Node, plan: PhysicalPlan) -> str:
+def explain(root: Node, plan: Plan) -> str:
     """Both plans of a query as text: the logical plan, then the physical plan."""
     return f"Logical plan\n{explain_logical(root)}\n\nPhysical plan\n{explain_plan(plan)}"
 
@@ -152,7 +153,7 @@ def _internal(node: Node) -> dict[str, str]:
 # ---- the physical plan --------------------------------------------------------------------------------
 
 
-def explain_plan(plan: PhysicalPlan) -> str:
+def explain_plan(plan: Plan) -> str:
     """The steps of each sub-topology with their schemas, its sink first; then its mode, and why.
 
     If all sub-topologies run in the same mode, that is stated once, before them.
@@ -163,7 +164,8 @@ def explain_plan(plan: PhysicalPlan) -> str:
         parts.append(f"Guarantee: {EXACTLY_ONCE}; {_READ_COMMITTED}.")
     for number, stage in enumerate(plan.stages):
         lines = [f"Sub-topology {number}"] if plan.inner else []
-        schema = stage.root.shown_schema if stage.is_transient else stage.sink.schema
+        is_shown = stage.is_last and plan.is_transient
+        schema = plan.shown_schema if is_shown else stage.sink.schema
         lines.append(f" > [ SINK ] | Topic: {stage.sink.topic} | Schema: {schema}")
         lines += _step_lines(stage.root, 1)
         if shared is None:
@@ -183,13 +185,13 @@ def _step_lines(step: Step, depth: int) -> Iterator[str]:
         yield from _step_lines(child, depth + 1)
 
 
-def _shared_execution(plan: PhysicalPlan) -> str | None:
+def _shared_execution(plan: Plan) -> str | None:
     """The execution of all sub-topologies, if there are several and it is the same for all; else None."""
     ways = {execution(stage) for stage in plan.stages}
     return ways.pop() if plan.inner and len(ways) == 1 else None
 
 
-def execution(stage: PhysicalPlan) -> str:
+def execution(stage: Stage) -> str:
     """How a sub-topology runs, and why."""
     how = (
         "in real time (a row leaves as soon as it is processed)"
@@ -199,7 +201,7 @@ def execution(stage: PhysicalPlan) -> str:
     return f"{how}: {stage.reason}"
 
 
-def _order(stage: PhysicalPlan) -> str | None:
+def _order(stage: Stage) -> str | None:
     """The order in which rows of different topics meet, where it matters: in joins."""
     joins = [s for s in walk(stage.root) if isinstance(s, StatefulStep) and len(s.inputs) > 1]
     if not joins:
@@ -279,7 +281,7 @@ def drawn_logical(root: Node) -> list[DrawnStep]:
     return drawn
 
 
-def drawn_stage(stage: PhysicalPlan) -> list[DrawnStep]:
+def drawn_stage(stage: Stage) -> list[DrawnStep]:
     """The steps of a sub-topology, each after those that it reads; its sink is the last."""
     drawn: list[DrawnStep] = []
 
@@ -299,7 +301,7 @@ def drawn_stage(stage: PhysicalPlan) -> list[DrawnStep]:
 # ---- topics and state ---------------------------------------------------------------------------------
 
 
-def explain_topology(plan: PhysicalPlan, sizes: Sequence[object] = ()) -> str:
+def explain_topology(plan: Plan, sizes: Sequence[object] = ()) -> str:
     """The sub-topologies: the topics that each reads and writes, the state that it keeps, its mode.
 
     If all sub-topologies run in the same mode, that is stated once, before them.
@@ -322,7 +324,7 @@ def explain_topology(plan: PhysicalPlan, sizes: Sequence[object] = ()) -> str:
         lines += [f"  State: {state}" for state in states or ("none",)]
         if number < len(sizes) and sizes[number] is not None:
             lines.append(f"  State now: {sizes[number]}")
-        reader = "read for the client" if stage.is_transient else None
+        reader = "read for the client" if stage.is_last and plan.is_transient else None
         lines.append(f"  Sink: {_topic(stage.sink, inner, reader)}")
         if shared is None:
             lines.append(f"  Runs {execution(stage)}")

@@ -19,7 +19,7 @@ from ksql_spark.logical import nodes
 from ksql_spark.metastore.serdes import check_registry, record_spec
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.physical import steps
-from ksql_spark.physical.steps import EXACTLY_ONCE, MICROBATCH, REALTIME, PhysicalPlan, Step
+from ksql_spark.physical.steps import EXACTLY_ONCE, MICROBATCH, REALTIME, Plan, Stage, Step
 from ksql_spark.schema import WINDOW_BOUNDS, Column, Role, Schema
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.types import BIGINT, BOOLEAN, BYTES, INTEGER, Array, Map, SqlType, Struct
@@ -42,7 +42,7 @@ def lower(
     query_id: str = "query",
     *,
     by_event_time: bool = False,
-) -> PhysicalPlan:
+) -> Plan:
     """The physical plan that writes ``root`` to ``sink``.
 
     Spark allows only one stateful step in a query that emits updates, so the plan is cut at internal topics,
@@ -71,7 +71,7 @@ def _lower(
     query_id: str,
     by_event_time: bool,
     is_exactly_once: bool,
-) -> PhysicalPlan:
+) -> Plan:
     is_forced = str(config.get(EXECUTION_MODE) or "").lower() == MICROBATCH
     mode = MICROBATCH if is_forced or is_exactly_once else REALTIME
     reason = f"{EXECUTION_MODE} asks for it" if is_forced else "every step can run in real time"
@@ -95,23 +95,21 @@ def _lower(
             "table; here no row depends on another.",
         )
     sources = tuple(relation.source for relation in nodes.relations(root))
-    plan = PhysicalPlan(
-        step, sink, mode, reason, sources, tuple(lowering.inner), by_event_time, record_spec(sink)
-    )
-    plan = replace(_in_its_mode(plan), inner=tuple(map(_in_its_mode, plan.inner)))
+    mode, reason = _mode(step, mode, reason)
+    plan = Plan(step, sink, mode, reason, sources, record_spec(sink), tuple(lowering.inner), by_event_time)
     return _transactional(plan, str(config.get("ksql.service.id")), query_id) if is_exactly_once else plan
 
 
-def _transactional(plan: PhysicalPlan, service_id: str, query_id: str) -> PhysicalPlan:
+def _transactional(plan: Plan, service_id: str, query_id: str) -> Plan:
     """``plan`` with transactional ids."""
     *inner, last = (
-        replace(stage, transactional_id=steps.transactional_id(service_id, query_id, number))
-        for number, stage in enumerate(plan.stages)
+        replace(stage, transactional_id=steps.transactional_id(service_id, query_id, stage.number))
+        for stage in plan.stages
     )
-    return replace(last, inner=tuple(inner))
+    return replace(plan, inner=tuple(inner), transactional_id=last.transactional_id)
 
 
-def check_runnable(plan: PhysicalPlan, registry: SchemaRegistry | None) -> None:
+def check_runnable(plan: Plan, registry: SchemaRegistry | None) -> None:
     """Check that records of all sources and of the sink can be read and written; EXPLAIN needs no check.
 
     ``registry``: the schema registry, or None.
@@ -123,13 +121,13 @@ def check_runnable(plan: PhysicalPlan, registry: SchemaRegistry | None) -> None:
         check_registry(record_spec(source), registry)
 
 
-def _in_its_mode(stage: PhysicalPlan) -> PhysicalPlan:
-    """``stage``, in micro-batches if real-time mode refuses it."""
-    twice = sorted(topic for topic, count in Counter(stage.topics).items() if count > 1)
-    if stage.mode == REALTIME and twice:
-        reason = f"it reads topic {', '.join(twice)} more than once, which real-time mode does not"
-        return replace(stage, mode=MICROBATCH, reason=reason)
-    return stage
+def _mode(root: Step, mode: str, reason: str) -> tuple[str, str]:
+    """The mode of a stage, and why: micro-batches if real-time mode refuses it."""
+    topics = Counter(s.source.topic for s in steps.walk(root) if isinstance(s, steps.SourceStep))
+    twice = sorted(topic for topic, times in topics.items() if times > 1)
+    if mode == REALTIME and twice:
+        return MICROBATCH, f"it reads topic {', '.join(twice)} more than once, which real-time mode does not"
+    return mode, reason
 
 
 def lower_transient(
@@ -140,7 +138,7 @@ def lower_transient(
     query_id: str = "query",
     *,
     has_places: bool = False,
-) -> PhysicalPlan:
+) -> Plan:
     """The physical plan of a push query: ``output`` columns of ``root`` as JSON records in topic ``sink``.
 
     The sink's value columns are a deletion flag and then C0, C1 … in the order of ``output``. Its topic ends
@@ -202,7 +200,7 @@ class _Lowering:
     def __init__(
         self, prefix: str, mode: str, reason: str, idle_ms: int, is_lossy: bool, by_event_time: bool
     ) -> None:
-        self.inner: list[PhysicalPlan] = []
+        self.inner: list[Stage] = []
         self._idle_ms = idle_ms
         self._is_lossy = is_lossy
         self._by_event_time = by_event_time
@@ -281,14 +279,10 @@ class _Lowering:
             key_format=FormatSpec("KAFKA"),
             value_format=FormatSpec("KAFKA"),
         )
-        read = (s.source for s in steps.walk(root) if isinstance(s, steps.SourceStep))
-        known = {plan.sink.topic for plan in self.inner}
-        sources = tuple(s for s in read if s.topic not in known)
-        how = (self._mode, self._reason, sources)
+        mode, reason = _mode(root, self._mode, self._reason)
         records = record_spec(internal)
-        self.inner.append(
-            PhysicalPlan(root, internal, *how, by_event_time=self._by_event_time, records=records)
-        )
+        how = (mode, reason, False, self._by_event_time, records)
+        self.inner.append(Stage(len(self.inner), root, internal, *how))
         return (steps.TableSource if is_table else steps.StreamSource)(internal, _BYTES, records=records)
 
     def _join(self, node: nodes.Join) -> Step:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from ksql_spark.expressions import ColumnRef, Expression, name_text
@@ -1012,29 +1013,29 @@ def transactional_ids_of(service_id: str) -> str:
 
 
 @dataclass(frozen=True)
-class PhysicalPlan:
-    """``root`` written to ``sink``'s topic by one Spark query; the plans in ``inner`` write topics it reads.
+class Stage:
+    """A part of a plan that is one Spark query: ``root`` written to ``sink``'s topic.
 
     Args:
+        number: its place among the stages, upstream first.
         root: the last step.
         sink: the stream or table that is written.
         mode: REALTIME or MICROBATCH.
         reason: why it has this mode, in KSQL's terms.
-        sources: the streams and tables that the whole plan reads, left to right; no internal topics.
-        inner: the sub-topologies upstream, each with an internal topic as its sink, furthest upstream first.
-        by_event_time: ORDER = 'event-time': rows of a batch are processed in order of event time.
-        records: serdes of the sink's records; None in plans of earlier releases.
+        is_last: whether it writes the plan's sink, else an internal topic.
+        by_event_time: rows of a batch are processed in order of event time.
+        records: serdes of the sink's records.
         transactional_id: the Kafka producer's id if it is exactly once; None: at least once.
     """
 
+    number: int
     root: Step
     sink: DataSource
     mode: str
     reason: str
-    sources: tuple[DataSource, ...]
-    inner: tuple[PhysicalPlan, ...] = ()
-    by_event_time: bool = False
-    records: RecordSpec | None = None
+    is_last: bool
+    by_event_time: bool
+    records: RecordSpec
     transactional_id: str | None = None
 
     @property
@@ -1043,14 +1044,73 @@ class PhysicalPlan:
         return AT_LEAST_ONCE if self.transactional_id is None else EXACTLY_ONCE
 
     @property
-    def transactional_ids(self) -> tuple[str, ...]:
-        """The ids of all exactly-once sub-topologies."""
-        return tuple(s.transactional_id for s in self.stages if s.transactional_id is not None)
+    def state_kinds(self) -> tuple[str, ...]:
+        """The class names of the steps that keep state."""
+        return tuple(type(s).__name__ for s in stateful_steps(self.root))
 
     @property
-    def stages(self) -> tuple[PhysicalPlan, ...]:
-        """All sub-topologies, upstream first, this one last."""
-        return (*self.inner, self)
+    def has_idle_timeout(self) -> bool:
+        """Whether results wait for a time without rows."""
+        return any(isinstance(s, WaitingStep) and s.idle_ms > 0 for s in walk(self.root))
+
+    @property
+    def needs_heartbeats(self) -> bool:
+        """Whether it must know that time passes: for an idle timeout, or intervals."""
+        has_intervals = any(isinstance(s, AggregateStep) and s.every_ms > 0 for s in walk(self.root))
+        return has_intervals or self.has_idle_timeout
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics that it reads, internal ones too."""
+        return tuple(s.source.topic for s in walk(self.root) if isinstance(s, SourceStep))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a query runs: ``root`` written to ``sink``'s topic, in stages.
+
+    Args:
+        root: the last step.
+        sink: the stream or table that is written.
+        mode: of the last stage.
+        reason: why it has this mode, in KSQL's terms.
+        sources: the streams and tables that it reads, left to right; no internal topics.
+        records: serdes of the sink's records.
+        inner: the stages before the last, each with an internal topic as its sink, furthest upstream first.
+        by_event_time: ORDER = 'event-time': rows of a batch are processed in order of event time.
+        transactional_id: of the last stage.
+    """
+
+    root: Step
+    sink: DataSource
+    mode: str
+    reason: str
+    sources: tuple[DataSource, ...]
+    records: RecordSpec
+    inner: tuple[Stage, ...] = ()
+    by_event_time: bool = False
+    transactional_id: str | None = None
+
+    @property
+    def guarantee(self) -> str:
+        """AT_LEAST_ONCE or EXACTLY_ONCE."""
+        return self.last.guarantee
+
+    @property
+    def transactional_ids(self) -> tuple[str, ...]:
+        """The ids of all exactly-once stages."""
+        return tuple(s.transactional_id for s in self.stages if s.transactional_id is not None)
+
+    @cached_property
+    def stages(self) -> tuple[Stage, ...]:
+        """All stages, upstream first."""
+        return (*self.inner, self.last)
+
+    @cached_property
+    def last(self) -> Stage:
+        """The stage that writes the sink."""
+        how = (self.mode, self.reason, True, self.by_event_time, self.records, self.transactional_id)
+        return Stage(len(self.inner), self.root, self.sink, *how)
 
     @property
     def is_transient(self) -> bool:
@@ -1058,25 +1118,9 @@ class PhysicalPlan:
         return isinstance(self.root, TransientSelect)
 
     @property
-    def state_kinds(self) -> tuple[str, ...]:
-        """The class names of the steps of ``root`` that keep state."""
-        return tuple(type(s).__name__ for s in stateful_steps(self.root))
-
-    @property
-    def has_idle_timeout(self) -> bool:
-        """Whether results of ``root`` wait for a time without rows."""
-        return any(isinstance(s, WaitingStep) and s.idle_ms > 0 for s in walk(self.root))
-
-    @property
-    def needs_heartbeats(self) -> bool:
-        """Whether ``root`` must know that time passes: for an idle timeout, or intervals."""
-        has_intervals = any(isinstance(s, AggregateStep) and s.every_ms > 0 for s in walk(self.root))
-        return has_intervals or self.has_idle_timeout
-
-    @property
-    def topics(self) -> tuple[str, ...]:
-        """The topics that ``root`` reads, internal ones too."""
-        return tuple(s.source.topic for s in walk(self.root) if isinstance(s, SourceStep))
+    def shown_schema(self) -> Schema:
+        """The columns of its results, as users name them."""
+        return self.root.shown_schema
 
 
 #: steps whose rows come from one row each
@@ -1104,7 +1148,7 @@ def walk(step: Step) -> list[Step]:
     return [step, *(below for child in step.inputs for below in walk(child))]
 
 
-def tables_in_state(plan: PhysicalPlan) -> set[str]:
+def tables_in_state(plan: Plan) -> set[str]:
     """The topics of tables that a query without state must read from the beginning: all that it reads, if it
     keeps state, because a table is what all its records make of it.
     """

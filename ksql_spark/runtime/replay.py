@@ -75,7 +75,7 @@ class Replay:
         writer_id: str,
     ) -> None:
         self._query = query
-        self._plan = query.plan
+        self._stage = query.plan.last
         self._admin = admin
         self._session = new_session(session)
         self._log = log
@@ -103,7 +103,7 @@ class Replay:
             writer.close()
 
     def _pieces(self, wanted: Iterable[tuple[int, int]]) -> Iterator[list[Record]]:
-        (topic,) = self._plan.topics
+        (topic,) = self._stage.topics
         offsets: dict[int, list[int]] = {}
         for partition, offset in wanted:
             offsets.setdefault(partition, []).append(offset)
@@ -134,7 +134,7 @@ class Replay:
             results = (
                 evaluate(
                     self._session,
-                    self._plan,
+                    self._stage,
                     usable,
                     self._query.sink_partitions,
                     gathering.reports,
@@ -164,8 +164,8 @@ class Replay:
     def _unwritable(
         self, gathering: Gathering, partition: int, offset: int, target: str, reason: str
     ) -> list[dict[str, Any]]:
-        gathering.unwritable(target, self._plan.sink.topic, reason)
-        (topic,) = self._plan.topics
+        gathering.unwritable(target, self._stage.sink.topic, reason)
+        (topic,) = self._stage.topics
         place = {"topic": topic, "partition": partition, "offset": offset}
         return [entry | {"input": place} for entry in gathering.take()]
 

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from ksql_spark.functions.spark_text import string
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.kafka.transactions import Written
-from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.physical.steps import Stage
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION
 from ksql_spark.spark import jvm, sinks
 from ksql_spark.spark.build import build
@@ -36,17 +36,17 @@ class Result(NamedTuple):
 
 def evaluate(
     session: SparkSession,
-    plan: PhysicalPlan,
+    stage: Stage,
     records: Sequence[Record],
     sink_partitions: int,
     reports: QueryLog,
     setting: Callable[[str], Any],
 ) -> list[Result]:
-    """The results of ``plan``, which has no state and reads one topic, for some records of that topic.
+    """The results of ``stage``, which has no state and reads one topic, for some records of that topic.
 
     Args:
         session: the query's own session.
-        plan: the plan.
+        stage: the stage.
         records: at least one, a few megabytes at most.
         sink_partitions: of the sink's topic.
         reports: takes what fails.
@@ -57,11 +57,11 @@ def evaluate(
     )
     topic = records[0].topic
     encoded = sinks.encode(
-        build(plan.root, context),
-        plan.sink,
+        build(stage.root, context),
+        stage.sink,
         sink_partitions,
         reports.of_topic(topic),
-        records=plan.records,
+        records=stage.records,
         also=[f"{ROWPARTITION} AS __p", f"{ROWOFFSET} AS __o"],
     )
     results = []
@@ -76,7 +76,7 @@ def evaluate(
         ]
         time_ms = found["time"]
         record = Written(
-            plan.sink.topic,
+            stage.sink.topic,
             key,
             value,
             None if time_ms is None or time_ms < 0 else time_ms,

@@ -27,7 +27,7 @@ from ksql_spark.grammar.statements.describe import DescribeFunction, DescribeSou
 from ksql_spark.logical.nodes import Node
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.physical import explain as plan_text
-from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.physical.steps import Plan
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.runtime.queries.states import State
@@ -360,13 +360,13 @@ def query_description(query: ManagedQuery, services: Services) -> QueryDescripti
     )
 
 
-def planned_description(root: Node | None, plan: PhysicalPlan, query_id: str, text: str) -> QueryDescription:
+def planned_description(root: Node | None, plan: Plan, query_id: str, text: str) -> QueryDescription:
     """A query that is not running."""
     return QueryDescription(
         id=query_id,
         statement_text=masked(text),
         window_type=plan.sink.window.kind if plan.sink.window else None,
-        fields=tuple(field_info(c) for c in plan.root.shown_schema.columns),
+        fields=tuple(field_info(c) for c in plan.shown_schema.columns),
         sources=tuple(s.name for s in plan.sources),
         sinks=() if plan.is_transient else (plan.sink.name,),
         topology=plan_text.explain_topology(plan),

@@ -17,7 +17,7 @@ from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.logical.nodes import BatchQuery
 from ksql_spark.physical.explain import title
 from ksql_spark.physical.steps import (
-    PhysicalPlan,
+    Plan,
     StreamUnion,
     TableSource,
     record_topic,
@@ -70,7 +70,7 @@ def replay_errors(statement: ReplayErrors, context: StatementContext) -> Action:
         **services.client_settings("consumer", context.properties),
         "isolation.level": "read_committed",  # what a replay that was aborted has said is not true
     }
-    (topic,) = query.plan.topics
+    (topic,) = query.plan.last.topics
     unknown = 0
 
     def find() -> list[Failed]:
@@ -123,7 +123,7 @@ def _replayable(statement: ReplayErrors, context: StatementContext) -> ManagedQu
     return query
 
 
-def _problem(plan: PhysicalPlan) -> str | None:
+def _problem(plan: Plan) -> str | None:
     """Why records may not go through a plan once more; None: they may."""
     for stage in plan.stages:
         for step in stateful_steps(stage.root):

@@ -18,7 +18,7 @@ from ksql_spark.grammar.statements.evolution import AbortEvolution, DescribeEvol
 from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.logical.nodes import PersistentQuery, relations
-from ksql_spark.metastore.serdes import record_spec, serdes
+from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.physical.planner import lower
 from ksql_spark.physical.steps import MICROBATCH, transactional_id
@@ -214,7 +214,7 @@ def _check_warm_up(bound: PersistentQuery, context: StatementContext) -> None:
     plan = lower(bound.root, bound.sink, context.config, by_event_time=bound.by_event_time)
     if plan.inner:
         reason = "has internal topics"
-    elif plan.needs_heartbeats and plan.mode == MICROBATCH:
+    elif plan.last.needs_heartbeats and plan.last.mode == MICROBATCH:
         reason = "acts when time passes, in micro-batches"
     else:
         return
@@ -416,10 +416,7 @@ def _swapped(
     """The new version, as it writes the table's topic."""
     assert query.evolution is not None
     sink = replace(table, partitions=query.sink_partitions)
-    records = query.plan.records
-    if records is None or records.value.topic != sink.topic:  # it was begun by an earlier release
-        records = record_spec(sink)
-    plan = replace(query.plan, sink=sink, records=records)
+    plan = replace(query.plan, sink=sink)
     predecessors = tuple(name for writer in before for name in _producers(writer, service_id))
     evolution = replace(query.evolution, is_swapped=True, predecessors=predecessors)
     swapped = ManagedQuery(replace(query.definition, plan=plan, creates_sink=True, evolution=evolution))

@@ -18,7 +18,7 @@ from ksql_spark.grammar.statements.sources import CreateAsSelect, DropSource
 from ksql_spark.logical.nodes import BatchQuery, Node, PersistentQuery, PullQuery, relations
 from ksql_spark.physical import explain as plan_text
 from ksql_spark.physical.planner import lower, lower_transient
-from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.physical.steps import Plan
 from ksql_spark.runtime.reading.results import schema_info
 from ksql_spark.security.authorization import check_statement
 from ksql_spark.security.masking import masked
@@ -130,11 +130,11 @@ def _drop(statement: Explain, drop: DropSource, text: str, context: StatementCon
     )
 
 
-def _lowered(bound: PersistentQuery, context: StatementContext) -> PhysicalPlan:
+def _lowered(bound: PersistentQuery, context: StatementContext) -> Plan:
     return lower(bound.root, bound.sink, context.config, by_event_time=bound.by_event_time)
 
 
-def _plan(statement: Statement, context: StatementContext) -> tuple[Node, PhysicalPlan]:
+def _plan(statement: Statement, context: StatementContext) -> tuple[Node, Plan]:
     match statement:
         case CreateAsSelect() | InsertSelect():
             bound = analyzer.bind_persistent(

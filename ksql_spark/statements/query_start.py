@@ -8,7 +8,6 @@ from typing import Literal
 from ksql_spark import analyzer, topic_patterns
 from ksql_spark.analyzer.properties import Evolve
 from ksql_spark.errors import KsqlError
-from ksql_spark.formats import RecordSpec
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.lake import archives
 from ksql_spark.logical.nodes import PersistentQuery, Start, TopicOffset
@@ -19,7 +18,7 @@ from ksql_spark.physical import codec
 from ksql_spark.physical.distribution import uncertain_orders
 from ksql_spark.physical.planner import check_runnable, lower
 from ksql_spark.physical.steps import (
-    PhysicalPlan,
+    Plan,
     StreamTableJoin,
     stateful_steps,
     tables_in_state,
@@ -96,7 +95,7 @@ class QueryStart:
         self._made_topics: list[str] = []
         if not context.is_replay:
             check_runnable(self._plan, self._services.registry)
-            check_registrable(self._records(), self._services.registry)
+            check_registrable(self._plan.records, self._services.registry)
             _check_sink_topic(bound, self._plan, context)
             _check_limit(context, replaced)
             if isinstance(bound.start, tuple):
@@ -121,9 +120,6 @@ class QueryStart:
             partitions=topic.partitions if topic is not None else self._context.new_topics[table.topic],
             replicas=min(topic.replicas) if topic is not None else table.replicas,
         )
-
-    def _records(self) -> RecordSpec:
-        return self._plan.records or record_spec(self._plan.sink)
 
     def _change_sandbox(self, context: StatementContext) -> None:
         bound, sink = self._bound, self._plan.sink
@@ -171,7 +167,7 @@ class QueryStart:
 
     def _prepare(self) -> Prepared:
         """Register the sink's schemas and create its topic; find the offsets where reading starts."""
-        records = registered(self._records(), self._services.registry)
+        records = registered(self._plan.records, self._services.registry)
         self._plan = replace(self._plan, records=records)
         if create_sink_topic(self._plan, self._context):
             self._made_topics.append(self._plan.sink.topic)
@@ -304,7 +300,7 @@ class QueryStart:
 
 
 def _require_all(
-    bound: PersistentQuery, plan: PhysicalPlan, context: StatementContext, *, is_new_version: bool
+    bound: PersistentQuery, plan: Plan, context: StatementContext, *, is_new_version: bool
 ) -> None:
     """Check on replay that there is what a query needs: the statement that made it may have failed.
 
@@ -317,7 +313,7 @@ def _require_all(
         context.metastore.require(bound.sink.name)
 
 
-def _state_warnings(plan: PhysicalPlan) -> tuple[str, ...]:
+def _state_warnings(plan: Plan) -> tuple[str, ...]:
     """A sentence for each step whose state grows although a clause could bound it."""
     kept = (step.unbounded_state for stage in plan.stages for step in stateful_steps(stage.root))
     return tuple(text for text in kept if text is not None)
@@ -334,7 +330,7 @@ def _check_limit(context: StatementContext, replaced: KnownQuery | None) -> None
         )
 
 
-def _check_offsets(start: tuple[TopicOffset, ...], plan: PhysicalPlan, context: StatementContext) -> None:
+def _check_offsets(start: tuple[TopicOffset, ...], plan: Plan, context: StatementContext) -> None:
     """Refuse a START that does not name each partition that is read, with an offset that it has or had.
 
     Raises:
@@ -366,7 +362,7 @@ def _query_id(bound: PersistentQuery, replaced: KnownQuery | None, context: Stat
     return f"C{bound.sink.kind[0]}AS_{bound.sink.name}_{context.sequence}"
 
 
-def _check_sink_topic(bound: PersistentQuery, plan: PhysicalPlan, context: StatementContext) -> None:
+def _check_sink_topic(bound: PersistentQuery, plan: Plan, context: StatementContext) -> None:
     for source in plan.sources:
         if source.topic not in context.new_topics:
             context.services.admin.require_topic(source.topic)
@@ -376,7 +372,7 @@ def _check_sink_topic(bound: PersistentQuery, plan: PhysicalPlan, context: State
         check_topic(plan.sink, topic, context)
 
 
-def _check_loop(plan: PhysicalPlan, context: StatementContext) -> None:
+def _check_loop(plan: Plan, context: StatementContext) -> None:
     """Refuse a query whose results a pattern would find that the query reads, if only through others."""
     metastore = context.metastore
     above, below = {source.name for source in plan.sources}, {plan.sink.name}
@@ -394,7 +390,7 @@ def _check_loop(plan: PhysicalPlan, context: StatementContext) -> None:
             raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
 
 
-def start_offsets(plan: PhysicalPlan, context: StatementContext, start: Start = None) -> Starts:
+def start_offsets(plan: Plan, context: StatementContext, start: Start = None) -> Starts:
     """The offsets where a new query starts (reference §6.1): fixed now, so that nothing is missed later.
 
     Streams start at the end unless ``start``, or else ``auto.offset.reset``, says otherwise. Tables start at

@@ -392,7 +392,7 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
         ending = [q for q in made if q.state is State.PAUSED or services.queries.is_here(q)]
         stopped.extend(q.id for q in ending if q.state is not State.PAUSED)
         services.queries.pause(*stopped)
-        used = {topic for q in makers() if q.creates_sink for topic in q.plan.topics}
+        used = {topic for q in makers() if q.creates_sink for topic in q.plan.last.topics}
         found = services.admin.identities({*used, *(each.topic for each in dropped)})
         ids = {topic: identity.id for topic, identity in found.items()}
         return Prepared(dict(_positions(ending, context)), topics=ids)
@@ -438,7 +438,7 @@ def _positions(
         except (KsqlError, OSError):  # a damaged checkpoint is often the reason for the DROP
             log.exception("UNDROP cannot continue query %s", query.id, extra={"query": query.id})
             continue
-        for topic in query.plan.topics:
+        for topic in query.plan.last.topics:
             if topic in found:
                 yield position_of(query.plan.sink.name, topic), dict(found[topic])
 

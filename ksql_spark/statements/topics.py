@@ -7,7 +7,7 @@ from typing import NoReturn
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import Topic
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical.steps import PhysicalPlan, StreamWindowedAggregate, walk
+from ksql_spark.physical.steps import Plan, StreamWindowedAggregate, walk
 from ksql_spark.statements.context import StatementContext
 
 #: retention of a sink whose source has none to inherit (reference §6.8)
@@ -60,7 +60,7 @@ def _mismatch(topic: Topic, wanted: str, there: int | str) -> NoReturn:
     raise KsqlError("TOPIC_MISMATCH", topic=topic.name, wanted=wanted, there=there)
 
 
-def create_sink_topic(plan: PhysicalPlan, context: StatementContext) -> bool:
+def create_sink_topic(plan: Plan, context: StatementContext) -> bool:
     """Create the topic that ``plan`` writes, if it is missing; returns whether it was."""
     admin, sink = context.services.admin, plan.sink
     if admin.topic(sink.topic) is not None:
@@ -74,7 +74,7 @@ def create_sink_topic(plan: PhysicalPlan, context: StatementContext) -> bool:
     return True
 
 
-def sink_partitions(plan: PhysicalPlan, context: StatementContext) -> int:
+def sink_partitions(plan: Plan, context: StatementContext) -> int:
     """The number of partitions of the sink's topic: PARTITIONS, or that of the leftmost source's topic."""
     if plan.sink.partitions is not None:
         return plan.sink.partitions
@@ -83,7 +83,7 @@ def sink_partitions(plan: PhysicalPlan, context: StatementContext) -> int:
     return len(topic.replicas) if topic is not None else context.new_topics.get(first, 1)
 
 
-def _sink_replicas(plan: PhysicalPlan, context: StatementContext) -> int:
+def _sink_replicas(plan: Plan, context: StatementContext) -> int:
     """REPLICAS of the sink, or those of the leftmost source's topic; -1 means the broker's default."""
     if plan.sink.replicas is not None:
         return plan.sink.replicas
@@ -93,12 +93,14 @@ def _sink_replicas(plan: PhysicalPlan, context: StatementContext) -> int:
     return max(topic.replicas) if topic is not None else -1
 
 
-def _inherited_retention(plan: PhysicalPlan, context: StatementContext) -> int:
+def _inherited_retention(plan: Plan, context: StatementContext) -> int:
     """The leftmost source's retention in ms (-1: forever), at least that of the plan's windows (§6.8)."""
     first = plan.sources[0]
     config = {} if first.topic_pattern is not None else context.services.admin.config(first.topic)
     retention = DEFAULT_RETENTION_MS
     if "delete" in config.get("cleanup.policy", ""):
         retention = int(config.get("retention.ms", DEFAULT_RETENTION_MS))
-    windows = [s.window_spec.retention_ms for s in walk(plan.root) if isinstance(s, StreamWindowedAggregate)]
+    windows = [
+        s.window_spec.retention_ms for s in walk(plan.last.root) if isinstance(s, StreamWindowedAggregate)
+    ]
     return retention if retention < 0 else max([retention, *windows])

@@ -10,20 +10,20 @@ import pytest
 
 from ksql_spark.physical import steps
 from ksql_spark.physical.distribution import Tasks, assign, tasks_text, waits_for
-from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.physical.steps import Plan
 from tests.plans.plan_files import FOLDER, planned
 
 FILES = sorted(FOLDER.glob("*.sql"))
 
 
-def plan(name: str, **properties: Any) -> PhysicalPlan:
+def plan(name: str, **properties: Any) -> Plan:
     """The plan of the query with this sink."""
     queries = (query for path in FILES for query in planned(path, **properties))
     return next(query.plan for query in queries if query.plan.sink.name == name)
 
 
 def tasks(
-    found: PhysicalPlan,
+    found: Plan,
     number: int = -1,
     partitions: int = 12,
     most: int = 4,
@@ -53,7 +53,7 @@ def test_co_partitioned_rows_stay_where_they_are_read() -> None:
 
 def test_topics_of_different_partitions_are_read_by_one_task() -> None:
     found = plan("SS_INNER")
-    topic = found.topics[0]
+    topic = found.last.topics[0]
     uneven = tasks(found, **{topic: 3})
     assert (uneven.by_partition, uneven.readers, uneven.count, uneven.is_exchanged) == (False, 1, 4, True)
     assert uneven.is_one_order
@@ -85,7 +85,7 @@ def test_rows_stay_where_they_are_only_if_none_is_without_a_key() -> None:
 
 def test_micro_batches_in_order_are_one_task() -> None:
     found = plan("SS_INNER", **{"ksql.execution.mode": "microbatch"})
-    uneven = tasks(found, **{found.topics[0]: 3})
+    uneven = tasks(found, **{found.last.topics[0]: 3})
     assert (uneven.readers, uneven.count, uneven.is_exchanged) == (1, 1, False)
 
 

@@ -57,13 +57,6 @@ def test_exactly_once_holds_for_every_stage(path: Path) -> None:
         assert codec.decode(json.loads(json.dumps(codec.encode(query.plan)))) == query.plan
 
 
-def test_plans_of_releases_before_exactly_once_are_at_least_once() -> None:
-    document = codec.encode(QUERIES[0].plan)
-    for value in document["values"]:
-        value.pop("transactional_id", None)
-    assert codec.decode(document).guarantee == steps.AT_LEAST_ONCE
-
-
 def test_idle_timeouts_are_for_what_waits() -> None:
     timed = {
         query.bound.sink.name

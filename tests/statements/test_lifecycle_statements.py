@@ -15,7 +15,7 @@ from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
 from ksql_spark.physical import codec
 from ksql_spark.physical.planner import lower
-from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.physical.steps import Plan
 from tests.statements.world import World
 
 A = "CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;"
@@ -131,7 +131,7 @@ def test_ids_are_numbers_of_the_log_and_each_query_is_lowered_once(
 ) -> None:
     ids: list[str] = []
 
-    def counting(*given: object, **more: object) -> PhysicalPlan:
+    def counting(*given: object, **more: object) -> Plan:
         ids.append(str(given[3]))
         return lower(*given, **more)  # type: ignore[arg-type]
 

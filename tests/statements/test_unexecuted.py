@@ -209,7 +209,7 @@ def test_a_plan_that_cannot_be_read(world: World) -> None:
         {"version": 1},
         {**good["plan"], "version": "x"},
         {"version": good["plan"].get("version"), "nodes": 7},
-        json.loads(json.dumps(good["plan"]).replace("PhysicalPlan", "NoSuchClass")),
+        json.loads(json.dumps(good["plan"]).replace('"Plan"', '"NoSuchClass"')),
         json.loads(json.dumps(good["plan"]).replace('"JSON"', '"NO_SUCH_FORMAT"')),
         json.loads("[" * 500 + "]" * 500),
     ]

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
 from ksql_spark.physical.distribution import Tasks
-from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.physical.steps import Stage
 from ksql_spark.storage import Folder
 
 log = logging.getLogger(__name__)
@@ -227,7 +227,7 @@ class Checkpoint:
             raise KsqlError("CHECKPOINT_DAMAGED", file=self.folder, reason="it cannot be removed")
         self._write({"resumed_at": offsets, "anew": anew, "moved_to": moved})
 
-    def fit(self, stage: PhysicalPlan) -> None:
+    def fit(self, stage: Stage) -> None:
         """Make sure that ``stage`` can resume: remove state of a kind that it does not keep.
 
         The server may be killed at any point: the note describes the new state only once the old state is

@@ -8,7 +8,7 @@ from typing import Any
 
 from ksql_spark.analyzer.properties import Check
 from ksql_spark.logical.nodes import PersistentQuery, PushQuery
-from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.physical.steps import Plan
 
 #: the prefix of push queries' ids
 TRANSIENT_PREFIX = "transient_"
@@ -73,7 +73,7 @@ class QueryDefinition:
 
     id: str
     statement: str
-    plan: PhysicalPlan
+    plan: Plan
     starts: Mapping[str, Mapping[str, int]]
     properties: Mapping[str, Any]
     sink_partitions: int

@@ -15,7 +15,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.transactions import fence
-from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.physical.steps import Stage
 from ksql_spark.runtime.queries.checkpoints import BatchCommit, Checkpoint
 from ksql_spark.spark.transactions import open_transactions
 
@@ -50,7 +50,7 @@ def begin(
     admin: KafkaAdmin,
     session: SparkSession,
     run: str,
-    stage: PhysicalPlan,
+    stage: Stage,
     checkpoint: Checkpoint,
     producer: Mapping[str, str],
 ) -> None:
@@ -99,7 +99,7 @@ def leave(admin: KafkaAdmin, checkpoint: Checkpoint) -> None:
     checkpoint.set_transactional_id(None)
 
 
-def settle(admin: KafkaAdmin, stage: PhysicalPlan, checkpoint: Checkpoint) -> None:
+def settle(admin: KafkaAdmin, stage: Stage, checkpoint: Checkpoint) -> None:
     """Make the checkpoint of a stopped sub-topology agree with its last transaction.
 
     Raises:

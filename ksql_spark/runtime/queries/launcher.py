@@ -24,7 +24,8 @@ from ksql_spark.physical.steps import (
     EXACTLY_ONCE,
     MICROBATCH,
     REALTIME,
-    PhysicalPlan,
+    Plan,
+    Stage,
     record_topic,
 )
 from ksql_spark.runtime.errors import is_state_unreadable, reason
@@ -156,7 +157,7 @@ class Launcher:
         # executors return results to the server, which runs the transaction
         is_collected = is_exactly_once and not master.is_local(str(session.sparkContext.master))
         exactly_once.begin(self._admin, session, run, stage, checkpoint, producer)
-        is_last = stage is plan
+        is_last = stage.is_last
         feeds = None if is_last else stage.sink.topic
         topic_config = self._admin.config(stage.sink.topic) if is_last and not query.is_transient else None
         producer = sinks.producer_settings(
@@ -234,7 +235,7 @@ class Launcher:
             is_discarded=until is not None,
         )
 
-    def _interval_ms(self, query: ManagedQuery, stage: PhysicalPlan) -> int:
+    def _interval_ms(self, query: ManagedQuery, stage: Stage) -> int:
         """The time between two checkpoints; 0: back to back."""
         if stage.mode == REALTIME:
             return int(self._setting_of(query, "ksql.checkpoint.interval.ms"))
@@ -273,7 +274,7 @@ class Launcher:
                 offsets.update({p: _EARLIEST for p in partitions if p not in offsets})
         return {topic: json.dumps(offsets) for topic, offsets in starts.items()}
 
-    def _assign(self, query: ManagedQuery, plan: PhysicalPlan, number: int) -> Tasks:
+    def _assign(self, query: ManagedQuery, plan: Plan, number: int) -> Tasks:
         """The tasks of a new sub-topology."""
         scattered = query.topics.scattered if query.topics is not None else ()
         threads = int(self._setting_of(query, "ksql.streams.num.stream.threads"))

@@ -10,7 +10,7 @@ from typing import Any
 
 from ksql_spark import topic_patterns
 from ksql_spark.logical.nodes import PersistentQuery, PushQuery
-from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.physical.steps import Plan
 from ksql_spark.runtime.errors import QueryError
 from ksql_spark.runtime.queries import exactly_once
 from ksql_spark.runtime.queries.backoff import Retries
@@ -73,7 +73,7 @@ class ManagedQuery:
         return self._definition.statement
 
     @property
-    def plan(self) -> PhysicalPlan:
+    def plan(self) -> Plan:
         """The running physical plan: for a push query that shares a Spark query, that one's."""
         return self.runner._definition.plan
 
@@ -151,7 +151,7 @@ class ManagedQuery:
         return {self.plan.sink.topic: self.sink_partitions, **between, **sources}
 
 
-def internal_topics(plan: PhysicalPlan) -> tuple[str, ...]:
+def internal_topics(plan: Plan) -> tuple[str, ...]:
     """The names of the topics between the plan's sub-topologies, and of its topics of commits."""
     between = (stage.sink.topic for stage in plan.inner)
     return (*between, *map(exactly_once.commits_topic, plan.transactional_ids))

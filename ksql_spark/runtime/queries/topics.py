@@ -19,7 +19,7 @@ from ksql_spark import topic_patterns
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin, Partition, TopicIdentity
 from ksql_spark.physical.distribution import distribution
-from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.physical.steps import Plan
 from ksql_spark.runtime.queries import exactly_once
 from ksql_spark.runtime.queries.checkpoints import Checkpoint, Offsets
 from ksql_spark.storage import Folder
@@ -70,7 +70,7 @@ class QueryTopics:
         admin: KafkaAdmin,
         folder: Folder,
         query_id: str,
-        plan: PhysicalPlan,
+        plan: Plan,
         partitions: Mapping[str, int],
         starts: Offsets,
     ) -> None:

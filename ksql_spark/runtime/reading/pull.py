@@ -17,7 +17,7 @@ from ksql_spark.expressions import Expression, Literal
 from ksql_spark.logical.nodes import KeyLookup, PullQuery
 from ksql_spark.metastore.serdes import value_serde
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.physical.steps import Plan
 from ksql_spark.runtime.errors import job_failure
 from ksql_spark.runtime.plain_expressions import function_of, is_plain
 from ksql_spark.runtime.reading.key_ranges import key_ranges
@@ -167,7 +167,7 @@ def encoded_keys(
 
 
 def run_on_stream(
-    plan: PhysicalPlan,
+    plan: Plan,
     columns: Sequence[Column],
     session: SparkSession,
     consumer: Mapping[str, str],
