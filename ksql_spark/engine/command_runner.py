@@ -504,8 +504,8 @@ def _stored(command: Command) -> StoredQuery | None:
     """The query that a logged command started; None if the command has no plan."""
     if command.plan is None or command.query_id is None:
         return None
-    logical, plan = codec.decode(command.plan)
-    return StoredQuery(command.query_id, logical, plan)
+    logged = codec.decode(command.plan)
+    return StoredQuery(command.query_id, logged.bound, logged.plan)
 
 
 __all__ = ["CommandRunner", "Done", "Overtaken"]

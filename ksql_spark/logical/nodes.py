@@ -1,4 +1,4 @@
-"""Logical plan nodes: what a query means, not how it runs. They are immutable, and every node has a schema.
+"""Nodes of plans: what a query means, and where it is cut into stages. They are immutable, and have a schema.
 
 A node's relation has the columns of ``schema``, each with a unique name, and hidden columns that
 expressions may use: ROWTIME always; WINDOWSTART and WINDOWEND where ``window`` is set; ROWPARTITION
@@ -12,11 +12,14 @@ projections pass it on. In a table it is a tombstone (reference §6.1).
 A BatchQuery consists of the same nodes over a complete input: without hidden columns (a Source exposes the
 pseudo columns that are used), keys, and records without a value. Only it has BatchJoin, BatchOver,
 FirstWithin, Distinct, Sort and Limit.
+
+The planner puts in exchanges and parts of foreign-key joins; no binder makes any, and ``unplanned`` takes
+them out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -29,7 +32,7 @@ from ksql_spark.logical.patterns import Automaton, PatternValue, PreviousValue
 from ksql_spark.metastore.calendars import Calendar
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, Windowing
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, WINDOW_BOUNDS, Column, Role, Schema
-from ksql_spark.types import BIGINT, BOOLEAN, SqlType
+from ksql_spark.types import BIGINT, BOOLEAN, BYTES, INTEGER, SqlType
 
 #: prefixes of columns that only exist within a batch query's plan: groups, and sort keys
 GROUP, SORT = "KSQL_GROUP_", "KSQL_SORT_"
@@ -862,6 +865,155 @@ class Limit(_OneChild):
     offset: int
 
 
+# ---- what only the planner makes --------------------------------------------------------------------------
+
+#: the columns of records of internal topics: key and row as bytes
+MESSAGE = Schema((Column("K", BYTES, Role.KEY), Column("V", BYTES)))
+#: hidden column of a table's changes: -1 or -2 for a row to retract, 1 for a row to add
+SIGN = "__SIGN"
+
+
+@dataclass(frozen=True)
+class Exchange(_OneChild):
+    """What one stage writes to an internal topic, and another one reads: rows, or messages.
+
+    Args:
+        child: the last node of the stage that writes.
+        key: expressions over the child, by which rows get to their tasks.
+        number: of the stage that writes; topics, state and transactional ids are named by it.
+        topic: the internal topic.
+    """
+
+    key: tuple[Expression, ...]
+    number: int
+    topic: str
+
+    @property
+    def carries_messages(self) -> bool:
+        """Whether the child makes keys and values as bytes itself, as parts of foreign-key joins do."""
+        return isinstance(self.child, ForeignKeySubscribe | ForeignKeyAnswer)
+
+    @property
+    def carries_changes(self) -> bool:
+        """Whether rows are changes of a table's."""
+        return isinstance(self.child, Changes)
+
+    @property
+    def carried(self) -> Schema:
+        """The columns that are in the topic, hidden ones of changes too."""
+        return self.child.carried if isinstance(self.child, Changes) else self.schema
+
+
+@dataclass(frozen=True)
+class Changes(_OneChild):
+    """A table's changes as rows, for groups of its rows: the old one is retracted, the new one is added.
+
+    ``group``: where a row belongs; the old one has the sign -2 if the new one belongs there too, and so
+    follows it. ``has_bounds``: rows have the bounds of their windows, as hidden columns like the sign.
+    """
+
+    group: tuple[Expression, ...]
+    has_bounds: bool = False
+
+    @property
+    def bounds(self) -> tuple[Column, ...]:
+        """The bounds of windows, if it has them."""
+        return tuple(Column(name, type_) for name, type_ in WINDOW_BOUNDS.items() if self.has_bounds)
+
+    @property
+    def carried(self) -> Schema:
+        """The child's columns and the hidden ones."""
+        return Schema((*self.schema.columns, *self.bounds, Column(SIGN, INTEGER)))
+
+    @cached_property
+    def kind(self) -> str:
+        """STREAM."""
+        return STREAM
+
+    @cached_property
+    def window(self) -> Windowing | None:
+        """None: changes belong to groups, whatever their windows."""
+        return None
+
+
+@dataclass(frozen=True)
+class _OfMessages:
+    """Base of nodes that make messages."""
+
+    @property
+    def schema(self) -> Schema:
+        """Key and value as bytes."""
+        return MESSAGE
+
+    @property
+    def kind(self) -> str:
+        """STREAM."""
+        return STREAM
+
+    @property
+    def window(self) -> Windowing | None:
+        """None."""
+        return None
+
+
+@dataclass(frozen=True)
+class ForeignKeySubscribe(_OfMessages):
+    """First part of a foreign-key join (reference §6.7): sends left rows to their foreign keys."""
+
+    child: Node
+    foreign_key: Expression
+    join: str
+
+
+@dataclass(frozen=True)
+class ForeignKeyAnswer(_OfMessages):
+    """Second part: joins these rows (``left``) with the right table's, and sends them back."""
+
+    left: Node
+    right: Node
+    right_key: Expression
+    join: str
+
+
+@dataclass(frozen=True)
+class ForeignKeyJoin:
+    """Third part: answers to the current left row as the join's columns; older answers are dropped.
+
+    ``child`` is the exchange of the second part; the others are arguments of the bound Join.
+    """
+
+    child: Exchange
+    join: str
+    left_key: Expression
+    right_key: Expression
+    key_name: str
+
+    @cached_property
+    def bound(self) -> Join:
+        """The join that the three parts make."""
+        answer = self.child.child
+        assert isinstance(answer, ForeignKeyAnswer) and isinstance(answer.left, Exchange)
+        asked = answer.left.child
+        assert isinstance(asked, ForeignKeySubscribe)
+        given = (self.join, self.left_key, self.right_key, self.key_name)
+        return Join(asked.child, answer.right, FOREIGN_KEY, *given)
+
+    @property
+    def schema(self) -> Schema:
+        """The join's."""
+        return self.bound.schema
+
+    @property
+    def kind(self) -> str:
+        """TABLE."""
+        return TABLE
+
+    @property
+    def window(self) -> Windowing | None:
+        """The join's."""
+        return self.bound.window
+
+
 Node: TypeAlias = (
     Source
     | Filter
@@ -883,6 +1035,11 @@ Node: TypeAlias = (
     | Sort
     | Distinct
     | Limit
+    | Exchange
+    | Changes
+    | ForeignKeySubscribe
+    | ForeignKeyAnswer
+    | ForeignKeyJoin
 )
 
 
@@ -891,11 +1048,34 @@ def children(node: Node) -> tuple[Node, ...]:
     match node:
         case Source():
             return ()
-        case Join(left, right) | BatchJoin(left, right) | SetOperation(left, right):
-            return (left, right)
+        case Join() | BatchJoin() | SetOperation() | ForeignKeyAnswer():
+            return (node.left, node.right)
         case UnionAll(inner):
             return inner
     return (node.child,)
+
+
+def with_children(node: Node, new: Sequence[Node]) -> Node:
+    """``node`` over other relations than ``children``, which are as many."""
+    match node:
+        case Source():
+            return node
+        case Join() | BatchJoin() | SetOperation() | ForeignKeyAnswer():
+            return replace(node, left=new[0], right=new[1])
+        case UnionAll():
+            return UnionAll(tuple(new))
+        case ForeignKeyJoin():
+            assert isinstance(new[0], Exchange)
+            return replace(node, child=new[0])
+    return replace(node, child=new[0])
+
+
+def unplanned(node: Node) -> Node:
+    """What was bound, of a tree of the planner's."""
+    if isinstance(node, Exchange | Changes):
+        return unplanned(node.child)
+    bound = node.bound if isinstance(node, ForeignKeyJoin) else node
+    return with_children(bound, [unplanned(child) for child in children(bound)])
 
 
 def walk(node: Node) -> Iterator[Node]:

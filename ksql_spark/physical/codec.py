@@ -1,11 +1,11 @@
 """Plans as JSON for the command log, so that a later release runs the same plan.
 
-A document is ``{"version": 1, "values": […], "root": …}``. ``values`` lists each distinct dataclass value
+A document is ``{"version": 2, "values": […], "root": …}``. ``values`` lists each distinct dataclass value
 once, its parts before it: ``{"@": class name, field: …}``; ``{"$": n}`` is a reference to the n-th of them.
 Strings, integers, booleans and null stand for themselves, a list for a tuple; a value that JSON lacks is an
 object with one member: ``{"decimal": "1.50"}``, ``{"double": "1.5"}``, ``{"bytes": …}``, ``{"set": […]}``.
 
-The codec is generic over the frozen dataclasses of plans: a new node or step needs no code here. Plans that
+The codec is generic over the frozen dataclasses of plans: a new node needs no code here. Plans that
 releases have written must stay readable. So a class keeps its name, its fields and their meaning, and a new
 field has a default that means the behavior before it. Anything else is a new class, or a new VERSION. A field
 that has its default is left out, so that an older release reads plans that need nothing new: servers are
@@ -31,13 +31,13 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.formats import spec
 from ksql_spark.logical import nodes, patterns
 from ksql_spark.metastore import calendars, sources
-from ksql_spark.physical import steps
+from ksql_spark.physical import plans
 
 #: version of the format; documents of a later version cannot be read
-VERSION = 1
+VERSION = 2
 
 _MODULES: tuple[ModuleType, ...] = (
-    types, schema, expressions, calendars, sources, spec, patterns, nodes, steps,
+    types, schema, expressions, calendars, sources, spec, patterns, nodes, plans,
 )  # fmt: skip
 
 

@@ -13,10 +13,35 @@ from dataclasses import dataclass
 from ksql_spark.expressions import Call, ColumnRef, Expression
 from ksql_spark.formats.capabilities import CAPABILITIES
 from ksql_spark.functions import registry
-from ksql_spark.logical.nodes import NamedExpression
-from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical import steps
-from ksql_spark.physical.steps import MICROBATCH, Plan, Stage, Step
+from ksql_spark.logical.nodes import (
+    REPLICATED,
+    STREAM_STREAM,
+    STREAM_TABLE,
+    TABLE_TABLE,
+    Aggregate,
+    Changes,
+    Deduplicate,
+    Exchange,
+    Expire,
+    Filter,
+    FlatMap,
+    ForeignKeyAnswer,
+    ForeignKeyJoin,
+    ForeignKeySubscribe,
+    Join,
+    MatchRecognize,
+    NamedExpression,
+    Node,
+    Over,
+    Project,
+    SetOperation,
+    Source,
+    TopN,
+)
+from ksql_spark.metastore.sources import STREAM, DataSource
+from ksql_spark.physical import operations
+from ksql_spark.physical.operations import unfiltered
+from ksql_spark.physical.plans import MICROBATCH, Plan, Stage
 from ksql_spark.schema import ROWPARTITION
 from ksql_spark.topic_patterns import pattern_of
 from ksql_spark.types import DOUBLE, Array, SqlType, Struct
@@ -112,7 +137,7 @@ def distribution(
     operator = _operator(stage)
     if operator is None:
         return None
-    is_ordered = len(operator.inputs) > 1 or _depends_on_order(operator) or _is_scattered(stage, scattered)
+    is_ordered = _reads_several(operator) or _depends_on_order(operator) or _is_scattered(stage, scattered)
     reason = _Rules(plan, partitions, scattered).why_not(stage)
     return Distribution(reason is None, is_ordered, reason or "")
 
@@ -146,8 +171,10 @@ def assign(
         return Tasks(widest, count, False, count, True)
     is_batch = stage.mode == MICROBATCH
     beats = stage.needs_heartbeats and not is_batch
-    is_merged = len(operator.inputs) > 1 or stage.needs_heartbeats
-    left_first = isinstance(operator, steps.StreamStreamJoin) and rules.takes_left_first(operator)
+    is_merged = _reads_several(operator) or stage.needs_heartbeats
+    left_first = (
+        isinstance(operator, Join) and operator.type == STREAM_STREAM and rules.takes_left_first(operator)
+    )
     if how.is_co_partitioned:
         if is_batch and stage.needs_heartbeats:
             count = 1  # heartbeats come from a topic with one partition
@@ -174,10 +201,10 @@ def waits_for(plan: Plan, number: int) -> str | None:
         number: of one of its sub-topologies.
     """
     stage = plan.stages[number]
-    if not isinstance(_operator(stage), steps.StreamStreamJoin | steps.StreamTableJoin):
+    operator = _operator(stage)
+    if not isinstance(operator, Join) or operator.type == TABLE_TABLE:
         return None
-    internal = {inner.sink.topic for inner in plan.inner}
-    return next((topic for topic in stage.topics if topic in internal), None)
+    return next((read.topic for read in stage.operations if isinstance(read, Exchange)), None)
 
 
 def uncertain_orders(plan: Plan) -> tuple[str, ...]:
@@ -189,13 +216,13 @@ def uncertain_orders(plan: Plan) -> tuple[str, ...]:
     found = []
     for stage in plan.stages:
         operator = _operator(stage)
-        if not isinstance(operator, steps.StreamOver):
+        if not isinstance(operator, Over):
             continue
-        for number, before in enumerate(plan.stages):
-            how = distribution(plan, number) if before.sink.topic in stage.topics else None
+        for before in (read for read in stage.operations if isinstance(read, Exchange)):
+            how = distribution(plan, before.number)
             if how is None or how.is_co_partitioned:
                 continue
-            deciding = _deciding(before.root)
+            deciding = _deciding(before.child)
             if not deciding or not all(key in operator.keys for key in deciding):
                 keys = ", ".join(map(str, operator.keys))
                 found.append(
@@ -206,17 +233,17 @@ def uncertain_orders(plan: Plan) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _deciding(step: Step) -> tuple[Expression, ...] | None:
-    """The columns of ``step`` that decide in which task its operator makes a row; None if unknown."""
-    match step:
-        case steps.StreamDeduplicate(keys=keys) | steps.StreamOver(keys=keys):
+def _deciding(node: Node) -> tuple[Expression, ...] | None:
+    """The columns of ``node`` that decide in which task its operator makes a row; None if unknown."""
+    match node:
+        case Deduplicate(keys=keys) | Over(keys=keys):
             return keys
-        case steps.StreamStreamJoin() | steps.StreamTableJoin() if step.key_name:
-            return (ColumnRef(step.key_name, step.left_key.type),)
-        case steps.Packed(child=child) | steps.StreamFilter(child=child) | steps.StreamFlatMap(child=child):
+        case Join() if node.type != TABLE_TABLE and node.key_name:
+            return (ColumnRef(node.key_name, node.left_key.type),)
+        case Filter(child=child) | FlatMap(child=child) if node.kind == STREAM:
             return _deciding(child)
-        case steps.StreamSelect(child=child):
-            names = {c.expression: ColumnRef(c.name, c.expression.type) for c in (*step.keys, *step.values)}
+        case Project(child=child) if node.kind == STREAM:
+            names = {c.expression: ColumnRef(c.name, c.expression.type) for c in (*node.keys, *node.values)}
             below = _deciding(child)
             return tuple(names[key] for key in below) if below and all(k in names for k in below) else None
     return None
@@ -240,9 +267,13 @@ def tasks_text(plan: Plan, number: int) -> str | None:
     return f"{text}."
 
 
-def _operator(stage: Stage) -> Step | None:
-    """The step of a sub-topology that keeps state."""
-    return next(steps.stateful_steps(stage.root), None)
+def _operator(stage: Stage) -> Node | None:
+    """The operation of a stage that keeps state."""
+    return next(iter(stage.stateful), None)
+
+
+def _reads_several(operator: Node) -> bool:
+    return len(operations.inputs(operator)) > 1
 
 
 def _is_scattered(stage: Stage, scattered: Collection[str]) -> bool:
@@ -250,23 +281,24 @@ def _is_scattered(stage: Stage, scattered: Collection[str]) -> bool:
     return any(topic in scattered for topic in stage.topics)
 
 
-def _depends_on_order(operator: Step) -> bool:
+def _depends_on_order(operator: Node) -> bool:
     """Whether results of a key depend on the times of other keys' rows, or on the order of its own."""
-    by_order = (
-        steps.StreamWindowedAggregate
-        | steps.StreamDeduplicate
-        | steps.StreamOver
-        | steps.StreamMatchRecognize
-        | steps.StreamTopN
-    )
-    if isinstance(operator, steps.StreamAggregate):
-        by_arrival = any(registry.require(call.function).by_arrival for call in operator.aggregates)
-        return by_arrival or operator.ttl_ms is not None
-    return isinstance(operator, by_order | steps.TableExpire)
+    aggregate, _ = operations.grouped(operator)
+    if aggregate is not None:
+        if operations.is_of_changes(aggregate) or aggregate.window_spec is not None:
+            return aggregate.window_spec is not None
+        by_arrival = any(registry.require(call.function).by_arrival for call in aggregate.aggregates)
+        return by_arrival or aggregate.ttl_ms is not None
+    match operator:
+        case TopN():
+            return not operations.is_of_changes(operator)
+        case Deduplicate() | Over() | MatchRecognize() | Expire():
+            return True
+    return False
 
 
 def _sources(stage: Stage) -> list[DataSource]:
-    return [s.source for s in steps.walk(stage.root) if isinstance(s, steps.SourceStep)]
+    return [node.source for node in stage.operations if isinstance(node, Source)]
 
 
 class _Rules:
@@ -279,7 +311,7 @@ class _Rules:
     """
 
     def __init__(self, plan: Plan, partitions: Mapping[str, int] | None, scattered: Collection[str]) -> None:
-        self._inner = {stage.sink.topic: stage for stage in plan.inner}
+        self._plan = plan
         self._partitions = partitions
         self._scattered = scattered
 
@@ -289,12 +321,10 @@ class _Rules:
         assert operator is not None
         if stage.by_event_time:
             return "ORDER = 'event-time' puts all rows of a batch in order"
-        for source in steps.walk(stage.root):
-            if isinstance(source, steps.SourceStep) and ROWPARTITION in (
-                column.name for column in source.schema.columns
-            ):
+        for source in (node for node in stage.operations if isinstance(node, Source)):
+            if source.schema.find(ROWPARTITION) is not None:
                 return f"a column is called {ROWPARTITION}"
-            if isinstance(source, steps.SourceStep) and any(_has_double(c.type) for c in source.schema.key):
+            if any(_has_double(c.type) for c in source.schema.key):
                 return "equal DOUBLEs in keys may be written in several ways, such as 0.0 and -0.0"
         for topic in stage.topics:
             if pattern_of(topic) is not None:
@@ -308,13 +338,13 @@ class _Rules:
 
     def keeps_partitions(self, stage: Stage) -> bool:
         """Whether what ``stage`` writes to its internal topic stays in the partition that it came from."""
-        packed = stage.root
-        if not isinstance(packed, steps.Packed) or self.why_not(stage) is not None:
+        exchange = stage.exchange
+        if exchange is None or exchange.carries_messages or self.why_not(stage) is not None:
             return False
-        found = self._partitioning(packed.child)
-        return found is not None and found.keys == packed.key
+        found = self._partitioning(exchange.child)
+        return found is not None and found.keys == exchange.key
 
-    def takes_left_first(self, join: steps.StreamStreamJoin) -> bool:
+    def takes_left_first(self, join: Join) -> bool:
         """Which side comes first at equal times: the left one, unless it alone must be re-keyed.
 
         Kafka Streams re-keys through a topic, so such a row comes after one that is already in place.
@@ -323,60 +353,53 @@ class _Rules:
         is_in_place = left is not None and left.keys == (join.left_key,)
         return is_in_place or right is None or right.keys != (join.right_key,)
 
-    def _operator_why_not(self, operator: Step) -> str | None:
+    def _operator_why_not(self, operator: Node) -> str | None:
+        aggregate, _ = operations.grouped(operator)
+        if aggregate is not None:
+            if self._has_group(aggregate.child, aggregate.group_by):
+                return None
+            by = bool(aggregate.group_by)
+            return "GROUP BY names other columns than the key's" if by else "all rows are one group"
         match operator:
-            case steps.StreamAggregate() | steps.StreamWindowedAggregate() | steps.TableAggregate():
-                by = [group.expression for group in operator.group_by]
-                found = self._partitioning(operator.child)
-                if found is not None and found.keys and all(key in by for key in found.keys):
-                    return None
-                return "GROUP BY names other columns than the key's" if by else "all rows are one group"
-            case steps.StreamTopN() | steps.TableTopN():
-                found = self._partitioning(operator.child)
-                by = [group.expression for group in operator.keys]
-                if found is not None and found.keys and all(key in by for key in found.keys):
+            case TopN(child, groups):
+                if self._has_group(child, groups):
                     return None
                 return "PARTITION BY names other columns than the key's"
-            case (
-                steps.StreamDeduplicate(child, keys)
-                | steps.StreamOver(child, keys)
-                | steps.StreamMatchRecognize(child, keys)
-            ):
+            case Deduplicate(child, keys) | Over(child, keys) | MatchRecognize(child, keys):
                 found = self._partitioning(child)
                 if found is None or not found.keys or not all(key in keys for key in found.keys):
                     return "rows are compared by other columns than the key's"
                 if self._scatters_nulls(child, found.keys):
                     helps = f"WHERE {found.keys[0]} IS NOT NULL"
-                    if isinstance(operator, steps.StreamMatchRecognize):
+                    if isinstance(operator, MatchRecognize):
                         helps += " in a sub-query in FROM"
                     return f"records without a key are in any partition ({helps} leaves them out)"
                 return None
-            case (
-                steps.TableFilter(child)
-                | steps.TableExpire(child)
-                | steps.TableChanges(child)
-                | steps.ForeignKeySubscribe(child)
-            ):
+            case Filter(child) | Expire(child) | Changes(child) | ForeignKeySubscribe(child):
                 found = self._partitioning(child)
                 key = tuple(ColumnRef(c.name, c.type) for c in child.schema.key)
                 return None if found is not None and found.keys == key else "its topic has another key"
-            case steps.TableSetOperation(branches):
-                return self._set_operation_why_not(branches)
-            case steps.ForeignKeyLatest():
+            case SetOperation():
+                return self._set_operation_why_not(operations.inputs(operator))
+            case ForeignKeyJoin():
                 return None  # its messages are partitioned by the left table's packed key
-            case steps.ForeignKeyAnswer():
+            case ForeignKeyAnswer():
                 return "the rows of the left table are partitioned by its own key"
-            case steps.StreamTableJoin(is_replicated=True):
+            case Join() if operator.type == REPLICATED:
                 return "the table is whole in every task"
-            case steps.StreamStreamJoin() | steps.StreamTableJoin() | steps.TableTableJoin():
+            case Join():
                 return self._join_why_not(operator)
         raise TypeError(f"no rule for {type(operator).__name__}")
 
-    def _join_why_not(
-        self, join: steps.StreamStreamJoin | steps.StreamTableJoin | steps.TableTableJoin
-    ) -> str | None:
-        left = self._partitioning(_unfiltered(join, join.left))
-        right = self._partitioning(_unfiltered(join, join.right))
+    def _has_group(self, node: Node, groups: Sequence[NamedExpression]) -> bool:
+        """Whether rows of a group are in one partition."""
+        found = self._partitioning(node)
+        by = [group.expression for group in groups]
+        return found is not None and bool(found.keys) and all(key in by for key in found.keys)
+
+    def _join_why_not(self, join: Join) -> str | None:
+        left = self._partitioning(unfiltered(join, join.left))
+        right = self._partitioning(unfiltered(join, join.right))
         sides = (("left", left, join.left_key), ("right", right, join.right_key))
         for side, found, key in sides:
             if found is None or found.keys != (key,):
@@ -386,7 +409,7 @@ class _Rules:
             return "the keys of both sides are not written in the same way"
         return None
 
-    def _set_operation_why_not(self, branches: tuple[Step, ...]) -> str | None:
+    def _set_operation_why_not(self, branches: Sequence[Node]) -> str | None:
         found = [self._partitioning(branch) for branch in branches]
         for branch, how in zip(branches, found, strict=True):
             if how is None or how.keys != tuple(ColumnRef(c.name, c.type) for c in branch.schema.key):
@@ -395,50 +418,41 @@ class _Rules:
             return "the keys of the tables are not written in the same way"
         return None
 
-    def _scatters_nulls(self, step: Step, keys: tuple[Expression, ...]) -> bool:
+    def _scatters_nulls(self, node: Node, keys: tuple[Expression, ...]) -> bool:
         """Whether rows whose ``keys`` are all NULL may be in several partitions, as Kafka spreads them."""
-        match step:
-            case steps.StreamFilter(child=child, predicate=predicate):
+        match node:
+            case Filter(child, predicate) if node.kind == STREAM:
                 return not _excludes_null(predicate, keys) and self._scatters_nulls(child, keys)
-            case steps.Unpacked(child=steps.SourceStep(source=source)):
-                return self.keeps_partitions(self._inner[source.topic])
+            case Exchange():
+                return self.keeps_partitions(self._plan.stages[node.number])
         return True
 
-    def _partitioning(self, step: Step) -> _Partitioning | None:
-        """What determines the partition of a row of ``step``; None if unknown."""
-        match step:
-            case steps.SourceStep(source=source) if source.topic_pattern is None:
-                keys = tuple(ColumnRef(c.name, c.type) for c in step.schema.key)
+    def _partitioning(self, node: Node) -> _Partitioning | None:
+        """What determines the partition of a row of ``node``; None if unknown."""
+        match node:
+            case Source(source) if source.topic_pattern is None:
+                keys = tuple(ColumnRef(c.name, c.type) for c in node.schema.key)
                 return _Partitioning(keys, _encoding(source)) if keys else None
-            case steps.Unpacked(child=steps.SourceStep(source=source)):
-                stage = self._inner[source.topic]
-                packed = stage.root
-                assert isinstance(packed, steps.Packed)
+            case Exchange(child):
                 encoding: object = _PACKED
-                if self.keeps_partitions(stage):
-                    below = self._partitioning(packed.child)
+                if self.keeps_partitions(self._plan.stages[node.number]):
+                    below = self._partitioning(child)
                     encoding = below.encoding if below is not None else _PACKED
-                if step.is_table:
-                    return _Partitioning(tuple(ColumnRef(c.name, c.type) for c in step.schema.key), encoding)
-                return _Partitioning(packed.key, encoding)
-            case steps.StreamFilter(child=child) | steps.TableFilter(child=child):
+                return _Partitioning(node.key, encoding)
+            case Filter(child) if not isinstance(child, Aggregate):
                 return self._partitioning(child)
-            case steps.StreamFlatMap(child=child) | steps.TableExpire(child=child):
+            case FlatMap(child) | Expire(child):
                 return self._partitioning(child)
-            case (
-                steps.StreamDeduplicate(child=child)
-                | steps.StreamOver(child=child)
-                | steps.StreamMatchRecognize(child=child)
-            ):
-                return self._partitioning(child) if self._operator_why_not(step) is None else None
-            case steps.StreamSelect(child=child) | steps.TableSelect(child=child):
-                return _renamed(self._partitioning(child), step.keys)
-            case steps.StreamStreamJoin() | steps.StreamTableJoin() | steps.TableTableJoin():
-                if not step.key_name or self._join_why_not(step) is not None:
+            case Deduplicate(child) | Over(child) | MatchRecognize(child):
+                return self._partitioning(child) if self._operator_why_not(node) is None else None
+            case Project(child, keys):
+                return _renamed(self._partitioning(child), keys)
+            case Join() if node.type in (STREAM_STREAM, STREAM_TABLE, TABLE_TABLE, REPLICATED):
+                if not node.key_name or self._join_why_not(node) is not None:
                     return None
-                left = self._partitioning(_unfiltered(step, step.left))
+                left = self._partitioning(unfiltered(node, node.left))
                 assert left is not None
-                return _Partitioning((ColumnRef(step.key_name, step.left_key.type),), left.encoding)
+                return _Partitioning((ColumnRef(node.key_name, node.left_key.type),), left.encoding)
         return None
 
 
@@ -467,12 +481,6 @@ def _renamed(found: _Partitioning | None, keys: Sequence[NamedExpression]) -> _P
     if found is None or not all(key in names for key in found.keys):
         return None
     return _Partitioning(tuple(names[key] for key in found.keys), found.encoding)
-
-
-def _unfiltered(operator: Step, child: Step) -> Step:
-    """A side without a filter whose work the operator does itself."""
-    is_done_above = isinstance(operator, steps.TableKeepingStep) and isinstance(child, steps.TableFilter)
-    return child.inputs[0] if is_done_above else child
 
 
 def _encoding(source: DataSource) -> object:

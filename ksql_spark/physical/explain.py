@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from ksql_spark.expressions import name_text
 from ksql_spark.logical import nodes
-from ksql_spark.logical.nodes import GROUP, SORT, Node, call_texts, written_out
+from ksql_spark.logical.nodes import GROUP, MESSAGE, SORT, Exchange, Node, call_texts, written_out
 from ksql_spark.metastore.sources import DataSource
+from ksql_spark.physical import operations
 from ksql_spark.physical.distribution import tasks_text
-from ksql_spark.physical.steps import (
-    EXACTLY_ONCE,
-    REALTIME,
-    Details,
-    Plan,
-    SourceStep,
-    Stage,
-    StatefulStep,
-    Step,
-    stateful_steps,
-    walk,
-)
+from ksql_spark.physical.plans import EXACTLY_ONCE, REALTIME, Plan, Stage
 from ksql_spark.physical.text import (
     aggregates_text,
     best_text,
@@ -31,11 +21,16 @@ from ksql_spark.physical.text import (
     items_text,
     on_text,
     pattern_details,
+    set_operation_text,
     span_text,
     window_text,
     windowing_text,
     within_text,
 )
+from ksql_spark.schema import Schema
+
+#: what EXPLAIN shows of a node: (title, value); the title may be "", a value of None is hidden
+Details: TypeAlias = Sequence[tuple[str, Any]]
 
 _READ_COMMITTED = "readers with isolation.level = read_committed see each result once"
 
@@ -55,7 +50,7 @@ def explain_logical(root: Node) -> str:
 
 def _logical_lines(node: Node, depth: int) -> Iterator[str]:
     details = _described(_logical_details(node))
-    yield f"{'  ' * depth}{title(node)}{details}"
+    yield f"{'  ' * depth}{_spaced(type(node).__name__)}{details}"
     for child in nodes.children(node):
         yield from _logical_lines(child, depth + 1)
 
@@ -129,8 +124,7 @@ def _logical_details(node: Node) -> Details:
             return [("", limit), ("Offset", offset or None)]
         case nodes.SetOperation(_, _, operator):
             return [("", operator)]
-        case nodes.UnionAll() | nodes.Distinct():
-            return []
+    return []
 
 
 def _internal(node: Node) -> dict[str, str]:
@@ -167,7 +161,7 @@ def explain_plan(plan: Plan) -> str:
         is_shown = stage.is_last and plan.is_transient
         schema = plan.shown_schema if is_shown else stage.sink.schema
         lines.append(f" > [ SINK ] | Topic: {stage.sink.topic} | Schema: {schema}")
-        lines += _step_lines(stage.root, 1)
+        lines += _step_lines(_last_step(stage), 1)
         if shared is None:
             lines.append(f"Execution: {execution(stage)}.")
         if tasks := tasks_text(plan, number):
@@ -178,11 +172,123 @@ def explain_plan(plan: Plan) -> str:
     return "\n".join(parts)
 
 
-def _step_lines(step: Step, depth: int) -> Iterator[str]:
-    described = _described([*step.details, ("Schema", step.shown_schema)])
-    yield f"{'    ' * depth}> [ {title(step).upper()} ]{described}"
-    for child in step.inputs:
-        yield from _step_lines(child, depth + 1)
+def _step_lines(step: _Step, depth: int) -> Iterator[str]:
+    described = _described([*step.details, ("Schema", step.schema)])
+    yield f"{'    ' * depth}> [ {step.title.upper()} ]{described}"
+    for below in step.inputs:
+        yield from _step_lines(below, depth + 1)
+
+
+class _Step(NamedTuple):
+    """A step of a stage, as users see it; an exchange is two at most in each of its stages.
+
+    ``topic`` is that of a source, ``state`` what it keeps.
+    """
+
+    title: str
+    details: Details
+    schema: Schema
+    inputs: tuple[_Step, ...]
+    topic: str | None = None
+    state: str | None = None
+
+
+def _last_step(stage: Stage) -> _Step:
+    """The last step of a stage, above its others."""
+    step = _step(stage.root, stage.plan)
+    exchange, output = stage.exchange, stage.plan.output
+    if exchange is not None and not exchange.carries_messages:
+        key = ", ".join(map(str, exchange.key)) or "none"
+        return _Step("Packed", [("Key", key)], MESSAGE, (step,))
+    if exchange is None and output is not None:
+        select = [("Select", ", ".join(map(name_text, output)))]
+        return _Step("Transient Select", select, stage.plan.shown_schema, (step,))
+    return step
+
+
+def _step(node: Node, plan: Plan) -> _Step:
+    if isinstance(node, Exchange):
+        details = [("", name_text(node.topic)), ("Topic", node.topic)]
+        source = _Step(f"{node.kind.title()} Source", details, MESSAGE, (), node.topic)
+        return source if node.carries_messages else _Step("Unpacked", [], node.carried, (source,))
+    below = tuple(_step(child, plan) for child in operations.inputs(node))
+    if isinstance(node, nodes.Join) and node.is_loaded_first:
+        left, right = below
+        below = (left, right._replace(details=[*right.details, ("Order", "before the other inputs")]))
+    topic = node.source.topic if isinstance(node, nodes.Source) else None
+    state = operations.kept_state(node)
+    return _Step(title(node), _details(node, plan), _shown_schema(node), below, topic, state)
+
+
+def _shown_schema(node: Node) -> Schema:
+    """The columns of a node, as users name them."""
+    aggregate, _ = operations.grouped(node)
+    if aggregate is not None:
+        texts = call_texts(aggregate.aggregates)
+        return Schema(tuple(replace(c, name=texts.get(c.name, c.name)) for c in node.schema.columns))
+    return node.carried if isinstance(node, nodes.Changes) else node.schema
+
+
+def _details(node: Node, plan: Plan) -> Details:
+    idle = span_text(plan.idle_ms) if plan.idle_ms and operations.waits(node) else None
+    match node:
+        case nodes.Source(source):
+            lateness = None if source.lateness_ms is None else span_text(source.lateness_ms)
+            return [
+                ("", name_text(source.name)),
+                ("Topic", source.topic),
+                ("Envelope", source.envelope),
+                ("Lateness", lateness),
+                ("Constraints", ", ".join(c.text for c in source.constraints)),
+                ("Window", windowing_text(node.window)),
+            ]
+        case nodes.Filter(nodes.Aggregate() as aggregate, having):
+            texts = call_texts(aggregate.aggregates)
+            return _group_details(aggregate, str(written_out(having, texts)), idle, plan)
+        case nodes.Aggregate():
+            return _group_details(node, None, idle, plan)
+        case nodes.Filter(_, predicate):
+            return [("Where", written_out(predicate, {}))]
+        case nodes.Deduplicate(_, keys, within_ms):
+            within = None if within_ms is None else span_text(within_ms)
+            return [("Distinct on", ", ".join(map(str, keys))), ("Within", within)]
+        case nodes.FlatMap(_, functions):
+            return [("Functions", items_text(functions))]
+        case nodes.Project(child, keys, values):
+            of, _ = operations.grouped(child)
+            return [("Select", items_text((*keys, *values), {} if of is None else call_texts(of.aggregates)))]
+        case nodes.Join():
+            return [
+                ("", node.join),
+                ("On", on_text(node.left_key, node.right_key, node.residual)),
+                ("Table", "whole in every task" if node.type == nodes.REPLICATED else None),
+                ("Within", within_text(node.within)),
+                ("Grace period", None if node.grace_ms is None else span_text(node.grace_ms)),
+                ("Idle timeout", idle),
+            ]
+        case nodes.SetOperation():
+            return [("", set_operation_text(operations.postfix(node)))]
+        case nodes.ForeignKeySubscribe(_, foreign_key, join):
+            return [("", join), ("Foreign key", foreign_key)]
+        case nodes.ForeignKeyAnswer():
+            return [("", node.join), ("Key", node.right_key)]
+        case nodes.UnionAll() | nodes.Changes() | nodes.ForeignKeyJoin():
+            return []
+    return _logical_details(node)
+
+
+def _group_details(node: nodes.Aggregate, having: str | None, idle: str | None, plan: Plan) -> Details:
+    lost = ", windows that a jump in time leaves behind are lost" if plan.is_lossy else ""
+    return [
+        ("", aggregates_text(node.aggregates)),
+        ("Group by", groups_text(node.group_by)),
+        ("Having", having),
+        ("Emit", emit_text(node.every_ms)),
+        ("TTL", None if node.ttl_ms is None else span_text(node.ttl_ms)),
+        ("Window", window_text(node.window_spec)),
+        ("Emit", f"FINAL{lost}" if node.emit_final else None),
+        ("Idle timeout", idle),
+    ]
 
 
 def _shared_execution(plan: Plan) -> str | None:
@@ -203,8 +309,7 @@ def execution(stage: Stage) -> str:
 
 def _order(stage: Stage) -> str | None:
     """The order in which rows of different topics meet, where it matters: in joins."""
-    joins = [s for s in walk(stage.root) if isinstance(s, StatefulStep) and len(s.inputs) > 1]
-    if not joins:
+    if not any(operations.keeps_state(n) and len(operations.inputs(n)) > 1 for n in stage.operations):
         return None
     if stage.by_event_time:
         return "the rows of all topics meet by event time, what is there at the start as one batch."
@@ -274,7 +379,9 @@ def drawn_logical(root: Node) -> list[DrawnStep]:
 
     def add(node: Node) -> str:
         inputs = tuple([add(child) for child in nodes.children(node)])
-        drawn.append(DrawnStep(str(len(drawn)), title(node), _shown(_logical_details(node)), inputs))
+        drawn.append(
+            DrawnStep(str(len(drawn)), _spaced(type(node).__name__), _shown(_logical_details(node)), inputs)
+        )
         return drawn[-1].id
 
     add(root)
@@ -285,14 +392,13 @@ def drawn_stage(stage: Stage) -> list[DrawnStep]:
     """The steps of a sub-topology, each after those that it reads; its sink is the last."""
     drawn: list[DrawnStep] = []
 
-    def add(step: Step) -> str:
-        inputs = tuple([add(child) for child in step.inputs])
-        topic = step.source.topic if isinstance(step, SourceStep) else None
-        state = step.kept_state if isinstance(step, StatefulStep) else None
-        drawn.append(DrawnStep(str(len(drawn)), title(step), _shown(step.details), inputs, topic, state))
+    def add(step: _Step) -> str:
+        inputs = tuple([add(below) for below in step.inputs])
+        details = _shown(step.details)
+        drawn.append(DrawnStep(str(len(drawn)), step.title, details, inputs, step.topic, step.state))
         return drawn[-1].id
 
-    last = add(stage.root)
+    last = add(_last_step(stage))
     topic = stage.sink.topic
     drawn.append(DrawnStep(str(len(drawn)), "Sink", (("Topic", topic),), (last,), topic))
     return drawn
@@ -310,40 +416,42 @@ def explain_topology(plan: Plan, sizes: Sequence[object] = ()) -> str:
         plan: the physical plan.
         sizes: for a running query, the size of each stage's state, upstream first; None: not known.
     """
-    inner = {stage.sink.topic for stage in plan.inner}
     shared = _shared_execution(plan)
     parts = [] if shared is None else [f"Runs {shared}"]
     if plan.guarantee == EXACTLY_ONCE:
         parts.append(f"Guarantee: {EXACTLY_ONCE}")
     for number, stage in enumerate(plan.stages):
         lines = [f"Sub-topology {number}"]
-        for step in walk(stage.root):
-            if isinstance(step, SourceStep):
-                lines.append(f"  Source: {_topic(step.source, inner)}")
-        states = [f"{title(step)}: {step.kept_state}" for step in stateful_steps(stage.root)]
+        for node in stage.operations:
+            if isinstance(node, Exchange):
+                lines.append(f"  Source: topic {node.topic} (internal)")
+            elif isinstance(node, nodes.Source):
+                lines.append(f"  Source: {_topic(node.source)}")
+        states = [f"{title(node)}: {operations.kept_state(node)}" for node in stage.stateful]
         lines += [f"  State: {state}" for state in states or ("none",)]
         if number < len(sizes) and sizes[number] is not None:
             lines.append(f"  State now: {sizes[number]}")
-        reader = "read for the client" if stage.is_last and plan.is_transient else None
-        lines.append(f"  Sink: {_topic(stage.sink, inner, reader)}")
+        reader = "read for the client" if plan.is_transient else None
+        lines.append(f"  Sink: {_topic(stage.sink, reader if stage.is_last else 'internal')}")
         if shared is None:
             lines.append(f"  Runs {execution(stage)}")
         parts.append("\n".join(lines))
     return "\n".join(parts)
 
 
-def _topic(source: DataSource, inner: Iterable[str], what: str | None = None) -> str:
-    if what is None:
-        what = "internal" if source.topic in inner else f"{source.kind.lower()} {name_text(source.name)}"
-    return f"topic {source.topic} ({what})"
+def _topic(source: DataSource, what: str | None = None) -> str:
+    return f"topic {source.topic} ({what or f'{source.kind.lower()} {name_text(source.name)}'})"
 
 
 # ---- parts of both ------------------------------------------------------------------------------------
 
 
-def title(node: Node | Step) -> str:
+def title(node: Node) -> str:
     """StreamWindowedAggregate -> Stream Windowed Aggregate."""
-    name = type(node).__name__
+    return _spaced(operations.name(node))
+
+
+def _spaced(name: str) -> str:
     return "".join(f" {c}" if c.isupper() and i else c for i, c in enumerate(name))
 
 

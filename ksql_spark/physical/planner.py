@@ -1,14 +1,12 @@
-"""Lowers a logical plan to physical steps; chooses the mode, and refuses what cannot run yet.
+"""Plans queries: puts exchanges into the bound tree, chooses the mode, and refuses what cannot run yet.
 
-Only this module knows which logical node becomes which step. It is pure.
+Only this module decides where a tree is cut. It is pure.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import count
 from typing import Any
 
 from ksql_spark import __version__
@@ -16,23 +14,19 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef, Expression, columns_in
 from ksql_spark.functions import registry
 from ksql_spark.logical import nodes
+from ksql_spark.logical.nodes import Exchange, Node
 from ksql_spark.metastore.serdes import check_registry, record_spec
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
-from ksql_spark.physical import steps
-from ksql_spark.physical.steps import EXACTLY_ONCE, MICROBATCH, REALTIME, Plan, Stage, Step
-from ksql_spark.schema import WINDOW_BOUNDS, Column, Role, Schema
+from ksql_spark.physical import operations
+from ksql_spark.physical.plans import EXACTLY_ONCE, MICROBATCH, REALTIME, Plan, transactional_id
+from ksql_spark.schema import WINDOW_BOUNDS, Column, Schema
 from ksql_spark.schema_registry import SchemaRegistry
-from ksql_spark.types import BIGINT, BOOLEAN, BYTES, INTEGER, Array, Map, SqlType, Struct
+from ksql_spark.types import BIGINT, BOOLEAN, INTEGER, Array, Map, SqlType, Struct
 
 EXECUTION_MODE = "ksql.execution.mode"
 GUARANTEE = "ksql.streams.processing.guarantee"
 IDLE_TIMEOUT = "ksql.idle.window.timeout"
 LOSSY_JUMPS = "ksql.suppress.lossy.jumps"
-#: columns of internal topics: key and row as bytes
-_BYTES = Schema((Column("K", BYTES, Role.KEY), Column("V", BYTES)))
-#: column of a table's changes: -1 or -2 for a row to retract, 1 for a row to add
-SIGN = "__SIGN"
-_BOUNDS = tuple(Column(name, type_) for name, type_ in WINDOW_BOUNDS.items())
 
 
 def lower(
@@ -43,13 +37,13 @@ def lower(
     *,
     by_event_time: bool = False,
 ) -> Plan:
-    """The physical plan that writes ``root`` to ``sink``.
+    """The plan that writes ``root`` to ``sink``.
 
     Spark allows only one stateful step in a query that emits updates, so the plan is cut at internal topics,
     as Kafka Streams cuts it at repartition topics.
 
     Args:
-        root: the last node of the logical plan.
+        root: what was bound.
         sink: the target, with its formats and topic.
         config: effective properties; ``ksql.execution.mode`` forces a mode, so does exactly_once_v2 as
             ``processing.guarantee``.
@@ -82,31 +76,29 @@ def _lower(
         reason = (
             "ORDER = 'event-time' takes a batch's rows by their time; what is there at the start is one batch"
         )
-    idle_ms = int(config.get(IDLE_TIMEOUT) or 0)
-    prefix = f"_confluent-ksql-{config.get('ksql.service.id')}query_{query_id}"
-    is_lossy = bool(config.get(LOSSY_JUMPS))
-    lowering = _Lowering(prefix, mode, reason, idle_ms, is_lossy, by_event_time)
-    step = lowering.lower(root)
-    keeps_state = bool(lowering.inner) or any(isinstance(s, steps.StatefulStep) for s in steps.walk(step))
-    if by_event_time and not keeps_state:
+    service_id = str(config.get("ksql.service.id"))
+    planned = _Planner(f"_confluent-ksql-{service_id}query_{query_id}", by_event_time).plan(root)
+    plan = Plan(
+        planned,
+        sink,
+        mode,
+        reason,
+        record_spec(sink),
+        tuple(record_spec(relation.source) for relation in nodes.relations(root)),
+        idle_ms=int(config.get(IDLE_TIMEOUT) or 0),
+        is_lossy=bool(config.get(LOSSY_JUMPS)),
+        by_event_time=by_event_time,
+    )
+    if by_event_time and not any(stage.stateful for stage in plan.stages):
         raise KsqlError(
             "INVALID_STATEMENT",
             reason="ORDER = 'event-time' is for queries that join, aggregate, de-duplicate or filter a "
             "table; here no row depends on another.",
         )
-    sources = tuple(relation.source for relation in nodes.relations(root))
-    mode, reason = _mode(step, mode, reason)
-    plan = Plan(step, sink, mode, reason, sources, record_spec(sink), tuple(lowering.inner), by_event_time)
-    return _transactional(plan, str(config.get("ksql.service.id")), query_id) if is_exactly_once else plan
-
-
-def _transactional(plan: Plan, service_id: str, query_id: str) -> Plan:
-    """``plan`` with transactional ids."""
-    *inner, last = (
-        replace(stage, transactional_id=steps.transactional_id(service_id, query_id, stage.number))
-        for stage in plan.stages
-    )
-    return replace(plan, inner=tuple(inner), transactional_id=last.transactional_id)
+    if not is_exactly_once:
+        return plan
+    ids = (transactional_id(service_id, query_id, stage.number) for stage in plan.stages)
+    return replace(plan, transactional_ids=tuple(ids))
 
 
 def check_runnable(plan: Plan, registry: SchemaRegistry | None) -> None:
@@ -121,15 +113,6 @@ def check_runnable(plan: Plan, registry: SchemaRegistry | None) -> None:
         check_registry(record_spec(source), registry)
 
 
-def _mode(root: Step, mode: str, reason: str) -> tuple[str, str]:
-    """The mode of a stage, and why: micro-batches if real-time mode refuses it."""
-    topics = Counter(s.source.topic for s in steps.walk(root) if isinstance(s, steps.SourceStep))
-    twice = sorted(topic for topic, times in topics.items() if times > 1)
-    if mode == REALTIME and twice:
-        return MICROBATCH, f"it reads topic {', '.join(twice)} more than once, which real-time mode does not"
-    return mode, reason
-
-
 def lower_transient(
     root: nodes.Node,
     output: Sequence[Column],
@@ -139,7 +122,7 @@ def lower_transient(
     *,
     has_places: bool = False,
 ) -> Plan:
-    """The physical plan of a push query: ``output`` columns of ``root`` as JSON records in topic ``sink``.
+    """The plan of a push query: ``output`` columns of ``root`` as JSON records in topic ``sink``.
 
     The sink's value columns are a deletion flag and then C0, C1 … in the order of ``output``. Its topic ends
     with its client, so it needs no transactions, whatever ``processing.guarantee`` says. With ``has_places``
@@ -158,12 +141,7 @@ def lower_transient(
         value_format=FormatSpec("JSON"),
     )
     plan = _lower(root, source, config, query_id, by_event_time=False, is_exactly_once=False)
-    names = tuple(c.name for c in output)
-    keys = frozenset(c.name for c in root.schema.key) | frozenset(WINDOW_BOUNDS)
-    select = steps.TransientSelect(
-        plan.root, names, keys, root.kind == TABLE, source.schema, has_places=has_places
-    )
-    return replace(plan, root=select)
+    return replace(plan, output=tuple(c.name for c in output))
 
 
 def _not_yet(what: str, hint: str | None = None) -> KsqlError:
@@ -187,176 +165,99 @@ def _names_bounds(node: nodes.Aggregate) -> bool:
     return any(columns_in(e) & WINDOW_BOUNDS.keys() for e in used)
 
 
-def _postfix(node: nodes.Node, numbers: Iterator[int]) -> tuple[str, ...]:
-    """A set operation in postfix notation, with the numbers of its operands."""
-    if isinstance(node, nodes.SetOperation):
-        return (*_postfix(node.left, numbers), *_postfix(node.right, numbers), node.operator)
-    return (str(next(numbers)),)
+class _Planner:
+    """Plans the tree of one query.
 
+    Args:
+        prefix: of the names of its internal topics.
+        by_event_time: ORDER = 'event-time'.
+    """
 
-class _Lowering:
-    """Lowers one query, and collects its inner sub-topologies."""
-
-    def __init__(
-        self, prefix: str, mode: str, reason: str, idle_ms: int, is_lossy: bool, by_event_time: bool
-    ) -> None:
-        self.inner: list[Stage] = []
-        self._idle_ms = idle_ms
-        self._is_lossy = is_lossy
-        self._by_event_time = by_event_time
+    def __init__(self, prefix: str, by_event_time: bool) -> None:
         self._prefix = prefix
-        self._mode = mode
-        self._reason = reason
+        self._by_event_time = by_event_time
+        self._exchanges = 0
 
-    def lower(self, node: nodes.Node) -> Step:
-        """The step of ``node``, on the steps of all nodes below it."""
+    def plan(self, node: Node) -> Node:
+        """``node`` with exchanges below operations whose rows come from state."""
         match node:
-            case nodes.Source(source):
-                step = steps.TableSource if source.is_table else steps.StreamSource
-                prefix = f"{node.alias}_" if node.prefixed else ""
-                return step(source, node.schema, prefix, node.exposed, node.window, record_spec(source))
-            case nodes.Filter(nodes.Aggregate() as child, predicate):
-                return self._aggregate(child, predicate)
-            case nodes.Filter(child, predicate) if node.kind == TABLE:
-                return steps.TableFilter(self._stateless(child), predicate, node.schema, node.window)
-            case nodes.Filter(child, predicate):
-                return steps.StreamFilter(self.lower(child), predicate, node.schema, node.window)
-            case nodes.Expire(child, ttl_ms):
-                return steps.TableExpire(self._stateless(child), ttl_ms, node.schema, node.window)
-            case nodes.Deduplicate(child, keys, within_ms):
-                below = self._stateless(child, keys)
-                return steps.StreamDeduplicate(below, keys, within_ms, node.schema, node.window)
-            case nodes.Over(child, keys, calls, within_ms):
-                below = self._stateless(child, keys)
-                return steps.StreamOver(below, keys, calls, node.schema, node.window, within_ms)
-            case nodes.MatchRecognize(child, keys, pattern):
-                below = self._stateless(child, keys)
-                idle_ms = self._idle_ms if pattern.automaton.waits else 0
-                return steps.StreamMatchRecognize(below, keys, pattern, node.schema, idle_ms)
-            case nodes.TopN():
-                return self._top_n(node)
-            case nodes.SelectKey(child, keys):
-                return steps.StreamSelectKey(self.lower(child), keys, node.schema)
-            case nodes.FlatMap(child, functions):
-                return steps.StreamFlatMap(self.lower(child), functions, node.schema, node.window)
-            case nodes.Project(child, keys, values):
-                projection = steps.TableSelect if node.kind == TABLE else steps.StreamSelect
-                return projection(self.lower(child), keys, values, node.schema, node.window)
+            case nodes.Source():
+                return node
+            case nodes.Filter(nodes.Aggregate() as child):
+                return replace(node, child=self._aggregate(child))
+            case nodes.Filter(child) if node.kind == TABLE:
+                return replace(node, child=self._stateless(child))
+            case nodes.Expire(child):
+                return replace(node, child=self._stateless(child))
+            case nodes.Deduplicate(child, keys) | nodes.Over(child, keys) | nodes.MatchRecognize(child, keys):
+                return replace(node, child=self._stateless(child, keys))
+            case nodes.TopN(child, keys):
+                key = tuple(k.expression for k in keys)
+                if child.kind != TABLE:
+                    return replace(node, child=self._stateless(child, key))
+                return replace(node, child=self._changes(child, key, has_bounds=child.window is not None))
             case nodes.UnionAll(inner):
-                return steps.StreamUnion(tuple(self._stateless(c) for c in inner), node.schema, node.window)
+                return nodes.UnionAll(tuple(map(self._stateless, inner)))
             case nodes.SetOperation():
-                branches = tuple(self._stateless(operand, ()) for operand in nodes.operands(node))
-                return steps.TableSetOperation(branches, _postfix(node, count()), node.schema)
+                inputs = [self._stateless(operand, ()) for operand in nodes.operands(node)]
+                return nodes.with_operands(node, iter(inputs))
+            case nodes.Join(type=nodes.FOREIGN_KEY):
+                return self._foreign_key_join(node)
             case nodes.Join():
                 return self._join(node)
             case nodes.Aggregate():
-                return self._aggregate(node, None)
-        raise TypeError(f"no step for {type(node).__name__}")
+                return self._aggregate(node)
+            case nodes.Filter() | nodes.SelectKey() | nodes.FlatMap() | nodes.Project():
+                return replace(node, child=self.plan(node.child))
+        raise TypeError(f"no plan for {type(node).__name__}")
 
-    def _stateless(self, node: nodes.Node, key: tuple[Expression, ...] | None = None) -> Step:
-        """The step of ``node``; a stateful one is cut off by an internal topic with the key ``key``."""
-        step = self.lower(node)
-        # the stateful step above a table's filter deletes what the filter drops: so the filter needs no state
-        filtered = step if isinstance(step, steps.TableFilter) and key is not None else None
-        inner = filtered.child if filtered is not None else step
-        if not any(isinstance(s, steps.StatefulStep) for s in steps.walk(inner)):
-            return step
-        is_table = node.kind == TABLE
-        if is_table or key is None:
+    def _stateless(self, node: Node, key: tuple[Expression, ...] | None = None) -> Node:
+        """``node``, planned; what comes from state goes through an exchange with the key ``key``."""
+        planned = self.plan(node)
+        # the operation above a table's filter deletes what the filter drops: so the filter needs no state
+        filtered = planned if operations.is_table_filter(planned) and key is not None else None
+        inner = planned if filtered is None else operations.inputs(filtered)[0]
+        if not any(map(operations.keeps_state, operations.walk(inner))):
+            return planned
+        if node.kind == TABLE or key is None:
             key = tuple(ColumnRef(c.name, c.type) for c in inner.schema.key)
-        cut = self._cut(steps.Packed(inner, key, _BYTES, inner.window), "repartition", is_table)
-        unpacked = steps.Unpacked(cut, is_table, inner.schema, inner.window)
-        return replace(filtered, child=unpacked) if filtered is not None else unpacked
+        exchange = self._exchange(inner, key, "repartition")
+        return exchange if filtered is None else nodes.with_children(filtered, (exchange,))
 
-    def _cut(self, root: Step, purpose: str, is_table: bool = False) -> Step:
-        """Write ``root`` (columns K and V) to an internal topic, and return the step that reads it."""
-        topic = f"{self._prefix}-{len(self.inner)}-{purpose}"
-        internal = DataSource(
-            name=topic,
-            kind=TABLE if is_table else STREAM,
-            schema=_BYTES,
-            topic=topic,
-            key_format=FormatSpec("KAFKA"),
-            value_format=FormatSpec("KAFKA"),
-        )
-        mode, reason = _mode(root, self._mode, self._reason)
-        records = record_spec(internal)
-        how = (mode, reason, False, self._by_event_time, records)
-        self.inner.append(Stage(len(self.inner), root, internal, *how))
-        return (steps.TableSource if is_table else steps.StreamSource)(internal, _BYTES, records=records)
+    def _exchange(self, child: Node, key: tuple[Expression, ...], purpose: str) -> Exchange:
+        number = self._exchanges
+        self._exchanges += 1
+        return Exchange(child, key, number, f"{self._prefix}-{number}-{purpose}")
 
-    def _join(self, node: nodes.Join) -> Step:
-        if node.type == nodes.FOREIGN_KEY:
-            return self._foreign_key_join(node)
-        is_replicated = node.type == nodes.REPLICATED
-        left = self._stateless(node.left, None if is_replicated else (node.left_key,))
-        right = self._stateless(node.right, (node.right_key,))
-        if node.is_loaded_first:
-            right = self._first(right, node)
-        on = (node.left_key, node.right_key, node.key_name)
-        if node.grace_ms is not None:
-            return steps.StreamVersionedTableJoin(
-                left, right, node.join, *on, node.schema, node.window, is_replicated, node.residual,
-                node.grace_ms, self._idle_ms if node.grace_ms else 0,
-            )  # fmt: skip
-        if node.type in (nodes.STREAM_TABLE, nodes.REPLICATED):
-            return steps.StreamTableJoin(
-                left, right, node.join, *on, node.schema, node.window, is_replicated, node.residual
-            )
-        if node.type == nodes.TABLE_TABLE:
-            return steps.TableTableJoin(left, right, node.join, *on, node.schema, node.window)
-        assert node.within is not None  # the analyzer has required WITHIN
-        waits = node.join not in ("INNER", nodes.SEMI) and node.within.grace_ms is not None
-        idle_ms = self._idle_ms if waits else 0
-        return steps.StreamStreamJoin(
-            left, right, node.join, *on, node.within, node.schema, node.window, idle_ms, node.residual
-        )
-
-    def _first(self, table: Step, node: nodes.Join) -> Step:
-        """The source of ``table``, read before the stream of its join.
+    def _join(self, node: nodes.Join) -> Node:
+        """The join, with its inputs planned.
 
         Raises:
-            KsqlError: INVALID_STATEMENT, with ORDER = 'event-time'.
+            KsqlError: INVALID_STATEMENT: the table's rows come first, with ORDER = 'event-time'.
         """
-        if self._by_event_time:
+        left = self._stateless(node.left, None if node.type == nodes.REPLICATED else (node.left_key,))
+        right = self._stateless(node.right, (node.right_key,))
+        if node.is_loaded_first and self._by_event_time:
             raise KsqlError(
                 "INVALID_STATEMENT",
                 reason="ORDER = 'event-time' takes rows by their time, "
                 "FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP the table's rows first. Use one of both.",
             )
-        assert isinstance(table, steps.TableSource)  # FOR SYSTEM_TIME follows the name of a table
-        return replace(table, is_first=True)
+        return replace(node, left=left, right=right)
 
-    def _foreign_key_join(self, node: nodes.Join) -> Step:
+    def _foreign_key_join(self, node: nodes.Join) -> Node:
         left, right = self._stateless(node.left, ()), self._stateless(node.right, ())
-        subscribe = steps.ForeignKeySubscribe(left, node.left_key, node.join, _BYTES)
-        asked = self._cut(subscribe, "subscription")
-        answer = steps.ForeignKeyAnswer(asked, right, node.right_key, node.join, _BYTES)
-        answered = self._cut(answer, "response")
-        return steps.ForeignKeyLatest(answered, left.schema, right.schema, node.schema)
+        subscribe = nodes.ForeignKeySubscribe(left, node.left_key, node.join)
+        asked = self._exchange(subscribe, (), "subscription")
+        answer = nodes.ForeignKeyAnswer(asked, right, node.right_key, node.join)
+        answered = self._exchange(answer, (), "response")
+        return nodes.ForeignKeyJoin(answered, node.join, node.left_key, node.right_key, node.key_name)
 
-    def _changes(
-        self, table: nodes.Node, group: tuple[Expression, ...], bounds: tuple[Column, ...] = ()
-    ) -> Step:
-        """The changes of ``table``'s rows, in the tasks of their groups, with the ``bounds`` of windows."""
-        child = self._stateless(table, ())
-        schema = Schema((*child.schema.columns, *bounds, Column(SIGN, INTEGER)))
-        changes = steps.TableChanges(child, schema, key=group)
-        cut = self._cut(steps.Packed(changes, group, _BYTES), "groupby")
-        return steps.Unpacked(cut, False, schema)
+    def _changes(self, table: Node, group: tuple[Expression, ...], *, has_bounds: bool = False) -> Node:
+        """The changes of ``table``'s rows, in the tasks of their groups."""
+        return self._exchange(nodes.Changes(self._stateless(table, ()), group, has_bounds), group, "groupby")
 
-    def _top_n(self, node: nodes.TopN) -> Step:
-        key = tuple(k.expression for k in node.keys)
-        asked = (node.keys, node.order, node.count, node.rank)
-        if node.child.kind != TABLE:
-            child = self._stateless(node.child, key)
-            return steps.StreamTopN(child, *asked, node.schema, None, node.limit, node.ranks)
-        bounds = () if node.child.window is None else _BOUNDS
-        identity = tuple(column.name for column in (*node.child.schema.key, *bounds))
-        changes = self._changes(node.child, key, bounds)
-        return steps.TableTopN(changes, *asked, node.limit, node.ranks, SIGN, identity, node.schema)
-
-    def _aggregate(self, node: nodes.Aggregate, having: Expression | None) -> Step:
+    def _aggregate(self, node: nodes.Aggregate) -> Node:
         is_table = node.child.kind == TABLE
         if is_table and node.child.window is not None and _names_bounds(node):
             raise _not_yet("Window bounds in an aggregation of a windowed table")
@@ -369,26 +270,5 @@ class _Lowering:
             if call.distinct and is_table and not _has_equality(call.arguments[0].type):
                 raise _not_yet(f"{call.function}(DISTINCT …) of a {call.arguments[0].type} over a table")
         key = tuple(g.expression for g in node.group_by)
-        window = node.window_spec
-        if is_table:
-            changes = self._changes(node.child, key)
-            groups = (node.group_by, node.aggregates, having)
-            return steps.TableAggregate(changes, *groups, SIGN, node.schema, every_ms=node.every_ms or 0)
-        child = self._stateless(node.child, key)
-        if window is None:
-            groups = (node.group_by, node.aggregates, having)
-            every_ms = node.every_ms or 0
-            return steps.StreamAggregate(child, *groups, node.schema, ttl_ms=node.ttl_ms, every_ms=every_ms)
-        return steps.StreamWindowedAggregate(
-            child,
-            node.group_by,
-            node.aggregates,
-            having,
-            window,
-            node.emit_final,
-            node.schema,
-            node.window,
-            self._idle_ms if node.emit_final else 0,
-            self._is_lossy and node.emit_final,
-            node.every_ms or 0,
-        )
+        make = self._changes if is_table else self._stateless
+        return replace(node, child=make(node.child, key))

@@ -23,8 +23,7 @@ from ksql_spark.functions.lowering import lower, lower_condition
 from ksql_spark.functions.spark_text import has_own_order, spark_type
 from ksql_spark.logical import nodes
 from ksql_spark.logical.nodes import Node
-from ksql_spark.physical.steps import NULL_VALUE
-from ksql_spark.schema import Column, Schema
+from ksql_spark.schema import NULL_VALUE, Column, Schema
 from ksql_spark.spark import aggregate_calls, jvm, sources
 from ksql_spark.spark.evaluate import DecodedRows, StoredRow, values
 from ksql_spark.spark.frames import exploded, named, quoted

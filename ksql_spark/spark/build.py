@@ -1,22 +1,38 @@
-"""build: physical steps to a DataFrame, one small function per step.
+"""build: a stage of a plan to a DataFrame, one small function per class of nodes.
 
-Every frame has exactly the columns that physical.steps describes. Expressions are passed to the JVM
-as Spark SQL text, a whole projection in one call.
+A node's frame has exactly these columns: those of its schema by name, ROWTIME (BIGINT, epoch ms), NULL_VALUE
+(BOOLEAN: the record's value is NULL) and, where they exist, EVENT_TIME, NULL_KEY, FORWARDED_HEADERS,
+ROWPARTITION, ROWOFFSET, WINDOWSTART, WINDOWEND, and the sign of changes. Expressions are passed to the JVM as
+Spark SQL text, a whole projection in one call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame
 
 from ksql_spark.expressions import columns_in, name_text
-from ksql_spark.logical.nodes import NamedExpression
-from ksql_spark.physical import steps
-from ksql_spark.physical.steps import EVENT_TIME, FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, STREAM_TIME, Step
-from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
+from ksql_spark.logical import nodes
+from ksql_spark.logical.nodes import NamedExpression, Node
+from ksql_spark.metastore.sources import TABLE, DataSource
+from ksql_spark.physical import operations
+from ksql_spark.physical.plans import Plan, Stage, internal_source
+from ksql_spark.schema import (
+    EVENT_TIME,
+    FORWARDED_HEADERS,
+    NULL_KEY,
+    NULL_VALUE,
+    ROWOFFSET,
+    ROWPARTITION,
+    ROWTIME,
+    STREAM_TIME,
+    WINDOW_BOUNDS,
+    WINDOWEND,
+    WINDOWSTART,
+)
 from ksql_spark.spark import keyed, matching, python_calls, sources
 from ksql_spark.spark.frames import Context, event_time_column, exploded, named, quoted
 
@@ -35,23 +51,35 @@ _HIDDEN = (
 )
 
 
-def build(step: Step, context: Context) -> DataFrame:
-    """The frame of ``step``, built on the frames of all steps below it."""
+def build(stage: Stage, context: Context) -> DataFrame:
+    """The frame of what ``stage`` writes."""
+    plan, exchange = stage.plan, stage.exchange
+    context = replace(context, serdes=plan.serdes, idle_ms=plan.idle_ms, is_lossy=plan.is_lossy)
+    frame = _frame(stage.root, context)
+    if exchange is not None:
+        return frame if exchange.carries_messages else keyed.pack(exchange, frame, context)
+    return frame if plan.output is None else _output(plan, plan.output, frame)
+
+
+def _frame(node: Node, context: Context) -> DataFrame:
+    """The frame of ``node``, built on the frames of all operations below it."""
     inputs = []
-    for child in step.inputs:
-        if isinstance(step, steps.TableKeepingStep) and isinstance(child, steps.TableFilter):
-            inputs.append(keyed.deleting(child, build(child.child, context), context))
+    for side, child in enumerate(operations.inputs(node)):
+        is_first = isinstance(node, nodes.Join) and node.is_loaded_first and side == 1
+        below = replace(context, is_first=is_first)
+        if isinstance(child, nodes.Filter) and operations.unfiltered(node, child) is not child:
+            inputs.append(keyed.deleting(child, _frame(child.child, below), below))
         else:
-            inputs.append(build(child, context))
+            inputs.append(_frame(child, below))
     if context.log is not None:
-        topic = steps.record_topic(step.inputs[0]) if len(step.inputs) == 1 else None
+        topic = operations.record_topic(operations.inputs(node)[0]) if len(inputs) == 1 else None
         context = replace(context, log=context.log.of_topic(topic))
     # a branch of merged inputs handles one record at a time, so its calls are made row by row
-    called = None if context.tasks.is_merged else python_calls.compute(step, inputs, context.log)
+    called = None if context.tasks.is_merged else python_calls.compute(node, inputs, context.log)
     if called is None:
-        return BUILDERS[type(step)](step, inputs, context)
+        return BUILDERS[type(node)](node, inputs, context)
     context = replace(context, computed=called.texts)
-    return called.drop(BUILDERS[type(step)](step, [called.frame, *inputs[1:]], context))
+    return called.drop(BUILDERS[type(node)](node, [called.frame, *inputs[1:]], context))
 
 
 def _hidden(frame: DataFrame, taken: Iterable[str]) -> list[str]:
@@ -59,52 +87,64 @@ def _hidden(frame: DataFrame, taken: Iterable[str]) -> list[str]:
     return [quoted(name) for name in _HIDDEN if name in there and name not in taken]
 
 
-def _all(columns: Iterable[NamedExpression], context: Context, step: str, child: Step) -> list[str]:
+def _all(columns: Iterable[NamedExpression], context: Context, step: str, child: Node) -> list[str]:
     row = [c.name for c in child.schema.columns]
     return [
         named(context.lower(c.expression, step, f"Column {name_text(c.name)}", row), c.name) for c in columns
     ]
 
 
-def _source(
-    step: steps.StreamSource | steps.TableSource, _: Sequence[DataFrame], context: Context
-) -> DataFrame:
+def _source(node: nodes.Source, _: Sequence[DataFrame], context: Context) -> DataFrame:
+    prefix = f"{node.alias}_" if node.prefixed else ""
+    return _read(node.source, prefix, node.exposed, context)
+
+
+def _exchange(node: nodes.Exchange, _: Sequence[DataFrame], context: Context) -> DataFrame:
+    frame = _read(internal_source(node), "", (), context)
+    return frame if node.carries_messages else keyed.unpack(node, frame)
+
+
+def _read(source: DataSource, prefix: str, exposed: tuple[str, ...], context: Context) -> DataFrame:
     raw = context.records
     if raw is None:
         raw = sources.read(
             context.session,
             context.consumer,
-            step.source.topic,
+            source.topic,
             context.starts,
             is_batch=context.is_batch,
-            options=context.options_of(step.source, isinstance(step, steps.TableSource) and step.is_first),
+            options=context.options_of(source),
         )
     return sources.decode(
         raw,
-        step.source,
-        step.prefix,
-        step.exposed,
+        source,
+        prefix,
+        exposed,
         context.log,
         context.setting,
-        step.records,
+        context.serdes.get(source),
         keeps_null_keys=context.tasks.ignored_have_turns,
     )
 
 
-def _stream_filter(step: steps.StreamFilter, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
-    row = [c.name for c in step.schema.columns]
-    predicate = context.lower(step.predicate, "WhereFilter", "WHERE", row)
+def _filter(node: nodes.Filter, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    if isinstance(node.child, nodes.Aggregate):
+        return keyed.aggregate(node, inputs, context)
+    if node.kind == TABLE:
+        return keyed.table_filter(node, inputs, context)
+    row = [c.name for c in node.schema.columns]
+    predicate = context.lower(node.predicate, "WhereFilter", "WHERE", row)
     return inputs[0].filter(f"NOT {NULL_VALUE} AND {predicate}")
 
 
-def _select_key(step: steps.StreamSelectKey, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def _select_key(node: nodes.SelectKey, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """PARTITION BY (reference §6.3). If a value is NULL, so is each key that needs more than the old key."""
-    new = {k.name for k in step.keys}
-    rest = [quoted(c.name) for c in step.schema.columns if c.name not in new]
-    row = [c.name for c in step.child.schema.columns]
-    old_key = {c.name for c in step.child.schema.key}
+    new = {k.name for k in node.keys}
+    rest = [quoted(c.name) for c in node.schema.columns if c.name not in new]
+    row = [c.name for c in node.child.schema.columns]
+    old_key = {c.name for c in node.child.schema.key}
     keys = []
-    for key in step.keys:
+    for key in node.keys:
         text = context.lower(key.expression, "PartitionBy", f"Column {name_text(key.name)}", row)
         if not columns_in(key.expression) <= old_key:
             text = f"if({NULL_VALUE}, NULL, {text})"
@@ -115,24 +155,22 @@ def _select_key(step: steps.StreamSelectKey, inputs: Sequence[DataFrame], contex
     return inputs[0].selectExpr(*keys, *rest, *_hidden(inputs[0], {*new, NULL_KEY}))
 
 
-def _flat_map(step: steps.StreamFlatMap, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
-    functions = _all(step.functions, context, "FlatMap", step.child)
-    return exploded(inputs[0].filter(f"NOT {NULL_VALUE}"), functions, [f.name for f in step.functions])
+def _flat_map(node: nodes.FlatMap, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    functions = _all(node.functions, context, "FlatMap", node.child)
+    return exploded(inputs[0].filter(f"NOT {NULL_VALUE}"), functions, [f.name for f in node.functions])
 
 
-def _select(
-    step: steps.StreamSelect | steps.TableSelect, inputs: Sequence[DataFrame], context: Context
-) -> DataFrame:
-    columns = (*step.keys, *step.values)
-    made = _all(columns, context, "Project", step.child)
+def _project(node: nodes.Project, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    columns = (*node.keys, *node.values)
+    made = _all(columns, context, "Project", node.child)
     return inputs[0].selectExpr(*made, *_hidden(inputs[0], (c.name for c in columns)))
 
 
-def _union(step: steps.StreamUnion, inputs: Sequence[DataFrame], _: Context) -> DataFrame:
+def _union(node: nodes.UnionAll, inputs: Sequence[DataFrame], _: Context) -> DataFrame:
     frames = []
-    own_time = EVENT_TIME if any(c.name == ROWTIME for c in step.schema.columns) else ROWTIME
-    for child, frame in zip(step.branches, inputs, strict=True):
-        pairs = zip(child.schema.columns, step.schema.columns, strict=True)
+    own_time = EVENT_TIME if any(c.name == ROWTIME for c in node.schema.columns) else ROWTIME
+    for child, frame in zip(node.children, inputs, strict=True):
+        pairs = zip(child.schema.columns, node.schema.columns, strict=True)
         renamed = [named(quoted(theirs.name), ours.name) for theirs, ours in pairs]
         null_key = NULL_KEY if NULL_KEY in frame.columns else named("false", NULL_KEY)
         time = named(event_time_column(frame.columns), own_time)
@@ -143,54 +181,54 @@ def _union(step: steps.StreamUnion, inputs: Sequence[DataFrame], _: Context) -> 
     return result
 
 
-def _transient_select(step: steps.TransientSelect, inputs: Sequence[DataFrame], _: Context) -> DataFrame:
-    flag, *results = step.schema.columns
-    # a stream's NULL value is not shown; a table's is a deletion
-    frame = inputs[0] if step.is_table else inputs[0].filter(f"NOT {NULL_VALUE}")
-    columns = [named(NULL_VALUE if step.is_table else "false", flag.name)]
-    places = results[len(step.output) :]
-    for name, column in zip(step.output, results[: len(step.output)], strict=True):
-        is_masked = step.is_table and name not in step.keys
+def _join(node: nodes.Join, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    return _JOINS[node.type](node, inputs, context)
+
+
+def _output(plan: Plan, output: Sequence[str], frame: DataFrame) -> DataFrame:
+    """A push query's result (see Plan): a stream's NULL value is not shown; a table's is a deletion."""
+    is_table = plan.root.kind == TABLE
+    flag, *results = plan.sink.schema.columns
+    frame = frame if is_table else frame.filter(f"NOT {NULL_VALUE}")
+    columns = [named(NULL_VALUE if is_table else "false", flag.name)]
+    keys = {c.name for c in plan.root.schema.key} | WINDOW_BOUNDS.keys()
+    for name, column in zip(output, results, strict=False):
+        is_masked = is_table and name not in keys
         columns.append(
             named(f"if({NULL_VALUE}, NULL, {quoted(name)})" if is_masked else quoted(name), column.name)
         )
-    if places:
-        hidden = (ROWPARTITION, ROWOFFSET)
-        columns += (named(quoted(n), column.name) for n, column in zip(hidden, places, strict=True))
+    places = zip((ROWPARTITION, ROWOFFSET), results[len(output) :], strict=False)
+    columns += (named(quoted(name), column.name) for name, column in places)
     time = named(event_time_column(frame.columns), ROWTIME)
     return frame.selectExpr(*columns, time, named("false", NULL_VALUE))
 
 
-#: step -> builder: the step, the frames of its children, the context
-BUILDERS: dict[type[Step], Callable[[Any, Sequence[DataFrame], Context], DataFrame]] = {
-    steps.ForeignKeyAnswer: keyed.foreign_key_answer,
-    steps.ForeignKeyLatest: keyed.foreign_key_latest,
-    steps.ForeignKeySubscribe: keyed.foreign_key_subscribe,
-    steps.Packed: keyed.pack,
-    steps.StreamAggregate: keyed.aggregate,
-    steps.StreamDeduplicate: keyed.deduplicate,
-    steps.StreamFilter: _stream_filter,
-    steps.StreamFlatMap: _flat_map,
-    steps.StreamMatchRecognize: matching.match_recognize,
-    steps.StreamOver: keyed.over,
-    steps.StreamSelect: _select,
-    steps.StreamSelectKey: _select_key,
-    steps.StreamSource: _source,
-    steps.StreamStreamJoin: keyed.stream_stream_join,
-    steps.StreamTableJoin: keyed.stream_table_join,
-    steps.StreamTopN: keyed.top_n,
-    steps.StreamUnion: _union,
-    steps.StreamVersionedTableJoin: keyed.stream_table_join,
-    steps.StreamWindowedAggregate: keyed.aggregate,
-    steps.TableAggregate: keyed.aggregate,
-    steps.TableChanges: keyed.table_changes,
-    steps.TableExpire: keyed.expire,
-    steps.TableFilter: keyed.table_filter,
-    steps.TableSelect: _select,
-    steps.TableSetOperation: keyed.set_operation,
-    steps.TableSource: _source,
-    steps.TableTableJoin: keyed.table_table_join,
-    steps.TableTopN: keyed.top_n,
-    steps.TransientSelect: _transient_select,
-    steps.Unpacked: keyed.unpack,
+_Builder = Callable[[Any, Sequence[DataFrame], Context], DataFrame]
+_JOINS: Mapping[str, _Builder] = {
+    nodes.STREAM_STREAM: keyed.stream_stream_join,
+    nodes.STREAM_TABLE: keyed.stream_table_join,
+    nodes.REPLICATED: keyed.stream_table_join,
+    nodes.TABLE_TABLE: keyed.table_table_join,
+}
+#: class -> builder: the node, the frames of its inputs, the context
+BUILDERS: Mapping[type, _Builder] = {
+    nodes.Aggregate: keyed.aggregate,
+    nodes.Changes: keyed.table_changes,
+    nodes.Deduplicate: keyed.deduplicate,
+    nodes.Exchange: _exchange,
+    nodes.Expire: keyed.expire,
+    nodes.Filter: _filter,
+    nodes.FlatMap: _flat_map,
+    nodes.ForeignKeyAnswer: keyed.foreign_key_answer,
+    nodes.ForeignKeyJoin: keyed.foreign_key_latest,
+    nodes.ForeignKeySubscribe: keyed.foreign_key_subscribe,
+    nodes.Join: _join,
+    nodes.MatchRecognize: matching.match_recognize,
+    nodes.Over: keyed.over,
+    nodes.Project: _project,
+    nodes.SelectKey: _select_key,
+    nodes.SetOperation: keyed.set_operation,
+    nodes.Source: _source,
+    nodes.TopN: keyed.top_n,
+    nodes.UnionAll: _union,
 }

@@ -11,11 +11,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark import topic_patterns
 from ksql_spark.expressions import Expression
+from ksql_spark.formats.spec import RecordSpec
 from ksql_spark.functions import lowering
+from ksql_spark.logical.nodes import Node
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.distribution import ONE_TASK, Tasks
-from ksql_spark.physical.steps import EVENT_TIME
-from ksql_spark.schema import ROWPARTITION, ROWTIME
+from ksql_spark.physical.operations import waits
+from ksql_spark.schema import EVENT_TIME, ROWPARTITION, ROWTIME
 from ksql_spark.spark import archives, jvm
 from ksql_spark.spark.processing_log import QueryLog
 from ksql_spark.types import quote_identifier
@@ -30,7 +32,7 @@ AS_OF = "ksql.query.as.of.ms"
 
 @dataclass(frozen=True)
 class Context:
-    """What builders need besides the steps.
+    """What builders need besides the nodes.
 
     Args:
         session: the query's own session, so that queries do not share settings.
@@ -50,6 +52,9 @@ class Context:
         run: id of the run, by which its sources can be drained (spark/query.py).
         until: topic -> {partition: offset} where micro-batches end for good; nothing is read of other topics
             and partitions. None: they do not end.
+        serdes: those of the records of sources; of others, as the source says.
+        idle_ms, is_lossy: as of the plan.
+        is_first: what a source has comes before records of other topics.
         computed: calls that were made before the step -> text of the column with the result
             (spark/python_calls.py).
         topic_names: the names by which archives know their topics.
@@ -85,6 +90,10 @@ class Context:
     state_layout: dict[str, str] = field(default_factory=dict)
     appended_state: set[str] = field(default_factory=set)
     computed: Mapping[Expression, str] = field(default_factory=dict)
+    serdes: Mapping[DataSource, RecordSpec] = field(default_factory=dict)
+    idle_ms: int = 0
+    is_lossy: bool = False
+    is_first: bool = False
 
     @property
     def source_options(self) -> Mapping[str, str] | None:
@@ -107,15 +116,16 @@ class Context:
             "ksql.fails.on.loss": str(self.fails_on_loss).lower(),
         }
 
-    def options_of(self, source: DataSource, is_first: bool = False) -> Mapping[str, str] | None:
-        """As source_options, with the time as of which ``source`` is read, and where older records are.
+    def idle_ms_of(self, node: Node) -> int:
+        """How long results of ``node`` wait without new rows; 0: without limit, or they do not wait."""
+        return self.idle_ms if waits(node) else 0
 
-        ``is_first``: what it has comes before records of other topics.
-        """
+    def options_of(self, source: DataSource) -> Mapping[str, str] | None:
+        """As source_options, with the time as of which ``source`` is read, and where older records are."""
         options = self.source_options
         if options is None:
             return None
-        if is_first:
+        if self.is_first:
             options = {**options, "ksql.first": "true"}
         as_of_ms = self.setting(AS_OF)
         if as_of_ms is not None:

@@ -1,4 +1,4 @@
-"""Builds steps with state per key on the JVM's keyed operators: filters, de-duplication, joins, aggregates.
+"""Builds operations with state per key on the JVM's keyed operators: filters, joins, aggregates and others.
 
 Rows go in and come out packed into bytes (PackedRow.java); KeyedOperator.java lists the columns.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from pyspark.sql import DataFrame
 
@@ -15,10 +15,34 @@ from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower, lower_condition
 from ksql_spark.functions.spark_text import has_own_order, spark_type
-from ksql_spark.logical.nodes import RANKS, SEMI, AggregateCall, NamedExpression
-from ksql_spark.physical import steps
-from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE
+from ksql_spark.logical.nodes import (
+    RANKS,
+    REPLICATED,
+    SEMI,
+    SIGN,
+    Aggregate,
+    AggregateCall,
+    Changes,
+    Deduplicate,
+    Exchange,
+    Expire,
+    Filter,
+    ForeignKeyAnswer,
+    ForeignKeyJoin,
+    ForeignKeySubscribe,
+    Join,
+    NamedExpression,
+    Over,
+    SetOperation,
+    TopN,
+    operands,
+)
+from ksql_spark.metastore.sources import TABLE
+from ksql_spark.physical.operations import grouped, is_of_changes, postfix, waits
 from ksql_spark.schema import (
+    FORWARDED_HEADERS,
+    NULL_KEY,
+    NULL_VALUE,
     ROWPARTITION,
     ROWTIME,
     WINDOW_BOUNDS,
@@ -61,29 +85,29 @@ def _rows_of_table(side: Side, schema: Schema) -> Side:
     return replace(side, frame=Transformations(side.frame).filter(has_key).frame())
 
 
-def deleting(step: steps.TableFilter, frame: DataFrame, context: Context) -> DataFrame:
+def deleting(node: Filter, frame: DataFrame, context: Context) -> DataFrame:
     """A table whose rows that do not match are deletions (even of keys that were never there)."""
-    row = [c.name for c in step.schema.columns]
-    predicate = context.lower(step.predicate, "WhereFilter", "WHERE", row)
+    row = [c.name for c in node.schema.columns]
+    predicate = context.lower(node.predicate, "WhereFilter", "WHERE", row)
     deleted = f"({NULL_VALUE} OR NOT coalesce({predicate}, false))"
     kept = [quoted(c) for c in frame.columns if c != NULL_VALUE]
     return frame.selectExpr(*kept, named(deleted, NULL_VALUE))
 
 
-def table_filter(step: steps.TableFilter, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def table_filter(node: Filter, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """WHERE on a table: a deletion only for a row that was passed on before (reference §6.2)."""
-    frame = deleting(step, inputs[0], context)
-    return _passed_on(step, frame, context, "tombstoneFilter", context.is_resumed, state={})
+    frame = deleting(node, inputs[0], context)
+    return _passed_on(node, frame, context, "tombstoneFilter", context.is_resumed, state={})
 
 
-def expire(step: steps.TableExpire, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def expire(node: Expire, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """TTL of a table's rows (reference §6.16)."""
-    state = {"TTL": f"{step.ttl_ms} ms"}
-    return _passed_on(step, inputs[0], context, "expire", step.ttl_ms, state=state)
+    state = {"TTL": f"{node.ttl_ms} ms"}
+    return _passed_on(node, inputs[0], context, "expire", node.ttl_ms, state=state)
 
 
 def _passed_on(
-    step: steps.TableFilter | steps.TableExpire,
+    node: Filter | Expire,
     frame: DataFrame,
     context: Context,
     name: str,
@@ -92,11 +116,11 @@ def _passed_on(
     state: Mapping[str, str],
 ) -> DataFrame:
     """A table's rows and deletions, by its key, through an operator that leaves rows as they are."""
-    side = Side.of(frame, step.schema)
-    bounds = [] if step.window is None else [WINDOWSTART, WINDOWEND]
-    keys = [*(quoted(c.name) for c in step.schema.key), *bounds]
-    keys_ddl = key_ddl([*(c.type for c in step.schema.key), *(BIGINT for _ in bounds)])
-    records = _rows_of_table(side, step.schema).records(0, keys, context, packs_nulls=True)
+    side = Side.of(frame, node.schema)
+    bounds = [] if node.window is None else [WINDOWSTART, WINDOWEND]
+    keys = [*(quoted(c.name) for c in node.schema.key), *bounds]
+    keys_ddl = key_ddl([*(c.type for c in node.schema.key), *(BIGINT for _ in bounds)])
+    records = _rows_of_table(side, node.schema).records(0, keys, context, packs_nulls=True)
     done = operator(context, name, [records], argument, state={"key": keys_ddl, **state})
     done.select(
         named(unpacked("k", keys_ddl), "__k"),
@@ -104,43 +128,43 @@ def _passed_on(
         *passed_through(context),
         named("l IS NULL", NULL_VALUE),
     )
-    names = [*(c.name for c in step.schema.key), *bounds]
+    names = [*(c.name for c in node.schema.key), *bounds]
     columns = [named(f"__k.c{i}", name) for i, name in enumerate(names)]
-    columns += [named(f"__l.{quoted(c.name)}", c.name) for c in step.schema.value]
+    columns += [named(f"__l.{quoted(c.name)}", c.name) for c in node.schema.value]
     return done.select(*columns, *passed_through(context), NULL_VALUE).frame()
 
 
-def deduplicate(step: steps.StreamDeduplicate, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def deduplicate(node: Deduplicate, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """DISTINCT ON (reference §6.13); rows keep hidden columns. The operator takes -1 ms for no WITHIN."""
-    carried = Carried.of(inputs[0], step.child.schema, context)
+    carried = Carried.of(inputs[0], node.child.schema, context)
     side = Side(Transformations(inputs[0]).filter(f"NOT {NULL_VALUE}").frame(), carried.types)
-    row = _names(step.child.schema)
-    keys = [context.lower(key, "Deduplicate", f"DISTINCT ON: {key}", row) for key in step.keys]
-    within_ms = -1 if step.within_ms is None else step.within_ms
-    state = {"key": key_ddl([key.type for key in step.keys]), "within": f"{within_ms} ms"}
+    row = _names(node.child.schema)
+    keys = [context.lower(key, "Deduplicate", f"DISTINCT ON: {key}", row) for key in node.keys]
+    within_ms = -1 if node.within_ms is None else node.within_ms
+    state = {"key": key_ddl([key.type for key in node.keys]), "within": f"{within_ms} ms"}
     records = side.records(0, keys, context, packs_nulls=True)
     done = operator(context, "deduplicate", [records], within_ms, state=state)
     done.select(named(unpacked("l", side.ddl), "__l"), *carried.hidden)
     return done.select(*carried.columns, *carried.hidden_names).frame()
 
 
-def over(step: steps.StreamOver, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def over(node: Over, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """Calls with OVER (reference §6.14); rows keep hidden columns.
 
     The operator takes -1 for UNBOUNDED, and for no WITHIN.
     """
-    carried = Carried.of(inputs[0], step.child.schema, context)
-    row = _names(step.child.schema)
-    state = {"key": key_ddl([key.type for key in step.keys])}
-    keys = [f"__key_{i}" for i in range(len(step.keys))]
+    carried = Carried.of(inputs[0], node.child.schema, context)
+    row = _names(node.child.schema)
+    state = {"key": key_ddl([key.type for key in node.keys])}
+    keys = [f"__key_{i}" for i in range(len(node.keys))]
     made = [
         named(context.lower(key, "Over", f"PARTITION BY: {key}", row), name)
-        for name, key in zip(keys, step.keys, strict=True)
+        for name, key in zip(keys, node.keys, strict=True)
     ]
     types: dict[str, SqlType] = {"__one": INTEGER}
     made.append(named("1", "__one"))
     frames: dict[tuple[int | None, int, int | None], list[tuple[AggregateCall, str]]] = {}
-    for i, framed in enumerate(step.calls):
+    for i, framed in enumerate(node.calls):
         arguments = call_arguments(framed.call, i, "Over", row, context, types, made)
         lowering = registry.require(framed.call.function).spark
         assert lowering is not None  # the analyzer allows only such functions
@@ -175,7 +199,7 @@ def over(step: steps.StreamOver, inputs: Sequence[DataFrame], context: Context) 
     ranges = [-1 if range_ms is None else range_ms for *_, range_ms in frames]
     if min(lasts) < 0:
         state["waiting rows"] = f"time, headers, {columns_ddl(carried.types)}, results, arguments"
-    within_ms = -1 if step.within_ms is None else step.within_ms
+    within_ms = -1 if node.within_ms is None else node.within_ms
     if within_ms >= 0:
         state["within"] = f"{within_ms} ms"
     done = operator(context, "over", [records], aggregators, firsts, lasts, ranges, within_ms, state=state)
@@ -195,49 +219,48 @@ def over(step: steps.StreamOver, inputs: Sequence[DataFrame], context: Context) 
     return done.select(*carried.columns, *columns, *carried.hidden_names).frame()
 
 
-def top_n(
-    step: steps.StreamTopN | steps.TableTopN, inputs: Sequence[DataFrame], context: Context
-) -> DataFrame:
+def top_n(node: TopN, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """QUALIFY ROW_NUMBER() … <= n (reference §6.15): a table; each row keeps its time."""
-    is_table = isinstance(step, steps.TableTopN)
-    identity, sign = (step.identity, step.sign) if isinstance(step, steps.TableTopN) else ((), "1")
-    kept = (c for c in step.child.schema.columns if c.name not in (sign, *WINDOW_BOUNDS))
-    carried = Carried.of(inputs[0].drop(*WINDOW_BOUNDS), Schema(tuple(kept)), context)
-    row = _names(step.child.schema)
+    is_table = is_of_changes(node)
+    changes = node.child.child if isinstance(node.child, Exchange) else None
+    bounds = changes.bounds if isinstance(changes, Changes) else ()
+    identity = [column.name for column in (*node.child.schema.key, *bounds)]
+    carried = Carried.of(inputs[0].drop(*WINDOW_BOUNDS), node.child.schema, context)
+    row = _names(node.child.schema)
     made = [
         named(context.lower(key.expression, "TopN", f"PARTITION BY: {key}", row, at_root=False), f"__key_{i}")
-        for i, key in enumerate(step.keys)
+        for i, key in enumerate(node.keys)
     ]
-    orders = [f"__order_{i}" for i in range(len(step.order))]
-    for name, order in zip(orders, step.order, strict=True):
+    orders = [f"__order_{i}" for i in range(len(node.order))]
+    for name, order in zip(orders, node.order, strict=True):
         text = context.lower(order.expression, "TopN", f"ORDER BY: {order.expression}", row)
         made.append(named(f"ksql.rank({text})" if has_own_order(order.expression.type) else text, name))
     hidden = [carried.time, FORWARDED_HEADERS, NULL_VALUE, *([ROWPARTITION] * context.tasks.by_partition)]
     rows = Transformations(inputs[0]).filter(f"NOT {NULL_VALUE}")
     rows.select(*map(quoted, inputs[0].columns), *made)
-    rows = _grouped(step.keys, "PARTITION BY", rows, context)
+    rows = _grouped(node.keys, "PARTITION BY", rows, context)
     fields = rows.frame().select(*orders).schema.fields
     types = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in fields)
     packed = [
         named(f"ksql.pack(struct({', '.join(map(quoted, carried.types))}))", "__row"),
         named(f"ksql.pack(struct({', '.join(orders)}))", "__orders"),
         named(f"ksql.pack_key(struct({', '.join(map(quoted, identity))}))" if is_table else "X''", "__id"),
-        named(f"cast({sign} AS int)", "__sign"),
+        named(f"cast({SIGN if is_table else 1} AS int)", "__sign"),
     ]
-    keys = [f"__key_{i}" for i in range(len(step.keys))]
+    keys = [f"__key_{i}" for i in range(len(node.keys))]
     rows.select(*packed, *keys, *map(quoted, hidden))
     side = Side(rows.frame(), {"__row": BYTES, "__orders": BYTES, "__id": BYTES, "__sign": INTEGER})
-    keys_ddl = key_ddl([key.expression.type for key in step.keys])
-    texts = [str(order) for order in step.order]
+    keys_ddl = key_ddl([key.expression.type for key in node.keys])
+    texts = [str(order) for order in node.order]
     state = {
         "key": keys_ddl,
         "row": columns_ddl(carried.types),
         "order": f"{', '.join(texts)}: {types}",
-        "rows": f"{step.limit} of {'a table' if is_table else 'a stream'}: time, identity, row, order",
+        "rows": f"{node.limit} of {'a table' if is_table else 'a stream'}: time, identity, row, order",
     }
-    descending = [order.descending for order in step.order]
-    nulls_first = [order.nulls_first for order in step.order]
-    arguments = (types, descending, nulls_first, step.limit, step.count, is_table)
+    descending = [order.descending for order in node.order]
+    nulls_first = [order.nulls_first for order in node.order]
+    arguments = (types, descending, nulls_first, node.limit, node.count, is_table)
     done = operator(context, "topN", [side.records(0, keys, context)], *arguments, state=state)
     done.select(
         named(unpacked("k", keys_ddl), "__k"),
@@ -247,33 +270,29 @@ def top_n(
         *carried.hidden[:-1],
         named("l IS NULL", NULL_VALUE),
     )
-    new = [key.name for key in step.keys]
+    new = [key.name for key in node.keys]
     columns = [named(f"__k.c{i}", name) for i, name in enumerate(new)]
-    columns += [named("__rank", step.rank)] if step.rank else []
+    columns += [named("__rank", node.rank)] if node.rank else []
     left = [name for name in carried.types if name not in (*new, NULL_KEY)]
     columns += [named(f"__l.{quoted(name)}", name) for name in left]
-    columns += [named(f"__n.{name}", name) for name in RANKS if step.ranks]
+    columns += [named(f"__n.{name}", name) for name in RANKS if node.ranks]
     return done.select(*columns, *carried.hidden_names).frame()
-
-
-_Join: TypeAlias = steps.StreamTableJoin | steps.StreamStreamJoin | steps.TableTableJoin
 
 
 @dataclass(frozen=True)
 class _JoinInputs:
     """A join's two sides and their records."""
 
-    step: _Join
+    node: Join
     left: Side
     right: Side
 
     @classmethod
-    def of(cls, step: _Join, inputs: Sequence[DataFrame]) -> _JoinInputs:
-        left, right = Side.of(inputs[0], step.left.schema), Side.of(inputs[1], step.right.schema)
-        is_keyed_by_left = isinstance(step, steps.StreamTableJoin) and step.is_replicated
-        if is_keyed_by_left and NULL_KEY in left.frame.columns:
+    def of(cls, node: Join, inputs: Sequence[DataFrame]) -> _JoinInputs:
+        left, right = Side.of(inputs[0], node.left.schema), Side.of(inputs[1], node.right.schema)
+        if node.type == REPLICATED and NULL_KEY in left.frame.columns:
             left = replace(left, types={**left.types, NULL_KEY: BOOLEAN})
-        return cls(step, left, right)
+        return cls(node, left, right)
 
     def records(
         self, context: Context, *, left_nulls: bool, right_nulls: bool, left_task: str | None = None
@@ -286,8 +305,8 @@ class _JoinInputs:
             left_task: see Side.records.
         """
         has_turn = context.tasks.ignored_have_turns
-        left = context.lower(self.step.left_key, "Join.Left", "Join key", _names(self.step.left.schema))
-        right = context.lower(self.step.right_key, "Join.Right", "Join key", _names(self.step.right.schema))
+        left = context.lower(self.node.left_key, "Join.Left", "Join key", _names(self.node.left.schema))
+        right = context.lower(self.node.right_key, "Join.Right", "Join key", _names(self.node.right.schema))
         return [
             self.left.records(0, [left, *self.bounds], context, nulls=left_nulls or has_turn, task=left_task),
             self.right.records(1, [right, *self.bounds], context, nulls=right_nulls or has_turn),
@@ -296,7 +315,7 @@ class _JoinInputs:
     @property
     def bounds(self) -> list[str]:
         """The bounds of a windowed key: only rows of the same window join."""
-        return [] if self.step.window is None else [WINDOWSTART, WINDOWEND]
+        return [] if self.node.window is None else [WINDOWSTART, WINDOWEND]
 
     @property
     def state(self) -> dict[str, str]:
@@ -305,17 +324,17 @@ class _JoinInputs:
 
     @property
     def key_ddl(self) -> str:
-        return key_ddl([self.step.left_key.type, *(BIGINT for _ in self.bounds)])
+        return key_ddl([self.node.left_key.type, *(BIGINT for _ in self.bounds)])
 
     def condition(self, context: Context) -> Any:
         """What two rows must satisfy besides equal keys, as the operator's argument; None: nothing."""
-        if self.step.residual is None:
+        if self.node.residual is None:
             return None
         both = jvm.empty_frame(context.session, f"{self.left.ddl}, {self.right.ddl}")
-        return jvm.pair_condition(both.filter(lower_condition(self.step.residual)), len(self.left.types))
+        return jvm.pair_condition(both.filter(lower_condition(self.node.residual)), len(self.left.types))
 
     def result(self, done: Transformations, context: Context) -> DataFrame:
-        """An operator's output as the step's columns; the key column has the value that was joined on."""
+        """An operator's output as the node's columns; the key column has the value that was joined on."""
         done.select(
             named(unpacked("k", self.key_ddl), "__k"),
             named(unpacked("l", self.left.ddl), "__l"),
@@ -324,9 +343,9 @@ class _JoinInputs:
             named("l IS NULL AND r IS NULL", NULL_VALUE),
         )
         columns = []
-        for column in self.step.schema.columns:
+        for column in self.node.schema.columns:
             side = "__l" if column.name in self.left.types else "__r"
-            text = "__k.c0" if column.name == self.step.key_name else f"{side}.{quoted(column.name)}"
+            text = "__k.c0" if column.name == self.node.key_name else f"{side}.{quoted(column.name)}"
             columns.append(named(text, column.name))
         columns += [named(f"__k.c{i}", bound) for i, bound in enumerate(self.bounds, 1)]
         columns += [named(f"__l.{NULL_KEY}", NULL_KEY)] * (NULL_KEY in self.left.types)
@@ -337,130 +356,127 @@ def _names(schema: Schema) -> list[str]:
     return [c.name for c in schema.columns]
 
 
-def stream_table_join(
-    step: steps.StreamTableJoin, inputs: Sequence[DataFrame], context: Context
-) -> DataFrame:
+def stream_table_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """A stream with a table (reference §6.6), or with its versions."""
-    is_outer = step.join == "LEFT"
-    join = _JoinInputs.of(step, inputs)
+    is_outer = node.join == "LEFT"
+    join = _JoinInputs.of(node, inputs)
     task = None
-    if step.is_replicated:
+    if node.type == REPLICATED:
         # a stream's row goes to the task of its partition (or of its key), a table's row to all tasks
-        own = [lower(ColumnRef(c.name, c.type)) for c in step.left.schema.key]
+        own = [lower(ColumnRef(c.name, c.type)) for c in node.left.schema.key]
         by_key = context.task(f"ksql.pack_key(struct({', '.join(own)}))") if own else str(context.numbers[0])
         task = context.task_of(ROWPARTITION) if ROWPARTITION in inputs[0].columns else by_key
     left, right = join.records(context, left_nulls=is_outer, right_nulls=False, left_task=task)
-    if step.is_replicated:
+    if node.type == REPLICATED:
         everywhere = f"explode(array({', '.join(map(str, context.numbers))}))"
         right = right.selectExpr(named(everywhere, "task"), "k", "side", "ts", "v", "h")
     state = {"key": join.key_ddl, "right": join.right.ddl}
     condition = join.condition(context)
-    if not isinstance(step, steps.StreamVersionedTableJoin):
+    if node.grace_ms is None:
         return join.result(
             operator(context, "streamTableJoin", [left, right], is_outer, condition, state=state), context
         )
     state |= {"left": join.left.ddl, "rows": "versions by key, waiting rows by time"}
     # a record without a value joins with nothing, but advances stream time
-    inputs = [left, right, *heartbeats(step.idle_ms, context)]
-    arguments = (is_outer, condition, step.grace_ms, step.idle_ms)
+    idle_ms = context.idle_ms_of(node)
+    inputs = [left, right, *heartbeats(idle_ms, context)]
+    arguments = (is_outer, condition, node.grace_ms, idle_ms)
     return join.result(operator(context, "versionedTableJoin", inputs, *arguments, state=state), context)
 
 
-def table_table_join(step: steps.TableTableJoin, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def table_table_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """Two tables by their primary keys (reference §6.7)."""
-    join = _JoinInputs.of(step, inputs)
-    outer = (step.join in ("LEFT", "FULL"), step.join in ("RIGHT", "FULL"))
+    join = _JoinInputs.of(node, inputs)
+    outer = (node.join in ("LEFT", "FULL"), node.join in ("RIGHT", "FULL"))
     records = join.records(context, left_nulls=False, right_nulls=False)
     return join.result(operator(context, "tableTableJoin", records, *outer, state=join.state), context)
 
 
-def set_operation(step: steps.TableSetOperation, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def set_operation(node: SetOperation, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """UNION, EXCEPT and INTERSECT of tables (reference §6.18): the rows of each key are compared."""
-    records = []
-    for number, (branch, frame) in enumerate(zip(step.branches, inputs, strict=True)):
+    records, branches = [], operands(node)
+    for number, (branch, frame) in enumerate(zip(branches, inputs, strict=True)):
         side = _rows_of_table(Side.of(frame, branch.schema), branch.schema)
         keys = [quoted(c.name) for c in branch.schema.key]
         # the numbers that KeyedOperator.java has for other rows are left out
         records.append(side.records(number + 2 * (number > 1), keys, context, packs_nulls=True))
-    row = columns_ddl(column_types(step.schema))
+    row = columns_ddl(column_types(node.schema))
     state = {
-        "key": key_ddl([c.type for c in step.branches[0].schema.key]),
+        "key": key_ddl([c.type for c in branches[0].schema.key]),
         "row": row,
         "rows": "by branch",
     }
-    done = operator(context, "setOperation", records, list(step.operation), state=state)
+    done = operator(context, "setOperation", records, list(postfix(node)), state=state)
     done.select(named(unpacked("k", row), "__row"), *passed_through(context), named("l IS NULL", NULL_VALUE))
-    columns = [named(f"__row.{quoted(c.name)}", c.name) for c in step.schema.columns]
+    columns = [named(f"__row.{quoted(c.name)}", c.name) for c in node.schema.columns]
     return done.select(*columns, *passed_through(context), NULL_VALUE).frame()
 
 
-def stream_stream_join(
-    step: steps.StreamStreamJoin, inputs: Sequence[DataFrame], context: Context
-) -> DataFrame:
+def stream_stream_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """Two streams (reference §6.5). The operator takes a grace period of -1 ms for none."""
-    join = _JoinInputs.of(step, inputs)
-    outer = (step.join in ("LEFT", "FULL"), step.join in ("RIGHT", "FULL"))
+    assert node.within is not None  # the analyzer has required it
+    join, idle_ms = _JoinInputs.of(node, inputs), context.idle_ms_of(node)
+    outer = (node.join in ("LEFT", "FULL"), node.join in ("RIGHT", "FULL"))
     records = join.records(context, left_nulls=outer[0], right_nulls=outer[1])
-    before, after = step.within.before_ms, step.within.after_ms
-    grace = -1 if step.within.grace_ms is None else step.within.grace_ms
+    before, after = node.within.before_ms, node.within.after_ms
+    grace = -1 if node.within.grace_ms is None else node.within.grace_ms
     # a record with a NULL value joins with nothing, but advances stream time
-    inputs = [*records, *heartbeats(step.idle_ms, context)]
-    is_semi = step.join == SEMI
-    arguments = (*outer, is_semi, join.condition(context), before, after, grace, step.idle_ms)
+    inputs = [*records, *heartbeats(idle_ms, context)]
+    is_semi = node.join == SEMI
+    arguments = (*outer, is_semi, join.condition(context), before, after, grace, idle_ms)
     state = {**join.state, "rows": "groups by side, bucket and key"}
     if is_semi:
         state["left rows"] = "without a partner"
     return join.result(operator(context, "streamStreamJoin", inputs, *arguments, state=state), context)
 
 
-def aggregate(
-    step: steps.StreamAggregate | steps.StreamWindowedAggregate | steps.TableAggregate,
-    inputs: Sequence[DataFrame],
-    context: Context,
-) -> DataFrame:
-    """GROUP BY (reference §6.8): each row that has a value and a group updates Catalyst's aggregates."""
+def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    """GROUP BY and HAVING (reference §6.8): a row with a value and a group updates Catalyst's aggregates."""
+    node, having = grouped(operation)
+    assert node is not None
+    is_table, window = is_of_changes(node), node.window_spec
     types: dict[str, SqlType] = {}
     columns = []
-    row = [c.name for c in step.child.schema.columns]
-    for i, group in enumerate(step.group_by):
+    row = [c.name for c in node.child.schema.columns]
+    for i, group in enumerate(node.group_by):
         types[f"__key_{i}"] = group.expression.type
         # a failure here gives a NULL group, which is reported anyway
         text = context.lower(group.expression, GROUP_BY, "GROUP BY", row, at_root=False)
         columns.append(named(text, f"__key_{i}"))
     keys = list(map(quoted, types))
     results: dict[Expression, str] = {
-        ColumnRef(g.name, g.expression.type): f"first({k})" for g, k in zip(step.group_by, keys, strict=True)
+        ColumnRef(g.name, g.expression.type): f"first({k})" for g, k in zip(node.group_by, keys, strict=True)
     }
-    key_types = [g.expression.type for g in step.group_by] or [INTEGER]
+    key_types = [g.expression.type for g in node.group_by] or [INTEGER]
     state = {"key": key_ddl(key_types)}
-    for i, call in enumerate(step.aggregates):
+    for i, call in enumerate(node.aggregates):
         arguments = call_arguments(call, i, "Aggregate.Prepare", row, context, types, columns)
         spec = registry.require(call.function)
         lowering = spec.spark
-        if isinstance(step, steps.TableAggregate):
+        if is_table:
             lowering = spec.spark_table_distinct if call.distinct else spec.spark_table
-            arguments.append(quoted(step.sign))
+            arguments.append(quoted(SIGN))
         elif call.distinct:
             lowering = spec.spark_distinct
-        elif step.window is not None and step.window.kind == "SESSION" and spec.spark_merged is not None:
+        elif window is not None and window.kind == "SESSION" and spec.spark_merged is not None:
             lowering = spec.spark_merged
         assert lowering is not None  # the planner has checked it
         text = lowering(arguments, [a.type for a in call.arguments])
         state[str(call)] = text
         results[ColumnRef(call.name, call.type)] = f"cast({text} AS {spark_type(call.type)})"
     replaced = []
-    if isinstance(step, steps.TableAggregate):
-        types[step.sign] = INTEGER
-        columns.append(named(f"if({quoted(step.sign)} < 0, -1, 1)", step.sign))
-        replaced = [named(f"{quoted(step.sign)} < -1", _IS_REPLACED)]
+    if is_table:
+        types[SIGN] = INTEGER
+        columns.append(named(f"if({quoted(SIGN)} < 0, -1, 1)", SIGN))
+        replaced = [named(f"{quoted(SIGN)} < -1", _IS_REPLACED)]
     if not keys:  # one global group (push queries)
         types["__all"] = INTEGER
         columns.append("1 AS __all")
         keys = ["1"]
-    output = [named(results[ColumnRef(a.name, a.type)], a.name) for a in step.aggregates]
-    ddl = [f"{quoted(a.name)} {spark_type(a.type)}" for a in step.aggregates]
-    if step.having is not None:
-        output.append(named(f"coalesce({context.lower_having(step.having, results)}, false)", "__passes"))
+    output = [named(results[ColumnRef(a.name, a.type)], a.name) for a in node.aggregates]
+    ddl = [f"{quoted(a.name)} {spark_type(a.type)}" for a in node.aggregates]
+    if having is not None:
+        output.append(named(f"coalesce({context.lower_having(having, results)}, false)", "__passes"))
         ddl.append("__passes boolean")
     partition = [ROWPARTITION] if context.tasks.by_partition else []
     hidden = [named(event_time_column(inputs[0].columns), ROWTIME), FORWARDED_HEADERS, NULL_VALUE]
@@ -469,22 +485,21 @@ def aggregate(
         .filter(f"NOT {NULL_VALUE}")
         .select(*columns, *hidden, *partition, *replaced)
     )
-    side = Side(_grouped(step.group_by, "GROUP BY", rows, context).frame(), types)
-    window = step.window_spec if isinstance(step, steps.StreamWindowedAggregate) else None
-    idle_ms = step.idle_ms if isinstance(step, steps.StreamWindowedAggregate) else 0
+    side = Side(_grouped(node.group_by, "GROUP BY", rows, context).frame(), types)
+    is_final, idle_ms, every_ms = waits(operation), context.idle_ms_of(operation), node.every_ms or 0
     size_ms = window.size_ms if window else 0
-    if isinstance(step, steps.StreamAggregate) and step.ttl_ms is not None:
-        size_ms = step.ttl_ms
+    if node.ttl_ms is not None:
+        size_ms = node.ttl_ms
         state["TTL"] = f"{size_ms} ms"
-    if step.every_ms:
+    if every_ms:
         state["held results"] = "by window and key"
     template = jvm.empty_frame(context.session, side.ddl).selectExpr(*output)
-    appended = [call for call in step.aggregates if call.is_appended]
+    appended = [call for call in node.aggregates if call.is_appended]
     if appended:
-        state[FIRST] = str(len(step.aggregates) - len(appended))
+        state[FIRST] = str(len(node.aggregates) - len(appended))
         context.appended_state.add(FIRST)
-    aggregator, buffers = jvm.aggregator(template, step.having is not None, len(appended))
-    for part, buffer in zip([*map(str, step.aggregates), "HAVING"], buffers, strict=False):
+    aggregator, buffers = jvm.aggregator(template, having is not None, len(appended))
+    for part, buffer in zip([*map(str, node.aggregates), "HAVING"], buffers, strict=False):
         if buffer:  # HAVING rarely has a buffer of its own
             state[f"buffer of {part}"] = buffer
     for call in appended:
@@ -493,19 +508,19 @@ def aggregate(
     done = operator(
         context,
         "aggregate",
-        [side.records(number, keys, context), *heartbeats(idle_ms, context, step.every_ms)],
+        [side.records(number, keys, context), *heartbeats(idle_ms, context, every_ms)],
         aggregator,
-        step.having is not None,
+        having is not None,
         window.kind if window else "NONE",
         size_ms,
         (window.advance_ms or window.size_ms) if window else 0,
         str(window.calendar or "") if window else "",
         str(window.step or "") if window else "",
         window.grace_ms if window else 0,
-        isinstance(step, steps.StreamWindowedAggregate) and step.emit_final,
-        isinstance(step, steps.StreamWindowedAggregate) and step.is_lossy,
+        is_final,
+        is_final and context.is_lossy,
         idle_ms,
-        step.every_ms,
+        every_ms,
         state=state,
     )
     bounds = [named("ws", WINDOWSTART), named("we", WINDOWEND)] if window else []
@@ -516,8 +531,8 @@ def aggregate(
         named("l IS NULL", NULL_VALUE),
         *bounds,
     )
-    groups = [named(f"__k.c{i}", g.name) for i, g in enumerate(step.group_by)]
-    values = [named(f"__l.{quoted(a.name)}", a.name) for a in step.aggregates]
+    groups = [named(f"__k.c{i}", g.name) for i, g in enumerate(node.group_by)]
+    values = [named(f"__l.{quoted(a.name)}", a.name) for a in node.aggregates]
     hidden = [*PASSED_THROUGH, NULL_VALUE, *([WINDOWSTART, WINDOWEND] if window else [])]
     return done.select(*groups, *values, *hidden).frame()
 
@@ -548,29 +563,29 @@ def _packed_key(key: Sequence[Expression], context: Context) -> str:
     return f"ksql.pack_key(named_struct({members}))" if members else "X''"
 
 
-def pack(step: steps.Packed, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def pack(node: Exchange, frame: DataFrame, context: Context) -> DataFrame:
     """Rows packed for an internal topic: columns K and V as bytes."""
-    (frame,) = inputs
-    key = _packed_key(step.key, context)
-    names = [quoted(c.name) for c in step.child.schema.columns]
-    if step.window is not None:
+    key = _packed_key(node.key, context)
+    names = [quoted(c.name) for c in node.carried.columns]
+    if node.window is not None:
         names += [WINDOWSTART, WINDOWEND]
-    if _has_null_key(step.child.schema):
+    if _has_null_key(node.schema):
         names.append(NULL_KEY if NULL_KEY in frame.columns else named("false", NULL_KEY))
     row = f"ksql.pack(struct({', '.join(names)}))"
     return frame.selectExpr(named(key, "K"), named(row, "V"), *passed_through(context), NULL_VALUE)
 
 
-def unpack(step: steps.Unpacked, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def unpack(node: Exchange, frame: DataFrame) -> DataFrame:
     """The rows that ``pack`` wrote to an internal topic."""
-    ddl = columns_ddl(column_types(step.schema))
-    bounds = [WINDOWSTART, WINDOWEND] if step.window is not None else []
+    is_table = node.kind == TABLE
+    ddl = columns_ddl(column_types(node.carried))
+    bounds = [WINDOWSTART, WINDOWEND] if node.window is not None else []
     ddl += "".join(f", {b} bigint" for b in bounds)
     null_key = []
-    if _has_null_key(step.schema):
+    if _has_null_key(node.schema):
         ddl += f", {quoted(NULL_KEY)} boolean"
-        null_key = [] if step.is_table else [named(f"__v.{NULL_KEY}", NULL_KEY)]
-    keys = step.schema.key if step.is_table else ()
+        null_key = [] if is_table else [named(f"__v.{NULL_KEY}", NULL_KEY)]
+    keys = node.schema.key if is_table else ()
     hidden = [*PASSED_THROUGH, NULL_VALUE, ROWPARTITION]
     headers = f"filter({FORWARDED_HEADERS}, h -> h.key <> '{sources.STREAM_TIME_HEADER}')"
     own = [named(headers, FORWARDED_HEADERS) if name == FORWARDED_HEADERS else name for name in hidden]
@@ -579,52 +594,47 @@ def unpack(step: steps.Unpacked, inputs: Sequence[DataFrame], context: Context) 
         parts.append(named(unpacked("K", key_ddl([c.type for c in keys])), "__k"))
     columns = [named(f"__k.c{i}", c.name) for i, c in enumerate(keys)]
     taken = {c.name for c in keys}
-    columns += [named(f"__v.{quoted(c.name)}", c.name) for c in step.schema.columns if c.name not in taken]
+    columns += [named(f"__v.{quoted(c.name)}", c.name) for c in node.carried.columns if c.name not in taken]
     columns += [named(f"__v.{b}", b) for b in bounds]
-    return Transformations(inputs[0]).select(*parts).select(*columns, *null_key, *hidden).frame()
+    return Transformations(frame).select(*parts).select(*columns, *null_key, *hidden).frame()
 
 
-def table_changes(step: steps.TableChanges, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
-    """Old rows to retract and new rows to add; the sign (see the step) is the last column."""
-    sign = step.schema.columns[-1]
-    side = Side.of(inputs[0], step.child.schema)
-    bounds = [] if step.child.window is None else [WINDOWSTART, WINDOWEND]
-    keys = [*(quoted(c.name) for c in step.child.schema.key), *bounds]
-    keys_ddl = key_ddl([*(c.type for c in step.child.schema.key), *(BIGINT for _ in bounds)])
+def table_changes(node: Changes, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    """Old rows to retract and new rows to add; the sign (see the node) is the last column."""
+    side = Side.of(inputs[0], node.schema)
+    bounds = [] if node.child.window is None else [WINDOWSTART, WINDOWEND]
+    keys = [*(quoted(c.name) for c in node.schema.key), *bounds]
+    keys_ddl = key_ddl([*(c.type for c in node.schema.key), *(BIGINT for _ in bounds)])
     state = {"key": keys_ddl, "row": side.ddl}
-    records = _rows_of_table(side, step.child.schema).records(0, keys, context, packs_nulls=True)
+    records = _rows_of_table(side, node.schema).records(0, keys, context, packs_nulls=True)
     rows = operator(context, "tableChanges", [records], state=state)
-    shown = [name for name in bounds if step.schema.find(name)]
+    shown = bounds if node.has_bounds else []
     hidden = [*shown, *PASSED_THROUGH, NULL_VALUE]
     key = unpacked("k", keys_ddl)
     rows.select(
         named(unpacked("l", side.ddl), "__row"),
         named(unpacked("r", side.ddl), "__next"),
-        named("cast(ws AS int)", sign.name),
+        named("cast(ws AS int)", SIGN),
         *(named(f"{key}.c{len(keys) - 2 + bounds.index(name)}", name) for name in shown),
         *PASSED_THROUGH,
         named("false", NULL_VALUE),
     )
-    done = rows.frame()
-    if step.key is not None:
-        group = _packed_key(step.key, context)
-        both = ["__row", "__next", quoted(sign.name), *hidden]
-        done = done.selectExpr("*", "__row.*").selectExpr(*both, named(group, "__group"))
-        done = done.selectExpr("*", "__next.*").selectExpr(*both, "__group", named(group, "__next_group"))
-        is_replaced = "__next IS NOT NULL AND __group = __next_group"
-        done = done.selectExpr(
-            "__row", named(f"if({is_replaced}, -2, {quoted(sign.name)})", sign.name), *hidden
-        )
-    return done.selectExpr("__row.*", *shown, quoted(sign.name), *PASSED_THROUGH, NULL_VALUE)
+    group = _packed_key(node.group, context)
+    both = ["__row", "__next", quoted(SIGN), *hidden]
+    done = rows.frame().selectExpr("*", "__row.*").selectExpr(*both, named(group, "__group"))
+    done = done.selectExpr("*", "__next.*").selectExpr(*both, "__group", named(group, "__next_group"))
+    is_replaced = "__next IS NOT NULL AND __group = __next_group"
+    done = done.selectExpr("__row", named(f"if({is_replaced}, -2, {quoted(SIGN)})", SIGN), *hidden)
+    return done.selectExpr("__row.*", *shown, quoted(SIGN), *PASSED_THROUGH, NULL_VALUE)
 
 
 def foreign_key_subscribe(
-    step: steps.ForeignKeySubscribe, inputs: Sequence[DataFrame], context: Context
+    node: ForeignKeySubscribe, inputs: Sequence[DataFrame], context: Context
 ) -> DataFrame:
     """See ForeignKeyJoin.java, Subscribe."""
-    side = Side.of(inputs[0], step.child.schema)
-    keys = ", ".join(f"'c{i}', {quoted(c.name)}" for i, c in enumerate(step.child.schema.key))
-    foreign = context.lower_silently(step.foreign_key)
+    side = Side.of(inputs[0], node.child.schema)
+    keys = ", ".join(f"'c{i}', {quoted(c.name)}" for i, c in enumerate(node.child.schema.key))
+    foreign = context.lower_silently(node.foreign_key)
     row = f"ksql.pack(struct({', '.join(map(quoted, side.types))}))"
     frame = side.frame.selectExpr(
         named(f"ksql.pack_key(named_struct({keys}))", "k"),
@@ -644,11 +654,11 @@ def foreign_key_subscribe(
         "h",
     )
     state = {
-        "key": key_ddl([c.type for c in step.child.schema.key]),
-        "foreign key": key_ddl([step.foreign_key.type]),
+        "key": key_ddl([c.type for c in node.child.schema.key]),
+        "foreign key": key_ddl([node.foreign_key.type]),
         "row": side.ddl,
     }
-    done = operator(context, "foreignKeySubscribe", [records], step.join == "LEFT", state=state)
+    done = operator(context, "foreignKeySubscribe", [records], node.join == "LEFT", state=state)
     return done.select("k AS K", "l AS V", *PASSED_THROUGH, named("false", NULL_VALUE)).frame()
 
 
@@ -660,27 +670,23 @@ def _messages(frame: DataFrame, context: Context) -> DataFrame:
     )
 
 
-def foreign_key_answer(
-    step: steps.ForeignKeyAnswer, inputs: Sequence[DataFrame], context: Context
-) -> DataFrame:
+def foreign_key_answer(node: ForeignKeyAnswer, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """See ForeignKeyJoin.java, Answer."""
     asked = _messages(inputs[0], context)
-    side = Side.of(inputs[1], step.right.schema)
-    right = side.records(1, [context.lower_silently(step.right_key)], context)
-    state = {"key": key_ddl([step.right_key.type]), "right": side.ddl}
-    done = operator(context, "foreignKeyAnswer", [asked, right], step.join == "LEFT", state=state)
+    side = Side.of(inputs[1], node.right.schema)
+    right = side.records(1, [context.lower_silently(node.right_key)], context)
+    state = {"key": key_ddl([node.right_key.type]), "right": side.ddl}
+    done = operator(context, "foreignKeyAnswer", [asked, right], node.join == "LEFT", state=state)
     value = "concat(cast(length(l) AS binary), l, coalesce(r, X''))"
     return done.select("k AS K", named(value, "V"), *PASSED_THROUGH, named("false", NULL_VALUE)).frame()
 
 
-def foreign_key_latest(
-    step: steps.ForeignKeyLatest, inputs: Sequence[DataFrame], context: Context
-) -> DataFrame:
+def foreign_key_latest(node: ForeignKeyJoin, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """See ForeignKeyJoin.java, Latest."""
-    keys = step.left.key
+    keys = node.bound.left.schema.key
     keys_ddl = key_ddl([c.type for c in keys])
     done = operator(context, "foreignKeyLatest", [_messages(inputs[0], context)], state={"key": keys_ddl})
-    left, right = column_types(step.left), column_types(step.right)
+    left, right = (column_types(side.schema) for side in (node.bound.left, node.bound.right))
     done.select(
         named(unpacked("k", keys_ddl), "__k"),
         named(unpacked("l", columns_ddl(left)), "__l"),
@@ -690,7 +696,7 @@ def foreign_key_latest(
     )
     names = {c.name: f"__k.c{i}" for i, c in enumerate(keys)}
     columns = []
-    for column in step.schema.columns:
+    for column in node.schema.columns:
         side = "__l" if column.name in left else "__r"
         columns.append(named(names.get(column.name, f"{side}.{quoted(column.name)}"), column.name))
     return done.select(*columns, *PASSED_THROUGH, NULL_VALUE).frame()

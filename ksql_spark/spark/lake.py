@@ -11,8 +11,7 @@ from pyspark.sql import SparkSession, functions
 
 from ksql_spark.formats import RecordSpec
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical.steps import NULL_VALUE
-from ksql_spark.schema import ROWOFFSET, ROWTIME, Column
+from ksql_spark.schema import NULL_VALUE, ROWOFFSET, ROWTIME, Column
 from ksql_spark.spark import sinks, sources
 from ksql_spark.spark.frames import quoted
 from ksql_spark.spark.processing_log import QueryLog

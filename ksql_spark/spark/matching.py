@@ -16,11 +16,9 @@ from ksql_spark.expressions import columns_in
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower, lower_condition
 from ksql_spark.functions.spark_text import spark_type, string
-from ksql_spark.logical.nodes import FINAL, PatternAggregate, RowPattern
+from ksql_spark.logical.nodes import FINAL, MatchRecognize, PatternAggregate, RowPattern
 from ksql_spark.logical.patterns import PatternValue
-from ksql_spark.physical import steps
-from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE
-from ksql_spark.schema import ROWPARTITION
+from ksql_spark.schema import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, ROWPARTITION
 from ksql_spark.spark import jvm, packed
 from ksql_spark.spark.frames import Context, Transformations, named, quoted
 from ksql_spark.types import BYTES, INTEGER, SqlType
@@ -88,13 +86,11 @@ class _Slots:
         return ", ".join(f"{quoted(name)} {type_}" for name, type_ in self.types.items())
 
 
-def match_recognize(
-    step: steps.StreamMatchRecognize, inputs: Sequence[DataFrame], context: Context
-) -> DataFrame:
+def match_recognize(node: MatchRecognize, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """The matches; rows of ALL ROWS PER MATCH keep hidden columns."""
-    pattern = step.pattern
-    carried = packed.Carried.of(inputs[0], step.child.schema, context)
-    row = [c.name for c in step.child.schema.columns]
+    pattern = node.pattern
+    carried = packed.Carried.of(inputs[0], node.child.schema, context)
+    row = [c.name for c in node.child.schema.columns]
     types: dict[str, SqlType] = {"__one": INTEGER}
     made = [named("1", "__one")]
     for item in pattern.row:
@@ -107,8 +103,8 @@ def match_recognize(
         assert lowering is not None  # the analyzer allows only such functions
         text = lowering(arguments, [a.type for a in total.call.arguments])
         totals.append(f"cast({text} AS {spark_type(total.call.type)})")
-    keys = [f"__key_{i}" for i in range(len(step.keys))]
-    made += [named(quoted(key.name), name) for key, name in zip(step.keys, keys, strict=True)]
+    keys = [f"__key_{i}" for i in range(len(node.keys))]
+    made += [named(quoted(key.name), name) for key, name in zip(node.keys, keys, strict=True)]
     kept = f"ksql.pack(struct({', '.join(map(quoted, carried.types))}))" if pattern.all_rows else "X''"
     pair = [
         named(kept, "__row"),
@@ -121,7 +117,7 @@ def match_recognize(
     expressions, results = _expressions(pattern, types, totals, context)
     symbols = _symbols(pattern)
     automaton = pattern.automaton
-    key_ddl = packed.key_ddl([key.type for key in step.keys])
+    key_ddl = packed.key_ddl([key.type for key in node.keys])
     state = {
         "key": key_ddl,
         "pattern": f"{pattern.text}: {automaton.symbols} {automaton.first} {automaton.follow}",
@@ -132,10 +128,14 @@ def match_recognize(
     }
     if pattern.all_rows:
         state["rows"] = packed.columns_ddl(carried.types)
+    idle_ms = context.idle_ms_of(node)
     done = packed.operator(
         context,
         "matchRecognize",
-        [side.records(0, keys, context, packs_nulls=True), *packed.heartbeats(step.idle_ms, context)],
+        [
+            side.records(0, keys, context, packs_nulls=True),
+            *packed.heartbeats(context.idle_ms_of(node), context),
+        ],
         [symbols.index(symbol) for symbol in automaton.symbols],
         list(automaton.first),
         [list(following) for following in automaton.follow],
@@ -144,10 +144,10 @@ def match_recognize(
         pattern.skip.replace(" ", "_"),
         _ALL if pattern.skip_to is None else symbols.index(pattern.skip_to),
         pattern.all_rows,
-        step.idle_ms,
+        idle_ms,
         state=state,
     )
-    return _result(step, done, carried if pattern.all_rows else None, results, key_ddl, context)
+    return _result(node, done, carried if pattern.all_rows else None, results, key_ddl, context)
 
 
 def _symbols(pattern: RowPattern) -> list[str]:
@@ -212,15 +212,15 @@ def _result_ddl(group: Sequence[PatternAggregate]) -> str:
 
 
 def _result(
-    step: steps.StreamMatchRecognize,
+    node: MatchRecognize,
     done: Transformations,
     carried: packed.Carried | None,
     results: Sequence[str],
     key_ddl: str,
     context: Context,
 ) -> DataFrame:
-    """The operator's output as the step's columns."""
-    count = len(results) * (2 if step.pattern.all_rows else 1)
+    """The operator's output as the node's columns."""
+    count = len(results) * (2 if node.pattern.all_rows else 1)
     parts = ", ".join(f"p{i} binary" for i in range(count))
     hidden = (
         carried.hidden
@@ -243,14 +243,14 @@ def _result(
         if results[i % len(results)]
     ]
     done.select("__k", *(["__l"] if own else []), *unpacked, *names)
-    places = _places(step.pattern, results)
-    keys = {key.name: f"__k.c{i}" for i, key in enumerate(step.keys)}
+    places = _places(node.pattern, results)
+    keys = {key.name: f"__k.c{i}" for i, key in enumerate(node.keys)}
     columns = [
         named(keys.get(c.name) or places.get(c.name) or f"__l.{quoted(c.name)}", c.name)
-        for c in step.schema.columns
+        for c in node.schema.columns
     ]
     if carried is not None:  # hidden columns of the rows, which are packed with them; the key is another one
-        visible = {NULL_KEY, *(c.name for c in step.schema.columns)}
+        visible = {NULL_KEY, *(c.name for c in node.schema.columns)}
         columns += [named(f"__l.{quoted(name)}", name) for name in carried.types if name not in visible]
     return done.select(*columns, *names).frame()
 

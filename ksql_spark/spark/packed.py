@@ -14,8 +14,17 @@ from pyspark.sql import DataFrame
 from ksql_spark.expressions import Expression
 from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.logical.nodes import AggregateCall
-from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, STREAM_TIME
-from ksql_spark.schema import PSEUDO_COLUMNS, ROWPARTITION, ROWTIME, WINDOW_BOUNDS, Schema
+from ksql_spark.schema import (
+    FORWARDED_HEADERS,
+    NULL_KEY,
+    NULL_VALUE,
+    PSEUDO_COLUMNS,
+    ROWPARTITION,
+    ROWTIME,
+    STREAM_TIME,
+    WINDOW_BOUNDS,
+    Schema,
+)
 from ksql_spark.spark import aggregate_calls, jvm, sources
 from ksql_spark.spark.frames import Context, Transformations, event_time_column, named, quoted
 from ksql_spark.types import BOOLEAN, SqlType

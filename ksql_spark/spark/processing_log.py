@@ -19,8 +19,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Expression
 from ksql_spark.functions.lowering import lower_reporting
 from ksql_spark.functions.spark_text import string
-from ksql_spark.physical.steps import NULL_VALUE
-from ksql_spark.schema import ROWOFFSET, ROWPARTITION
+from ksql_spark.schema import NULL_VALUE, ROWOFFSET, ROWPARTITION
 from ksql_spark.spark import jvm
 from ksql_spark.spark.traffic import Traffic, traffic
 from ksql_spark.types import quote_identifier

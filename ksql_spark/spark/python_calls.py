@@ -18,7 +18,8 @@ from ksql_spark.expressions import Call, Case, Expression, Lambda, children
 from ksql_spark.functions import user
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import spark_type
-from ksql_spark.physical.steps import Step
+from ksql_spark.logical.nodes import Node
+from ksql_spark.physical.operations import row_expressions
 from ksql_spark.spark import jvm
 from ksql_spark.spark.frames import named, quoted
 from ksql_spark.spark.processing_log import QueryLog
@@ -45,12 +46,12 @@ class Computed:
         return {call: quoted(column) for call, column in self.columns.items()}
 
 
-def compute(step: Step, inputs: Sequence[DataFrame], log: QueryLog | None = None) -> Computed | None:
-    """Compute the calls that ``step`` makes for every row of its input; None if it makes none.
+def compute(node: Node, inputs: Sequence[DataFrame], log: QueryLog | None = None) -> Computed | None:
+    """Compute the calls that ``node`` makes for every row of its input; None if it makes none.
 
     Calls that fail are reported to ``log``.
     """
-    waiting = [call for e in step.row_expressions for call in _eager(e)]
+    waiting = [call for e in row_expressions(node) for call in _eager(e)]
     if not waiting:
         return None
     done = Computed(inputs[0])

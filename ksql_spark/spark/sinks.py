@@ -12,8 +12,16 @@ from ksql_spark.formats import RecordSpec
 from ksql_spark.functions.spark_text import equal_form
 from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, REALTIME, STREAM_TIME
-from ksql_spark.schema import ROWPARTITION, WINDOWEND, WINDOWSTART
+from ksql_spark.physical.plans import REALTIME
+from ksql_spark.schema import (
+    FORWARDED_HEADERS,
+    NULL_KEY,
+    NULL_VALUE,
+    ROWPARTITION,
+    STREAM_TIME,
+    WINDOWEND,
+    WINDOWSTART,
+)
 from ksql_spark.spark import jvm
 from ksql_spark.spark.frames import event_time_column, quoted
 from ksql_spark.spark.processing_log import LOG_SETTING, QUERY_SETTING, QueryLog

@@ -17,8 +17,19 @@ from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import string
 from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical.steps import EVENT_TIME, FORWARDED_HEADERS, NULL_KEY, NULL_VALUE
-from ksql_spark.schema import LATEST_TIME_MS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Role
+from ksql_spark.schema import (
+    EVENT_TIME,
+    FORWARDED_HEADERS,
+    LATEST_TIME_MS,
+    NULL_KEY,
+    NULL_VALUE,
+    ROWOFFSET,
+    ROWPARTITION,
+    ROWTIME,
+    WINDOWEND,
+    WINDOWSTART,
+    Role,
+)
 from ksql_spark.spark import archives
 from ksql_spark.spark.frames import Transformations, event_time_column, quoted
 from ksql_spark.spark.processing_log import QueryLog

@@ -28,7 +28,7 @@ from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.physical.steps import Plan
+from ksql_spark.physical.plans import Plan
 from ksql_spark.runtime.cleanup import CleanupRecord
 from ksql_spark.runtime.cluster.placement import Placement
 from ksql_spark.runtime.command_log import CarriedOut, CommandLog

@@ -27,7 +27,7 @@ from ksql_spark.grammar.statements.describe import DescribeFunction, DescribeSou
 from ksql_spark.logical.nodes import Node
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.physical import explain as plan_text
-from ksql_spark.physical.steps import Plan
+from ksql_spark.physical.plans import Plan
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.runtime.queries.states import State

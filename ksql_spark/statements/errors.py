@@ -14,16 +14,10 @@ from ksql_spark.errors import query_hint
 from ksql_spark.grammar.nodes import ErrorsOf, Select, Statement, SubQuery
 from ksql_spark.grammar.statements.lifecycle import ReplayErrors
 from ksql_spark.grammar.statements.queries import Query
-from ksql_spark.logical.nodes import BatchQuery
+from ksql_spark.logical.nodes import BatchQuery, UnionAll
 from ksql_spark.physical.explain import title
-from ksql_spark.physical.steps import (
-    Plan,
-    StreamUnion,
-    TableSource,
-    record_topic,
-    stateful_steps,
-    walk,
-)
+from ksql_spark.physical.operations import kept_state
+from ksql_spark.physical.plans import Plan
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.reading import batch
 from ksql_spark.runtime.replay import Failed, Replayed
@@ -126,13 +120,13 @@ def _replayable(statement: ReplayErrors, context: StatementContext) -> ManagedQu
 def _problem(plan: Plan) -> str | None:
     """Why records may not go through a plan once more; None: they may."""
     for stage in plan.stages:
-        for step in stateful_steps(stage.root):
-            return f"{title(step)} keeps state, {step.kept_state}, which has moved on since they occurred."
-    if any(isinstance(step, TableSource) for step in walk(plan.root)):
+        for node in stage.stateful:
+            return f"{title(node)} keeps state, {kept_state(node)}, which has moved on since they occurred."
+    if any(source.is_table for source in plan.sources):
         return "it reads a table, whose rows may have newer values by now."
-    if any(isinstance(step, StreamUnion) for step in walk(plan.root)):
+    if any(isinstance(node, UnionAll) for node in plan.last.operations):
         return "after UNION ALL it is not known which record a row comes from."
-    if plan.inner or record_topic(plan.root) is None:
+    if plan.inner or plan.last.record_topic is None:
         return "its key has the name of a pseudo column, which is needed to find records."
     return None
 

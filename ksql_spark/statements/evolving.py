@@ -21,7 +21,7 @@ from ksql_spark.logical.nodes import PersistentQuery, relations
 from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.physical.planner import lower
-from ksql_spark.physical.steps import MICROBATCH, transactional_id
+from ksql_spark.physical.plans import MICROBATCH, transactional_id
 from ksql_spark.runtime.cleanup import CleanupRecord
 from ksql_spark.runtime.queries import differences, verification
 from ksql_spark.runtime.queries.checkpoints import Offsets

@@ -10,20 +10,23 @@ from ksql_spark.analyzer.properties import Evolve
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.lake import archives
-from ksql_spark.logical.nodes import PersistentQuery, Start, TopicOffset
+from ksql_spark.logical.nodes import (
+    REPLICATED,
+    STREAM_TABLE,
+    Join,
+    PersistentQuery,
+    Start,
+    TopicOffset,
+    walk,
+)
 from ksql_spark.metastore.serdes import check_registrable, record_spec, registered
 from ksql_spark.metastore.sinks import archive_name
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical import codec
 from ksql_spark.physical.distribution import uncertain_orders
+from ksql_spark.physical.operations import unbounded_state
 from ksql_spark.physical.planner import check_runnable, lower
-from ksql_spark.physical.steps import (
-    Plan,
-    StreamTableJoin,
-    stateful_steps,
-    tables_in_state,
-    walk,
-)
+from ksql_spark.physical.plans import LoggedQuery, Plan, tables_in_state
 from ksql_spark.runtime.cleanup import CleanupRecord, Orphans
 from ksql_spark.runtime.command_log import end_of, first_offsets
 from ksql_spark.runtime.queries.definition import Evolution, QueryDefinition
@@ -90,7 +93,7 @@ class QueryStart:
             if evolve is not None:  # its rows are for the table's topic, with schemas of its subjects
                 self._plan = replace(self._plan, records=record_spec(bound.sink))
         #: roughly what the command log will store: prepare() adds schema ids
-        self._document = None if context.is_replay else codec.encode((bound, self._plan))
+        self._document = None if context.is_replay else codec.encode(LoggedQuery.of(bound, self._plan))
         self._sources = frozenset(source.name for source in self._plan.sources)
         self._made_topics: list[str] = []
         if not context.is_replay:
@@ -184,7 +187,7 @@ class QueryStart:
             if start is None and self._evolve is not None:
                 start = "earliest"
             starts = start_offsets(self._plan, self._context, start)
-        return Prepared(starts, self._id, codec.encode((self._bound, self._plan)))
+        return Prepared(starts, self._id, codec.encode(LoggedQuery.of(self._bound, self._plan)))
 
     def _starts_anew(self, old: Starts) -> Starts:
         """The old version's first offsets, whose current ones QueryRuns finds, and those of other topics."""
@@ -315,7 +318,7 @@ def _require_all(
 
 def _state_warnings(plan: Plan) -> tuple[str, ...]:
     """A sentence for each step whose state grows although a clause could bound it."""
-    kept = (step.unbounded_state for stage in plan.stages for step in stateful_steps(stage.root))
+    kept = (unbounded_state(node) for stage in plan.stages for node in stage.stateful)
     return tuple(text for text in kept if text is not None)
 
 
@@ -406,7 +409,8 @@ def start_offsets(plan: Plan, context: StatementContext, start: Start = None) ->
     reset: Literal["earliest", "latest"] | int | None = start
     if start is None and config.is_set("auto.offset.reset"):
         reset = "earliest" if str(config["auto.offset.reset"]).lower() == "earliest" else "latest"
-    joined = any(isinstance(s, StreamTableJoin) for stage in plan.stages for s in walk(stage.root))
+    joins = [node for node in walk(plan.root) if isinstance(node, Join)]
+    joined = any(join.type in (STREAM_TABLE, REPLICATED) for join in joins)
     starts: dict[str, dict[str, int]] = {}
     for source in plan.sources:
         is_whole = source.is_table and (joined or reset is None)

@@ -7,7 +7,8 @@ from typing import NoReturn
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import Topic
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical.steps import Plan, StreamWindowedAggregate, walk
+from ksql_spark.physical.operations import grouped
+from ksql_spark.physical.plans import Plan
 from ksql_spark.statements.context import StatementContext
 
 #: retention of a sink whose source has none to inherit (reference §6.8)
@@ -100,7 +101,6 @@ def _inherited_retention(plan: Plan, context: StatementContext) -> int:
     retention = DEFAULT_RETENTION_MS
     if "delete" in config.get("cleanup.policy", ""):
         retention = int(config.get("retention.ms", DEFAULT_RETENTION_MS))
-    windows = [
-        s.window_spec.retention_ms for s in walk(plan.last.root) if isinstance(s, StreamWindowedAggregate)
-    ]
+    groups = (aggregate for aggregate, _ in map(grouped, plan.last.operations) if aggregate is not None)
+    windows = [group.window_spec.retention_ms for group in groups if group.window_spec is not None]
     return retention if retention < 0 else max([retention, *windows])

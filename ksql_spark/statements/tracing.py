@@ -65,10 +65,7 @@ def _writer(name: str, context: StatementContext) -> tuple[ManagedQuery, Persist
         hint = "CREATE STREAM … AS the SELECT of one of them, and ask for the rows of that."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
     bound = writers[0].logical
-    if not isinstance(bound, PersistentQuery):
-        reason = f"An earlier release has created {writers[0].id}, and not kept its logical plan."
-        hint = "CREATE … AS the same SELECT under another name, and ask for the rows of that."
-        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
+    assert isinstance(bound, PersistentQuery)  # writers are no push queries
     return writers[0], bound
 
 

@@ -16,7 +16,7 @@ from ksql_spark.logical.nodes import PersistentQuery, PushQuery
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.explain import explain, explain_topology
 from ksql_spark.physical.planner import lower, lower_transient
-from ksql_spark.physical.steps import Plan
+from ksql_spark.physical.plans import Plan
 
 FOLDER = Path(__file__).parent
 

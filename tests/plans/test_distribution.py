@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.physical import steps
 from ksql_spark.physical.distribution import Tasks, assign, tasks_text, waits_for
-from ksql_spark.physical.steps import Plan
+from ksql_spark.physical.plans import Plan
 from tests.plans.plan_files import FOLDER, planned
 
 FILES = sorted(FOLDER.glob("*.sql"))
@@ -136,7 +135,7 @@ def test_one_task_reads_records_of_a_key_from_several_partitions(path: Any) -> N
             if not stage.by_event_time:
                 found = tasks(query.plan, number, scattered=stage.topics)
                 assert (found.readers, found.is_one_order, found.by_partition) == (1, True, False), found
-                keeps_state = any(steps.stateful_steps(stage.root))
+                keeps_state = bool(stage.stateful)
                 assert found.is_exchanged == (keeps_state and found.count > 1), found
 
 

@@ -20,7 +20,8 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Literal
 from ksql_spark.functions.lowering import lower
 from ksql_spark.logical import nodes
-from ksql_spark.physical import codec, steps
+from ksql_spark.metastore.serdes import record_spec
+from ksql_spark.physical import codec, operations, plans
 from ksql_spark.types import BYTES, DOUBLE, STRING
 from tests.plans.plan_files import FOLDER, planned, snapshot
 
@@ -39,7 +40,7 @@ def test_snapshot(path: Path) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_forced_micro_batches_hold_for_every_stage(path: Path) -> None:
     for query in planned(path, **{"ksql.execution.mode": "microbatch"}):
-        assert {stage.mode for stage in query.plan.stages} == {steps.MICROBATCH}
+        assert {stage.mode for stage in query.plan.stages} == {plans.MICROBATCH}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -47,10 +48,10 @@ def test_exactly_once_holds_for_every_stage(path: Path) -> None:
     for query in planned(path, **{"processing.guarantee": "exactly_once_v2"}):
         ids = [stage.transactional_id for stage in query.plan.stages]
         if query.plan.is_transient:  # its topic ends with its client
-            assert query.plan.guarantee == steps.AT_LEAST_ONCE and set(ids) == {None}
+            assert query.plan.guarantee == plans.AT_LEAST_ONCE and set(ids) == {None}
             continue
-        assert query.plan.guarantee == steps.EXACTLY_ONCE
-        assert {stage.mode for stage in query.plan.stages} == {steps.MICROBATCH}
+        assert query.plan.guarantee == plans.EXACTLY_ONCE
+        assert {stage.mode for stage in query.plan.stages} == {plans.MICROBATCH}
         assert len(set(ids)) == len(ids) and None not in ids
         # ACLs may go by the names of internal topics
         assert all(str(name).startswith("_confluent-ksql-default_query_") for name in ids)
@@ -68,38 +69,69 @@ def test_idle_timeouts_are_for_what_waits() -> None:
     assert timed.isdisjoint({"PER_MINUTE", "SESSIONS", "SS_INNER", "REPLICATED_AFTER_JOIN"})
 
 
-def _steps() -> list[steps.Step]:
-    return [step for query in QUERIES for stage in query.plan.stages for step in steps.walk(stage.root)]
+def _operations() -> list[nodes.Node]:
+    return [node for query in QUERIES for stage in query.plan.stages for node in stage.operations]
 
 
-def test_every_step_and_every_join_is_there() -> None:
-    every = {c for c in codec.CLASSES.values() if issubclass(c, steps.Step)}
-    assert {type(s) for s in _steps()} == every, "add a query to tests/plans/*.sql"
-    joins = (steps.StreamStreamJoin, steps.TableTableJoin)
-    kinds = {(type(s), s.join) for s in _steps() if isinstance(s, joins)}
-    every_kind = {(step, kind) for step in joins for kind in ("INNER", "LEFT", "RIGHT", "FULL")}
-    assert kinds == every_kind | {(steps.StreamStreamJoin, nodes.SEMI)}
-    for step in (steps.StreamTableJoin, steps.ForeignKeySubscribe):
-        assert {s.join for s in _steps() if isinstance(s, step)} == {"INNER", "LEFT"}
+#: checkpoints note those that keep state: a query with another one begins without state
+KEEPING = {
+    "ForeignKeyAnswer",
+    "ForeignKeyLatest",
+    "ForeignKeySubscribe",
+    "StreamAggregate",
+    "StreamDeduplicate",
+    "StreamMatchRecognize",
+    "StreamOver",
+    "StreamStreamJoin",
+    "StreamTableJoin",
+    "StreamTopN",
+    "StreamVersionedTableJoin",
+    "StreamWindowedAggregate",
+    "TableAggregate",
+    "TableChanges",
+    "TableExpire",
+    "TableFilter",
+    "TableSetOperation",
+    "TableTableJoin",
+    "TableTopN",
+}
+OTHERS = {
+    "Exchange",
+    "StreamFilter",
+    "StreamFlatMap",
+    "StreamSelect",
+    "StreamSelectKey",
+    "StreamSource",
+    "StreamUnion",
+    "TableSelect",
+    "TableSource",
+}
 
 
-def test_a_step_that_leaves_something_out_cannot_be_made() -> None:
-    class Forgetful(steps.OneInputStep):
-        pass
-
-    with pytest.raises(TypeError, match=r"abstract methods .*details.*, .*row_expressions"):
-        Forgetful()  # type: ignore[abstract]
+def test_every_operation_is_there_and_has_its_name() -> None:
+    names = {operations.name(node): operations.keeps_state(node) for node in _operations()}
+    assert names == dict.fromkeys(KEEPING, True) | dict.fromkeys(OTHERS, False), "add a query to *.sql"
 
 
-def test_a_filter_below_a_step_that_keeps_tables_has_no_state() -> None:
-    found = {
-        type(step)
+def test_every_join_is_there() -> None:
+    kinds = {(node.type, node.join) for node in _operations() if isinstance(node, nodes.Join)}
+    outer = ("INNER", "LEFT", "RIGHT", "FULL")
+    every = {(type_, join) for type_ in (nodes.STREAM_STREAM, nodes.TABLE_TABLE) for join in outer}
+    every |= {(type_, join) for type_ in (nodes.STREAM_TABLE, nodes.REPLICATED) for join in outer[:2]}
+    assert kinds == every | {(nodes.STREAM_STREAM, nodes.SEMI)}
+    parts = {node.join for node in _operations() if isinstance(node, nodes.ForeignKeySubscribe)}
+    assert parts == {"INNER", "LEFT"}
+
+
+def test_a_filter_below_an_operation_that_keeps_tables_has_no_state() -> None:
+    found = [
+        node
         for query in QUERIES
         for stage in query.plan.stages
-        for step in steps.stateful_steps(stage.root)
-        if any(isinstance(child, steps.TableFilter) for child in step.inputs)
-    }
-    assert found and all(issubclass(step, steps.TableKeepingStep) for step in found)
+        for node in stage.stateful
+        if any(map(operations.is_table_filter, operations.inputs(node)))
+    ]
+    assert found and all(map(operations.keeps_tables, found))
 
 
 def test_state_that_a_clause_could_bound_is_told() -> None:
@@ -107,16 +139,54 @@ def test_state_that_a_clause_could_bound_is_told() -> None:
         query.bound.sink.name
         for query in QUERIES
         for stage in query.plan.stages
-        for step in steps.stateful_steps(stage.root)
-        if isinstance(query.bound, nodes.PersistentQuery) and step.unbounded_state is not None
+        for node in stage.stateful
+        if isinstance(query.bound, nodes.PersistentQuery) and operations.unbounded_state(node) is not None
     }
     assert told == {"ONCE_BY_KEY", "REPLAYED_ONCE"}
 
 
-def test_a_plan_has_the_schema_of_its_query() -> None:
+# ---- the tree -----------------------------------------------------------------------------------------
+
+
+def test_a_plan_without_what_the_planner_put_in_is_what_was_bound() -> None:
     for query in QUERIES:
-        if isinstance(query.bound, nodes.PersistentQuery):
-            assert query.plan.root.schema == query.bound.root.schema
+        assert nodes.unplanned(query.plan.root) == query.bound.root
+        assert nodes.relations(query.plan.root) == nodes.relations(query.bound.root)
+        made = (nodes.Exchange, nodes.Changes, nodes.ForeignKeyJoin)
+        assert not any(isinstance(node, made) for node in nodes.walk(query.bound.root))
+
+
+def test_a_planned_node_has_the_schema_kind_and_window_of_the_bound_one() -> None:
+    messages = (nodes.ForeignKeySubscribe, nodes.ForeignKeyAnswer)
+    for query in QUERIES:
+        for node in nodes.walk(query.plan.root):
+            made = node.child if isinstance(node, nodes.Exchange) else node
+            if isinstance(made, messages):
+                assert node.schema == nodes.MESSAGE
+                continue
+            bound = nodes.unplanned(node)
+            assert node.schema == bound.schema
+            if not isinstance(made, nodes.Changes):
+                assert (node.kind, node.window) == (bound.kind, bound.window)
+
+
+def test_an_exchange_is_between_two_stages() -> None:
+    for query in QUERIES:
+        plan = query.plan
+        exchanges = [stage.exchange for stage in plan.inner]
+        assert [exchange.number for exchange in exchanges if exchange] == list(range(len(exchanges)))
+        read = [
+            node for stage in plan.stages for node in stage.operations if isinstance(node, nodes.Exchange)
+        ]
+        assert sorted(node.number for node in read) == list(range(len(exchanges)))
+        for stage in plan.stages:
+            assert len(stage.stateful) <= 1
+
+
+def test_a_stage_has_the_serdes_of_each_source_of_a_topic() -> None:
+    for query in QUERIES:
+        for source, records in query.plan.serdes.items():
+            assert records == record_spec(source)
 
 
 # ---- codec --------------------------------------------------------------------------------------------
@@ -124,10 +194,12 @@ def test_a_plan_has_the_schema_of_its_query() -> None:
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.text.split("\n")[0][:60])
 def test_plans_survive_being_stored(query: Any) -> None:
-    both = (query.bound, query.plan)
-    stored = json.dumps(codec.encode(both))
-    assert codec.decode(json.loads(stored)) == both
-    assert json.dumps(codec.encode(both)) == stored
+    is_push = isinstance(query.bound, nodes.PushQuery)
+    value = query.plan if is_push else plans.LoggedQuery.of(query.bound, query.plan)
+    stored = json.dumps(codec.encode(value))
+    again = codec.decode(json.loads(stored))
+    assert again == value and json.dumps(codec.encode(again)) == stored
+    assert is_push or again.bound == query.bound
 
 
 def test_a_field_that_has_its_default_is_not_stored() -> None:
@@ -168,7 +240,7 @@ def test_equal_values_that_differ_stay_apart() -> None:
 def test_plans_of_newer_releases_are_refused() -> None:
     document = codec.encode(QUERIES[0].plan)
     for newer, what in (
-        (document | {"version": 2}, "its version is 2, but this release supports at most 1"),
+        (document | {"version": 3}, "its version is 3, but this release supports at most 2"),
         (document | {"values": [{"@": "StreamTeleport"}]}, "it has a StreamTeleport"),
         (document | {"values": [{"@": "Primitive", "name": "INTEGER", "unit": "m"}]}, "Primitive has unit"),
     ):

@@ -67,7 +67,7 @@ def test_layouts_of_state(path: Path, local_spark: SparkSession) -> None:
         found = []
         for stage in query.plan.stages:
             context = Context(local_spark, {}, {}, records=records, setting=lambda name: None)
-            build(stage.root, context)
+            build(stage, context)
             found.append(context.state_layout)
         return found
 

@@ -15,7 +15,7 @@ from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
 from ksql_spark.physical import codec
 from ksql_spark.physical.planner import lower
-from ksql_spark.physical.steps import Plan
+from ksql_spark.physical.plans import Plan
 from tests.statements.world import World
 
 A = "CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;"
@@ -214,7 +214,8 @@ def test_the_log_has_the_plan(world: World) -> None:
     (query,) = world.queries.all()
     record = json.loads(world.log.records[-1])
     assert record["queryId"] == query.id
-    assert codec.decode(record["plan"]) == (query.logical, query.plan)
+    logged = codec.decode(record["plan"])
+    assert (logged.bound, logged.plan) == (query.logical, query.plan)
     assert all("plan" not in json.loads(r) for r in world.log.records[:-1])
 
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
 from ksql_spark.physical.distribution import Tasks
-from ksql_spark.physical.steps import Stage
+from ksql_spark.physical.plans import Stage
 from ksql_spark.storage import Folder
 
 log = logging.getLogger(__name__)

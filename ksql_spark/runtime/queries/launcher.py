@@ -20,13 +20,12 @@ from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.metastore.sinks import archive_name
 from ksql_spark.physical.distribution import Tasks, assign, waits_for
-from ksql_spark.physical.steps import (
+from ksql_spark.physical.plans import (
     EXACTLY_ONCE,
     MICROBATCH,
     REALTIME,
     Plan,
     Stage,
-    record_topic,
 )
 from ksql_spark.runtime.errors import is_state_unreadable, reason
 from ksql_spark.runtime.queries import exactly_once
@@ -148,7 +147,7 @@ class Launcher:
     ) -> SparkQuery:
         plan = query.plan
         if until is not None:
-            plan = replace(plan, mode=MICROBATCH, transactional_id=None)
+            plan = replace(plan, mode=MICROBATCH, transactional_ids=())
         stage = plan.stages[number]
         is_exactly_once = stage.guarantee == EXACTLY_ONCE
         checkpoint = self._checkpoints.of(query, number)
@@ -206,13 +205,13 @@ class Launcher:
             until=until,
         )
         with registry.with_functions(self._functions):
-            frame = build(stage.root, context)
+            frame = build(stage, context)
         checkpoint.check_layout(context.state_layout, session.version, context.appended_state)
         records = sinks.encode(
             frame,
             stage.sink,
             query.sink_partitions if is_last else None,
-            report.of_topic(record_topic(stage.root)) if report is not None else None,
+            report.of_topic(stage.record_topic) if report is not None else None,
             keeps_partition=tasks.keeps_partition,
             stops_on_no_time=bool(self._setting_of(query, STOPS_ON_NO_TIME)),
             records=stage.records,

@@ -17,7 +17,7 @@ from ksql_spark.expressions import Expression, Literal
 from ksql_spark.logical.nodes import KeyLookup, PullQuery
 from ksql_spark.metastore.serdes import value_serde
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical.steps import Plan
+from ksql_spark.physical.plans import Plan
 from ksql_spark.runtime.errors import job_failure
 from ksql_spark.runtime.plain_expressions import function_of, is_plain
 from ksql_spark.runtime.reading.key_ranges import key_ranges
@@ -192,7 +192,7 @@ def run_on_stream(
     (source,) = plan.sources
     archive = ranges.archives.get(source.topic)
     records = read(session, consumer, source.topic, ranges.starts, is_batch=True, archive=archive)
-    frame = build(plan.root, Context(session, consumer, {}, is_batch=True, records=records))
+    frame = build(plan.last, Context(session, consumer, {}, is_batch=True, records=records))
     serde = value_serde(plan.sink)
     names = [quoted(c.name) for c in plan.sink.schema.value]
     encoded = frame.selectExpr(f"{serde.encode_sql(names)} AS row")
