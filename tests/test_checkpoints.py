@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.physical.plans import Stage
+from ksql_spark.plan.stages import Stage
 from ksql_spark.runtime.queries.checkpoints import BatchCommit, Checkpoint
 from ksql_spark.storage import LocalFolder
 

@@ -25,7 +25,7 @@ from ksql_spark.errors import CONDITIONS
 from ksql_spark.formats import CAPABILITIES, FORMATS
 from ksql_spark.grammar import StatementSet
 from ksql_spark.grammar.statements import RULES
-from ksql_spark.logical.nodes import BatchJoin, BatchOver, Distinct, FirstWithin, Limit, Node, Sort
+from ksql_spark.plan.nodes import BatchJoin, BatchOver, Distinct, FirstWithin, Limit, Node, Sort
 from ksql_spark.schema import Column, Role
 from ksql_spark.shell.output import entities as shown
 from ksql_spark.shell.prompt import completion

@@ -23,7 +23,7 @@ from ksql_spark.grammar.statements.session import DefineVariable, UndefineVariab
 from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 from ksql_spark.grammar.statements.types import CreateType, DropType
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.physical.planner import check_runnable, lower, lower_transient
+from ksql_spark.plan.planner import check_runnable, lower, lower_transient
 from ksql_spark.shell.main import SUBCOMMANDS
 from tests.analyzer.registry import FakeRegistry
 

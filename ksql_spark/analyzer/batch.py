@@ -51,7 +51,8 @@ from ksql_spark.analyzer.serialization import check_results
 from ksql_spark.expressions import Call, ColumnRef, Expression, columns_in, transform
 from ksql_spark.functions import registry
 from ksql_spark.grammar import nodes
-from ksql_spark.logical.nodes import (
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.plan.nodes import (
     ANTI,
     GROUP,
     SEMI,
@@ -73,7 +74,6 @@ from ksql_spark.logical.nodes import (
     UnionAll,
     relations,
 )
-from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS
 from ksql_spark.types import BIGINT, CAST_VARIANT, VARIANTS, Null, without_equality
 

@@ -14,8 +14,8 @@ from ksql_spark.analyzer.relations import From
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.expressions import Expression, columns_in
 from ksql_spark.grammar import nodes
-from ksql_spark.logical.nodes import DENSE_RANK, RANK, ROW_NUMBER
 from ksql_spark.metastore.sources import TABLE
+from ksql_spark.plan.nodes import DENSE_RANK, RANK, ROW_NUMBER
 from ksql_spark.schema import ROWTIME
 
 #: functions of a row's number in its group

@@ -12,9 +12,9 @@ from ksql_spark.analyzer.properties import BACKFILL, Evolve, Properties
 from ksql_spark.formats.capabilities import CAPABILITIES, NUMBER, PLACE
 from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.grammar.with_properties import CREATE_AS
-from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, Windowing
 from ksql_spark.metastore.store import MetaStore
+from ksql_spark.plan.nodes import PersistentQuery
 from ksql_spark.schema_registry import SchemaRegistry
 
 #: kind -> why HISTORY is missing, or too much

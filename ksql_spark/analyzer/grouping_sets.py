@@ -29,7 +29,8 @@ from ksql_spark.expressions import (
     transform,
 )
 from ksql_spark.grammar import nodes
-from ksql_spark.logical.nodes import (
+from ksql_spark.metastore.sources import TABLE
+from ksql_spark.plan.nodes import (
     Aggregate,
     AggregateCall,
     Filter,
@@ -39,7 +40,6 @@ from ksql_spark.logical.nodes import (
     Project,
     WindowSpec,
 )
-from ksql_spark.metastore.sources import TABLE
 from ksql_spark.types import BOOLEAN, INTEGER, Array, Field, Struct
 
 #: the most grouping sets of one query: each record is as many

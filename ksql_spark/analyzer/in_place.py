@@ -10,7 +10,8 @@ from ksql_spark.analyzer.aggregates import VARIABLE
 from ksql_spark.analyzer.failures import Placed, invalid
 from ksql_spark.analyzer.replacing import but_for_columns
 from ksql_spark.expressions import ColumnRef, Expression, transform
-from ksql_spark.logical.nodes import (
+from ksql_spark.metastore.sources import STREAM, TABLE
+from ksql_spark.plan.nodes import (
     Aggregate,
     AggregateCall,
     Deduplicate,
@@ -32,7 +33,6 @@ from ksql_spark.logical.nodes import (
     relations,
     walk,
 )
-from ksql_spark.metastore.sources import STREAM, TABLE
 
 _HINT = "WITH (EVOLVE = '{}') changes more: EXPLAIN EVOLUTION tells how."
 #: the expressions of a step that its state depends on

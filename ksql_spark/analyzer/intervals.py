@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ksql_spark.analyzer.failures import invalid
 from ksql_spark.grammar import nodes
-from ksql_spark.logical.nodes import Aggregate, Filter, Node, Project
+from ksql_spark.plan.nodes import Aggregate, Filter, Node, Project
 
 
 def at_intervals(root: Project, query: nodes.QueryNode) -> Project:

@@ -16,7 +16,8 @@ from ksql_spark.analyzer.scope import BoundRelation, Scope
 from ksql_spark.analyzer.time_bounds import within_of
 from ksql_spark.expressions import ColumnRef, Expression, columns_in, transform
 from ksql_spark.grammar import nodes
-from ksql_spark.logical.nodes import (
+from ksql_spark.metastore.sources import STREAM, TABLE
+from ksql_spark.plan.nodes import (
     FOREIGN_KEY,
     REPLICATED,
     STREAM_STREAM,
@@ -24,7 +25,6 @@ from ksql_spark.logical.nodes import (
     TABLE_TABLE,
     WithinSpec,
 )
-from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.schema import ROWTIME
 from ksql_spark.types import contains_variant
 

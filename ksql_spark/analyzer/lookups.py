@@ -17,7 +17,8 @@ from ksql_spark.analyzer.failures import invalid
 from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, Literal, Members, columns_in, walk
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.statements.rows import RowChange
-from ksql_spark.logical.nodes import (
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.plan.nodes import (
     Aggregate,
     BatchJoin,
     Filter,
@@ -29,7 +30,6 @@ from ksql_spark.logical.nodes import (
     Source,
     children,
 )
-from ksql_spark.metastore.sources import DataSource
 from ksql_spark.types import BYTES, STRING, is_numeric
 
 #: with more keys than this, a scan is used

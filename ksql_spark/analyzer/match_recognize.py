@@ -22,7 +22,8 @@ from ksql_spark.analyzer.window_functions import AGGREGATES, MAX_ROWS
 from ksql_spark.errors import nearest
 from ksql_spark.expressions import ColumnRef, Expression, Literal, columns_in, name_text
 from ksql_spark.grammar import nodes, render
-from ksql_spark.logical.nodes import (
+from ksql_spark.metastore.sources import STREAM
+from ksql_spark.plan.nodes import (
     FINAL,
     MatchRecognize,
     NamedExpression,
@@ -32,8 +33,7 @@ from ksql_spark.logical.nodes import (
     RowPattern,
     written_out,
 )
-from ksql_spark.logical.patterns import PatternValue, PreviousValue
-from ksql_spark.metastore.sources import STREAM
+from ksql_spark.plan.patterns import PatternValue, PreviousValue
 from ksql_spark.schema import RESERVED_COLUMNS, ROWTIME
 from ksql_spark.types import STRING
 

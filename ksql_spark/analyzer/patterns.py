@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from ksql_spark.analyzer.failures import invalid
 from ksql_spark.grammar import nodes
-from ksql_spark.logical.patterns import ACCEPT, Automaton
+from ksql_spark.plan.patterns import ACCEPT, Automaton
 
 #: the most states: each partial match may be in any of them
 MAX_STATES = 1000

@@ -32,7 +32,9 @@ from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.sinks import CreateSinkAs
 from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.grammar.with_properties import CREATE_AS, INSERT
-from ksql_spark.logical.nodes import (
+from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.plan.nodes import (
     Aggregate,
     Expire,
     Filter,
@@ -46,8 +48,6 @@ from ksql_spark.logical.nodes import (
     UnionAll,
     children,
 )
-from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
-from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import Schema
 from ksql_spark.schema_registry import SchemaRegistry
 

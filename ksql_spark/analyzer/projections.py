@@ -12,8 +12,8 @@ from ksql_spark.analyzer.naming import check_unique
 from ksql_spark.analyzer.select_items import Item
 from ksql_spark.analyzer.selects import BoundSelect, KeySlot
 from ksql_spark.expressions import ColumnRef
-from ksql_spark.logical.nodes import NamedExpression, Project
 from ksql_spark.metastore.sources import TABLE
+from ksql_spark.plan.nodes import NamedExpression, Project
 from ksql_spark.schema import RESERVED_COLUMNS, WINDOW_BOUNDS
 
 

@@ -25,8 +25,8 @@ from ksql_spark.analyzer.settings import check_lambdas, is_ansi
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.functions import registry
 from ksql_spark.grammar import nodes
-from ksql_spark.logical.nodes import BatchQuery, NamedExpression, PullQuery
 from ksql_spark.metastore.store import MetaStore
+from ksql_spark.plan.nodes import BatchQuery, NamedExpression, PullQuery
 from ksql_spark.schema import WINDOW_BOUNDS, Column
 
 

@@ -13,8 +13,8 @@ from ksql_spark.analyzer.selects import Target, bind_select
 from ksql_spark.analyzer.serialization import check_results
 from ksql_spark.analyzer.settings import check_lambdas
 from ksql_spark.grammar import nodes
-from ksql_spark.logical.nodes import PushQuery
 from ksql_spark.metastore.store import MetaStore
+from ksql_spark.plan.nodes import PushQuery
 from ksql_spark.schema import Column
 
 

@@ -17,7 +17,9 @@ from ksql_spark.analyzer.selects import BoundSelect, Target, bind_select
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.functions.signatures import common_type
 from ksql_spark.grammar import nodes
-from ksql_spark.logical.nodes import (
+from ksql_spark.metastore.sources import STREAM, TABLE
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.plan.nodes import (
     NamedExpression,
     Node,
     Project,
@@ -26,8 +28,6 @@ from ksql_spark.logical.nodes import (
     operands,
     with_operands,
 )
-from ksql_spark.metastore.sources import STREAM, TABLE
-from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import Role
 from ksql_spark.types import BIGINT, DOUBLE, Decimal, SqlType
 

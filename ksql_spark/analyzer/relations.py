@@ -18,7 +18,9 @@ from ksql_spark.analyzer.scope import BoundRelation, Scope, hidden_columns
 from ksql_spark.analyzer.settings import is_ansi
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.grammar import nodes
-from ksql_spark.logical.nodes import (
+from ksql_spark.metastore.sources import STREAM, TABLE
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.plan.nodes import (
     FOREIGN_KEY,
     REPLICATED,
     Filter,
@@ -29,8 +31,6 @@ from ksql_spark.logical.nodes import (
     Project,
     Source,
 )
-from ksql_spark.metastore.sources import STREAM, TABLE
-from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import PSEUDO_COLUMNS, RESERVED_COLUMNS, ROWTIME, WINDOW_BOUNDS, Column, Schema
 
 

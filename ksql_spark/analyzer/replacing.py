@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ksql_spark.analyzer.failures import Placed, invalid
-from ksql_spark.logical.nodes import (
+from ksql_spark.metastore.sources import TABLE, DataSource
+from ksql_spark.plan.nodes import (
     Aggregate,
     Deduplicate,
     Expire,
@@ -22,7 +23,6 @@ from ksql_spark.logical.nodes import (
     TopN,
     walk,
 )
-from ksql_spark.metastore.sources import TABLE, DataSource
 from ksql_spark.schema import Schema
 
 #: the hint for tables, which may also change beside the running version

@@ -18,9 +18,9 @@ from ksql_spark.analyzer.scope import Scope
 from ksql_spark.errors import nearest
 from ksql_spark.expressions import Cast, Expression, Literal
 from ksql_spark.grammar.statements.rows import RowChange, UpdateRows
-from ksql_spark.logical.nodes import PullQuery
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
+from ksql_spark.plan.nodes import PullQuery
 
 
 @dataclass(frozen=True)

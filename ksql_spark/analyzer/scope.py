@@ -17,8 +17,8 @@ from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Schema
 from ksql_spark.types import SqlType, Struct
 
 if TYPE_CHECKING:
-    from ksql_spark.logical.nodes import Node
     from ksql_spark.metastore.sources import DataSource, Windowing
+    from ksql_spark.plan.nodes import Node
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from ksql_spark.analyzer.naming import Names, item_name
 from ksql_spark.analyzer.scope import BoundRelation, Scope
 from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.grammar import nodes
-from ksql_spark.logical.nodes import NamedExpression
+from ksql_spark.plan.nodes import NamedExpression
 from ksql_spark.schema import WINDOW_BOUNDS
 from ksql_spark.types import Null, contains_interval, contains_variant
 

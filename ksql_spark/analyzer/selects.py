@@ -46,7 +46,8 @@ from ksql_spark.analyzer.window_functions import WindowFunctions
 from ksql_spark.analyzer.windows import bind_window
 from ksql_spark.expressions import ColumnRef, Expression, FieldRef, Literal, columns_in, transform
 from ksql_spark.grammar import nodes
-from ksql_spark.logical.nodes import (
+from ksql_spark.metastore.sources import STREAM, TABLE, Windowing
+from ksql_spark.plan.nodes import (
     FOREIGN_KEY,
     REPLICATED,
     Aggregate,
@@ -62,7 +63,6 @@ from ksql_spark.logical.nodes import (
     WindowSpec,
     relations,
 )
-from ksql_spark.metastore.sources import STREAM, TABLE, Windowing
 from ksql_spark.schema import PSEUDO_COLUMNS, RESERVED_COLUMNS, WINDOW_BOUNDS, Role
 
 

@@ -23,7 +23,8 @@ from ksql_spark.analyzer.scope import BoundRelation, Scope
 from ksql_spark.analyzer.select_items import bind_items
 from ksql_spark.expressions import Call, ColumnRef, Expression, Literal, columns_in
 from ksql_spark.grammar import nodes
-from ksql_spark.logical.nodes import (
+from ksql_spark.metastore.sources import TABLE
+from ksql_spark.plan.nodes import (
     FOREIGN_KEY,
     REPLICATED,
     SEMI,
@@ -39,7 +40,6 @@ from ksql_spark.logical.nodes import (
     Source,
     WithinSpec,
 )
-from ksql_spark.metastore.sources import TABLE
 from ksql_spark.schema import ROWTIME
 from ksql_spark.types import BOOLEAN
 

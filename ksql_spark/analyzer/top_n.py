@@ -15,8 +15,8 @@ from ksql_spark.analyzer.relations import From
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.expressions import ColumnRef, Expression, Literal
 from ksql_spark.grammar import nodes
-from ksql_spark.logical.nodes import ROW_NUMBER, SortKey
 from ksql_spark.metastore.sources import TABLE
+from ksql_spark.plan.nodes import ROW_NUMBER, SortKey
 from ksql_spark.types import BIGINT, Decimal, Primitive
 
 #: the column with a row's place

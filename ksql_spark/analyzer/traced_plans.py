@@ -16,7 +16,7 @@ from ksql_spark.analyzer.arrival import PLACES, with_latest_time
 from ksql_spark.analyzer.expressions import call
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Case, ColumnRef, Expression, Literal, columns_in, transform
-from ksql_spark.logical.nodes import (
+from ksql_spark.plan.nodes import (
     EXCEPT,
     FOREIGN_KEY,
     RANKS,

@@ -14,7 +14,8 @@ from ksql_spark.analyzer.scope import BoundRelation, Scope
 from ksql_spark.analyzer.settings import is_ansi
 from ksql_spark.analyzer.traced_plans import Tracer, is_ordered_by, kept_column, place, replaced, step
 from ksql_spark.expressions import ColumnRef, Expression, columns_in
-from ksql_spark.logical.nodes import (
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.plan.nodes import (
     Aggregate,
     Expire,
     Filter,
@@ -27,7 +28,6 @@ from ksql_spark.logical.nodes import (
     walk,
     written_out,
 )
-from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME
 
 

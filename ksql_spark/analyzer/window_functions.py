@@ -20,8 +20,8 @@ from ksql_spark.analyzer.relations import From
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.expressions import Case, ColumnRef, Expression, Literal
 from ksql_spark.grammar import nodes
-from ksql_spark.logical.nodes import FramedCall
 from ksql_spark.metastore.sources import TABLE
+from ksql_spark.plan.nodes import FramedCall
 from ksql_spark.types import BIGINT, INTEGER
 
 VARIABLE = "KSQL_WINDOW_"

@@ -26,7 +26,7 @@ from ksql_spark.functions import registry
 from ksql_spark.grammar.statements.lifecycle import Terminate
 from ksql_spark.grammar.statements.sources import DropSource
 from ksql_spark.kafka.client import REQUEST_TIMEOUT_S
-from ksql_spark.physical import codec
+from ksql_spark.plan import codec
 from ksql_spark.runtime.cleanup import PendingStatement
 from ksql_spark.runtime.command_log import (
     QUERY,

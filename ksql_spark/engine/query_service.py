@@ -34,7 +34,9 @@ from ksql_spark.grammar.nodes import ErrorsOf, PastSource
 from ksql_spark.grammar.statements.print_topic import PrintTopic
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.logical.nodes import (
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.plan.nodes import (
     BatchQuery,
     FlatMap,
     Node,
@@ -45,9 +47,7 @@ from ksql_spark.logical.nodes import (
     keeps_places,
     relations,
 )
-from ksql_spark.metastore.sources import DataSource
-from ksql_spark.metastore.store import MetaStore
-from ksql_spark.physical.planner import check_runnable, lower_transient
+from ksql_spark.plan.planner import check_runnable, lower_transient
 from ksql_spark.runtime.inserts import RowInserter, column_name
 from ksql_spark.runtime.queries.definition import QueryDefinition
 from ksql_spark.runtime.queries.managed import ManagedQuery

@@ -11,9 +11,9 @@ from ksql_spark.functions import registry
 from ksql_spark.grammar import nodes as syntax
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.sources import CreateAsSelect, CreateSource
-from ksql_spark.logical import nodes
-from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import STREAM
+from ksql_spark.plan import nodes
+from ksql_spark.plan.nodes import PersistentQuery
 
 #: the rule of what a server would refuse
 ERROR = "error"

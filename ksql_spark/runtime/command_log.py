@@ -4,7 +4,7 @@ It is the source of truth: metastore and queries are rebuilt from it, state from
 JSON object with ``version``, ``id`` (the commandId), ``statement``, ``properties`` and ``starts`` ({topic:
 {partition: offset}}), which fixes where a new query starts reading, so that nothing is missed if it starts
 later. A command that starts a query also has ``queryId`` and ``plan``, its plans as written by
-physical.codec: a later release runs the plan that the checkpoint belongs to, not the plan that it would make
+plan.codec: a later release runs the plan that the checkpoint belongs to, not the plan that it would make
 itself.
 
 Servers write commands first, then execute them in the order of the log. Each command was validated against a
@@ -41,7 +41,7 @@ MAX_BYTES = 1_000_000
 class Command:
     """One logged statement; ``id`` is the REST API's commandId, ``starts`` topic -> {partition: offset}.
 
-    ``query_id`` and ``plan`` (a document of physical.codec) belong to statements that start a query.
+    ``query_id`` and ``plan`` (a document of plan.codec) belong to statements that start a query.
     ``token`` is the command's own, ``follows`` that of the one before it (Order); version 1 has neither.
     ``user`` sent it, if users log in. ``written_ms``, epoch milliseconds, is its record's timestamp.
     ``topics`` tells a DROP's topics from others that get their names later: name -> id.

@@ -1,4 +1,4 @@
-"""Runs a batch query (logical.nodes.BatchQuery) as one Spark query over existing rows.
+"""Runs a batch query (plan.nodes.BatchQuery) as one Spark query over existing rows.
 
 Each logical node becomes a frame with exactly the node's columns; Catalyst optimizes the whole.
 """
@@ -21,8 +21,8 @@ from ksql_spark.formats import json_serde
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower, lower_condition
 from ksql_spark.functions.spark_text import has_own_order, spark_type
-from ksql_spark.logical import nodes
-from ksql_spark.logical.nodes import Node
+from ksql_spark.plan import nodes
+from ksql_spark.plan.nodes import Node
 from ksql_spark.schema import NULL_VALUE, Column, Schema
 from ksql_spark.spark import aggregate_calls, jvm, sources
 from ksql_spark.spark.evaluate import DecodedRows, StoredRow, values
@@ -168,7 +168,7 @@ def build(root: Node, relations: Iterable[DataFrame], setting: Callable[[str], A
 
     Args:
         root: the last node of a batch query.
-        relations: the frames of ``logical.nodes.relations(root)``, in that order.
+        relations: the frames of ``plan.nodes.relations(root)``, in that order.
         setting: effective value of a property, by name.
 
     Raises:

@@ -15,11 +15,10 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from ksql_spark.expressions import columns_in, name_text
-from ksql_spark.logical import nodes
-from ksql_spark.logical.nodes import NamedExpression, Node
 from ksql_spark.metastore.sources import TABLE, DataSource
-from ksql_spark.physical import operations
-from ksql_spark.physical.plans import Plan, Stage, internal_source
+from ksql_spark.plan import nodes, operations
+from ksql_spark.plan.nodes import NamedExpression, Node
+from ksql_spark.plan.stages import Plan, Stage, internal_source
 from ksql_spark.schema import (
     EVENT_TIME,
     FORWARDED_HEADERS,

@@ -13,10 +13,10 @@ from ksql_spark import topic_patterns
 from ksql_spark.expressions import Expression
 from ksql_spark.formats.spec import RecordSpec
 from ksql_spark.functions import lowering
-from ksql_spark.logical.nodes import Node
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical.distribution import ONE_TASK, Tasks
-from ksql_spark.physical.operations import waits
+from ksql_spark.plan.distribution import ONE_TASK, Tasks
+from ksql_spark.plan.nodes import Node
+from ksql_spark.plan.operations import waits
 from ksql_spark.schema import EVENT_TIME, ROWPARTITION, ROWTIME
 from ksql_spark.spark import archives, jvm
 from ksql_spark.spark.processing_log import QueryLog

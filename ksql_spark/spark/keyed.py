@@ -15,7 +15,8 @@ from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower, lower_condition
 from ksql_spark.functions.spark_text import has_own_order, spark_type
-from ksql_spark.logical.nodes import (
+from ksql_spark.metastore.sources import TABLE
+from ksql_spark.plan.nodes import (
     RANKS,
     REPLICATED,
     SEMI,
@@ -37,8 +38,7 @@ from ksql_spark.logical.nodes import (
     TopN,
     operands,
 )
-from ksql_spark.metastore.sources import TABLE
-from ksql_spark.physical.operations import grouped, is_of_changes, postfix, waits
+from ksql_spark.plan.operations import grouped, is_of_changes, postfix, waits
 from ksql_spark.schema import (
     FORWARDED_HEADERS,
     NULL_KEY,

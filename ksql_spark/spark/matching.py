@@ -16,8 +16,8 @@ from ksql_spark.expressions import columns_in
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower, lower_condition
 from ksql_spark.functions.spark_text import spark_type, string
-from ksql_spark.logical.nodes import FINAL, MatchRecognize, PatternAggregate, RowPattern
-from ksql_spark.logical.patterns import PatternValue
+from ksql_spark.plan.nodes import FINAL, MatchRecognize, PatternAggregate, RowPattern
+from ksql_spark.plan.patterns import PatternValue
 from ksql_spark.schema import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, ROWPARTITION
 from ksql_spark.spark import jvm, packed
 from ksql_spark.spark.frames import Context, Transformations, named, quoted

@@ -18,8 +18,8 @@ from ksql_spark.expressions import Call, Case, Expression, Lambda, children
 from ksql_spark.functions import user
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import spark_type
-from ksql_spark.logical.nodes import Node
-from ksql_spark.physical.operations import row_expressions
+from ksql_spark.plan.nodes import Node
+from ksql_spark.plan.operations import row_expressions
 from ksql_spark.spark import jvm
 from ksql_spark.spark.frames import named, quoted
 from ksql_spark.spark.processing_log import QueryLog

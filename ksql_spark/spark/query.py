@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from ksql_spark.physical.plans import REALTIME
+from ksql_spark.plan.stages import REALTIME
 from ksql_spark.spark import jvm
 from ksql_spark.storage import Folder
 

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from ksql_spark.functions.spark_text import string
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.kafka.transactions import Written
-from ksql_spark.physical.plans import Stage
+from ksql_spark.plan.stages import Stage
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION
 from ksql_spark.spark import jvm, sinks
 from ksql_spark.spark.build import build

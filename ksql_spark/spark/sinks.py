@@ -12,7 +12,7 @@ from ksql_spark.formats import RecordSpec
 from ksql_spark.functions.spark_text import equal_form
 from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical.plans import REALTIME
+from ksql_spark.plan.stages import REALTIME
 from ksql_spark.schema import (
     FORWARDED_HEADERS,
     NULL_KEY,

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from ksql_spark.analyzer.time_bounds import TimeBounds, bounds_of
 from ksql_spark.lake import archives
-from ksql_spark.logical.nodes import Node, relations
 from ksql_spark.metastore.sinks import archive_name
 from ksql_spark.metastore.sources import DataSource
+from ksql_spark.plan.nodes import Node, relations
 from ksql_spark.spark.sources import ArchiveRange, BatchRanges
 from ksql_spark.statements.context import Services
 

@@ -24,11 +24,11 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.kafka_connect import ConnectCluster, NoConnect
 from ksql_spark.lake.origins import OriginStatus
 from ksql_spark.lake.sinks import SinkStatus
-from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.physical.plans import Plan
+from ksql_spark.plan.nodes import PersistentQuery
+from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.cleanup import CleanupRecord
 from ksql_spark.runtime.cluster.placement import Placement
 from ksql_spark.runtime.command_log import CarriedOut, CommandLog
@@ -309,7 +309,7 @@ class Outcome:
 class Prepared:
     """What the command log stores of a statement: where its query starts, the query's id and its plans.
 
-    ``plan`` is a document of physical.codec, ``topics`` are the ids of topics by name.
+    ``plan`` is a document of plan.codec, ``topics`` are the ids of topics by name.
     """
 
     starts: Starts = field(default_factory=dict)

@@ -14,10 +14,10 @@ from ksql_spark.errors import query_hint
 from ksql_spark.grammar.nodes import ErrorsOf, Select, Statement, SubQuery
 from ksql_spark.grammar.statements.lifecycle import ReplayErrors
 from ksql_spark.grammar.statements.queries import Query
-from ksql_spark.logical.nodes import BatchQuery, UnionAll
-from ksql_spark.physical.explain import title
-from ksql_spark.physical.operations import kept_state
-from ksql_spark.physical.plans import Plan
+from ksql_spark.plan.explain import title
+from ksql_spark.plan.nodes import BatchQuery, UnionAll
+from ksql_spark.plan.operations import kept_state
+from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.reading import batch
 from ksql_spark.runtime.replay import Failed, Replayed

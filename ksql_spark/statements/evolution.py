@@ -13,9 +13,9 @@ from ksql_spark.analyzer.properties import IN_PLACE, Evolve
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.sources import CreateAsSelect
-from ksql_spark.logical.nodes import PersistentQuery, relations
 from ksql_spark.metastore.sources import STREAM, DataSource
-from ksql_spark.physical.explain import explain_logical
+from ksql_spark.plan.explain import explain_logical
+from ksql_spark.plan.nodes import PersistentQuery, relations
 from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.statements.context import KnownQuery, StatementContext, uses_of
 from ksql_spark.statements.evolving import bind_evolution, default_way, takes_over_at_once, warms_up

@@ -15,10 +15,10 @@ from ksql_spark.grammar.statements.evolution import Rollback
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.grammar.statements.sources import CreateAsSelect, DropSource
-from ksql_spark.logical.nodes import BatchQuery, Node, PersistentQuery, PullQuery, relations
-from ksql_spark.physical import explain as plan_text
-from ksql_spark.physical.planner import lower, lower_transient
-from ksql_spark.physical.plans import Plan
+from ksql_spark.plan import explain as plan_text
+from ksql_spark.plan.nodes import BatchQuery, Node, PersistentQuery, PullQuery, relations
+from ksql_spark.plan.planner import lower, lower_transient
+from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.reading.results import schema_info
 from ksql_spark.security.authorization import check_statement
 from ksql_spark.security.masking import masked

@@ -10,7 +10,12 @@ from ksql_spark.analyzer.properties import Evolve
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.lake import archives
-from ksql_spark.logical.nodes import (
+from ksql_spark.metastore.serdes import check_registrable, record_spec, registered
+from ksql_spark.metastore.sinks import archive_name
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.plan import codec
+from ksql_spark.plan.distribution import uncertain_orders
+from ksql_spark.plan.nodes import (
     REPLICATED,
     STREAM_TABLE,
     Join,
@@ -19,14 +24,9 @@ from ksql_spark.logical.nodes import (
     TopicOffset,
     walk,
 )
-from ksql_spark.metastore.serdes import check_registrable, record_spec, registered
-from ksql_spark.metastore.sinks import archive_name
-from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical import codec
-from ksql_spark.physical.distribution import uncertain_orders
-from ksql_spark.physical.operations import unbounded_state
-from ksql_spark.physical.planner import check_runnable, lower
-from ksql_spark.physical.plans import LoggedQuery, Plan, tables_in_state
+from ksql_spark.plan.operations import unbounded_state
+from ksql_spark.plan.planner import check_runnable, lower
+from ksql_spark.plan.stages import LoggedQuery, Plan, tables_in_state
 from ksql_spark.runtime.cleanup import CleanupRecord, Orphans
 from ksql_spark.runtime.command_log import end_of, first_offsets
 from ksql_spark.runtime.queries.definition import Evolution, QueryDefinition

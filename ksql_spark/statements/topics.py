@@ -7,8 +7,8 @@ from typing import NoReturn
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import Topic
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical.operations import grouped
-from ksql_spark.physical.plans import Plan
+from ksql_spark.plan.operations import grouped
+from ksql_spark.plan.stages import Plan
 from ksql_spark.statements.context import StatementContext
 
 #: retention of a sink whose source has none to inherit (reference §6.8)

@@ -16,9 +16,9 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.grammar.statements.describe import ExplainRow
 from ksql_spark.kafka.consumer import read_at
-from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical.text import span_text
+from ksql_spark.plan.nodes import PersistentQuery
+from ksql_spark.plan.text import span_text
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.reading.results import api_value
 from ksql_spark.runtime.versions import IN_PLACE, UNDROPPED

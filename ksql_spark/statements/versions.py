@@ -17,8 +17,8 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.nodes import Property
 from ksql_spark.grammar.statements.evolution import Rollback, ShowVersions, Undrop
 from ksql_spark.grammar.statements.sources import CreateAsSelect, CreateSource
-from ksql_spark.logical.nodes import PersistentQuery, relations
 from ksql_spark.metastore.sources import STREAM, TABLE
+from ksql_spark.plan.nodes import PersistentQuery, relations
 from ksql_spark.runtime import versions
 from ksql_spark.runtime.versions import Dropped, Version
 from ksql_spark.security.authorization import check_statement

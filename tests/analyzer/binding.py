@@ -13,9 +13,9 @@ from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.grammar.statements.rows import RowChange
 from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource
 from ksql_spark.grammar.statements.types import CreateType
-from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
+from ksql_spark.plan.nodes import PersistentQuery
 from ksql_spark.schema import Column, Schema
 from ksql_spark.types import SqlType
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ksql_spark.expressions import Call, Expression, Lambda, Literal, walk
 from ksql_spark.expressions import ColumnRef as Reference
 from ksql_spark.functions import registry
-from ksql_spark.logical.nodes import (
+from ksql_spark.plan.nodes import (
     FOREIGN_KEY,
     REPLICATED,
     Aggregate,

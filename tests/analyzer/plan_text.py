@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ksql_spark.analyzer import BoundRow
-from ksql_spark.logical.nodes import (
+from ksql_spark.metastore.sources import DataSource, FormatSpec, Windowing
+from ksql_spark.plan.nodes import (
     Aggregate,
     BatchJoin,
     BatchOver,
@@ -37,7 +38,6 @@ from ksql_spark.logical.nodes import (
     children,
     relations,
 )
-from ksql_spark.metastore.sources import DataSource, FormatSpec, Windowing
 
 
 def text(bound: Any) -> str:

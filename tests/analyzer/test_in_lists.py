@@ -11,9 +11,9 @@ from ksql_spark.config import Config
 from ksql_spark.expressions import Call, Expression, Members, walk
 from ksql_spark.functions import failures, lowering
 from ksql_spark.functions.nullness import nullness
-from ksql_spark.logical.nodes import PullQuery
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.physical import codec
+from ksql_spark.plan import codec
+from ksql_spark.plan.nodes import PullQuery
 from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING, Decimal
 
 MANY = 10_000

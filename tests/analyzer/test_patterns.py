@@ -11,7 +11,7 @@ from ksql_spark import grammar
 from ksql_spark.analyzer.patterns import automaton, symbols_of
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar import nodes
-from ksql_spark.logical.patterns import ACCEPT, Automaton
+from ksql_spark.plan.patterns import ACCEPT, Automaton
 from tests.plain_matcher import Choice, Pattern, Repeat, Row, Rows, Sequence_, Symbol, ways
 
 #: for each row the symbols that it may have

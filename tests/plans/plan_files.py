@@ -12,11 +12,11 @@ from ksql_spark.config import Config
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.grammar.statements.sources import CreateAsSelect
-from ksql_spark.logical.nodes import PersistentQuery, PushQuery
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.physical.explain import explain, explain_topology
-from ksql_spark.physical.planner import lower, lower_transient
-from ksql_spark.physical.plans import Plan
+from ksql_spark.plan.explain import explain, explain_topology
+from ksql_spark.plan.nodes import PersistentQuery, PushQuery
+from ksql_spark.plan.planner import lower, lower_transient
+from ksql_spark.plan.stages import Plan
 
 FOLDER = Path(__file__).parent
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.physical.distribution import Tasks, assign, tasks_text, waits_for
-from ksql_spark.physical.plans import Plan
+from ksql_spark.plan.distribution import Tasks, assign, tasks_text, waits_for
+from ksql_spark.plan.stages import Plan
 from tests.plans.plan_files import FOLDER, planned
 
 FILES = sorted(FOLDER.glob("*.sql"))

@@ -14,11 +14,11 @@ from typing import Any
 from ksql_spark import grammar
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
-from ksql_spark.logical.nodes import BatchQuery, PersistentQuery, PullQuery, PushQuery, unplanned
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.physical import codec
-from ksql_spark.physical.explain import explain, explain_batch, explain_pull, explain_topology
-from ksql_spark.physical.planner import lower, lower_transient
+from ksql_spark.plan import codec
+from ksql_spark.plan.explain import explain, explain_batch, explain_pull, explain_topology
+from ksql_spark.plan.nodes import BatchQuery, PersistentQuery, PullQuery, PushQuery, unplanned
+from ksql_spark.plan.planner import lower, lower_transient
 from tests.analyzer.binding import bind_statement
 from tests.analyzer.mutations import mutate, vocabulary
 from tests.analyzer.plan_checks import problems

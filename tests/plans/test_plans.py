@@ -19,9 +19,8 @@ from hypothesis import strategies as st
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Literal
 from ksql_spark.functions.lowering import lower
-from ksql_spark.logical import nodes
 from ksql_spark.metastore.serdes import record_spec
-from ksql_spark.physical import codec, operations, plans
+from ksql_spark.plan import codec, nodes, operations, stages
 from ksql_spark.types import BYTES, DOUBLE, STRING
 from tests.plans.plan_files import FOLDER, planned, snapshot
 
@@ -40,7 +39,7 @@ def test_snapshot(path: Path) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_forced_micro_batches_hold_for_every_stage(path: Path) -> None:
     for query in planned(path, **{"ksql.execution.mode": "microbatch"}):
-        assert {stage.mode for stage in query.plan.stages} == {plans.MICROBATCH}
+        assert {stage.mode for stage in query.plan.stages} == {stages.MICROBATCH}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -48,10 +47,10 @@ def test_exactly_once_holds_for_every_stage(path: Path) -> None:
     for query in planned(path, **{"processing.guarantee": "exactly_once_v2"}):
         ids = [stage.transactional_id for stage in query.plan.stages]
         if query.plan.is_transient:  # its topic ends with its client
-            assert query.plan.guarantee == plans.AT_LEAST_ONCE and set(ids) == {None}
+            assert query.plan.guarantee == stages.AT_LEAST_ONCE and set(ids) == {None}
             continue
-        assert query.plan.guarantee == plans.EXACTLY_ONCE
-        assert {stage.mode for stage in query.plan.stages} == {plans.MICROBATCH}
+        assert query.plan.guarantee == stages.EXACTLY_ONCE
+        assert {stage.mode for stage in query.plan.stages} == {stages.MICROBATCH}
         assert len(set(ids)) == len(ids) and None not in ids
         # ACLs may go by the names of internal topics
         assert all(str(name).startswith("_confluent-ksql-default_query_") for name in ids)
@@ -195,7 +194,7 @@ def test_a_stage_has_the_serdes_of_each_source_of_a_topic() -> None:
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.text.split("\n")[0][:60])
 def test_plans_survive_being_stored(query: Any) -> None:
     is_push = isinstance(query.bound, nodes.PushQuery)
-    value = query.plan if is_push else plans.LoggedQuery.of(query.bound, query.plan)
+    value = query.plan if is_push else stages.LoggedQuery.of(query.bound, query.plan)
     stored = json.dumps(codec.encode(value))
     again = codec.decode(json.loads(stored))
     assert again == value and json.dumps(codec.encode(again)) == stored

@@ -13,9 +13,9 @@ from ksql_spark.engine.query_service import QueryService
 from ksql_spark.engine.request import Request
 from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
-from ksql_spark.physical import codec
-from ksql_spark.physical.planner import lower
-from ksql_spark.physical.plans import Plan
+from ksql_spark.plan import codec
+from ksql_spark.plan.planner import lower
+from ksql_spark.plan.stages import Plan
 from tests.statements.world import World
 
 A = "CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;"

@@ -27,7 +27,7 @@ from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.physical.planner import lower_transient
+from ksql_spark.plan.planner import lower_transient
 from ksql_spark.runtime.queries.definition import QueryDefinition
 from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.managed import ManagedQuery

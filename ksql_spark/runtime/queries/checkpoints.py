@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
-from ksql_spark.physical.distribution import Tasks
-from ksql_spark.physical.plans import Stage
+from ksql_spark.plan.distribution import Tasks
+from ksql_spark.plan.stages import Stage
 from ksql_spark.storage import Folder
 
 log = logging.getLogger(__name__)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ksql_spark.analyzer.properties import Check
-from ksql_spark.logical.nodes import PersistentQuery, PushQuery
-from ksql_spark.physical.plans import Plan
+from ksql_spark.plan.nodes import PersistentQuery, PushQuery
+from ksql_spark.plan.stages import Plan
 
 #: the prefix of push queries' ids
 TRANSIENT_PREFIX = "transient_"

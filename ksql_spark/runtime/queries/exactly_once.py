@@ -15,7 +15,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.transactions import fence
-from ksql_spark.physical.plans import Stage
+from ksql_spark.plan.stages import Stage
 from ksql_spark.runtime.queries.checkpoints import BatchCommit, Checkpoint
 from ksql_spark.spark.transactions import open_transactions
 

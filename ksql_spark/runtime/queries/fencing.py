@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from ksql_spark.config import Config
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.physical.plans import transactional_id, transactional_ids_of
+from ksql_spark.plan.stages import transactional_id, transactional_ids_of
 from ksql_spark.runtime.queries import exactly_once
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.spark import master

@@ -19,8 +19,8 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.metastore.sinks import archive_name
-from ksql_spark.physical.distribution import Tasks, assign, waits_for
-from ksql_spark.physical.plans import (
+from ksql_spark.plan.distribution import Tasks, assign, waits_for
+from ksql_spark.plan.stages import (
     EXACTLY_ONCE,
     MICROBATCH,
     REALTIME,

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ksql_spark import topic_patterns
-from ksql_spark.logical.nodes import PersistentQuery, PushQuery
-from ksql_spark.physical.plans import Plan
+from ksql_spark.plan.nodes import PersistentQuery, PushQuery
+from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.errors import QueryError
 from ksql_spark.runtime.queries import exactly_once
 from ksql_spark.runtime.queries.backoff import Retries

@@ -19,8 +19,8 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.transactions import fence
-from ksql_spark.physical.distribution import waits_for
-from ksql_spark.physical.plans import EXACTLY_ONCE, tables_in_state, transactional_id
+from ksql_spark.plan.distribution import waits_for
+from ksql_spark.plan.stages import EXACTLY_ONCE, tables_in_state, transactional_id
 from ksql_spark.runtime.errors import USER, QueryError
 from ksql_spark.runtime.queries import differences, exactly_once
 from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints

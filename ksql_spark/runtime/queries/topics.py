@@ -18,8 +18,8 @@ from typing import Any
 from ksql_spark import topic_patterns
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin, Partition, TopicIdentity
-from ksql_spark.physical.distribution import distribution
-from ksql_spark.physical.plans import Plan
+from ksql_spark.plan.distribution import distribution
+from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.queries import exactly_once
 from ksql_spark.runtime.queries.checkpoints import Checkpoint, Offsets
 from ksql_spark.storage import Folder

@@ -14,10 +14,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from ksql_spark.expressions import Expression, Literal
-from ksql_spark.logical.nodes import KeyLookup, PullQuery
 from ksql_spark.metastore.serdes import value_serde
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical.plans import Plan
+from ksql_spark.plan.nodes import KeyLookup, PullQuery
+from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.errors import job_failure
 from ksql_spark.runtime.plain_expressions import function_of, is_plain
 from ksql_spark.runtime.reading.key_ranges import key_ranges
@@ -178,7 +178,7 @@ def run_on_stream(
     """Run a pull query on a stream: one batch over the records that are currently in its topic.
 
     Args:
-        plan: from physical.planner.lower_transient.
+        plan: from plan.planner.lower_transient.
         columns: the result's columns.
         session: any session.
         consumer: settings of Kafka's consumers.

@@ -15,9 +15,9 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef, Expression, columns_in
 from ksql_spark.formats import BadRecord
 from ksql_spark.kafka.consumer import Record
-from ksql_spark.logical.nodes import Filter, Project, PushQuery, Source
 from ksql_spark.metastore.serdes import value_serde
 from ksql_spark.metastore.sources import DataSource
+from ksql_spark.plan.nodes import Filter, Project, PushQuery, Source
 from ksql_spark.runtime.plain_expressions import is_plain
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
@@ -64,7 +64,7 @@ def results(sink: DataSource, columns: Sequence[Column]) -> RowMaker:
     """For a query of Spark: its records are its rows.
 
     Args:
-        sink: the source of its topic (physical.planner.lower_transient).
+        sink: the source of its topic (plan.planner.lower_transient).
         columns: the result's columns.
     """
     serde, types = value_serde(sink), [c.type for c in columns]

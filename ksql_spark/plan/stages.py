@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ksql_spark.formats.spec import RecordSpec
-from ksql_spark.logical import nodes
-from ksql_spark.logical.nodes import MESSAGE, Exchange, Node, PersistentQuery, Source, Start
 from ksql_spark.metastore.sources import DataSource, FormatSpec
-from ksql_spark.physical import operations
+from ksql_spark.plan import nodes, operations
+from ksql_spark.plan.nodes import MESSAGE, Exchange, Node, PersistentQuery, Source, Start
 from ksql_spark.schema import Column, Schema
 
 REALTIME, MICROBATCH = "realtime", "microbatch"

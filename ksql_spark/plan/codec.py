@@ -29,15 +29,14 @@ from typing import Any
 from ksql_spark import expressions, schema, types
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import spec
-from ksql_spark.logical import nodes, patterns
 from ksql_spark.metastore import calendars, sources
-from ksql_spark.physical import plans
+from ksql_spark.plan import nodes, patterns, stages
 
 #: version of the format; documents of a later version cannot be read
 VERSION = 2
 
 _MODULES: tuple[ModuleType, ...] = (
-    types, schema, expressions, calendars, sources, spec, patterns, nodes, plans,
+    types, schema, expressions, calendars, sources, spec, patterns, nodes, stages,
 )  # fmt: skip
 
 

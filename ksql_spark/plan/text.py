@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ksql_spark.expressions import Expression, name_text
-from ksql_spark.logical.nodes import (
+from ksql_spark.metastore.calendars import Calendar
+from ksql_spark.metastore.sources import Windowing
+from ksql_spark.plan.nodes import (
     GROUP,
     ROW_NUMBER,
     SORT,
@@ -16,8 +18,6 @@ from ksql_spark.logical.nodes import (
     WithinSpec,
     written_out,
 )
-from ksql_spark.metastore.calendars import Calendar
-from ksql_spark.metastore.sources import Windowing
 
 _UNITS = (("DAYS", 86_400_000), ("HOURS", 3_600_000), ("MINUTES", 60_000), ("SECONDS", 1000))
 

@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from ksql_spark.expressions import name_text
-from ksql_spark.logical import nodes
-from ksql_spark.logical.nodes import GROUP, MESSAGE, SORT, Exchange, Node, call_texts, written_out
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical import operations
-from ksql_spark.physical.distribution import tasks_text
-from ksql_spark.physical.plans import EXACTLY_ONCE, REALTIME, Plan, Stage
-from ksql_spark.physical.text import (
+from ksql_spark.plan import nodes, operations
+from ksql_spark.plan.distribution import tasks_text
+from ksql_spark.plan.nodes import GROUP, MESSAGE, SORT, Exchange, Node, call_texts, written_out
+from ksql_spark.plan.stages import EXACTLY_ONCE, REALTIME, Plan, Stage
+from ksql_spark.plan.text import (
     aggregates_text,
     best_text,
     emit_text,

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from ksql_spark.expressions import Call, ColumnRef, Expression
 from ksql_spark.formats.capabilities import CAPABILITIES
 from ksql_spark.functions import registry
-from ksql_spark.logical.nodes import (
+from ksql_spark.metastore.sources import STREAM, DataSource
+from ksql_spark.plan import operations
+from ksql_spark.plan.nodes import (
     REPLICATED,
     STREAM_STREAM,
     STREAM_TABLE,
@@ -38,10 +40,8 @@ from ksql_spark.logical.nodes import (
     Source,
     TopN,
 )
-from ksql_spark.metastore.sources import STREAM, DataSource
-from ksql_spark.physical import operations
-from ksql_spark.physical.operations import unfiltered
-from ksql_spark.physical.plans import MICROBATCH, Plan, Stage
+from ksql_spark.plan.operations import unfiltered
+from ksql_spark.plan.stages import MICROBATCH, Plan, Stage
 from ksql_spark.schema import ROWPARTITION
 from ksql_spark.topic_patterns import pattern_of
 from ksql_spark.types import DOUBLE, Array, SqlType, Struct

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from itertools import count
 
 from ksql_spark.expressions import Expression
-from ksql_spark.logical.nodes import (
+from ksql_spark.metastore.sources import TABLE
+from ksql_spark.plan.nodes import (
     FOREIGN_KEY,
     REPLICATED,
     ROW_NUMBER,
@@ -42,8 +43,7 @@ from ksql_spark.logical.nodes import (
     children,
     operands,
 )
-from ksql_spark.metastore.sources import TABLE
-from ksql_spark.physical.text import span_text
+from ksql_spark.plan.text import span_text
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION
 
 

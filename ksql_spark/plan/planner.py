@@ -13,12 +13,11 @@ from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef, Expression, columns_in
 from ksql_spark.functions import registry
-from ksql_spark.logical import nodes
-from ksql_spark.logical.nodes import Exchange, Node
 from ksql_spark.metastore.serdes import check_registry, record_spec
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
-from ksql_spark.physical import operations
-from ksql_spark.physical.plans import EXACTLY_ONCE, MICROBATCH, REALTIME, Plan, transactional_id
+from ksql_spark.plan import nodes, operations
+from ksql_spark.plan.nodes import Exchange, Node
+from ksql_spark.plan.stages import EXACTLY_ONCE, MICROBATCH, REALTIME, Plan, transactional_id
 from ksql_spark.schema import WINDOW_BOUNDS, Column, Schema
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.types import BIGINT, BOOLEAN, INTEGER, Array, Map, SqlType, Struct
@@ -126,7 +125,7 @@ def lower_transient(
 
     The sink's value columns are a deletion flag and then C0, C1 … in the order of ``output``. Its topic ends
     with its client, so it needs no transactions, whatever ``processing.guarantee`` says. With ``has_places``
-    each record says which record it was made of (logical.nodes.keeps_places is true for ``root``).
+    each record says which record it was made of (plan.nodes.keeps_places is true for ``root``).
     For ``config``, ``query_id`` and errors see ``lower``.
     """
     columns = [Column("TOMBSTONE", BOOLEAN), *(Column(f"C{i}", c.type) for i, c in enumerate(output))]

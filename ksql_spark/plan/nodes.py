@@ -28,9 +28,9 @@ from ksql_spark import expressions
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, transform
 from ksql_spark.functions import registry
-from ksql_spark.logical.patterns import Automaton, PatternValue, PreviousValue
 from ksql_spark.metastore.calendars import Calendar
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, Windowing
+from ksql_spark.plan.patterns import Automaton, PatternValue, PreviousValue
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, WINDOW_BOUNDS, Column, Role, Schema
 from ksql_spark.types import BIGINT, BOOLEAN, BYTES, INTEGER, SqlType
 

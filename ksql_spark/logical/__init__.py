@@ -1,1 +1,0 @@
-"""Logical plans: what a query means."""

@@ -1,1 +1,0 @@
-"""Physical plans: their steps, how they are chosen, EXPLAIN, and their JSON for the command log."""
