@@ -227,9 +227,36 @@ class Source:
         return self.source.window
 
 
+class _Stream:
+    """Base of nodes whose rows are facts."""
+
+    @property
+    def kind(self) -> str:
+        """STREAM."""
+        return STREAM
+
+
+class _Table:
+    """Base of nodes whose rows replace those of their keys."""
+
+    @property
+    def kind(self) -> str:
+        """TABLE."""
+        return TABLE
+
+
+class _Unwindowed:
+    """Base of nodes whose keys have no windows; in batch queries bounds are plain columns."""
+
+    @property
+    def window(self) -> Windowing | None:
+        """None."""
+        return None
+
+
 @dataclass(frozen=True)
 class _OneChild:
-    """Base of nodes that do not change rows."""
+    """Base of nodes over one relation, which have its columns, kind and window unless they say otherwise."""
 
     child: Node
 
@@ -238,12 +265,12 @@ class _OneChild:
         """The child's."""
         return self.child.schema
 
-    @cached_property
+    @property
     def kind(self) -> str:
         """The child's."""
         return self.child.kind
 
-    @cached_property
+    @property
     def window(self) -> Windowing | None:
         """The child's."""
         return self.child.window
@@ -270,7 +297,7 @@ class Deduplicate(_OneChild):
 
 
 @dataclass(frozen=True)
-class Over:
+class Over(_Stream, _OneChild):
     """Calls with OVER (reference §6.14; beyond ksqlDB): each row with aggregates of rows before or after it.
 
     Args:
@@ -279,7 +306,6 @@ class Over:
         within_ms: a group is forgotten once stream time is more than this past its latest row; None: never.
     """
 
-    child: Node
     keys: tuple[Expression, ...]
     calls: tuple[FramedCall, ...]
     within_ms: int | None = None
@@ -289,16 +315,6 @@ class Over:
         """The child's columns and the results."""
         added = (Column(c.call.name, c.call.type) for c in self.calls)
         return Schema((*self.child.schema.columns, *added))
-
-    @cached_property
-    def kind(self) -> str:
-        """STREAM."""
-        return STREAM
-
-    @cached_property
-    def window(self) -> Windowing | None:
-        """The child's."""
-        return self.child.window
 
 
 #: ending of the columns of a match's values that are those of all its rows, not of the rows so far
@@ -373,13 +389,12 @@ class RowPattern:
 
 
 @dataclass(frozen=True)
-class MatchRecognize:
+class MatchRecognize(_Stream, _Unwindowed, _OneChild):
     """MATCH_RECOGNIZE without its MEASURES (reference §6.17; beyond ksqlDB): the matches of each key's rows.
 
     ``keys``: columns of the child, PARTITION BY; NULL is a value like others.
     """
 
-    child: Node
     keys: tuple[ColumnRef, ...]
     pattern: RowPattern
 
@@ -392,16 +407,6 @@ class MatchRecognize:
         kept = (Column(c.name, c.type) for c in others if c.name not in names)
         return Schema((*keys, *kept, *self.pattern.columns))
 
-    @cached_property
-    def kind(self) -> str:
-        """STREAM."""
-        return STREAM
-
-    @cached_property
-    def window(self) -> Windowing | None:
-        """None: a windowed stream cannot be matched."""
-        return None
-
 
 #: TopN.limit
 ROW_NUMBER, RANK, DENSE_RANK = "ROW_NUMBER", "RANK", "DENSE_RANK"
@@ -410,7 +415,7 @@ RANKS = (f"KSQL_{RANK}", f"KSQL_{DENSE_RANK}")
 
 
 @dataclass(frozen=True)
-class TopN:
+class TopN(_Table, _Unwindowed, _OneChild):
     """QUALIFY ROW_NUMBER() OVER (…) <= n (reference §6.15; beyond ksqlDB): the best rows of each group.
 
     Args:
@@ -422,7 +427,6 @@ class TopN:
         ranks: whether there are columns with RANK and DENSE_RANK.
     """
 
-    child: Node
     keys: tuple[NamedExpression, ...]
     order: tuple[SortKey, ...]
     count: int
@@ -440,26 +444,15 @@ class TopN:
         ranks = (Column(name, BIGINT) for name in RANKS) if self.ranks else ()
         return Schema((*keys, *places, *values, *ranks))
 
-    @cached_property
-    def kind(self) -> str:
-        """TABLE."""
-        return TABLE
-
-    @cached_property
-    def window(self) -> Windowing | None:
-        """None."""
-        return None
-
 
 @dataclass(frozen=True)
-class SelectKey:
+class SelectKey(_Stream, _Unwindowed, _OneChild):
     """PARTITION BY (reference §6.3): new key columns; empty: no key (PARTITION BY NULL).
 
     Old key columns move to the end of the value. A key that is just a column takes that column out of
     the value; an expression leaves the columns as they are.
     """
 
-    child: Node
     keys: tuple[NamedExpression, ...]
 
     @cached_property
@@ -470,16 +463,6 @@ class SelectKey:
         values = [c for c in self.child.schema.columns if c.role is not Role.KEY and c.name not in new]
         old = [Column(c.name, c.type) for c in self.child.schema.key if c.name not in new]
         return Schema((*keys, *values, *old))
-
-    @cached_property
-    def kind(self) -> str:
-        """STREAM."""
-        return STREAM
-
-    @cached_property
-    def window(self) -> Windowing | None:
-        """None: windowed sources cannot be re-keyed."""
-        return None
 
 
 @dataclass(frozen=True)
@@ -543,25 +526,24 @@ class Join:
         names = {k.name for k in keys}
         return Schema((*keys, *(Column(c.name, c.type) for c in both if c.name not in names)))
 
-    @cached_property
+    @property
     def kind(self) -> str:
         """TABLE where both sides are tables."""
         return TABLE if self.type in (TABLE_TABLE, FOREIGN_KEY) else STREAM
 
-    @cached_property
+    @property
     def window(self) -> Windowing | None:
         """The left side's."""
         return self.left.window
 
 
 @dataclass(frozen=True)
-class FlatMap:
+class FlatMap(_Stream, _OneChild):
     """Table functions (reference §4.9): each row becomes as many rows as the longest of their results has.
 
     ``functions``: calls of table functions; their results are added as value columns.
     """
 
-    child: Node
     functions: tuple[NamedExpression, ...]
 
     @cached_property
@@ -570,19 +552,9 @@ class FlatMap:
         added = (Column(f.name, f.expression.type) for f in self.functions)
         return Schema((*self.child.schema.columns, *added))
 
-    @cached_property
-    def kind(self) -> str:
-        """STREAM."""
-        return STREAM
-
-    @cached_property
-    def window(self) -> Windowing | None:
-        """The child's."""
-        return self.child.window
-
 
 @dataclass(frozen=True)
-class Aggregate:
+class Aggregate(_Table, _OneChild):
     """GROUP BY with aggregates (reference §6.8, §6.9); the result is a table keyed by ``group_by``.
 
     Args:
@@ -594,7 +566,6 @@ class Aggregate:
         every_ms: the length of the intervals at whose ends changed rows are emitted (EVERY); None: at once.
     """
 
-    child: Node
     group_by: tuple[NamedExpression, ...]
     aggregates: tuple[AggregateCall, ...]
     window_spec: WindowSpec | None = None
@@ -608,12 +579,7 @@ class Aggregate:
         keys = (Column(g.name, g.expression.type, Role.KEY) for g in self.group_by)
         return Schema((*keys, *(Column(a.name, a.type) for a in self.aggregates)))
 
-    @cached_property
-    def kind(self) -> str:
-        """TABLE."""
-        return TABLE
-
-    @cached_property
+    @property
     def window(self) -> Windowing | None:
         """The window of the WINDOW clause, or None."""
         return self.window_spec.windowing if self.window_spec else None
@@ -627,13 +593,12 @@ class Expire(_OneChild):
 
 
 @dataclass(frozen=True)
-class Project:
+class Project(_OneChild):
     """SELECT: the output columns, key columns first.
 
     ``keys`` may be empty only in transient queries (push) and for keyless streams.
     """
 
-    child: Node
     keys: tuple[NamedExpression, ...]
     values: tuple[NamedExpression, ...]
 
@@ -643,19 +608,9 @@ class Project:
         keys = (Column(k.name, k.expression.type, Role.KEY) for k in self.keys)
         return Schema((*keys, *(Column(v.name, v.expression.type) for v in self.values)))
 
-    @cached_property
-    def kind(self) -> str:
-        """The child's."""
-        return self.child.kind
-
-    @cached_property
-    def window(self) -> Windowing | None:
-        """The child's."""
-        return self.child.window
-
 
 @dataclass(frozen=True)
-class UnionAll:
+class UnionAll(_Stream):
     """UNION ALL of streams, or in a batch query of any relations, with equal schemas (beyond ksqlDB)."""
 
     children: tuple[Node, ...]
@@ -665,12 +620,7 @@ class UnionAll:
         """The first child's."""
         return self.children[0].schema
 
-    @cached_property
-    def kind(self) -> str:
-        """STREAM."""
-        return STREAM
-
-    @cached_property
+    @property
     def window(self) -> Windowing | None:
         """The first child's."""
         return self.children[0].window
@@ -681,7 +631,7 @@ UNION, EXCEPT, INTERSECT = "UNION", "EXCEPT", "INTERSECT"
 
 
 @dataclass(frozen=True)
-class SetOperation:
+class SetOperation(_Table, _Unwindowed):
     """UNION, EXCEPT or INTERSECT of tables, or in a batch query of any relations (beyond ksqlDB).
 
     Equal rows are one, and NULL is a value like others.
@@ -699,16 +649,6 @@ class SetOperation:
     def schema(self) -> Schema:
         """The left side's columns, which are the key together."""
         return Schema(tuple(Column(c.name, c.type, Role.KEY) for c in self.left.schema.columns))
-
-    @cached_property
-    def kind(self) -> str:
-        """TABLE."""
-        return TABLE
-
-    @cached_property
-    def window(self) -> Windowing | None:
-        """None."""
-        return None
 
 
 def operands(node: Node) -> tuple[Node, ...]:
@@ -731,7 +671,7 @@ SEMI, ANTI = "SEMI", "ANTI"
 
 
 @dataclass(frozen=True)
-class BatchJoin:
+class BatchJoin(_Unwindowed):
     """A join in a batch query (beyond ksqlDB): any condition with an equality between the sides.
 
     Args:
@@ -752,38 +692,16 @@ class BatchJoin:
         right = () if self.join in (SEMI, ANTI) else self.right.schema.columns
         return Schema(tuple(Column(c.name, c.type) for c in (*self.left.schema.columns, *right)))
 
-    @cached_property
+    @property
     def kind(self) -> str:
         """TABLE where both sides are tables; of SEMI and ANTI the left side's."""
         if self.join in (SEMI, ANTI):
             return self.left.kind
         return TABLE if self.left.kind == self.right.kind == TABLE else STREAM
 
-    @cached_property
-    def window(self) -> Windowing | None:
-        """None: bounds are plain columns here."""
-        return None
-
 
 @dataclass(frozen=True)
-class _OfRows:
-    """Base of nodes of batch queries that add columns to rows."""
-
-    child: Node
-
-    @cached_property
-    def kind(self) -> str:
-        """The child's."""
-        return self.child.kind
-
-    @cached_property
-    def window(self) -> Windowing | None:
-        """None: bounds are plain columns here."""
-        return None
-
-
-@dataclass(frozen=True)
-class BatchOver(_OfRows):
+class BatchOver(_Unwindowed, _OneChild):
     """Calls with OVER in a batch query (beyond ksqlDB): each row with results over rows of its group.
 
     Args:
@@ -807,7 +725,7 @@ class BatchOver(_OfRows):
 
 
 @dataclass(frozen=True)
-class FirstWithin(_OfRows):
+class FirstWithin(_Unwindowed, _OneChild):
     """Tells which rows of a batch query DISTINCT ON … WITHIN lets pass (beyond ksqlDB).
 
     Args:
@@ -905,7 +823,7 @@ class Exchange(_OneChild):
 
 
 @dataclass(frozen=True)
-class Changes(_OneChild):
+class Changes(_Stream, _Unwindowed, _OneChild):
     """A table's changes as rows, for groups of its rows: the old one is retracted, the new one is added.
 
     ``group``: where a row belongs; the old one has the sign -2 if the new one belongs there too, and so
@@ -925,35 +843,15 @@ class Changes(_OneChild):
         """The child's columns and the hidden ones."""
         return Schema((*self.schema.columns, *self.bounds, Column(SIGN, INTEGER)))
 
-    @cached_property
-    def kind(self) -> str:
-        """STREAM."""
-        return STREAM
-
-    @cached_property
-    def window(self) -> Windowing | None:
-        """None: changes belong to groups, whatever their windows."""
-        return None
-
 
 @dataclass(frozen=True)
-class _OfMessages:
+class _OfMessages(_Stream, _Unwindowed):
     """Base of nodes that make messages."""
 
     @property
     def schema(self) -> Schema:
         """Key and value as bytes."""
         return MESSAGE
-
-    @property
-    def kind(self) -> str:
-        """STREAM."""
-        return STREAM
-
-    @property
-    def window(self) -> Windowing | None:
-        """None."""
-        return None
 
 
 @dataclass(frozen=True)
@@ -976,7 +874,7 @@ class ForeignKeyAnswer(_OfMessages):
 
 
 @dataclass(frozen=True)
-class ForeignKeyJoin:
+class ForeignKeyJoin(_Table):
     """Third part: answers to the current left row as the join's columns; older answers are dropped.
 
     ``child`` is the exchange of the second part; the others are arguments of the bound Join.
@@ -1002,11 +900,6 @@ class ForeignKeyJoin:
     def schema(self) -> Schema:
         """The join's."""
         return self.bound.schema
-
-    @property
-    def kind(self) -> str:
-        """TABLE."""
-        return TABLE
 
     @property
     def window(self) -> Windowing | None:
