@@ -19,6 +19,7 @@ from ksql_spark.entities.details import (
     SubTopology,
 )
 from ksql_spark.plan.explain import DrawnStep, drawn_logical, drawn_stage, execution
+from ksql_spark.plan.nodes import unplanned
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.spark.traffic import Times, Traffic, Volume
@@ -40,12 +41,11 @@ def details(query: ManagedQuery, traffic: Traffic | None) -> QueryDetails:
                 checkpoints=tuple(map(_checkpoint, runs[number].recent if number < len(runs) else ())),
             )
         )
-    root = query.logical.root if query.logical is not None else None
     return QueryDetails(
         id=query.id,
         state=runner.state,
         time_ms=int(time.time() * 1000),
-        logical=() if root is None else tuple(_step(step, None) for step in drawn_logical(root)),
+        logical=tuple(_step(step, None) for step in drawn_logical(unplanned(query.plan.root))),
         sub_topologies=tuple(stages),
         latencies={} if traffic is None else {t: _histogram(it) for t, it in traffic.latencies.items()},
         pauses=None if traffic is None or not traffic.pauses.total else _histogram(traffic.pauses),

@@ -336,7 +336,6 @@ class QueryService:
             properties=dict(context.properties),
             sink_partitions=1,
             is_transient=True,
-            logical=bound,
         )
         query = ManagedQuery(definition)
         if read is not None:

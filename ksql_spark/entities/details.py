@@ -130,7 +130,7 @@ class QueryDetails(Body):
 
     Args:
         time_ms: when this was asked, epoch milliseconds.
-        logical: the steps of the logical plan, each after those it reads; empty where it is unknown.
+        logical: the steps of the logical plan, each after those it reads.
         sub_topologies: of the physical plan, upstream first.
         latencies: by topic that is written: from a result's event time until readers can see it.
         pauses: of a real-time query, for checkpoints.

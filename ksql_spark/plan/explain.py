@@ -34,9 +34,10 @@ Details: TypeAlias = Sequence[tuple[str, Any]]
 _READ_COMMITTED = "readers with isolation.level = read_committed see each result once"
 
 
-def explain(root: Node, plan: Plan) -> str:
-    """Both plans of a query as text: the logical plan, then the physical plan."""
-    return f"Logical plan\n{explain_logical(root)}\n\nPhysical plan\n{explain_plan(plan)}"
+def explain(plan: Plan) -> str:
+    """A plan as text: what was bound as the logical plan, then its stages as the physical plan."""
+    bound = explain_logical(nodes.unplanned(plan.root))
+    return f"Logical plan\n{bound}\n\nPhysical plan\n{explain_plan(plan)}"
 
 
 # ---- the logical plan ---------------------------------------------------------------------------------

@@ -152,9 +152,8 @@ class KnownQuery:
     @classmethod
     def of(cls, query: ManagedQuery) -> KnownQuery:
         """A running query as seen by the sandbox."""
-        logical = query.logical if isinstance(query.logical, PersistentQuery) else None
         sources = frozenset(s.name for s in query.plan.sources)
-        return cls(query.id, query.plan.sink.name, sources, query.creates_sink, logical, evolves(query))
+        return cls(query.id, query.plan.sink.name, sources, query.creates_sink, query.logical, evolves(query))
 
 
 def evolves(query: ManagedQuery) -> str | None:
@@ -179,7 +178,7 @@ def uses_of(query: ManagedQuery) -> Uses:
 
 @dataclass(frozen=True)
 class StoredQuery:
-    """A query in the command log: its id, its logical plan, its physical plan."""
+    """A query in the command log: its id, what was bound, and how it runs."""
 
     id: str
     logical: PersistentQuery

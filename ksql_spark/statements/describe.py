@@ -26,7 +26,6 @@ from ksql_spark.functions.examples import call, example
 from ksql_spark.grammar.statements.describe import DescribeFunction, DescribeSource, DescribeSources
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.plan import explain as plan_text
-from ksql_spark.plan.nodes import Node
 from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.state_size import state_sizes
@@ -339,11 +338,10 @@ def describe_function(statement: DescribeFunction, context: StatementContext) ->
 
 def query_description(query: ManagedQuery, services: Services) -> QueryDescription:
     """A running query as EXPLAIN shows it."""
-    root = query.logical.root if query.logical is not None else None
     runner = query.runner
     figures = _figures(runner, services, services.queries.traffic().get(runner.id))
     return replace(
-        planned_description(root, query.plan, query.id, query.statement),
+        planned_description(query.plan, query.id, query.statement),
         query_type="PUSH" if query.is_transient else "PERSISTENT",
         topology="\n".join(
             [
@@ -360,7 +358,7 @@ def query_description(query: ManagedQuery, services: Services) -> QueryDescripti
     )
 
 
-def planned_description(root: Node | None, plan: Plan, query_id: str, text: str) -> QueryDescription:
+def planned_description(plan: Plan, query_id: str, text: str) -> QueryDescription:
     """A query that is not running."""
     return QueryDescription(
         id=query_id,
@@ -370,7 +368,7 @@ def planned_description(root: Node | None, plan: Plan, query_id: str, text: str)
         sources=tuple(s.name for s in plan.sources),
         sinks=() if plan.is_transient else (plan.sink.name,),
         topology=plan_text.explain_topology(plan),
-        execution_plan=plan_text.explain_plan(plan) if root is None else plan_text.explain(root, plan),
+        execution_plan=plan_text.explain(plan),
         query_type="PUSH" if plan.is_transient else "PERSISTENT",
         processing_guarantee=plan.guarantee,
     )

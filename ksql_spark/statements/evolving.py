@@ -284,7 +284,7 @@ def swap(statement: Swap, context: StatementContext) -> Action:
     """
     name, services = statement.name, context.services
     known = _required(name, context)
-    assert known.logical is not None  # queries with evolutions are of this release
+    assert known.logical is not None  # no push query evolves
     sink = known.logical.sink
     if not context.is_replay:
         check_evolution(known.logical, context)

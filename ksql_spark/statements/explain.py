@@ -16,7 +16,7 @@ from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.grammar.statements.sources import CreateAsSelect, DropSource
 from ksql_spark.plan import explain as plan_text
-from ksql_spark.plan.nodes import BatchQuery, Node, PersistentQuery, PullQuery, relations
+from ksql_spark.plan.nodes import BatchQuery, PersistentQuery, PullQuery, relations
 from ksql_spark.plan.planner import lower, lower_transient
 from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.reading.results import schema_info
@@ -62,8 +62,7 @@ def explain(statement: Explain, context: StatementContext) -> Action:
         pull = analyzer.bind_pull(planned.query, context.metastore, context.config)
         described = _pull_description(pull, text)
     else:
-        root, plan = _plan(planned, context)
-        described = planned_description(root, plan, "", text)
+        described = planned_description(_plan(planned, context), "", text)
     return Immediate(
         lambda: QueryDescriptionEntity(statement_text=statement.source_text, query_description=described)
     )
@@ -81,8 +80,7 @@ def explain_freshness(statement: ExplainFreshness, context: StatementContext) ->
 
 
 def _evolution(statement: Explain, evolution: Evolution, text: str, context: StatementContext) -> Action:
-    plan = _lowered(evolution.bound, context)
-    described = planned_description(None, plan, evolution.query_id, text)
+    described = planned_description(_lowered(evolution.bound, context), evolution.query_id, text)
     return Immediate(
         lambda: QueryDescriptionEntity(
             statement_text=statement.source_text,
@@ -134,16 +132,16 @@ def _lowered(bound: PersistentQuery, context: StatementContext) -> Plan:
     return lower(bound.root, bound.sink, context.config, by_event_time=bound.by_event_time)
 
 
-def _plan(statement: Statement, context: StatementContext) -> tuple[Node, Plan]:
+def _plan(statement: Statement, context: StatementContext) -> Plan:
     match statement:
         case CreateAsSelect() | InsertSelect():
             bound = analyzer.bind_persistent(
                 statement, context.metastore, context.config, context.services.registry
             )
-            return bound.root, _lowered(bound, context)
+            return _lowered(bound, context)
         case Query():
             push = analyzer.bind_push(statement.query, context.metastore, context.config)
-            return push.root, lower_transient(push.root, push.output, "transient", context.config)
+            return lower_transient(push.root, push.output, "transient", context.config)
     raise KsqlError(
         "INVALID_STATEMENT", reason="The provided statement does not run a ksql query.", hint="EXPLAIN takes "
         "SELECT, CREATE … AS SELECT, INSERT INTO … SELECT or a query id.",

@@ -163,7 +163,7 @@ def _check_own(known: Spec, context: StatementContext) -> None:
 def _check_unused(name: str, what: str, context: StatementContext) -> None:
     queries = [q.id or q.sink for q in context.queries if name in _called(q.logical)]
     running = (q for q in context.services.queries.all() if q.is_transient)
-    queries += [q.id for q in running if name in _called(q.logical)]
+    queries += [q.id for q in running if name in _called(q.plan)]
     if queries:
         raise KsqlError("FUNCTION_IN_USE", name=name, what=what, queries=", ".join(sorted(queries)))
 

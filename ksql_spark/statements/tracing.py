@@ -65,7 +65,7 @@ def _writer(name: str, context: StatementContext) -> tuple[ManagedQuery, Persist
         hint = "CREATE STREAM … AS the SELECT of one of them, and ask for the rows of that."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
     bound = writers[0].logical
-    assert isinstance(bound, PersistentQuery)  # writers are no push queries
+    assert bound is not None  # writers are no push queries
     return writers[0], bound
 
 
@@ -186,7 +186,7 @@ def _notes(
     if any(trace.is_windowed for trace in traces):
         notes.append("Records that came too late for their window are counted like the others.")
     bound = query.logical
-    for call in analyzer.appended(None, bound) if isinstance(bound, PersistentQuery) else ():
+    for call in analyzer.appended(None, bound) if bound is not None else ():
         notes.append(f"{call.call} began empty when it was appended in place: older records are not in it.")
     ttl_ms = next((trace.ttl_ms for trace in traces if trace.ttl_ms is not None), None)
     if ttl_ms is not None:

@@ -56,7 +56,7 @@ def planned(path: Path, **properties: Any) -> Iterator[PlannedQuery]:
 def snapshot(path: Path) -> str:
     """What <name>.plan holds."""
     parts = [
-        f"{query.text};\n\n{explain(query.bound.root, query.plan)}\n\n{explain_topology(query.plan)}\n"
+        f"{query.text};\n\n{explain(query.plan)}\n\n{explain_topology(query.plan)}\n"
         for query in planned(path)
     ]
     return f"\n{'-' * 80}\n".join(parts)

@@ -62,7 +62,7 @@ def outcome(text: str, store: MetaStore) -> str:
         assert explain_batch(bound)
     if plan is None:
         return "bound"
-    assert explain(bound.root, plan) and explain_topology(plan)
+    assert explain(plan) and explain_topology(plan)
     assert unplanned(plan.root) == bound.root
     assert codec.decode(json.loads(json.dumps(codec.encode(plan)))) == plan
     return "planned"

@@ -176,7 +176,6 @@ class WarmUp:
             properties={},
             sink_partitions=1,
             is_transient=True,
-            logical=bound,
         )
         return ManagedQuery(definition)
 

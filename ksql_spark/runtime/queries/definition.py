@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ksql_spark.analyzer.properties import Check
-from ksql_spark.plan.nodes import PersistentQuery, PushQuery
+from ksql_spark.plan.nodes import PersistentQuery
 from ksql_spark.plan.stages import Plan
 
 #: the prefix of push queries' ids
@@ -60,14 +60,14 @@ class QueryDefinition:
     Args:
         id: KSQL's query id.
         statement: the statement's text.
-        plan: the physical plan.
+        plan: how it runs.
         starts: topic -> {partition: offset} where reading begins without a checkpoint; a version that is
             warmed up writes nothing of what comes before ``begins``.
         properties: the statement's property overrides.
         sink_partitions: number of partitions of the sink's topic.
         creates_sink: whether the sink is dropped together with this query.
         is_transient: whether it is a push query.
-        logical: the logical plan, for EXPLAIN and CREATE OR REPLACE.
+        logical: what was bound, for CREATE OR REPLACE; None: it is a push query.
         evolution: if it is, or was, a table's new version.
     """
 
@@ -79,7 +79,7 @@ class QueryDefinition:
     sink_partitions: int
     creates_sink: bool = False
     is_transient: bool = False
-    logical: PersistentQuery | PushQuery | None = None
+    logical: PersistentQuery | None = None
     evolution: Evolution | None = None
 
     @property

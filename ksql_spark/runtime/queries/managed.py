@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ksql_spark import topic_patterns
-from ksql_spark.plan.nodes import PersistentQuery, PushQuery
+from ksql_spark.plan.nodes import PersistentQuery
 from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.errors import QueryError
 from ksql_spark.runtime.queries import exactly_once
@@ -74,7 +74,7 @@ class ManagedQuery:
 
     @property
     def plan(self) -> Plan:
-        """The running physical plan: for a push query that shares a Spark query, that one's."""
+        """The running plan: for a push query that shares a Spark query, that one's."""
         return self.runner._definition.plan
 
     @property
@@ -103,8 +103,8 @@ class ManagedQuery:
         return self._definition.is_transient
 
     @property
-    def logical(self) -> PersistentQuery | PushQuery | None:
-        """The logical plan, for EXPLAIN and CREATE OR REPLACE."""
+    def logical(self) -> PersistentQuery | None:
+        """What was bound, for CREATE OR REPLACE; None: it is a push query."""
         return self._definition.logical
 
     @property
