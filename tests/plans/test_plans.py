@@ -182,9 +182,21 @@ def test_an_exchange_is_between_two_stages() -> None:
             assert len(stage.stateful) <= 1
 
 
-def test_a_stage_has_the_serdes_of_each_source_of_a_topic() -> None:
+def test_streams_over_one_topic_have_serdes_of_their_own(tmp_path: Path) -> None:
+    scene = [
+        f"CREATE STREAM {name} (k INT KEY, v INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = '{format_}');"
+        for name, format_ in (("a", "JSON"), ("b", "DELIMITED"))
+    ]
+    union = "CREATE STREAM u AS SELECT * FROM a UNION ALL SELECT * FROM b EMIT CHANGES;"
+    (tmp_path / "two.sql").write_text("\n".join([*scene, union]))
+    (query,) = planned(tmp_path / "two.sql")
+    found = {source.name: records.value.format for source, records in query.plan.serdes.items()}
+    assert found == {"A": "JSON", "B": "DELIMITED"}
+
+
+def test_a_plan_has_the_serdes_of_each_source_in_their_order() -> None:
     for query in QUERIES:
-        for source, records in query.plan.serdes.items():
+        for source, records in zip(query.plan.sources, query.plan.source_records, strict=True):
             assert records == record_spec(source)
 
 
