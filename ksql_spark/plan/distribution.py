@@ -120,49 +120,36 @@ _PACKED = "packed"
 
 
 def distribution(
-    plan: Plan,
-    number: int,
-    partitions: Mapping[str, int] | None = None,
-    scattered: Collection[str] = (),
+    stage: Stage, partitions: Mapping[str, int] | None = None, scattered: Collection[str] = ()
 ) -> Distribution | None:
     """How the rows of a sub-topology get to its stateful operator; None if it has none.
 
     Args:
-        plan: the whole plan.
-        number: of one of its sub-topologies.
+        stage: the sub-topology.
         partitions: topic -> number of its partitions, for all topics; None: equally many everywhere.
         scattered: topics that have records of one key in several partitions.
     """
-    stage = plan.stages[number]
     operator = _operator(stage)
     if operator is None:
         return None
     is_ordered = _reads_several(operator) or _depends_on_order(operator) or _is_scattered(stage, scattered)
-    reason = _Rules(plan, partitions, scattered).why_not(stage)
+    reason = _Rules(stage.plan, partitions, scattered).why_not(stage)
     return Distribution(reason is None, is_ordered, reason or "")
 
 
-def assign(
-    plan: Plan,
-    number: int,
-    partitions: Mapping[str, int],
-    most: int,
-    scattered: Collection[str] = (),
-) -> Tasks:
+def assign(stage: Stage, partitions: Mapping[str, int], most: int, scattered: Collection[str] = ()) -> Tasks:
     """The tasks of a new sub-topology.
 
     Args:
-        plan: the whole plan.
-        number: of one of its sub-topologies.
+        stage: the sub-topology.
         partitions: topic -> number of its partitions, for all topics.
         most: the maximum number of tasks: the user's thread limit, the available cores.
         scattered: topics that have records of one key in several partitions.
     """
-    stage = plan.stages[number]
     widest = max([1, *(partitions[topic] for topic in stage.topics)])
     count = max(1, min(widest, most))
-    rules = _Rules(plan, partitions, scattered)
-    how = distribution(plan, number, partitions, scattered)
+    rules = _Rules(stage.plan, partitions, scattered)
+    how = distribution(stage, partitions, scattered)
     operator = _operator(stage)
     if how is None or operator is None:
         is_one_order = _is_scattered(stage, scattered)
@@ -183,7 +170,7 @@ def assign(
     if how.is_ordered:
         # rows of all partitions in one order: one task reads them; it also does the rest if the output order
         # matters
-        feeds = any(waits_for(plan, later) == stage.sink.topic for later in range(len(plan.stages)))
+        feeds = any(waits_for(later) == stage.sink.topic for later in stage.plan.stages)
         count = 1 if is_batch or feeds else count
         has_column = any(source.timestamp is not None for source in _sources(stage))
         is_merged |= widest > 1 and has_column
@@ -193,14 +180,8 @@ def assign(
     return Tasks(widest, count, False, count, count > 1, is_merged, False, beats)
 
 
-def waits_for(plan: Plan, number: int) -> str | None:
-    """The internal topic that a sub-topology must not overtake in its other topics; None if there is none.
-
-    Args:
-        plan: the whole plan.
-        number: of one of its sub-topologies.
-    """
-    stage = plan.stages[number]
+def waits_for(stage: Stage) -> str | None:
+    """The internal topic that a sub-topology must not overtake in its other topics; None if there is none."""
     operator = _operator(stage)
     if not isinstance(operator, Join) or operator.type == TABLE_TABLE:
         return None
@@ -219,7 +200,7 @@ def uncertain_orders(plan: Plan) -> tuple[str, ...]:
         if not isinstance(operator, Over):
             continue
         for before in (read for read in stage.operations if isinstance(read, Exchange)):
-            how = distribution(plan, before.number)
+            how = distribution(plan.stages[before.number])
             if how is None or how.is_co_partitioned:
                 continue
             deciding = _deciding(before.child)
@@ -249,20 +230,15 @@ def _deciding(node: Node) -> tuple[Expression, ...] | None:
     return None
 
 
-def tasks_text(plan: Plan, number: int) -> str | None:
-    """For EXPLAIN: whether rows stay with the task that reads them, or why not; None without state.
-
-    Args:
-        plan: the whole plan.
-        number: of one of its sub-topologies.
-    """
-    how = distribution(plan, number)
+def tasks_text(stage: Stage) -> str | None:
+    """For EXPLAIN: whether rows stay with the task that reads them, or why not; None without state."""
+    how = distribution(stage)
     if how is None:
         return None
     if how.is_co_partitioned:
         return "one for each partition, without repartitioning: the key decides about the partition."
     text = f"rows are repartitioned, since {how.reason}"
-    if how.is_ordered and not plan.stages[number].by_event_time:
+    if how.is_ordered and not stage.by_event_time:
         text += "; one task reads them, in the order of their times"
     return f"{text}."
 

@@ -164,7 +164,7 @@ def explain_plan(plan: Plan) -> str:
         lines += _step_lines(_last_step(stage), 1)
         if shared is None:
             lines.append(f"Execution: {execution(stage)}.")
-        if tasks := tasks_text(plan, number):
+        if tasks := tasks_text(stage):
             lines.append(f"Tasks: {tasks}")
         if order := _order(stage):
             lines.append(f"Order: {order}")

@@ -24,7 +24,6 @@ from ksql_spark.plan.stages import (
     EXACTLY_ONCE,
     MICROBATCH,
     REALTIME,
-    Plan,
     Stage,
 )
 from ksql_spark.runtime.errors import is_state_unreadable, reason
@@ -165,7 +164,7 @@ class Launcher:
         is_exempt = is_exactly_once or query.is_transient or until is not None
         is_fenced = not is_exempt and self._fencing.open(query, number, session, run, producer, feeds)
         checkpoint.fit(stage)
-        tasks = checkpoint.tasks(self._assign(query, plan, number))
+        tasks = checkpoint.tasks(self._assign(query, stage))
         needed = tasks.readers + tasks.count * tasks.is_exchanged if stage.mode == REALTIME else 1
         self._check_slots(query, needed)
         numbers = self._numbers(session, tasks)
@@ -195,7 +194,7 @@ class Launcher:
             run=run,
             max_idle_ms=int(self._setting_of(query, "ksql.streams.max.task.idle.ms")),
             feeds=feeds,
-            waits_for=waits_for(plan, number),
+            waits_for=waits_for(stage),
             batch_ms=interval_ms,
             most_records=most_records,
             fails_on_loss=not self._skips_losses(query),
@@ -273,11 +272,11 @@ class Launcher:
                 offsets.update({p: _EARLIEST for p in partitions if p not in offsets})
         return {topic: json.dumps(offsets) for topic, offsets in starts.items()}
 
-    def _assign(self, query: ManagedQuery, plan: Plan, number: int) -> Tasks:
+    def _assign(self, query: ManagedQuery, stage: Stage) -> Tasks:
         """The tasks of a new sub-topology."""
         scattered = query.topics.scattered if query.topics is not None else ()
         threads = int(self._setting_of(query, "ksql.streams.num.stream.threads"))
-        return assign(plan, number, query.partitions, min(threads, _cores()), scattered)
+        return assign(stage, query.partitions, min(threads, _cores()), scattered)
 
     def _numbers(self, session: SparkSession, tasks: Tasks) -> tuple[int, ...]:
         """The result of task_numbers, computed once."""

@@ -374,7 +374,7 @@ class QueryRuns:
         such results must not start during a backlog: it would run ahead in its other topics.
         """
         plan = query.plan
-        is_joined = any(waits_for(plan, number) for number in range(len(plan.stages)))
+        is_joined = any(map(waits_for, plan.stages))
         if plan.guarantee == EXACTLY_ONCE and is_joined:
             return True
         if not plan.by_event_time or not plan.inner:

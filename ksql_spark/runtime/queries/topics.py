@@ -191,14 +191,10 @@ class QueryTopics:
     def _placed(self) -> list[str]:
         """The topics whose keys have their state in the task that reads their partition."""
         scattered = self.scattered
-        hows = [
-            distribution(self._plan, number, self._partitions, scattered)
-            for number, _ in enumerate(self._plan.stages)
-        ]
         placed = [
             stage.topics
-            for stage, how in zip(self._plan.stages, hows, strict=True)
-            if how is not None and how.is_co_partitioned
+            for stage in self._plan.stages
+            if (how := distribution(stage, self._partitions, scattered)) is not None and how.is_co_partitioned
         ]
         return list(dict.fromkeys(topic for topics in placed for topic in topics))
 
