@@ -23,8 +23,8 @@ def test_days_and_times_that_python_has_no_dates_for() -> None:
     assert [api_value(m, types.TIMESTAMP) for m in moments] == [
         "+10000-01-01T00:00:00.000",
         "+53142-08-30T21:47:36.000",
-        "0001-12-31T23:59:59.999",
-        "0002-12-31T23:59:59.999",
+        "0000-12-31T23:59:59.999",
+        "-0001-12-31T23:59:59.999",
     ]
     days = [2932896, 2**31 - 1, -719163, -719529, -(2**31)]
     assert [api_value(d, types.DATE) for d in days] == [

@@ -10,8 +10,9 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import MAX_PREC, Decimal, localcontext
-from typing import Any
+from typing import Any, NamedTuple
 
+from ksql_spark.client.values import far_instant
 from ksql_spark.entities.schemas import SchemaInfo
 
 #: PostgreSQL counts days and microseconds from here
@@ -65,8 +66,62 @@ def _bytes(value: Any) -> bytes:
     return base64.b64decode(value)
 
 
+class _Span(NamedTuple):
+    """The days, or microseconds, that PostgreSQL has; what is beyond them is shown as infinity.
+
+    Args:
+        layout: of a number since 2000.
+        unit: how many of them are one of those that ``far_instant`` returns.
+        epoch: the start of 2000, as ``far_instant`` returns it.
+        first: the first day or microsecond, since 2000.
+        end: the one after the last.
+    """
+
+    layout: struct.Struct
+    unit: int
+    epoch: int
+    first: int
+    end: int
+
+    def number(self, value: str) -> int:
+        """The number of a value of the REST API; infinities are the lowest and the highest one."""
+        number = (far_instant(value) - self.epoch) * self.unit
+        if self.first <= number < self.end:
+            return number
+        return self.lowest if number < 0 else -self.lowest - 1
+
+    @property
+    def lowest(self) -> int:
+        """The number that means -infinity; the one of infinity is its complement."""
+        return -(1 << 8 * self.layout.size - 1)
+
+    def text(self, value: str) -> bytes:
+        """A value of the REST API as PostgreSQL writes it."""
+        if _is_far(value):
+            number = self.number(value)
+            if number in (self.lowest, ~self.lowest):
+                return b"-infinity" if number < 0 else b"infinity"
+            _, year, rest = re.split(r"^([+-]?\d+)", value)
+            value = f"{int(year):04}{rest}" if int(year) > 0 else f"{1 - int(year):04}{rest} BC"
+        return value.replace("T", " ").encode()
+
+
+def _is_far(value: str) -> bool:
+    """Whether a date is outside the years 1 to 9999, those of Python's types."""
+    return value[0] in "+-" or value.startswith("0000")
+
+
+#: from 4714-11-24 BC, the first day of the Julian calendar
+_DAYS = _Span(struct.Struct("!i"), 1, 10_957, -2_451_545, 2_145_031_949)
+_MOMENTS = _Span(
+    struct.Struct("!q"), 1000, 946_684_800_000, -211_813_488_000_000_000, 9_223_371_331_200_000_000
+)
+
+
 def _date_binary(value: str) -> bytes:
-    return struct.pack("!i", (datetime.date.fromisoformat(value) - _EPOCH).days)
+    return _DAYS.layout.pack(
+        _DAYS.number(value) if _is_far(value) else (datetime.date.fromisoformat(value) - _EPOCH).days
+    )
 
 
 def _time_binary(value: str) -> bytes:
@@ -76,8 +131,9 @@ def _time_binary(value: str) -> bytes:
 
 
 def _timestamp_binary(value: str) -> bytes:
-    passed = datetime.datetime.fromisoformat(value) - _EPOCH_TIME
-    return struct.pack("!q", passed // _MICROSECOND)
+    if _is_far(value):
+        return _MOMENTS.layout.pack(_MOMENTS.number(value))
+    return _MOMENTS.layout.pack((datetime.datetime.fromisoformat(value) - _EPOCH_TIME) // _MICROSECOND)
 
 
 def _numeric_binary(value: Any) -> bytes:
@@ -117,16 +173,9 @@ JSONB = PgType(3802, "jsonb", -1, "jsonb", encode, lambda value: b"\x01" + encod
 FLOAT8 = PgType(
     701, "float8", 8, "double precision", _float_text, lambda value: struct.pack("!d", float(value))
 )
-DATE = PgType(1082, "date", 4, "date", _plain, _date_binary)
+DATE = PgType(1082, "date", 4, "date", _DAYS.text, _date_binary)
 TIME = PgType(1083, "time", 8, "time without time zone", _plain, _time_binary)
-TIMESTAMP = PgType(
-    1114,
-    "timestamp",
-    8,
-    "timestamp without time zone",
-    lambda value: value.replace("T", " ").encode(),
-    _timestamp_binary,
-)
+TIMESTAMP = PgType(1114, "timestamp", 8, "timestamp without time zone", _MOMENTS.text, _timestamp_binary)
 NUMERIC = PgType(1700, "numeric", -1, "numeric", lambda value: f"{value:f}".encode(), _numeric_binary)
 
 _PRIMITIVES = {
@@ -229,8 +278,58 @@ def oid_of(name: str) -> int | None:
 # ---- parameters ------------------------------------------------------------------------------------------
 
 
-def _time_of(raw: bytes) -> str:
-    return (_EPOCH_TIME + datetime.timedelta(microseconds=struct.unpack("!q", raw)[0])).isoformat()
+#: a date that Python has none for, with the time of a timestamp
+_FAR = re.compile(r"(\d{4,7})(-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?))?( BC)?")
+_DAYS_IN_400_YEARS = 146_097
+_DAY = 86_400_000_000
+
+
+def _date_shown(days: int) -> str:
+    """A day since 2000 as the REST API writes it."""
+    cycles, within = divmod(days, _DAYS_IN_400_YEARS)  # the calendar repeats every four centuries
+    date = _EPOCH + datetime.timedelta(days=within)
+    return f"{_year(date.year + 400 * cycles)}{date:-%m-%d}"
+
+
+def _year(year: int) -> str:
+    return f"{year:+}" if year > datetime.MAXYEAR else f"-{-year:04}" if year < 0 else f"{year:04}"
+
+
+def _date_of(raw: bytes) -> str:
+    return _date_shown(_finite(_DAYS, raw))
+
+
+def _moment_of(raw: bytes) -> str:
+    days, within = divmod(_finite(_MOMENTS, raw), _DAY)
+    time = (_EPOCH_TIME + within * _MICROSECOND).time()
+    return f"{_date_shown(days)}T{time.isoformat(timespec='milliseconds')}"
+
+
+def _finite(span: _Span, raw: bytes) -> int:
+    (number,) = span.layout.unpack(raw)
+    if number in (span.lowest, ~span.lowest):
+        raise ValueError(_NO_INFINITY)
+    return int(number)
+
+
+_NO_INFINITY = "KSQL has no infinity among its dates and times"
+
+
+def _far_of(text: str) -> str:
+    """A date, or a timestamp, of any year, as the REST API writes it; what is none is left to KSQL."""
+    if text.strip().lower().lstrip("+-") == "infinity":
+        raise ValueError(_NO_INFINITY)
+    found = _FAR.fullmatch(text)
+    if found is None or not int(found[1]):
+        return text
+    year = _year(1 - int(found[1]) if found[4] else int(found[1]))
+    date = f"{year}{found[2]}"
+    try:
+        far_instant(date)
+        time = found[3] and datetime.time.fromisoformat(found[3]).isoformat(timespec="milliseconds")
+    except ValueError:
+        return text
+    return f"{date}T{time}" if time else date
 
 
 def _timestamp_of(text: str) -> str:
@@ -238,7 +337,7 @@ def _timestamp_of(text: str) -> str:
     try:
         found = datetime.datetime.fromisoformat(text)
     except ValueError:
-        return text
+        return _far_of(text)
     if found.tzinfo is not None:
         found = found.astimezone(datetime.UTC).replace(tzinfo=None)
     return found.isoformat(timespec="milliseconds")
@@ -288,14 +387,14 @@ _BINARY: dict[int, Callable[[bytes], Any]] = {
     26: lambda raw: struct.unpack("!I", raw)[0],
     700: lambda raw: struct.unpack("!f", raw)[0],
     701: lambda raw: struct.unpack("!d", raw)[0],
-    1082: lambda raw: (_EPOCH + datetime.timedelta(days=struct.unpack("!i", raw)[0])).isoformat(),
+    1082: _date_of,
     1083: lambda raw: (
         (datetime.datetime.min + datetime.timedelta(microseconds=struct.unpack("!q", raw)[0]))
         .time()
         .isoformat()
     ),
-    1114: _time_of,
-    1184: _time_of,
+    1114: _moment_of,
+    1184: _moment_of,
     1700: _numeric_of,
     17: lambda raw: base64.b64encode(raw).decode(),
     3802: lambda raw: raw[1:].decode(),
@@ -391,6 +490,8 @@ def parameter(raw: bytes | None, oid: int, is_binary: bool) -> Any:
             raise ValueError(f"{_shown(text)} is not a number") from error
     if oid in (1114, 1184):
         return _timestamp_of(text)
+    if oid == DATE.oid:
+        return _far_of(text)
     if oid == BYTEA.oid and text.startswith("\\x"):
         return base64.b64encode(bytes.fromhex(text[2:])).decode()
     return text

@@ -27,6 +27,7 @@ import fake_engine
 import psutil
 import psycopg
 import psycopg.types.numeric
+import psycopg.types.string
 import pytest
 import sqlalchemy
 import sqlglot
@@ -186,6 +187,102 @@ def test_every_type_and_null(port: Port, binary: bool) -> None:
         assert cursor.fetchall() == [EXPECTED, (None,) * len(COLUMNS)]
         assert cursor.statusmessage == "SELECT 2"
     assert port.engine.requests[-1].rights == ALL_RIGHTS
+
+
+#: a DATE and a TIMESTAMP of a row, PostgreSQL's text, and the numbers of the binary form
+FAR = [
+    ("+10000-01-01", "+10000-01-01T00:00:00.001", b"10000-01-01", b"10000-01-01 00:00:00.001",
+     2_921_940, 252_455_616_000_001_000),
+    ("0000-02-29", "0000-02-29T23:59:59.999", b"0001-02-29 BC", b"0001-02-29 23:59:59.999 BC",
+     -730_426, -63_108_720_000_001_000),
+    ("-0043-03-15", "-0043-03-15T10:00:00.000", b"0044-03-15 BC", b"0044-03-15 10:00:00.000 BC",
+     -746_117, -64_464_472_800_000_000),
+    ("-4713-11-24", "-4713-11-24T00:00:00.000", b"4714-11-24 BC", b"4714-11-24 00:00:00.000 BC",
+     -2_451_545, -211_813_488_000_000_000),
+    ("-4713-11-23", "-4713-11-23T23:59:59.999", b"-infinity", b"-infinity", -(2**31), -(2**63)),
+    ("-5877641-06-23", "-292275055-05-16T16:47:04.192", b"-infinity", b"-infinity", -(2**31), -(2**63)),
+    ("+5874897-12-31", "+294276-12-31T23:59:59.999", b"5874897-12-31", b"294276-12-31 23:59:59.999",
+     2_145_031_948, 9_223_371_331_199_999_000),
+    ("+5881580-07-11", "+294277-01-01T00:00:00.000", b"infinity", b"infinity", 2**31 - 1, 2**63 - 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("date", "time", "date_text", "time_text", "days", "microseconds"), FAR)
+def test_days_and_times_of_all_years(
+    date: str, time: str, date_text: bytes, time_text: bytes, days: int, microseconds: int
+) -> None:
+    assert (values.DATE.text(date), values.TIMESTAMP.text(time)) == (date_text, time_text)
+    binary = struct.pack("!i", days), struct.pack("!q", microseconds)
+    assert (values.DATE.binary(date), values.TIMESTAMP.binary(time)) == binary
+    array = values.array_of(values.TIMESTAMP)
+    assert array.text([time, None]) == b"{%b,NULL}" % (
+        b'"%b"' % time_text if b" " in time_text else time_text
+    )
+    assert array.binary([time]).endswith(binary[1])
+    for type_, raw, shown in ((values.DATE, binary[0], date), (values.TIMESTAMP, binary[1], time)):
+        text = type_.text(shown)
+        if b"infinity" in text:
+            for given, is_binary in ((raw, True), (text, False)):
+                with pytest.raises(ValueError, match="infinity"):
+                    values.parameter(given, type_.oid, is_binary)
+        else:
+            assert values.parameter(text, type_.oid, False) == shown
+            assert values.parameter(raw, type_.oid, True) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "oid"),
+    [
+        ("0044-02-30 BC", 1082),
+        ("0000-01-01 BC", 1082),
+        ("0044-03-15 25:00:00 BC", 1114),
+        ("12345678901-01-01", 1082),
+        ("x BC", 1114),
+    ],
+)
+def test_what_is_no_day_is_left_to_ksql(text: str, oid: int) -> None:
+    assert values.parameter(text.encode(), oid, False) == text
+
+
+def test_a_far_day_does_not_fail_the_other_rows(port: Port, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = [
+        ResultColumn.of("D", DATE),
+        ResultColumn.of("TS", TIMESTAMP),
+        ResultColumn.of("A", Array(DATE)),
+    ]
+    monkeypatch.setattr(fake_engine, "FIELDS", tuple(FieldInfo(c.name, c.schema) for c in columns))
+    rows = [Row([date, time, [date]]) for date, time, *_ in FAR] + [Row(["2026-03-01", None, None])]
+    port.engine.stream = lambda: FakeStream("PULL", columns, list(rows))
+    texts = [(d.decode(), t.decode()) for _, _, d, t, _, _ in FAR] + [("2026-03-01", None)]
+    with port.connect() as connection, connection.cursor() as cursor:
+        with cursor.copy("COPY (SELECT * FROM rides) TO STDOUT") as copied:
+            lines = b"".join(map(bytes, copied)).decode().splitlines()
+        assert [tuple(line.split("\t")[:2]) for line in lines] == [(d, t or "\\N") for d, t in texts]
+        for name in ("date", "timestamp"):  # psycopg's own loaders know the years 1 to 9999
+            cursor.adapters.register_loader(name, psycopg.types.string.TextLoader)
+        cursor.execute("SELECT * FROM rides")
+        with pytest.raises(psycopg.DataError):
+            connection.execute("SELECT * FROM rides").fetchall()
+        assert [row[:2] for row in cursor.execute("SELECT d, ts FROM rides").fetchall()] == texts
+        assert cursor.execute("SELECT '0044-03-15 BC'::date AS d").fetchone() == ("0044-03-15 BC",)
+        for given, kept in (("0044-03-15 BC", "-0043-03-15"), ("10000-01-01", "+10000-01-01")):
+            cursor.execute("SELECT * FROM rides WHERE d = %s::date", (given,))
+            assert port.engine.requests[-1].parameters == {"p1": kept}
+        with pytest.raises(psycopg.DataError, match=r"\$1 is wrong: KSQL has no infinity"):
+            cursor.execute("SELECT * FROM rides WHERE d = %s::date", ("infinity",))
+
+    async def read() -> list[Any]:
+        connection = await asyncpg.connect(host="127.0.0.1", port=port.port, user="ada", database="ksql")
+        try:
+            for name in ("date", "timestamp"):
+                await connection.set_type_codec(
+                    name, schema="pg_catalog", format="text", encoder=str, decoder=str
+                )
+            return [tuple(row)[:2] for row in await connection.fetch("SELECT * FROM rides")]
+        finally:
+            await connection.close()
+
+    assert asyncio.run(read()) == texts
 
 
 def test_asyncpg_reads_in_binary(port: Port) -> None:

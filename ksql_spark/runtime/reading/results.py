@@ -243,8 +243,6 @@ def _timestamp_text(milliseconds: int) -> str:
         days, in_day = divmod(milliseconds, _DAY_MS)
         year, rest = _far_date(days)
         time = (datetime.datetime.min + datetime.timedelta(milliseconds=in_day)).time()
-        # Java's letter y counts years before the year 1 from 1, too
-        year = year if year > 0 else 1 - year
         return f"{_signed_year(year)}-{rest}T{time.isoformat(timespec='milliseconds')}"
 
 
