@@ -42,6 +42,7 @@ from ksql_spark.types import (
     VARIANT,
     Array,
     Decimal,
+    Field,
     Map,
     SqlType,
     Struct,
@@ -102,9 +103,8 @@ class JsonSerde(Serde):
         if not self.columns:
             return None
         if not self.wrapped:
-            return None if values[0] is None else _write(values[0], self.columns[0].type).encode()
-        members = (f"{_text(c.name)}:{_write(v, c.type)}" for v, c in zip(values, self.columns, strict=True))
-        return f"{{{','.join(members)}}}".encode()
+            return None if values[0] is None else self.write(values[0], self.columns[0].type).encode()
+        return self.write(dict(zip((c.name for c in self.columns), values, strict=True)), self._row).encode()
 
     def decode(self, data: bytes) -> list[Any] | None:
         """The columns' values; unknown members are ignored, missing ones are NULL."""
@@ -122,7 +122,7 @@ class JsonSerde(Serde):
             value = _first_value(data, _FAITHFUL if self._has_variants else _DECODER)
             if _SURROGATE.search(data):
                 value = _without_lone_surrogates(value)
-            return self._read(value)
+            return self._values(value)
         except RecursionError:
             raise BadRecord("It is nested too deeply.") from None
         except InvalidOperation:
@@ -132,16 +132,57 @@ class JsonSerde(Serde):
                 raise
             raise BadRecord(f"not JSON: {error}") from None
 
-    def _read(self, value: Any) -> list[Any] | None:
+    def _values(self, value: Any) -> list[Any] | None:
         """The columns' values in the json module's result."""
-        if not self.wrapped:
-            return None if value is None else [_read(value, self.columns[0].type, "$")]
         if value is None:
             return None
-        if not isinstance(value, dict):
-            raise _mismatch(value, "object", "$")
-        folded = _folded(value)
-        return [_read(_member(value, folded, c.name), c.type, f"$.{c.name}") for c in self.columns]
+        if not self.wrapped:
+            return [self.read(value, self.columns[0].type, "$")]
+        return list(self.read(value, self._row, "$").values())
+
+    def read(self, value: Any, type_: SqlType, path: str) -> Any:
+        """A value of the json module as ``type_``.
+
+        Args:
+            value: what the json module has read.
+            type_: a column's type, or that of a part of it.
+            path: where the value is, for the error.
+
+        Raises:
+            BadRecord: it does not fit.
+        """
+        if value is None:
+            return None
+        if type_ == VARIANT:
+            return variant(value)
+        match type_:
+            case Array(element) if isinstance(value, list):
+                return [self.read(v, element, f"{path}[{i}]") for i, v in enumerate(value)]
+            case Map(_, item) if isinstance(value, dict):
+                return {k: self.read(v, item, f"{path}.{k}") for k, v in value.items()}
+            case Struct(fields) if isinstance(value, dict):
+                folded = _folded(value)
+                members = ((f, _member(value, folded, f.name)) for f in fields)
+                return {f.name: self.read(member, f.type, f"{path}.{f.name}") for f, member in members}
+        try:
+            return _read_scalar(value, type_, path)
+        except BadRecord:
+            wanted = "object" if isinstance(type_, Struct) else type_
+            raise mismatch(value, wanted, path) from None
+
+    def write(self, value: Any, type_: SqlType) -> str:
+        """The JSON of a value of ``type_``."""
+        if value is None:
+            return "null"
+        match type_:
+            case Array(element):
+                return f"[{','.join(self.write(v, element) for v in value)}]"
+            case Map(_, item):
+                return f"{{{','.join(f'{_text(k)}:{self.write(v, item)}' for k, v in value.items())}}}"
+            case Struct(fields):
+                members = (f"{_text(f.name)}:{self.write(value.get(f.name), f.type)}" for f in fields)
+                return f"{{{','.join(members)}}}"
+        return _write_scalar(value, type_)
 
     def _exact(self, value: Any) -> list[Any] | None:
         """The columns' values if each has exactly the JSON form of its type; otherwise None."""
@@ -168,6 +209,11 @@ class JsonSerde(Serde):
         if self.columns and all(c.type in _WRITTEN for c in self.columns):
             return [c.name for c in self.columns]
         return None
+
+    @functools.cached_property
+    def _row(self) -> Struct:
+        """The columns as an object."""
+        return Struct(tuple(Field(c.name, c.type) for c in self.columns))
 
     @functools.cached_property
     def _has_variants(self) -> bool:
@@ -280,20 +326,9 @@ def check_depth(text: str) -> None:
 _text = json.encoder.encode_basestring
 
 
-def _write(value: Any, type_: SqlType) -> str:
-    if value is None:
-        return "null"
-    match type_:
-        case Array(element):
-            return f"[{','.join(_write(v, element) for v in value)}]"
-        case Map(_, item):
-            return "{" + ",".join(f"{_text(k)}:{_write(v, item)}" for k, v in value.items()) + "}"
-        case Struct(fields):
-            return (
-                "{" + ",".join(f"{_text(f.name)}:{_write(value.get(f.name), f.type)}" for f in fields) + "}"
-            )
-        case Decimal():
-            return f"{value:f}"
+def _write_scalar(value: Any, type_: SqlType) -> str:
+    if isinstance(type_, Decimal):
+        return f"{value:f}"
     if type_ == STRING:
         return _text(value)
     if type_ == BOOLEAN:
@@ -440,30 +475,11 @@ def _member(record: Mapping[str, Any], folded: Mapping[str, Any], name: str) -> 
     return record[name] if name in record else folded.get(name)
 
 
-def _mismatch(value: Any, wanted: Any, path: str) -> BadRecord:
+def mismatch(value: Any, wanted: Any, path: str) -> BadRecord:
+    """The error of a value that is not of a type."""
     shown = json.dumps(value, default=str)
     shown = shown if len(shown) <= 40 else shown[:37] + "..."
     return BadRecord(f"Can't convert {shown} to {wanted}. Path: {path}")
-
-
-def _read(value: Any, type_: SqlType, path: str) -> Any:
-    """One JSON value as ``type_``; the path is for the error."""
-    if value is None:
-        return None
-    if type_ == VARIANT:
-        return variant(value)
-    match type_:
-        case Array(element) if isinstance(value, list):
-            return [_read(v, element, f"{path}[{i}]") for i, v in enumerate(value)]
-        case Map(_, item) if isinstance(value, dict):
-            return {k: _read(v, item, f"{path}.{k}") for k, v in value.items()}
-        case Struct(fields) if isinstance(value, dict):
-            folded = _folded(value)
-            return {f.name: _read(_member(value, folded, f.name), f.type, f"{path}.{f.name}") for f in fields}
-    try:
-        return _read_scalar(value, type_, path)
-    except BadRecord:
-        raise _mismatch(value, type_, path) from None
 
 
 def _read_scalar(value: Any, type_: SqlType, path: str) -> Any:
@@ -491,7 +507,7 @@ def _read_scalar(value: Any, type_: SqlType, path: str) -> Any:
             return parse_decimal(value, type_)
     if type_ == BYTES and is_text:
         return from_base64(value)
-    raise _mismatch(value, type_, path)
+    raise mismatch(value, type_, path)
 
 
 def _whole(value: int | PythonDecimal, type_: SqlType) -> int:
@@ -514,7 +530,7 @@ def _double(value: int | PythonDecimal, path: str) -> float:
     except OverflowError:
         number = math.inf
     if math.isinf(number):
-        raise _mismatch(value, DOUBLE, path)
+        raise mismatch(value, DOUBLE, path)
     return number
 
 

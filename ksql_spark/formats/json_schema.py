@@ -47,8 +47,8 @@ _NUMBERS: dict[str, SqlType] = {
     "float64": DOUBLE,
     "bytes": BYTES,
 }
-#: Connect's name for a choice among types, and the prefix of its fields
-_ONE_OF = "io.confluent.connect.json.OneOf"
+#: before the number of a union's branch in Connect's name of its field
+_BRANCH = "io.confluent.connect.json.OneOf.field."
 
 #: keywords that only schemas of one type have
 _KEYWORDS = {
@@ -180,7 +180,7 @@ class _Reader:
         others = [c for c in choices if not (isinstance(c, dict) and c.get("type") == "null")]
         if len(choices) == 2 and len(others) == 1:
             return self.type(others[0], root)
-        return struct_of((f"{_ONE_OF}.field.{i}", partial(self.type, c, root)) for i, c in enumerate(others))
+        return struct_of((f"{_BRANCH}{i}", partial(self.type, c, root)) for i, c in enumerate(others))
 
     def _all_of(self, schema: Schema, root: Any) -> SqlType:
         """A STRUCT of all properties of its parts; without properties, the type of the part that has one."""
@@ -265,6 +265,11 @@ def _properties(schema: Schema) -> list[tuple[str, Any]]:
     return [entry for _, entry in sorted(enumerate(properties), key=at)]
 
 
+def is_union(type_: Struct) -> bool:
+    """Whether a STRUCT has a field for each branch of a union, as ``read`` makes it: their names say so."""
+    return bool(type_.fields) and all(f.name.upper().startswith(_BRANCH.upper()) for f in type_.fields)
+
+
 # ---- from columns ---------------------------------------------------------------------------------------
 
 _WRITTEN: dict[SqlType, dict[str, Any]] = {
@@ -302,6 +307,8 @@ def write(columns: Sequence[Column], wrapped: bool, full_name: str | None) -> st
 
 def _written(type_: SqlType) -> dict[str, Any]:
     match type_:
+        case Struct(fields) if is_union(type_):
+            return {"oneOf": [{"connect.index": i, **_written(f.type)} for i, f in enumerate(fields)]}
         case Struct(fields):
             properties = {f.name: {"connect.index": i, **_optional(f.type)} for i, f in enumerate(fields)}
             return {"type": "object", "properties": properties}
@@ -323,4 +330,7 @@ def _written(type_: SqlType) -> dict[str, Any]:
 def _optional(type_: SqlType) -> dict[str, Any]:
     if type_ == VARIANT:
         return {}  # anything, also null
-    return {"oneOf": [{"type": "null"}, _written(type_)]}
+    written = _written(type_)
+    choices = written.get("oneOf", ())
+    # one branch and null would be that branch's type, not a union
+    return {"oneOf": [{"type": "null"}, *(choices if len(choices) > 1 else [written])]}

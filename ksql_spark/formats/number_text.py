@@ -96,17 +96,21 @@ def parse_double(text: str) -> float:
     raise BadRecord(f"{text!r} is not a valid DOUBLE")
 
 
+def is_decimal(text: str) -> bool:
+    """Whether ``text`` is a number, of any size."""
+    # Python also accepts other blanks and _
+    return _DECIMAL.fullmatch(text.strip(SPACE)) is not None
+
+
 def parse_decimal(text: str, type_: Decimal) -> PythonDecimal:
     """The DECIMAL in ``text``, at the type's scale.
 
     Raises:
         BadRecord: it is not a number, or does not fit without rounding.
     """
-    stripped = text.strip(SPACE)
     try:
-        # Python also accepts other blanks and _
-        if _DECIMAL.fullmatch(stripped):
-            return fit_decimal(PythonDecimal(stripped), type_)
+        if is_decimal(text):
+            return fit_decimal(PythonDecimal(text.strip(SPACE)), type_)
     except InvalidOperation:
         pass
     raise BadRecord(f"{text!r} is not a valid {type_}")

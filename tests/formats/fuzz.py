@@ -57,11 +57,24 @@ NESTED: dict[str, SqlType] = {
     "R": Struct((Field("X", BIGINT), Field("INN", Struct((Field("Y", STRING), Field("Z", Array(DATE))))))),
     "AR": Array(Struct((Field("X", INTEGER), Field("M", Map(STRING, Decimal(4, 1)))))),
 }
+#: unions, as Connect's converter for JSON Schemas has them, and maps of such
+_UNION = Struct(
+    tuple(
+        Field(f"IO.CONFLUENT.CONNECT.JSON.ONEOF.FIELD.{i}", type_)
+        for i, type_ in enumerate((
+            INTEGER, STRING, Decimal(10, 2), BIGINT, Array(INTEGER), Map(STRING, BYTES),
+            Struct((Field("X", DOUBLE),)), Struct((Field("X", STRING), Field("Y", Array(Decimal(4, 1))))),
+        ))
+    )
+)  # fmt: skip
+_OBJECTS = Struct(tuple(f for f in _UNION.fields if isinstance(f.type, Struct)))
+UNIONS: dict[str, SqlType] = {"U": _UNION, "O": _OBJECTS, "M": Map(STRING, _UNION), "D": Decimal(10, 2)}
 #: types of bare values
 _BARE = (INTEGER, BIGINT, DOUBLE, BOOLEAN, STRING, TIME, TIMESTAMP, Decimal(10, 2), Array(TIME))
 #: what is read, by the name of the format, and of bare values of the type too
 COLUMNS: dict[str, dict[str, SqlType]] = {
     **dict.fromkeys(("AVRO", "JSON", "JSON_SR", "PROTOBUF", "PROTOBUF_NOSR"), PLAIN | NESTED),
+    "JSON_SR UNION": UNIONS,
     **dict.fromkeys(("DELIMITED", "DELIMITED TAB"), PLAIN),
     "DELIMITED TIME": {"V": TIME},
     **{f"JSON {t}": {"V": t} for t in _BARE},
@@ -305,7 +318,7 @@ def _is_undefined(name: str, data: bytes) -> bool:
     """Whether JSON says nothing of a record: its bytes are not UTF-8."""
     if not name.startswith("JSON"):
         return False
-    body = data[5:] if name == "JSON_SR" else data
+    body = data[5:] if name.startswith("JSON_SR") else data
     try:
         body.decode(json.detect_encoding(body))
     except UnicodeDecodeError:

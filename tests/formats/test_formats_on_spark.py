@@ -11,11 +11,23 @@ import pytest
 from ksql_spark.formats import CAPABILITIES, FORMATS, BadRecord
 from ksql_spark.functions.spark_text import constant, spark_type
 from ksql_spark.spark.session import set_registry
-from ksql_spark.types import BIGINT, DATE, DOUBLE, INTEGER, STRING, TIME, TIMESTAMP, Array, Decimal, SqlType
+from ksql_spark.types import (
+    BIGINT,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    SqlType,
+)
 from tests.statements.json_server import JsonServer
 
 from .samples import NESTED, REGISTRY, SAMPLES, carried, column, read_back, serde
 from .test_formats import FURTHER, with_json_schema
+from .test_json_sr import CONNECT, MISFITS, bound, framed
 
 pytestmark = pytest.mark.spark
 
@@ -129,6 +141,26 @@ def test_spark_writes_members_of_a_json_schema_that_are_no_columns(local_spark: 
     texts = [with_json_schema(properties).encode_sql(["1"]) for properties, _ in FURTHER]
     row = local_spark.range(1).selectExpr(*(f"{t} as c{i}" for i, t in enumerate(texts))).collect()[0]
     assert [bytes(r)[5:].decode() for r in row] == [f'{{"A":1{members}}}' for _, members in FURTHER]
+
+
+def test_spark_reads_and_writes_json_as_connect_does(local_spark: Any) -> None:
+    texts, wanted = [], []
+    for schema, text, value, written in CONNECT:
+        serde, type_ = bound(schema)
+        data, literal = f"X'{framed(text).hex()}'", constant(value, type_)
+        # as JSON, since Spark compares no maps
+        read, same = (f"to_json(struct({v} AS v))" for v in (f"{serde.decode_sql(data)}.V", literal))
+        texts += [f"{read} = {same}", serde.encode_sql([literal])]
+        wanted += [True, b'\0\0\0\0\1{"V":%s}' % (written or text).encode()]
+    for schema, text in MISFITS:
+        serde, _ = bound(schema)
+        data = f"X'{framed(text).hex()}'"
+        texts += [f"{serde.decode_sql(data)} IS NULL", f"{serde.explain_sql(data)} LIKE 'Nothing%'"]
+        wanted += [True, False]
+    row = local_spark.range(1).selectExpr(*(f"{t} as c{i}" for i, t in enumerate(texts))).collect()[0]
+    got = [bytes(r) if isinstance(r, bytearray) else r for r in row]
+    wrong = [(t, g, w) for t, g, w in zip(texts, got, wanted, strict=True) if g != w]
+    assert not wrong, "\n".join(map(str, wrong))
 
 
 def test_bad_records_are_null(local_spark: Any) -> None:

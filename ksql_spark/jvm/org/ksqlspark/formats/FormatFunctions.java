@@ -25,12 +25,14 @@ public final class FormatFunctions {
         table.add("decode_json", call -> new JsonDecoder(call.argument()));
         table.add("decode_json_sr", call -> new JsonDecoder(call.argument(), true));
         table.add("explain_json", call -> new BytesToRow.Explain(new JsonDecoder(call.argument())));
-        table.add("is_json_null", call -> new JsonDecoder.IsNull());
-        table.add("encode_json", call -> new JsonEncoder(call.row(), false, call.argument()));
-        table.add("encode_json_bare", call -> new JsonEncoder(call.row(), true, call.argument()));
-        table.add("encode_json_sr", call -> new JsonEncoder(call.row(), false, call.argument()));
         table.add(
-                "encode_json_sr_bare", call -> new JsonEncoder(call.row(), true, call.argument()));
+                "explain_json_sr",
+                call -> new BytesToRow.Explain(new JsonDecoder(call.argument(), true)));
+        table.add("is_json_null", call -> new JsonDecoder.IsNull());
+        table.add("encode_json", call -> json(call, false, JsonEncoder.Form.PLAIN));
+        table.add("encode_json_bare", call -> json(call, true, JsonEncoder.Form.PLAIN));
+        table.add("encode_json_sr", call -> json(call, false, JsonEncoder.Form.CONNECTS));
+        table.add("encode_json_sr_bare", call -> json(call, true, JsonEncoder.Form.CONNECTS));
         table.add(
                 "json_text",
                 call -> new JsonEncoder.Text(call.limits(), call.row(), call.argument()));
@@ -53,6 +55,10 @@ public final class FormatFunctions {
         table.add("encode_protobuf", call -> new ProtobufEncoder(call.row(), call.argument()));
         table.add("frame_body", call -> new Frame.Body());
         table.add("framed", call -> new Frame.FromHeader(call.argument(), call.types()));
+    }
+
+    private static JsonEncoder json(FunctionTable.Call call, boolean bare, JsonEncoder.Form form) {
+        return new JsonEncoder(call.row(), bare, form, call.argument());
     }
 
     private static AvroDecoder avro(FunctionTable.Call call) {

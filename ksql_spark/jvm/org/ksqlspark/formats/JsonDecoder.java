@@ -33,12 +33,12 @@ public final class JsonDecoder extends BytesToRow {
     }
 
     /**
-     * @param framed whether a frame is before each record; the columns say what is read, not the
-     *     schema that it names
+     * @param framed whether a frame is before each record, and Connect writes them; the columns say
+     *     what is read, not the schema that a frame names
      */
     public JsonDecoder(String ddl, boolean framed) {
         super("decode_json", ddl);
-        this.reader = JsonReader.of(type());
+        this.reader = JsonReader.of(type(), framed);
         this.framed = framed;
     }
 
@@ -62,7 +62,8 @@ public final class JsonDecoder extends BytesToRow {
 
     @Override
     String reason(byte[] data) {
-        try (JsonParser parser = JSON.createParser(data, 0, data.length)) {
+        int from = framed ? Frame.size(data) : 0;
+        try (JsonParser parser = JSON.createParser(data, from, data.length - from)) {
             try {
                 return decode(parser) == null
                         ? "It is not one JSON object."

@@ -47,6 +47,15 @@ public final class JsonEncoder extends RowToBytes {
                     .rootValueSeparator((String) null)
                     .build();
 
+    /** What values look like. */
+    enum Form {
+        PLAIN,
+        /** As Kafka Connect's converter for JSON Schemas writes them: unions are their values. */
+        CONNECTS,
+        /** DATE and TIMESTAMP are text instead of numbers, and names are sorted. */
+        TEXT
+    }
+
     private final boolean bare;
     private final Writer writer;
     private final byte[] frame;
@@ -54,12 +63,16 @@ public final class JsonEncoder extends RowToBytes {
     private transient ByteArrayBuilder bytes;
     private transient JsonGenerator json;
 
+    public JsonEncoder(StructType schema, boolean bare, String around) {
+        this(schema, bare, Form.PLAIN, around);
+    }
+
     /**
      * @param around what is before each record, as hexadecimal digits; after a colon, if there are
      *     VARIANTs, the columns as DDL, as hexadecimal digits; then members that each object has
      *     after those of the row, as JSON, each after a comma
      */
-    public JsonEncoder(StructType schema, boolean bare, String around) {
+    JsonEncoder(StructType schema, boolean bare, Form form, String around) {
         super("encode_json", schema);
         this.bare = bare;
         int end = around.indexOf(',');
@@ -67,10 +80,7 @@ public final class JsonEncoder extends RowToBytes {
         this.frame = HexFormat.of().parseHex(head[0]);
         this.further = end < 0 ? "" : around.substring(end);
         StructType columns = head.length < 2 ? schema : columns(head[1]);
-        this.writer =
-                bare
-                        ? writer(columns.fields()[0].dataType(), false)
-                        : new StructWriter(columns, false);
+        this.writer = writer(bare ? columns.fields()[0].dataType() : columns, form);
     }
 
     private static StructType columns(String ddl) {
@@ -95,7 +105,7 @@ public final class JsonEncoder extends RowToBytes {
             if (bare) {
                 writer.write(generator, row, 0);
             } else {
-                ((StructWriter) writer).write(generator, row, further);
+                ((RowWriter) writer).write(generator, row, further);
             }
             generator.flush();
         } catch (IOException impossible) { // nothing is written but memory
@@ -121,7 +131,7 @@ public final class JsonEncoder extends RowToBytes {
             super(DataTypes.StringType, row);
             this.limits = limits;
             StructType columns = ddl.isEmpty() ? row : StructType.fromDDL(ddl);
-            this.writer = writer(columns.fields()[0].dataType(), true);
+            this.writer = writer(columns.fields()[0].dataType(), Form.TEXT);
         }
 
         public UTF8String invoke(InternalRow row) {
@@ -140,34 +150,66 @@ public final class JsonEncoder extends RowToBytes {
         void write(JsonGenerator json, SpecializedGetters from, int at) throws IOException;
     }
 
-    private static final class StructWriter implements Writer {
+    /** Writes STRUCTs; rows are those without a place in another. */
+    private abstract static class RowWriter implements Writer {
+        final Writer[] writers;
+
+        RowWriter(StructType type, Form form) {
+            writers = new Writer[type.length()];
+            for (int i = 0; i < writers.length; i++) {
+                writers[i] = writer(type.fields()[i].dataType(), form);
+            }
+        }
+
+        @Override
+        public final void write(JsonGenerator json, SpecializedGetters from, int at)
+                throws IOException {
+            write(json, from.getStruct(at, writers.length), "");
+        }
+
+        /**
+         * @param further members that an object has after those of the row
+         */
+        abstract void write(JsonGenerator json, InternalRow row, String further) throws IOException;
+    }
+
+    /** A union is the value of its first branch that is not NULL. */
+    private static final class UnionWriter extends RowWriter {
+        UnionWriter(StructType type) {
+            super(type, Form.CONNECTS);
+        }
+
+        @Override
+        void write(JsonGenerator json, InternalRow row, String further) throws IOException {
+            int at = 0;
+            while (at < writers.length - 1 && row.isNullAt(at)) {
+                at++;
+            }
+            value(json, writers[at], row, at);
+        }
+    }
+
+    private static final class StructWriter extends RowWriter {
         /** Encoded once. */
         private final SerializedString[] names;
-
-        private final Writer[] writers;
 
         /** The fields in the order in which they are written. */
         private final Integer[] order;
 
-        StructWriter(StructType type, boolean isText) {
-            names = new SerializedString[type.length()];
-            writers = new Writer[names.length];
+        StructWriter(StructType type, Form form) {
+            super(type, form);
+            names = new SerializedString[writers.length];
             order = new Integer[names.length];
             for (int i = 0; i < names.length; i++) {
                 names[i] = new SerializedString(type.fields()[i].name());
-                writers[i] = writer(type.fields()[i].dataType(), isText);
                 order[i] = i;
             }
-            if (isText) {
+            if (form == Form.TEXT) {
                 Arrays.sort(order, Comparator.comparing(i -> names[i].getValue()));
             }
         }
 
         @Override
-        public void write(JsonGenerator json, SpecializedGetters from, int at) throws IOException {
-            write(json, from.getStruct(at, writers.length), "");
-        }
-
         void write(JsonGenerator json, InternalRow row, String further) throws IOException {
             json.writeStartObject();
             for (int i : order) {
@@ -190,15 +232,15 @@ public final class JsonEncoder extends RowToBytes {
         }
     }
 
-    /**
-     * @param isText whether DATE and TIMESTAMP are text instead of numbers, and names are sorted
-     */
-    private static Writer writer(DataType type, boolean isText) {
+    private static Writer writer(DataType type, Form form) {
+        boolean isText = form == Form.TEXT;
         if (type instanceof StructType struct) {
-            return new StructWriter(struct, isText);
+            return form == Form.CONNECTS && JsonUnion.is(struct)
+                    ? new UnionWriter(struct)
+                    : new StructWriter(struct, form);
         }
         if (type instanceof ArrayType array) {
-            Writer element = writer(array.elementType(), isText);
+            Writer element = writer(array.elementType(), form);
             return (json, from, at) -> {
                 ArrayData values = from.getArray(at);
                 json.writeStartArray();
@@ -209,7 +251,7 @@ public final class JsonEncoder extends RowToBytes {
             };
         }
         if (type instanceof MapType map) {
-            return map(writer(map.valueType(), isText), isText);
+            return map(writer(map.valueType(), form), isText);
         }
         if (type instanceof DecimalType decimal) {
             int precision = decimal.precision();

@@ -67,13 +67,13 @@ final class JsonObjectReader implements JsonReader {
         }
     }
 
-    JsonObjectReader(StructType struct) {
+    JsonObjectReader(StructType struct, boolean isConnects) {
         StructField[] fields = struct.fields();
         names = new String[fields.length];
         readers = new JsonReader[fields.length];
         for (int i = 0; i < fields.length; i++) {
             names[i] = fields[i].name();
-            readers[i] = JsonReader.of(fields[i].dataType());
+            readers[i] = JsonReader.of(fields[i].dataType(), isConnects);
         }
     }
 

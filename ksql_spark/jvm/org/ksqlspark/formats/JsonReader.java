@@ -5,8 +5,10 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.io.ContentReference;
 
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
@@ -17,6 +19,7 @@ import org.ksqlspark.functions.VariantText;
 import java.io.IOException;
 import java.io.Serializable;
 import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.LinkedHashMap;
@@ -35,18 +38,32 @@ interface JsonReader extends Serializable {
         return token == JsonToken.VALUE_NULL ? null : value(parser, token);
     }
 
+    /** Reads plain JSON. */
     static JsonReader of(DataType type) {
+        return of(type, false);
+    }
+
+    /**
+     * @param isConnects whether Kafka Connect's converter for JSON Schemas has written it: a union
+     *     is a value of one branch, a map may be an array of entries, a decimal base64
+     */
+    static JsonReader of(DataType type, boolean isConnects) {
         if (type instanceof StructType struct) {
-            return new JsonObjectReader(struct);
+            return isConnects && JsonUnion.is(struct)
+                    ? new JsonUnionReader(struct)
+                    : new JsonObjectReader(struct, isConnects);
         }
         if (type instanceof ArrayType array) {
-            return array(of(array.elementType()));
+            return array(of(array.elementType(), isConnects));
         }
         if (type instanceof MapType map) {
-            return map(of(map.valueType()));
+            JsonReader object = map(of(map.valueType(), isConnects));
+            return isConnects ? mapOrEntries(object, map) : object;
         }
         if (type instanceof DecimalType decimal) {
-            return (parser, token) -> DecimalField.fit(decimal(parser, token), decimal);
+            return isConnects
+                    ? (parser, token) -> DecimalField.fit(connects(parser, token, decimal), decimal)
+                    : (parser, token) -> DecimalField.fit(decimal(parser, token), decimal);
         }
         return switch (type.typeName()) {
             case "double" -> JsonReader::real;
@@ -96,6 +113,26 @@ interface JsonReader extends Serializable {
         };
     }
 
+    private static JsonReader mapOrEntries(JsonReader object, MapType map) {
+        StructType pair =
+                new StructType().add("key", DataTypes.StringType).add("value", map.valueType());
+        JsonReader entry = new JsonObjectReader(pair, true);
+        return (parser, start) -> {
+            if (start != JsonToken.START_ARRAY) {
+                return object.value(parser, start);
+            }
+            Map<Object, Object> entries = new LinkedHashMap<>();
+            for (JsonToken token; (token = parser.nextToken()) != JsonToken.END_ARRAY; ) {
+                GenericInternalRow read = (GenericInternalRow) entry.read(parser, token);
+                if (read == null || read.isNullAt(0)) {
+                    throw new IllegalArgumentException("The key of a map is null.");
+                }
+                entries.put(read.genericGet(0), read.genericGet(1));
+            }
+            return ColumnValues.map(entries);
+        };
+    }
+
     private static Object truth(JsonParser parser, JsonToken token) {
         if (token != JsonToken.VALUE_TRUE && token != JsonToken.VALUE_FALSE) {
             throw bad(token);
@@ -130,6 +167,17 @@ interface JsonReader extends Serializable {
             throw bad(token);
         }
         return parser.getDecimalValue();
+    }
+
+    /** A text that is no number is the base64 of the unscaled number. */
+    private static BigDecimal connects(JsonParser parser, JsonToken token, DecimalType type)
+            throws IOException {
+        try {
+            return decimal(parser, token);
+        } catch (NumberFormatException noNumber) {
+            byte[] unscaled = Base64.getDecoder().decode(parser.getText());
+            return new BigDecimal(new BigInteger(unscaled), type.scale());
+        }
     }
 
     private static long whole(JsonParser parser, JsonToken token) throws IOException {
@@ -190,7 +238,7 @@ interface JsonReader extends Serializable {
         return new IllegalArgumentException("A number does not fit " + type + ".");
     }
 
-    private static IllegalArgumentException bad(JsonToken token) {
+    static IllegalArgumentException bad(JsonToken token) {
         String found =
                 switch (token) {
                     case START_ARRAY -> "an array";
