@@ -10,14 +10,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import md5
 from typing import Any, ClassVar
+from uuid import UUID
 
 from ksql_spark.formats.base import BadRecord, Serde
 from ksql_spark.formats.spec import KEY, SerdeSpec
 from ksql_spark.functions.spark_text import string
 from ksql_spark.schema import Column
 from ksql_spark.schema_registry import SchemaRegistry
-from ksql_spark.types import STRING, Field, Struct, quote_identifier
+from ksql_spark.types import BYTES, STRING, Array, Field, Map, SqlType, Struct, quote_identifier
 
 #: the column that tells whether a row was deleted, beside those of the row
 DELETED = "__DELETED"
@@ -36,6 +38,7 @@ class Envelope:
         upserts: what happened to a row that is there.
         deletions: what happened to a row that is gone.
         key_prefix: before the columns' names in keys.
+        unavailable: what stands for a large value that the change left as it was; None: nothing does.
     """
 
     formats: tuple[str, ...]
@@ -44,15 +47,19 @@ class Envelope:
     upserts: tuple[str, ...]
     deletions: tuple[str, ...]
     key_prefix: str = ""
+    unavailable: str | None = None
 
 
 #: name -> envelope
 ENVELOPES: dict[str, Envelope] = {
-    "debezium": Envelope(("JSON", "JSON_SR", "AVRO", "PROTOBUF"), "OP", "AFTER", ("c", "u", "r"), ("d",)),
+    "debezium": Envelope(
+        ("JSON", "JSON_SR", "AVRO", "PROTOBUF"), "OP", "AFTER", ("c", "u", "r"), ("d",),
+        unavailable="__debezium_unavailable_value",
+    ),
     "maxwell": Envelope(
         ("JSON",), "TYPE", "DATA", ("insert", "update", "bootstrap-insert"), ("delete",), "PK."
     ),
-}
+}  # fmt: skip
 
 
 class EnvelopeSerde(Serde):
@@ -130,7 +137,23 @@ class EnvelopeSerde(Serde):
             return None
         if operation not in self._envelope.upserts or row is None:
             raise BadRecord(self._reason(operation))
-        return [row[c.name] for c in self.columns]
+        return [None if self._is_unavailable(v := row[c.name], c.type) else v for c in self.columns]
+
+    def _is_unavailable(self, value: Any, type_: SqlType) -> bool:
+        """Whether a value is what the program writes, for its type, instead of a large one."""
+        text = self._envelope.unavailable
+        if text is None or value is None:
+            return False
+        data = text.encode()
+        match type_:
+            case Map():
+                return bool(value == {text: text})
+            case Array(element):
+                if element in (STRING, BYTES):
+                    return bool(value in ([text], [data], [str(UUID(bytes=md5(data).digest(), version=3))]))
+                return bool(value == list(data))
+        # arrays, maps and JSON may be columns of texts, too
+        return value in (text, f"[{text}]", json.dumps(text), f'{{"{text}":"{text}"}}', data)
 
     def _reason(self, operation: str | None) -> str:
         member = self._envelope.operation.lower()
@@ -215,6 +238,7 @@ class EnvelopeSerde(Serde):
         words: Mapping[str, Any] = {
             "upserts": self._envelope.upserts,
             "deletions": self._envelope.deletions,
+            "unavailable": self._envelope.unavailable,
         }
         return f"ksql.{quote_identifier(f'{function}:{json.dumps(words)}')}"
 

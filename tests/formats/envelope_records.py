@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any, NamedTuple
 
 from ksql_spark.formats import SerdeSpec, bind
 from ksql_spark.formats.base import Serde
 from ksql_spark.schema import Column, Role
-from ksql_spark.types import DATE, DOUBLE, INTEGER, STRING, TIME, SqlType
+from ksql_spark.types import (
+    BIGINT,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    VARIANT,
+    Array,
+    Map,
+    SqlType,
+)
 
 KEY = (Column("ID", INTEGER, Role.KEY),)
 VALUE = (Column("NAME", STRING), Column("AMOUNT", DOUBLE), Column("BORN", DATE), Column("AT", TIME))
@@ -109,3 +122,22 @@ def key_serde(envelope: str, type_: SqlType = INTEGER, format_: str = "JSON", re
     """The serde of the keys."""
     columns = (Column("ID", type_, Role.KEY),)
     return bind(SerdeSpec(format_, columns, side="KEY", envelope=envelope), registry)
+
+
+UNCHANGED = "__debezium_unavailable_value"
+#: a type, what Debezium writes in such a column instead of an unchanged large value, and another value
+UNAVAILABLE: list[tuple[SqlType, Any, Any]] = [
+    (STRING, UNCHANGED, UNCHANGED + "s"),
+    (VARIANT, UNCHANGED, {"a": UNCHANGED}),
+    (STRING, [UNCHANGED], [UNCHANGED] * 2),
+    (STRING, {UNCHANGED: UNCHANGED}, {}),
+    (BYTES, base64.b64encode(UNCHANGED.encode()).decode(), "YWJj"),
+    (Array(STRING), [UNCHANGED], [UNCHANGED, None]),
+    (Array(STRING), ["b68a35a7-17ad-35b3-af2a-ae46edb4545a"], ["b68a35a7-17ad-35b3-af2a-ae46edb45450"]),
+    (Array(BYTES), [base64.b64encode(UNCHANGED.encode()).decode()], ["YWJj"]),
+    (Array(INTEGER), list(UNCHANGED.encode()), [*UNCHANGED.encode(), 1]),
+    (Array(BIGINT), list(UNCHANGED.encode()), [None] * len(UNCHANGED)),
+    (Array(DOUBLE), list(UNCHANGED.encode()), []),
+    (Array(DATE), list(UNCHANGED.encode()), [95]),
+    (Map(STRING, STRING), {UNCHANGED: UNCHANGED}, {UNCHANGED: "x"}),
+]

@@ -3,21 +3,42 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from ksql_spark.formats import BadRecord, FramedSerde, Serde
+from ksql_spark.formats import BadRecord, FramedSerde, Serde, SerdeSpec, bind
 from ksql_spark.formats.framed import framed
 from ksql_spark.functions.spark_text import constant
+from ksql_spark.schema import Column
 from ksql_spark.schema_registry import PROTOBUF
 from ksql_spark.spark.session import set_registry
 from ksql_spark.types import BYTES, STRING
 from tests.analyzer.registry import FakeRegistry
 from tests.statements.json_server import JsonServer
 
-from .envelope_records import KEYS, UNREADABLE, VALUES, Case, key_serde, serde
+from .envelope_records import (
+    KEYS,
+    UNAVAILABLE,
+    UNCHANGED,
+    UNREADABLE,
+    VALUES,
+    Case,
+    change,
+    key_serde,
+    maxwell,
+    serde,
+)
+
+
+def of_unavailable() -> Iterator[tuple[Serde, bytes, bool]]:
+    """For each of UNAVAILABLE: a serde of its column V, an envelope, and whether V is NULL."""
+    for type_, unavailable, other in UNAVAILABLE:
+        bound = bind(SerdeSpec("JSON", (Column("V", type_),), envelope="debezium"))
+        for value, is_null in ((unavailable, True), (other, False)):
+            yield bound, json.dumps(change("u", None, {"v": value}), separators=(",", ":")).encode(), is_null
 
 
 def read(bound: Serde, data: bytes) -> Any:
@@ -30,6 +51,12 @@ def read(bound: Serde, data: bytes) -> Any:
 @pytest.mark.parametrize("case", VALUES)
 def test_values(case: Case) -> None:
     assert read(serde(case.envelope), case.data) == case.expected
+
+
+@pytest.mark.parametrize(("bound", "data", "is_null"), list(of_unavailable()))
+def test_what_stands_for_a_large_value_is_null(bound: Serde, data: bytes, is_null: bool) -> None:
+    values = bound.decode(data)
+    assert values is not None and (values[0] is None) == is_null
 
 
 @pytest.mark.parametrize("data", UNREADABLE)
@@ -59,6 +86,11 @@ def test_a_key_that_is_written_is_read(envelope: str) -> None:
 def test_rows_are_not_written() -> None:
     with pytest.raises(ValueError, match="envelopes of debezium"):
         serde("debezium").encode([1, 2, 3, 4])
+
+
+def test_only_debezium_has_such_values() -> None:
+    bound = bind(SerdeSpec("JSON", (Column("V", STRING),), envelope="maxwell"))
+    assert bound.decode(json.dumps(maxwell("insert", {"v": UNCHANGED})).encode()) == [UNCHANGED]
 
 
 def avro_records() -> tuple[FakeRegistry, list[tuple[bytes, Any]]]:
@@ -159,6 +191,16 @@ def test_spark_reads_the_same(local_spark: Any, envelope: str) -> None:
         assert [plain(row) for row in found] == [case.expected for case in own]
     if envelope == "debezium":
         assert all(isinstance(f, str) for f in in_spark(local_spark, serde(envelope), UNREADABLE))
+
+
+@pytest.mark.spark
+def test_spark_reads_null_for_what_stands_for_a_large_value(local_spark: Any) -> None:
+    cases = list(of_unavailable())
+    texts = [
+        f"{b.decode_sql(constant(data, BYTES))}.V IS NULL AS c{i}" for i, (b, data, _) in enumerate(cases)
+    ]
+    row = local_spark.range(1).selectExpr(*texts).collect()[0]
+    assert list(row) == [is_null for _, _, is_null in cases]
 
 
 @pytest.mark.spark

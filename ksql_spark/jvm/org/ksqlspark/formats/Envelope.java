@@ -31,16 +31,23 @@ public final class Envelope implements Serializable {
 
     private final List<String> upserts;
     private final List<String> deletions;
+
+    /** Null: there is no such value. */
+    private final UnavailableValue unavailable;
+
     private final String[] names;
     private final StructType columns;
 
     /**
-     * @param argument a JSON object: "upserts" and "deletions", the words for what happened
+     * @param argument a JSON object: "upserts" and "deletions", the words for what happened;
+     *     "unavailable", the text of an unavailable value, or null
      */
     Envelope(StructType type, String argument) {
         JsonNode given = JsonArgument.parse(argument);
         upserts = JsonArgument.texts(given.get("upserts"));
         deletions = JsonArgument.texts(given.get("deletions"));
+        JsonNode text = given.path("unavailable");
+        unavailable = text.isTextual() ? new UnavailableValue(text.asText()) : null;
         names = type.fieldNames();
         columns = (StructType) type.fields()[ROW].dataType();
     }
@@ -65,6 +72,11 @@ public final class Envelope implements Serializable {
         InternalRow row = isDeletion ? null : inner.getStruct(ROW, columns.length());
         Object[] values = values(row, columns, columns.length() + 1);
         values[columns.length()] = isDeletion;
+        for (int i = 0; unavailable != null && i < columns.length(); i++) {
+            if (unavailable.is(values[i], columns.fields()[i].dataType())) {
+                values[i] = null;
+            }
+        }
         return new GenericInternalRow(values);
     }
 
