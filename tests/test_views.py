@@ -90,6 +90,25 @@ def test_a_view_has_the_last_value_of_each_key(make: Make, cluster: MockCluster)
     assert view.get([b"d", b"a", b"c"])[0].value == b"6"
 
 
+def test_a_full_disk_is_an_error_that_says_so(make: Make, cluster: MockCluster) -> None:
+    cluster.write("full", (b"a", b"1"))
+    view = make().current(table("FULL"), SOON_S)
+
+    class Full:
+        """A cursor whose statements find no room."""
+
+        connection = sqlite3.connect(":memory:")
+        connection.execute("PRAGMA max_page_count = 1")
+
+        def execute(self, *_: object) -> None:
+            self.connection.execute("CREATE TABLE more (text TEXT)")
+
+    view._idle[:] = [Full()]  # type: ignore[list-item]
+    with pytest.raises(KsqlError, match="No space is left on the disk of"):
+        view.get([b"a"])
+    assert view.get([b"a"])[0].value == b"1"
+
+
 def test_rows_are_exported(make: Make, cluster: MockCluster, tmp_path: Path) -> None:
     cluster.write("exported", (b"a", b"1"), (b"b", b"2"), (b"c", b"3"))
     views, file = make(), tmp_path / "rows.csv"

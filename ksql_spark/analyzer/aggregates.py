@@ -95,7 +95,13 @@ class Aggregates:
         if node.condition is not None:
             condition = bind_predicate(node.condition, replace(inside, clause="FILTER"))
         made = AggregateCall(
-            name, found.spec.name, coerced, found.result_type, bool(node.distinct), condition
+            name,
+            found.spec.name,
+            coerced,
+            found.result_type,
+            bool(node.distinct),
+            condition,
+            by_arrival=found.spec.by_arrival,
         )
         for known in self.calls:
             if replace(made, name=known.name) == known:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from ksql_spark.expressions import Call, ColumnRef, Expression
 from ksql_spark.formats.capabilities import CAPABILITIES
-from ksql_spark.functions import registry
 from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.plan import operations
 from ksql_spark.plan.nodes import (
@@ -263,7 +262,7 @@ def _depends_on_order(operator: Node) -> bool:
     if aggregate is not None:
         if operations.is_of_changes(aggregate) or aggregate.window_spec is not None:
             return aggregate.window_spec is not None
-        by_arrival = any(registry.require(call.function).by_arrival for call in aggregate.aggregates)
+        by_arrival = any(call.by_arrival for call in aggregate.aggregates)
         return by_arrival or aggregate.ttl_ms is not None
     match operator:
         case TopN():

@@ -55,7 +55,8 @@ class AggregateCall:
 
     ``arguments``: expressions over the child; constants (k, flags) are Literals; empty: COUNT(*).
     ``condition``: FILTER, the rows that it takes; None: all. ``is_appended``: it came while the query ran, so
-    state from before has nothing of it; such calls are the last ones.
+    state from before has nothing of it; such calls are the last ones. ``by_arrival``: its result depends on
+    the order in which the rows of a group come (functions.spec).
     """
 
     name: str
@@ -65,6 +66,7 @@ class AggregateCall:
     distinct: bool = False
     condition: Expression | None = None
     is_appended: bool = False
+    by_arrival: bool = False
 
     @property
     def call(self) -> str:

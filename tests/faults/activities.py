@@ -823,15 +823,26 @@ class PostgresClients(Activity):
 
     def _cancel(self, numbers: random.Random) -> None:
         with self._connect() as connection:
-            timer = threading.Timer(numbers.uniform(0.0, 1.0), connection.cancel)
-            timer.start()
+            is_over = threading.Event()
+
+            def cancel() -> None:
+                # more than once: a request that comes before the statement cancels nothing
+                pause_s = numbers.uniform(0.0, 1.0)
+                while not is_over.wait(pause_s):
+                    connection.cancel()
+                    pause_s = 0.5
+
+            cancelling = threading.Thread(target=cancel)
+            cancelling.start()
             try:
                 for _ in connection.cursor().stream(f"SELECT id FROM s{self.n} EMIT CHANGES"):
                     pass
             except psycopg.errors.QueryCanceled:
-                connection.execute("SHOW QUERIES")
+                pass
             finally:
-                timer.cancel()
+                is_over.set()
+                cancelling.join()
+            connection.execute("SHOW QUERIES")
 
     def _leave(self, numbers: random.Random) -> None:
         connection = self._connect()

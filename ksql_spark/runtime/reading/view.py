@@ -350,7 +350,11 @@ class View:
     # ---- reading -------------------------------------------------------------------------------------
 
     def _read(self, query: str, values: Sequence[Any]) -> list[tuple[bytes, bytes, int, int, int, bytes]]:
-        """What one query finds, see _COLUMNS; raises if the view has been closed."""
+        """What one query finds, see _COLUMNS.
+
+        Raises:
+            KsqlError: DISK_FULL; why the view has been closed.
+        """
         if self._failure is not None and self._closing.is_set():
             raise self._failure.again()
         try:
@@ -359,10 +363,13 @@ class View:
             cursor = _connected(self._path).cursor()
         try:
             found: list[tuple[bytes, bytes, int, int, int, bytes]] = cursor.execute(query, values).fetchall()
-        except sqlite3.Error:
+        except sqlite3.Error as error:
             cursor.connection.close()
             if self._failure is not None and self._closing.is_set():
                 raise self._failure.again() from None
+            # a reader needs an index of the write-ahead log
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+                raise KsqlError("DISK_FULL", path=str(self._path)) from None
             raise
         if self._closing.is_set() or len(self._idle) >= _IDLE_CONNECTIONS:
             cursor.connection.close()
