@@ -7,6 +7,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterator
 
+import hypothesis
 import pytest
 
 from ksql_spark.config import Config
@@ -15,6 +16,10 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
 from tests.spark_cluster import SparkCluster
+
+# a busy machine is no failure
+hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")

@@ -229,7 +229,7 @@ LITERALS = (
 )
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(st.recursive(LITERALS, lambda inner: st.lists(inner).map(tuple) | st.frozensets(inner), max_leaves=8))
 def test_values_survive_being_stored(value: Any) -> None:
     again = codec.decode(json.loads(json.dumps(codec.encode(value))))
