@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from decimal import MAX_PREC, Decimal, localcontext
 from typing import Any, NamedTuple
 
-from ksql_spark.client.values import far_instant
 from ksql_spark.entities.schemas import SchemaInfo
+from ksql_spark.instants import date_text, instant, timestamp_text
 
 #: PostgreSQL counts days and microseconds from here
 _EPOCH = datetime.date(2000, 1, 1)
@@ -71,8 +71,8 @@ class _Span(NamedTuple):
 
     Args:
         layout: of a number since 2000.
-        unit: how many of them are one of those that ``far_instant`` returns.
-        epoch: the start of 2000, as ``far_instant`` returns it.
+        unit: how many of them are one of those that ``instant`` returns.
+        epoch: the start of 2000, as ``instant`` returns it.
         first: the first day or microsecond, since 2000.
         end: the one after the last.
     """
@@ -85,10 +85,10 @@ class _Span(NamedTuple):
 
     def number(self, value: str) -> int:
         """The number of a value of the REST API; infinities are the lowest and the highest one."""
-        number = (far_instant(value) - self.epoch) * self.unit
+        number = (instant(value) - self.epoch) * self.unit
         if self.first <= number < self.end:
             return number
-        return self.lowest if number < 0 else -self.lowest - 1
+        return self.lowest if number < 0 else ~self.lowest
 
     @property
     def lowest(self) -> int:
@@ -280,29 +280,14 @@ def oid_of(name: str) -> int | None:
 
 #: a date that Python has none for, with the time of a timestamp
 _FAR = re.compile(r"(\d{4,7})(-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?))?( BC)?")
-_DAYS_IN_400_YEARS = 146_097
-_DAY = 86_400_000_000
-
-
-def _date_shown(days: int) -> str:
-    """A day since 2000 as the REST API writes it."""
-    cycles, within = divmod(days, _DAYS_IN_400_YEARS)  # the calendar repeats every four centuries
-    date = _EPOCH + datetime.timedelta(days=within)
-    return f"{_year(date.year + 400 * cycles)}{date:-%m-%d}"
-
-
-def _year(year: int) -> str:
-    return f"{year:+}" if year > datetime.MAXYEAR else f"-{-year:04}" if year < 0 else f"{year:04}"
 
 
 def _date_of(raw: bytes) -> str:
-    return _date_shown(_finite(_DAYS, raw))
+    return date_text(_DAYS.epoch + _finite(_DAYS, raw))
 
 
 def _moment_of(raw: bytes) -> str:
-    days, within = divmod(_finite(_MOMENTS, raw), _DAY)
-    time = (_EPOCH_TIME + within * _MICROSECOND).time()
-    return f"{_date_shown(days)}T{time.isoformat(timespec='milliseconds')}"
+    return timestamp_text(_MOMENTS.epoch + _finite(_MOMENTS, raw) // _MOMENTS.unit)
 
 
 def _finite(span: _Span, raw: bytes) -> int:
@@ -322,10 +307,9 @@ def _far_of(text: str) -> str:
     found = _FAR.fullmatch(text)
     if found is None or not int(found[1]):
         return text
-    year = _year(1 - int(found[1]) if found[4] else int(found[1]))
-    date = f"{year}{found[2]}"
+    year = 1 - int(found[1]) if found[4] else int(found[1])
     try:
-        far_instant(date)
+        date = date_text(instant(f"{year:+05}{found[2]}"))
         time = found[3] and datetime.time.fromisoformat(found[3]).isoformat(timespec="milliseconds")
     except ValueError:
         return text

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ksql_spark.entities.schemas import DecimalParameters, SchemaInfo, StructField
+from ksql_spark.instants import date_text, timestamp_text
 from ksql_spark.schema import Column
 from ksql_spark.types import (
     BIGINT,
@@ -204,11 +205,11 @@ def api_value(value: Any, type_: SqlType) -> Any:
     if type_ == BYTES:
         return base64.b64encode(value).decode()
     if type_ == DATE:
-        return _date_text(value)
+        return date_text(value)
     if type_ == TIME:
         return _time_text(value)
     if type_ == TIMESTAMP:
-        return _timestamp_text(value)
+        return timestamp_text(value)
     if type_ == VARIANT:
         return RawJson(value)
     if isinstance(value, float) and not math.isfinite(value):
@@ -216,43 +217,10 @@ def api_value(value: Any, type_: SqlType) -> Any:
     return value  # a DECIMAL keeps all its digits: the JSON writer writes it as a plain number
 
 
-_EPOCH = datetime.date(1970, 1, 1)
 _DAY_MS = 86_400_000
-_DAYS_IN_400_YEARS = 146_097
-
-
-def _date_text(days: int) -> str:
-    try:
-        return (_EPOCH + datetime.timedelta(days=days)).isoformat()
-    except OverflowError:
-        year, rest = _far_date(days)
-        return f"{_signed_year(year)}-{rest}"
 
 
 def _time_text(milliseconds: int) -> str:
     """A TIME; the end of the day is its start."""
     at = (datetime.datetime.min + datetime.timedelta(milliseconds=milliseconds % _DAY_MS)).time()
     return at.strftime("%H:%M:%S" if at.second else "%H:%M")
-
-
-def _timestamp_text(milliseconds: int) -> str:
-    try:
-        at = datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=milliseconds)
-        return at.isoformat(timespec="milliseconds")
-    except OverflowError:
-        days, in_day = divmod(milliseconds, _DAY_MS)
-        year, rest = _far_date(days)
-        time = (datetime.datetime.min + datetime.timedelta(milliseconds=in_day)).time()
-        return f"{_signed_year(year)}-{rest}T{time.isoformat(timespec='milliseconds')}"
-
-
-def _far_date(days: int) -> tuple[int, str]:
-    """The year, month and day of a date beyond the range of Python's dates, which end with the year 9999."""
-    cycles, rest = divmod(days, _DAYS_IN_400_YEARS)
-    date = _EPOCH + datetime.timedelta(days=rest)
-    return date.year + 400 * cycles, f"{date.month:02}-{date.day:02}"
-
-
-def _signed_year(year: int) -> str:
-    """A year as Java writes it: with a sign outside four digits."""
-    return f"{year:+}" if year > datetime.MAXYEAR else f"-{-year:04}" if year < 0 else f"{year:04}"
