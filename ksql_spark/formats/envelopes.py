@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import md5
 from typing import Any, ClassVar
 from uuid import UUID
@@ -60,6 +61,20 @@ ENVELOPES: dict[str, Envelope] = {
         ("JSON",), "TYPE", "DATA", ("insert", "update", "bootstrap-insert"), ("delete",), "PK."
     ),
 }  # fmt: skip
+
+
+def _forms(text: str, type_: SqlType) -> Sequence[Any]:
+    """What stands for an unavailable value in a column of this type."""
+    data = text.encode()
+    match type_:
+        case Map():
+            return ({text: text},)
+        case Array(element) if element in (STRING, BYTES):
+            return ([text], [data], [str(UUID(bytes=md5(data).digest(), version=3))])
+        case Array():
+            return (list(data),)
+    # arrays, maps and JSON may be columns of texts, too
+    return (text, f"[{text}]", json.dumps(text), f'{{"{text}":"{text}"}}', data)
 
 
 class EnvelopeSerde(Serde):
@@ -137,23 +152,13 @@ class EnvelopeSerde(Serde):
             return None
         if operation not in self._envelope.upserts or row is None:
             raise BadRecord(self._reason(operation))
-        return [None if self._is_unavailable(v := row[c.name], c.type) else v for c in self.columns]
+        return [None if row[n] in forms else row[n] for n, forms in self._unavailable]
 
-    def _is_unavailable(self, value: Any, type_: SqlType) -> bool:
-        """Whether a value is what the program writes, for its type, instead of a large one."""
+    @cached_property
+    def _unavailable(self) -> list[tuple[str, Sequence[Any]]]:
+        """The columns, each with what the program writes, for its type, instead of a large value."""
         text = self._envelope.unavailable
-        if text is None or value is None:
-            return False
-        data = text.encode()
-        match type_:
-            case Map():
-                return bool(value == {text: text})
-            case Array(element):
-                if element in (STRING, BYTES):
-                    return bool(value in ([text], [data], [str(UUID(bytes=md5(data).digest(), version=3))]))
-                return bool(value == list(data))
-        # arrays, maps and JSON may be columns of texts, too
-        return value in (text, f"[{text}]", json.dumps(text), f'{{"{text}":"{text}"}}', data)
+        return [(c.name, () if text is None else _forms(text, c.type)) for c in self.columns]
 
     def _reason(self, operation: str | None) -> str:
         member = self._envelope.operation.lower()

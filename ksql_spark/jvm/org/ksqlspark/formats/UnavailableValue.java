@@ -12,7 +12,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import java.util.Set;
+import java.util.List;
 import java.util.UUID;
 
 /**
@@ -27,14 +27,14 @@ final class UnavailableValue implements Serializable {
     private final UTF8String uuid;
 
     /** What it is in a column of texts; arrays, maps and JSON may be such columns, too. */
-    private final Set<UTF8String> texts;
+    private final List<UTF8String> texts;
 
     UnavailableValue(String text) {
         this.text = UTF8String.fromString(text);
         bytes = text.getBytes(StandardCharsets.UTF_8);
         uuid = UTF8String.fromString(UUID.nameUUIDFromBytes(bytes).toString());
         texts =
-                Set.of(
+                List.of(
                         this.text,
                         UTF8String.fromString("[" + text + "]"),
                         UTF8String.fromString('"' + text + '"'),
