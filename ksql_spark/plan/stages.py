@@ -148,7 +148,7 @@ class Stage:
         """Its operations, parents first, and what it reads."""
         return tuple(operations.walk(self.root))
 
-    @property
+    @cached_property
     def stateful(self) -> tuple[Node, ...]:
         """The operations that keep state; Spark allows only one in a query that emits updates."""
         return tuple(operations.stateful(self.root))
@@ -158,7 +158,7 @@ class Stage:
         """The names of the operations that keep state."""
         return tuple(map(operations.name, self.stateful))
 
-    @property
+    @cached_property
     def topics(self) -> tuple[str, ...]:
         """The topics that it reads, internal ones too."""
         read = (node for node in self.operations if isinstance(node, Source | Exchange))
@@ -176,7 +176,7 @@ class Stage:
             return f"it reads topic {', '.join(self._twice)} more than once, which real-time mode does not"
         return self.plan.reason
 
-    @property
+    @cached_property
     def _twice(self) -> list[str]:
         return sorted({topic for topic in self.topics if self.topics.count(topic) > 1})
 
@@ -229,11 +229,10 @@ class LoggedQuery:
     @property
     def bound(self) -> PersistentQuery:
         """What was bound."""
-        root, given = (
-            nodes.unplanned(self.plan.root),
-            (self.sink, self.creates_sink, self.query_id, self.start),
+        root = nodes.unplanned(self.plan.root)
+        return PersistentQuery(
+            root, self.sink, self.creates_sink, self.query_id, self.start, self.plan.by_event_time
         )
-        return PersistentQuery(root, *given, self.plan.by_event_time)
 
 
 def internal_source(exchange: Exchange) -> DataSource:
