@@ -179,7 +179,7 @@ class View:
             self._fail(error)
         except Exception as error:
             log.exception("the view of %s stopped", self.source.name)
-            self._fail(KsqlError("INTERNAL", reason=str(error)))
+            self._fail(self._disk_full(error) or KsqlError("INTERNAL", reason=str(error)))
 
     def _opened(self) -> sqlite3.Connection:
         """The file, emptied if it does not match the topic.
@@ -367,15 +367,17 @@ class View:
             cursor.connection.close()
             if self._failure is not None and self._closing.is_set():
                 raise self._failure.again() from None
-            # a reader needs an index of the write-ahead log
-            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
-                raise KsqlError("DISK_FULL", path=str(self._path)) from None
-            raise
+            raise (self._disk_full(error) or error) from None  # a reader needs an index of the log
         if self._closing.is_set() or len(self._idle) >= _IDLE_CONNECTIONS:
             cursor.connection.close()
         else:
             self._idle.append(cursor)
         return found
+
+    def _disk_full(self, error: Exception) -> KsqlError | None:
+        """DISK_FULL, if that is why sqlite failed."""
+        is_full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        return KsqlError("DISK_FULL", path=str(self._path)) if is_full else None
 
     def _rows(self, found: Iterable[tuple[bytes, bytes, int, int, int, bytes]]) -> list[StoredRow]:
         if self.source.window is None:
