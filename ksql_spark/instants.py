@@ -1,16 +1,13 @@
-"""DATEs and TIMESTAMPs of all years as the REST API writes them, also those that Python has no dates for."""
+"""DATEs and TIMESTAMPs of all years as the REST API writes them; ``client.values.far_instant`` reads them."""
 
 from __future__ import annotations
 
 import datetime
-import re
 
 _EPOCH = datetime.date(1970, 1, 1)
 _DAY_MS = 86_400_000
 #: the calendar repeats every four centuries
 _CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
-#: year, month, day, and the time of a TIMESTAMP
-_INSTANT = re.compile(r"([+-]?\d{4,})-(\d\d)-(\d\d)(?:T(.+))?")
 
 
 def date_text(days: int) -> str:
@@ -42,27 +39,3 @@ def timestamp_text(milliseconds: int) -> str:
         days, in_day = divmod(milliseconds, _DAY_MS)
         time = (datetime.datetime.min + datetime.timedelta(milliseconds=in_day)).time()
         return f"{date_text(days)}T{time.isoformat(timespec='milliseconds')}"
-
-
-def instant(text: str) -> int:
-    """Return the epoch days of a DATE, or the epoch milliseconds of a TIMESTAMP.
-
-    >>> instant("+10000-01-01"), instant("+10000-01-01T00:00:00.001")
-    (2932897, 253402300800001)
-
-    Raises:
-        ValueError: the text is neither.
-    """
-    found = _INSTANT.fullmatch(text)
-    if found is None:
-        raise ValueError(f"{text!r} is no date")
-    year, month, day, time = found.groups()
-    cycles, within = divmod(int(year), _CYCLE_YEARS)
-    date = datetime.date(within + _CYCLE_YEARS, int(month), int(day))
-    days = (date - _EPOCH).days + (cycles - 1) * _CYCLE_DAYS
-    if time is None:
-        return days
-    passed = datetime.datetime.combine(date, datetime.time.fromisoformat(time)) - datetime.datetime.combine(
-        date, datetime.time()
-    )
-    return days * _DAY_MS + passed // datetime.timedelta(milliseconds=1)

@@ -29,8 +29,6 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from ksql_spark.instants import instant
-
 _TOKEN = re.compile(r"`(?:[^`]|``)*`|\w+|[<>(),]")
 
 
@@ -151,6 +149,34 @@ def _time(text: str) -> datetime.time | str:
     return text
 
 
+#: a year outside the range of Python's types, month, day, and the time of a TIMESTAMP
+_FAR = re.compile(r"([+-]?\d{4,})-(\d\d)-(\d\d)(?:T(.+))?")
+_EPOCH_DAY = datetime.date(1970, 1, 1).toordinal()
+_DAYS_IN_400_YEARS = 146_097
+_DAY_MS = 86_400_000
+
+
+def far_instant(text: str) -> int:
+    """Return the epoch days of a DATE, or the epoch milliseconds of a TIMESTAMP, of any year.
+
+    >>> far_instant("+10000-01-01"), far_instant("+10000-01-01T00:00:00.001")
+    (2932897, 253402300800001)
+    """
+    found = _FAR.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no date")
+    year, month, day, time = found.groups()
+    cycles, within = divmod(int(year), 400)  # the calendar repeats every four centuries
+    date = datetime.date(within + 400, int(month), int(day))
+    days = date.toordinal() - _EPOCH_DAY + (cycles - 1) * _DAYS_IN_400_YEARS
+    if time is None:
+        return days
+    passed = datetime.datetime.combine(date, datetime.time.fromisoformat(time)) - datetime.datetime.combine(
+        date, datetime.time()
+    )
+    return days * _DAY_MS + passed // datetime.timedelta(milliseconds=1)
+
+
 _CONVERT: dict[str, Convert] = {
     "DOUBLE": float,  # a number, or the text NaN, Infinity, -Infinity
     "DECIMAL": Decimal,
@@ -212,7 +238,7 @@ def _pairs(value: Any, type_: Type) -> Any:
         case "VARIANT":
             return _json(value)
         case "DATE" | "TIMESTAMP" if isinstance(value, str):
-            return instant(value)
+            return far_instant(value)
     return value
 
 
@@ -232,7 +258,7 @@ def numpy_times(column: Sequence[datetime.datetime | str | None]) -> Any:
     """Return TIMESTAMPs of any year as a numpy array of datetime64[ms], in UTC; NULL is NaT."""
     import numpy
 
-    plain = [instant(at) if isinstance(at, str) else at and at.replace(tzinfo=None) for at in column]
+    plain = [far_instant(at) if isinstance(at, str) else at and at.replace(tzinfo=None) for at in column]
     return numpy.array(plain, "datetime64[ms]")
 
 

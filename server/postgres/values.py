@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from decimal import MAX_PREC, Decimal, localcontext
 from typing import Any, NamedTuple
 
+from ksql_spark.client.values import far_instant
 from ksql_spark.entities.schemas import SchemaInfo
-from ksql_spark.instants import date_text, instant, timestamp_text
+from ksql_spark.instants import date_text, timestamp_text
 
 #: PostgreSQL counts days and microseconds from here
 _EPOCH = datetime.date(2000, 1, 1)
@@ -71,8 +72,8 @@ class _Span(NamedTuple):
 
     Args:
         layout: of a number since 2000.
-        unit: how many of them are one of those that ``instant`` returns.
-        epoch: the start of 2000, as ``instant`` returns it.
+        unit: how many of them are one of those that ``far_instant`` returns.
+        epoch: the start of 2000, as ``far_instant`` returns it.
         first: the first day or microsecond, since 2000.
         end: the one after the last.
     """
@@ -85,7 +86,7 @@ class _Span(NamedTuple):
 
     def number(self, value: str) -> int:
         """The number of a value of the REST API; infinities are the lowest and the highest one."""
-        number = (instant(value) - self.epoch) * self.unit
+        number = (far_instant(value) - self.epoch) * self.unit
         if self.first <= number < self.end:
             return number
         return self.lowest if number < 0 else ~self.lowest
@@ -309,7 +310,7 @@ def _far_of(text: str) -> str:
         return text
     year = 1 - int(found[1]) if found[4] else int(found[1])
     try:
-        date = date_text(instant(f"{year:+05}{found[2]}"))
+        date = date_text(far_instant(f"{year:+05}{found[2]}"))
         time = found[3] and datetime.time.fromisoformat(found[3]).isoformat(timespec="milliseconds")
     except ValueError:
         return text
