@@ -185,7 +185,7 @@ async def _edit(uri: str) -> None:
 
 
 def test_the_extension_of_vs_code_is_whole() -> None:
-    folder = Path(text.__file__).parent / "vscode"
+    folder = Path(__file__).parent.parent.parent / "packaging" / "vscode"
     package = json.loads((folder / "package.json").read_text())
     assert (folder / package["main"]).exists()
     (language,) = package["contributes"]["languages"]
