@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -56,6 +57,10 @@ FROZEN_S = 20.0
 SLOW_CLIENTS, MAX_SLOW_BYTES = 50, 300_000_000
 #: how long it may take until a fault is noticed, seconds
 NOTICE_S = 30.0
+
+
+#: lines of the server's log that tell what became of the queries
+_CHANGES = re.compile(r"audit: .*(?:CREATE|DROP|SWAP|ABORT|ROLLBACK)|->|swap|evol|backfill", re.IGNORECASE)
 
 
 class Run:
@@ -268,7 +273,9 @@ class Run:
         for name in ("logs/server.log", "spark/spark.log", "spark/spark.out"):
             file = self.data_dir / name
             if file.exists():
-                texts.append(f"---- {name}\n" + "".join(file.read_text().splitlines(keepends=True)[-60:]))
+                lines = file.read_text().splitlines(keepends=True)
+                changes = [line for line in lines[:-60] if _CHANGES.search(line)]
+                texts.append(f"---- {name}\n{''.join(changes)}----\n{''.join(lines[-60:])}")
         with contextlib.suppress(OSError, LookupError):
             command = ["jstack", str(self.jvm())]
             texts.append(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
