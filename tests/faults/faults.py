@@ -85,6 +85,7 @@ class Run:
         environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.numbers = numbers
+        self.exactly_once = "exactly_once_v2" in properties
         self._environment = environment
         #: queries whose state was rebuilt: their streams repeat everything
         self.has_rebuilt = False
