@@ -81,7 +81,7 @@ cases: setup ## only the case files (CASE=path:line for one case, COMPLETE=1 fil
 
 test-stories: setup ## all stories of the folder examples, their results and their demos; Kafka Connect
 	@STORIES=all $(BIN)/python -m pytest -q tests/integration/test_stories.py tests/integration/test_migration_guide.py \
-	  tests/integration/test_connect.py tests/integration/test_connect_database.py tests/shell/test_shell_demo_live.py $(ARGS)
+	  tests/integration/test_connect.py tests/integration/test_connect_database.py tests/tools/test_demo_live.py $(ARGS)
 
 faults: setup ## kill, freeze and damage what a server with many queries works on (ARGS="--seed 7 --runs 40 --fault jvm_killed", --help)
 	@$(BIN)/python -m tests.faults $(ARGS)
