@@ -90,6 +90,7 @@ def main(argv: Sequence[str], make_engine: Callable[[Config], Engine] | None = N
             make,
             tls,
             authenticator,
+            _chosen_ports([*listeners, *postgres], sockets),
         )
         return running.run(options.exit_with_stdin)
 
@@ -212,6 +213,16 @@ def _bind_problem(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EACCES:
         return f"This user may not use port {port}. Choose a port above 1023 with --listen {host}:8088."
     return f"Cannot listen on {host}:{port}: {error.strerror or error}. Check --listen HOST:PORT."
+
+
+def _chosen_ports(listeners: Sequence[tuple[str, int]], sockets: Sequence[socket.socket]) -> list[str]:
+    """Return options with the ports that the system chose where the port was 0, for a later process."""
+    options: list[str] = []
+    for (host, port), sock in zip(listeners, sockets, strict=True):
+        if port == 0:
+            name = "--listen" if sock is sockets[0] else "--pg-listen"
+            options += [name, f"{f'[{host}]' if ':' in host else host}:{sock.getsockname()[1]}"]
+    return options
 
 
 def _real_engine(early: EarlyBroker | None, config: Config) -> Engine:

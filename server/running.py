@@ -134,8 +134,10 @@ class Running:
         make_engine: Callable[[Config], Engine],
         tls: TlsSettings,
         authenticator: Authenticator,
+        chosen_ports: Sequence[str] = (),
     ) -> None:
         self._config = config
+        self._chosen_ports = chosen_ports
         self._is_open = authenticator.is_on and not tls
         self._queries = queries
         self._sockets = sockets
@@ -216,6 +218,7 @@ class Running:
         try:
             self._engine = engine = self._make_engine(self._config)
             engine.request_stop = self._request_stop
+            engine.restart = self._restart
             engine.listeners = self._listeners()
             if self._host.stopping:
                 return
@@ -296,6 +299,15 @@ class Running:
     def _request_stop(self) -> None:
         self._host.stopping = True
         self._web.should_exit = True
+
+    def _restart(self, why: str) -> None:
+        """Replace this process by a new one with the same arguments and ports, as after a crash.
+
+        For what no stop can end, such as a thread that waits in Kafka's client. The process id stays.
+        """
+        LOG.error("%s: the server starts again, since its Kafka clients would wait for the old time", why)
+        say(f"{why}: starting again")
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:], *self._chosen_ports])
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._signals += 1

@@ -49,9 +49,18 @@ class Engine:
         self._config = config
         #: stops the process that runs the engine; set by that process
         self.request_stop: Callable[[], None] = lambda: None
+        #: replaces the process that runs the engine, for a reason; set by that process, if it can
+        self.restart: Callable[[str], None] = lambda why: None
         #: where clients reach the server: name and address; set by that process
         self.listeners: Sequence[tuple[str, str]] = ()
-        self._bootstrap = Bootstrap(config, spark, lambda: self.request_stop(), early, lambda: self.listeners)
+        self._bootstrap = Bootstrap(
+            config,
+            spark,
+            lambda: self.request_stop(),
+            early,
+            lambda: self.listeners,
+            lambda why: self.restart(why),
+        )
         self._running: Parts | None = None
         #: whether start() has returned, so that the server no longer fetches or compiles anything
         self._is_complete = False

@@ -6,6 +6,7 @@ feeds. Words in a statement make it misbehave: see ``execute`` and ``query``.
 
 from __future__ import annotations
 
+import os
 import queue
 import re
 import threading
@@ -673,6 +674,16 @@ class FailingEngine(FakeEngine):
     def start(self, report: Callable[[str], None], serving: Callable[[], None]) -> None:
         """As Engine.start."""
         raise KsqlError("BROKER_UNREACHABLE", servers="kafka:9092", reason="connection refused")
+
+
+class RestartingEngine(FakeEngine):
+    """Asks for another process, unless it runs in that already."""
+
+    def start(self, report: Callable[[str], None], serving: Callable[[], None]) -> None:
+        """As Engine.start."""
+        super().start(report, serving)
+        if os.environ.pop("RESTART", None):
+            self.restart("the clock was set back by 3600 s")
 
 
 class LiveEngine(FakeEngine):

@@ -73,6 +73,19 @@ def run(tmp_path: Path) -> Iterator[object]:
         process.process.communicate()
 
 
+def test_a_server_starts_again_in_the_same_process_at_the_same_ports(
+    run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RESTART", "1")
+    process = run("--listen", "127.0.0.1:0", "--pg-listen", "127.0.0.1:0", engine="RestartingEngine")
+    first = process.until("ready: ").partition(" in ")[0]
+    assert process.line() == "the clock was set back by 3600 s: starting again"
+    assert process.until("ready: ").partition(" in ")[0] == first
+    assert httpx.get(f"{first.split()[1]}/info").status_code == 200
+    process.process.send_signal(signal.SIGTERM)
+    assert process.end()[0] == 0
+
+
 def test_says_what_it_starts_and_stops_on_sigterm(run, tmp_path: Path) -> None:
     process = run("--listen", "127.0.0.1:0")
     first = process.line()

@@ -90,6 +90,7 @@ class Bootstrap:
         end: stops the whole server; called when another server terminates all servers of the service id.
         early: the data folder's lock and broker, if they already exist; the caller releases the folder.
         listeners: where clients reach the server, see ThisServer.
+        restart: replaces the whole process, and does not return; returns None where nobody can do that.
     """
 
     def __init__(
@@ -99,8 +100,10 @@ class Bootstrap:
         end: Callable[[], None] = lambda: None,
         early: EarlyBroker | None = None,
         listeners: Callable[[], Sequence[tuple[str, str]]] = tuple,
+        restart: Callable[[str], None] = lambda why: None,
     ) -> None:
         self._end = end
+        self._restart = restart
         self._listeners = listeners
         self._early = early
         self._config = config
@@ -277,7 +280,9 @@ class Bootstrap:
         python_functions = self._python_functions()
         # after a frozen JVM is killed, and its workers with it
         lifecycle.on_stop(end_workers, lambda: spark.running_session, str(python_functions.extensions))
-        watchers = create_watchers(spark, starting, queries, started, lifecycle) if is_ours else ()
+        watchers = (
+            create_watchers(spark, starting, queries, started, lifecycle, self._restart) if is_ours else ()
+        )
 
         def open_spark() -> None:
             for watcher in watchers:

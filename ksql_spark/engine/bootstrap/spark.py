@@ -90,6 +90,7 @@ def create_watchers(
     queries: QueryManager,
     restarted: Callable[[], None],
     lifecycle: Lifecycle,
+    restart: Callable[[str], None],
 ) -> Sequence[SparkSupervisor | ClockMonitor | PeriodicTask]:
     """The watchers of our own Spark process, once started: its exit, the wall clock, its heap.
 
@@ -99,10 +100,16 @@ def create_watchers(
         queries: on it.
         restarted: called with a new process, before queries start on it.
         lifecycle: the engine's.
+        restart: replaces the whole server, and does not return; returns where nobody can do that.
     """
     lifecycle.on_stop(spark.kill_if_frozen)  # otherwise queries could not be stopped
     supervisor = SparkSupervisor(spark, starting, queries, restarted)
-    clock = ClockMonitor(supervisor.clock_set_back)
+
+    def set_back(seconds: float) -> None:
+        restart(f"the clock was set back by {seconds:.0f} s")
+        supervisor.clock_set_back(seconds)
+
+    clock = ClockMonitor(set_back)
     heap = HeapMonitor(queries.runs, spark.heap, spark.collect_garbage)
     watchers = (supervisor, clock, PeriodicTask("heap-watch", LOOK_EVERY_S, heap.look))
     for watcher in watchers:

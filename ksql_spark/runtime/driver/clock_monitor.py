@@ -1,7 +1,9 @@
 """Detects that the wall clock was set back.
 
-Kafka's clients in Spark's JVM measure pauses with the wall clock. If it is set back, a client that waits 50
-ms before reconnecting waits until the clock shows the old time again, however long that takes.
+Kafka's clients measure pauses with the wall clock: those in Spark's JVM, and librdkafka in this process. If
+it is set back, a client that waits 50 ms before reconnecting waits until the clock shows the old time again,
+however long that takes, and a thread that waits for that client cannot be interrupted. So a new process takes
+the server's place.
 """
 
 from __future__ import annotations
