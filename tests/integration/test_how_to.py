@@ -153,7 +153,7 @@ def _with_topics(text: str) -> str:
 
 def _blocks(page: str) -> list[str]:
     """A page's statements in ```sql, and its indented blocks."""
-    found = re.findall(r"^```sql$.*?^```$|^(?:    .*\n)+", page, flags=re.S | re.M)
+    found = re.findall(r"^```sql$.*?^```$|^(?:    [^\n]*\n)+", page, flags=re.S | re.M)
     return [textwrap.dedent(block).strip("\n") for block in found]
 
 
