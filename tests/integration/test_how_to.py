@@ -111,6 +111,7 @@ def test_tutorial(own_engine: Engine) -> None:
     assert own_engine.services.metastore.sources() == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("own_engine", [{"ksql.checkpoint.interval.ms": "5000"}], indirect=True)
 def test_change_a_query(own_engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
     """What the page shows below statements or a command is what the last of them prints, sooner or later."""
