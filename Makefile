@@ -6,6 +6,8 @@
 SHELL := /bin/sh
 PYTHON ?= python3
 BIN := .venv/bin
+# installs dependency groups of pyproject.toml, which pip knows since 25.1
+GROUPS := $(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1' && $(BIN)/python -m pip install --disable-pip-version-check
 
 # One stamp file per installation step; a target depends on those that it needs.
 CREATED := .venv/.created
@@ -16,7 +18,7 @@ S3 := .venv/.s3
 NODE := console/node_modules/.package-lock.json
 
 .PHONY: help setup run server demo test test-fast test-java test-kafka check lint lint-java types contracts fmt clean
-.PHONY: console console-pictures test-console check-console pom test-long test-stories test-cluster test-dbt test-jupyter docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency plans dist
+.PHONY: console console-pictures test-console check-console pom test-long test-stories test-cluster test-dbt test-jupyter docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency plans release
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -79,7 +81,7 @@ cases: setup ## only the case files (CASE=path:line for one case, COMPLETE=1 fil
 
 test-stories: setup ## all stories of the folder examples, their results and their demos; Kafka Connect
 	@STORIES=all $(BIN)/python -m pytest -q tests/integration/test_stories.py tests/integration/test_migration_guide.py \
-	  tests/integration/test_connect.py tests/integration/test_connect_database.py tests/shell/test_shell_demo_live.py $(ARGS)
+	  tests/integration/test_connect.py tests/integration/test_connect_database.py tests/tools/test_demo_live.py $(ARGS)
 
 faults: setup ## kill, freeze and damage what a server with many queries works on (ARGS="--seed 7 --runs 40 --fault jvm_killed", --help)
 	@$(BIN)/python -m tests.faults $(ARGS)
@@ -141,12 +143,12 @@ plans: $(TOOLS) ## rewrite the snapshots of plans in tests/plans
 docs: $(TOOLS) ## rewrite docs/reference from the code
 	@$(BIN)/python docs/generate.py
 
-dist: $(CREATED) ## a wheel and a source distribution, in dist
-	@$(BIN)/python -c "import build" 2>/dev/null || $(BIN)/python -m pip install --disable-pip-version-check build
-	@$(BIN)/python -m build
+release: setup ## build all that a release has into dist, check it, and run the wheel in an empty environment (ARGS=--dry-run before its date is set)
+	@$(GROUPS) --quiet --group release
+	@$(BIN)/python packaging/release.py $(ARGS)
 
 docs-site: $(CREATED) ## the documentation as a site, in build/docs-site
-	@$(BIN)/python -c "import material" 2>/dev/null || $(BIN)/python -m pip install --disable-pip-version-check --editable '.[docs]'
+	@$(BIN)/python -c "import material" 2>/dev/null || { $(GROUPS) --editable . --group docs; }
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml
 	@echo "build/docs-site/index.html"
 
@@ -180,12 +182,12 @@ $(RUNTIME): $(CREATED) pyproject.toml
 
 $(TOOLS): $(RUNTIME)
 	@echo "== linters and test tools"
-	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]'
+	@$(GROUPS) --editable '.[server,functions,frames,jdbc,lake,lsp]' --group dev
 	@touch $@
 
 $(S3): $(TOOLS)
 	@echo "== an S3 server for tests"
-	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[s3-tests]'
+	@$(GROUPS) --group s3
 	@touch $@
 
 $(NODE): console/package.json console/package-lock.json

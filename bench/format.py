@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from ksql_spark.shell.tools.format.layout import formatted
+from ksql_spark.tools.format.layout import formatted
 
 ROOT = Path(__file__).parents[1]
 ROUNDS = 3

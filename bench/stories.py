@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 
 import psutil
 
-from ksql_spark.shell.tools.demo import stories
-from ksql_spark.shell.tools.demo.stories import Show
+from ksql_spark.tools.demo import stories
+from ksql_spark.tools.demo.stories import Show
 
 READY = re.compile(r"✓ engine at \S+, ready in ([\d.]+) s")
 FIRST = re.compile(r"✓ first result ([\d.]+) s after")

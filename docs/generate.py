@@ -39,7 +39,7 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.examples import example
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spec import Category, Example, Kind, Spec, expression
-from ksql_spark.lint.rules import RULES as RULES_OF_LINT
+from ksql_spark.tools.lint.rules import RULES as RULES_OF_LINT
 from ksql_spark.statements import HANDLERS
 from ksql_spark.types import (
     BIGINT,

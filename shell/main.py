@@ -31,30 +31,33 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
         "write generated events to a topic",
     ),
     "import": (
-        "ksql_spark.shell.tools.importer",
+        "ksql_spark.tools.importer",
         "import the streams, tables and queries of a ksqlDB server",
     ),
-    "branch": ("ksql_spark.shell.tools.branches", "try changes on copies of queries, and take them over"),
+    "branch": ("ksql_spark.tools.branches", "try changes on copies of queries, and take them over"),
     "migrations": (
-        "ksql_spark.shell.tools.migrations.main",
+        "ksql_spark.tools.migrations.main",
         "apply versioned files of statements in order, each once",
     ),
-    "registry": ("ksql_spark.services.registry_command", "run only the embedded schema registry"),
-    "connect": ("ksql_spark.services.connect_command", "run only Kafka Connect, or install connectors"),
+    "registry": ("ksql_spark.tools.registry", "run only the embedded schema registry"),
+    "connect": ("ksql_spark.tools.connect", "run only Kafka Connect, or install connectors"),
     "password": (
         "ksql_spark.server.security.passwords",
         "print a user's line for the server's users file",
     ),
-    "state": ("ksql_spark.shell.tools.state", "rebuild a query's state that can no longer be read"),
-    "fmt": ("ksql_spark.shell.tools.format.main", "format files of statements"),
-    "lint": ("ksql_spark.lint.command", "check files of statements without a server"),
-    "lsp": ("ksql_spark.lsp.main", "serve an editor: completion, errors, hover, definitions, formatting"),
+    "state": ("ksql_spark.tools.state", "rebuild a query's state that can no longer be read"),
+    "fmt": ("ksql_spark.tools.format.main", "format files of statements"),
+    "lint": ("ksql_spark.tools.lint.command", "check files of statements without a server"),
+    "lsp": (
+        "ksql_spark.tools.lsp.main",
+        "serve an editor: completion, errors, hover, formatting",
+    ),
     "test": (
-        "ksql_spark.shell.tools.testing.main",
+        "ksql_spark.tools.testing.main",
         "run test files: statements with their expected results",
     ),
-    "doctor": ("ksql_spark.doctor", "check whether a server can run on this machine"),
-    "demo": ("ksql_spark.shell.tools.demo.main", "run one of the example stories live"),
+    "doctor": ("ksql_spark.tools.doctor", "check whether a server can run on this machine"),
+    "demo": ("ksql_spark.tools.demo.main", "run one of the example stories live"),
 }
 OLDEST_PYTHON = (3, 11)
 #: the fix if only the client is installed

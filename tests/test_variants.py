@@ -26,7 +26,7 @@ from ksql_spark.server.postgres import values as postgres
 from ksql_spark.server.streaming.responses import encode
 from ksql_spark.shell.output.rows import TYPE_WIDTHS
 from ksql_spark.shell.prompt.completion import DATA_TYPES
-from ksql_spark.shell.tools.format.atoms import _TYPES as FORMATTED
+from ksql_spark.tools.format.atoms import _TYPES as FORMATTED
 from ksql_spark.types import PRIMITIVES, VARIANT
 
 TEXT = '{"b":1.10,"a":[null,"é\\n"],"b":1E+2,"n":12345678901234567890}'

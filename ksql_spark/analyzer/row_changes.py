@@ -21,6 +21,7 @@ from ksql_spark.grammar.statements.rows import RowChange, UpdateRows
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.nodes import PullQuery
+from ksql_spark.types import Decimal, SqlType, is_numeric
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,11 @@ def _check_changeable(
         raise invalid(f"Cannot change rows of a table with header columns: {name}", node)
 
 
+def _is_rounded(value: Expression, target: SqlType) -> bool:
+    """Whether SET rounds a computed number to the digits of its DECIMAL column, such as price * 1.1."""
+    return isinstance(target, Decimal) and is_numeric(value.type) and not isinstance(value, Literal)
+
+
 def _values(statement: UpdateRows, source: DataSource, scope: Scope) -> dict[str, Expression]:
     """What SET gives to value columns, coerced to their types."""
     found: dict[str, Expression] = {}
@@ -127,7 +133,10 @@ def _values(statement: UpdateRows, source: DataSource, scope: Scope) -> dict[str
             )
         if name in found:
             raise invalid(f"Column name {name} is listed twice.", node)
-        value = insert_coerce(bind_expression(assignment.value, scope), column.type, name, assignment.value)
+        value = bind_expression(assignment.value, scope)
+        if _is_rounded(value, column.type):
+            value = Cast(value, column.type)
+        value = insert_coerce(value, column.type, name, assignment.value)
         match value:
             case Cast(Literal(None)):  # which needs no Spark
                 value = Literal(None, column.type)

@@ -528,7 +528,7 @@ class QueryService:
             bound, found = analyzer.bind_past(statement.query, context.metastore, context.config)
         consumer = services.client_settings("consumer", context.properties)
         with within_statement(statement.query):
-            rows = {name: past.read(each, services.admin) for name, each in found.items()}
+            rows = {name: past.read(each, services.admin, services.registry) for name, each in found.items()}
         return batch.run(
             bound,
             services.views,

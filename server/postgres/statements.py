@@ -728,12 +728,22 @@ _STATES = {
     "FORBIDDEN": "42501", "NOT_READY": "57P03", "STOPPED": "57P01", "STATEMENT_TIMEOUT": "57014",
     "STATEMENT_CANCELLED": "57014", "SOURCE_EXISTS": "42P07", "STATEMENT_TOO_LONG": "54000",
     "PUSH_LIMIT": "53400", "PUSH_SHARE": "53400", "PULL_LIMIT": "53400", "DISK_FULL": "53100",
+    "INTERNAL": "XX000",
 }  # fmt: skip
+
+
+def _sqlstate(error: KsqlError) -> str:
+    """The SQLSTATE of an error: 57P03 if the server is not ready, 58000 if a system that it uses fails."""
+    if error.condition in _STATES:
+        return _STATES[error.condition]
+    if error.code // 10_000 == 4:
+        return "42000"
+    return "57P03" if error.code // 100 == 503 else "58000"
 
 
 def error_fields(error: KsqlError, statement: PgStatement | None) -> dict[str, str]:
     """An error as the fields of an ErrorResponse, with its place in the client's text."""
-    state = _STATES.get(error.condition, "42000" if error.code // 10_000 == 4 else "XX000")
+    state = _sqlstate(error)
     message = CANCELLED if error.condition == "STATEMENT_CANCELLED" else error.again().message
     fields = {"S": "ERROR", "V": "ERROR", "C": state, "M": message}
     at = error.position

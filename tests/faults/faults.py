@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -58,6 +59,10 @@ SLOW_CLIENTS, MAX_SLOW_BYTES = 50, 300_000_000
 NOTICE_S = 30.0
 
 
+#: lines of the server's log that tell what became of the queries
+_CHANGES = re.compile(r"audit: .*(?:CREATE|DROP|SWAP|ABORT|ROLLBACK)|->|swap|evol|backfill", re.IGNORECASE)
+
+
 class Run:
     """A server, its broker and the scene on it.
 
@@ -80,6 +85,7 @@ class Run:
         environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.numbers = numbers
+        self.exactly_once = "exactly_once_v2" in properties
         self._environment = environment
         #: queries whose state was rebuilt: their streams repeat everything
         self.has_rebuilt = False
@@ -268,7 +274,9 @@ class Run:
         for name in ("logs/server.log", "spark/spark.log", "spark/spark.out"):
             file = self.data_dir / name
             if file.exists():
-                texts.append(f"---- {name}\n" + "".join(file.read_text().splitlines(keepends=True)[-60:]))
+                lines = file.read_text().splitlines(keepends=True)
+                changes = [line for line in lines[:-60] if _CHANGES.search(line)]
+                texts.append(f"---- {name}\n{''.join(changes)}----\n{''.join(lines[-60:])}")
         with contextlib.suppress(OSError, LookupError):
             command = ["jstack", str(self.jvm())]
             texts.append(subprocess.run(command, capture_output=True, text=True, check=False).stdout)

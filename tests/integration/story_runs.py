@@ -26,7 +26,7 @@ from ksql_spark.shell import statements
 from ksql_spark.shell.client import Client
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.session import Session
-from ksql_spark.shell.tools.demo import stories
+from ksql_spark.tools.demo import stories
 
 #: how long a result may take, seconds; it only matters where a test fails
 TIMEOUT_S = 120.0

@@ -15,10 +15,10 @@ import pytest
 
 from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.output.console import Console
-from ksql_spark.shell.tools.migrations.applying import Applying
-from ksql_spark.shell.tools.migrations.history import CLAIMED, RUNNING, Event, History, Standing, standing
-from ksql_spark.shell.tools.migrations.main import main
-from ksql_spark.shell.tools.migrations.project import Project
+from ksql_spark.tools.migrations.applying import Applying
+from ksql_spark.tools.migrations.history import CLAIMED, RUNNING, Event, History, Standing, standing
+from ksql_spark.tools.migrations.main import main
+from ksql_spark.tools.migrations.project import Project
 
 pytestmark = pytest.mark.kafka
 

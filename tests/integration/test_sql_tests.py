@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ksql_spark.shell.tools.testing.main import main
+from ksql_spark.tools.testing.main import main
 
 pytestmark = [
     pytest.mark.long,

@@ -26,8 +26,8 @@ from ksql_spark.engine import Engine
 from ksql_spark.engine.bootstrap import registry_settings, schema_registry
 from ksql_spark.errors import KsqlError
 from ksql_spark.services import artifacts
-from ksql_spark.shell.tools.demo import stories
 from ksql_spark.spark.session import set_registry
+from ksql_spark.tools.demo import stories
 from tests.integration.story_runs import TIMEOUT_S, Given, Row, StoryRun
 from tests.registry_server import RegistryServer
 

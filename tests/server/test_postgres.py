@@ -716,6 +716,21 @@ def test_a_statement_that_is_cancelled_while_it_is_planned_says_so_as_postgresql
     assert (fields["C"], fields["M"]) == ("57014", "canceling statement due to user request")
 
 
+@pytest.mark.parametrize(
+    ("condition", "parameters", "state"),
+    [
+        ("VIEW_BEHIND", {"name": "T", "seconds": 10}, "58000"),
+        ("SPARK_RESTARTING", {}, "57P03"),
+        ("BAD_REQUEST", {"reason": "no"}, "42000"),
+        ("INTERNAL", {"reason": "a bug"}, "XX000"),
+    ],
+)
+def test_what_passes_by_itself_is_no_internal_error(
+    condition: str, parameters: dict[str, Any], state: str
+) -> None:
+    assert statements.error_fields(KsqlError(condition, **parameters), None)["C"] == state
+
+
 #: what an adversary asks, and the code of the answer
 TOO_MUCH = {
     "SELECT hex(zeroblob(4000000)) FROM generate_series(1,150) g": "54000",

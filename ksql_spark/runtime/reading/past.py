@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import struct
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ksql_spark.analyzer.past import Past
 from ksql_spark.errors import KsqlError
+from ksql_spark.formats import BadRecord
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
-from ksql_spark.runtime.queries.differences import Place, latest
-from ksql_spark.runtime.reading.view import StoredRow, stored_rows
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.runtime.queries.differences import latest
+from ksql_spark.runtime.reading.view import ForeignRecords, StoredRow, framed, split_key, stored_rows
+from ksql_spark.schema_registry import SchemaRegistry
 
 
 @dataclass(frozen=True)
@@ -22,8 +27,13 @@ class PastRows:
     deletions: list[StoredRow]
 
 
-def read(past: Past, admin: KafkaAdmin) -> PastRows:
+def read(past: Past, admin: KafkaAdmin, registry: SchemaRegistry | None) -> PastRows:
     """Read what a table was, or how it changed, from its topic.
+
+    Args:
+        past: of which table, and when.
+        admin: of the cluster that has its topic.
+        registry: has the schemas of keys in formats that need them; None: there is none.
 
     Raises:
         KsqlError: INVALID_STATEMENT if the topic has no such position, or Kafka may have removed some of it;
@@ -32,19 +42,39 @@ def read(past: Past, admin: KafkaAdmin) -> PastRows:
     first_ms, counts = past.first_ms, _counting(past)
     if past.position is not None:
         _check_position(past, past.position, admin)
-    rows: dict[Place, Record] = {}
-    changes: list[Record] = []
+    then: list[Record] = []
     with TopicReader(admin.servers, past.table.topic, settings=admin.settings) as reader:
         for records in reader.read_to_end():
-            then = [record for record in records if counts(record)]
-            if first_ms is None:
-                latest(then, rows)
-            else:
-                changes += (record for record in then if record.timestamp_ms >= first_ms)
+            then += filter(counts, records)
     _check_kept(past, admin)  # what was compacted meanwhile counts, too
-    kept = [*rows.values(), *(record for record in changes if record.value is not None)]
+    if first_ms is None:
+        return PastRows(stored_rows(past.table, _latest(past.table, then, registry)), [])
+    changes = [record for record in then if record.timestamp_ms >= first_ms]
+    kept = (record for record in changes if record.value is not None)
     gone = (record for record in changes if record.value is None)
     return PastRows(stored_rows(past.table, kept), stored_rows(past.table, gone))
+
+
+def _latest(
+    table: DataSource, records: Sequence[Record], registry: SchemaRegistry | None
+) -> Iterable[Record]:
+    """The latest record of each row; other producers may spell a key in several ways, in any partition."""
+    if table.is_sink:
+        return latest(records).values()
+    recognize = ForeignRecords(table, registry)
+    rows: dict[tuple[bytes, int, int], Record] = {}
+    for record in sorted(records, key=lambda record: record.timestamp_ms):
+        if record.key is None:
+            continue
+        with contextlib.suppress(struct.error, BadRecord):  # not a record of this table (reference §5.8)
+            plain = framed(table, record)
+            key, start, end = split_key(plain.key or b"", table.window)
+            key, known = recognize(key, plain)
+            place = (key, start, end)
+            rows.pop(place, None)
+            if known.value is not None:
+                rows[place] = record
+    return rows.values()
 
 
 def _counting(past: Past) -> Callable[[Record], bool]:

@@ -29,6 +29,11 @@ SELECT COUNT(*) AS n FROM t;
 --@rows
 -- n
 -- 3
+SELECT a, v FROM t AS OF POSITION '0:5';
+--@rows rowsort
+-- a | v
+-- 1 | 11
+-- 2 | 20
 
 --@test: DELETE and UPDATE find rows of other producers, and write their keys
 CREATE STREAM raw (k STRING KEY, v STRING) WITH (KAFKA_TOPIC = '${case}_t', FORMAT = 'KAFKA', PARTITIONS = 1);

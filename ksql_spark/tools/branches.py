@@ -1,0 +1,348 @@
+"""``ksql-spark branch``: copies of queries to try changes on, beside those that run.
+
+A branch DEV has a stream or table DEV__X for each X that a query writes. It reads the same sources, and its
+results have topics of their own, so nobody notices. The copies are changed like all others, ``diff`` tells
+what has changed, ``promote`` makes the changes to X, and ``drop`` removes the branch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+import sys
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from ksql_spark import grammar
+from ksql_spark.grammar import nodes
+from ksql_spark.grammar.statements.inserts import InsertSelect
+from ksql_spark.grammar.statements.sources import CreateAsSelect
+from ksql_spark.shell.client import Client, ClientError, ServerError, Settings
+from ksql_spark.shell.commands.command import Context
+from ksql_spark.shell.options import (
+    FAILED,
+    WRONG_OPTIONS,
+    OptionProblem,
+    add_connection_options,
+    connect,
+    tell_server,
+)
+from ksql_spark.shell.output.console import Console
+from ksql_spark.shell.statements import parsed, quoted_name
+from ksql_spark.tools import importer
+from ksql_spark.tools.comparing import BOUNDS, Differences, comparable, compared_rows
+from ksql_spark.tools.format.layout import formatted
+from ksql_spark.tools.importer import Item
+from ksql_spark.tools.shadow import remove_way, set_properties
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_OFFSET = "auto.offset.reset"
+#: how often to ask whether an evolution is over
+_LOOK_S = 0.5
+
+
+def main(argv: Sequence[str]) -> int:
+    """Create, compare, promote or drop a branch.
+
+    Returns:
+        The exit code: 0 on success, 1 if something failed, 2 for wrong options.
+    """
+    options = _parser().parse_args(argv)
+    failures: list[str] = []
+    try:
+        if not _NAME.fullmatch(options.name):
+            raise OptionProblem(f"A branch is called by letters and digits, not '{options.name}'.")
+
+        def run(context: Context) -> None:
+            client, console = context.session.client, context.session.console
+            if options.action != "diff":
+                tell_server(context.session, options.server)
+            console.status(f"reading the statements of {client.url}")
+            try:
+                failures.extend(_ACTIONS[options.action](client, Branch(options.name), options, console))
+            finally:
+                console.clear_status()
+
+        options.output, options.define = "TABULAR", []
+        options.query_row_limit = options.query_timeout = None
+        with connect(options.server, options, Console()) as connection:
+            return connection.run(run) or (FAILED if failures else 0)
+    except (OptionProblem, ClientError) as problem:
+        print(f"ksql-spark branch: {problem}", file=sys.stderr)
+        return WRONG_OPTIONS
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ksql-spark branch",
+        description="Copy the queries of a server to try changes on: a branch DEV has a stream or table "
+        "DEV__X for each X that a query writes, over the same sources, in topics of its own. Change them as "
+        "you like; diff tells what differs, promote changes X in the same way, drop removes the branch.",
+        epilog="See docs/how-to/change-a-query.md.",
+    )
+    parser.add_argument("action", choices=tuple(_ACTIONS))
+    parser.add_argument("name", metavar="NAME", help="the branch: letters and digits")
+    parser.add_argument(
+        "--only",
+        metavar="X,Y",
+        type=lambda text: [name.strip().upper() for name in text.split(",")],
+        help="create: copy only these streams and tables; what they read of others is shared",
+    )
+    parser.add_argument(
+        "--offset", choices=("earliest", "latest"), default="earliest", help="create: where the copies begin"
+    )
+    parser.add_argument(
+        "--server",
+        metavar="URL",
+        help="the server (default: http://127.0.0.1:8088, or one started for this run)",
+    )
+    add_connection_options(parser)
+    return parser
+
+
+@dataclass(frozen=True)
+class Branch:
+    """The names of a branch."""
+
+    name: str
+
+    def copy_of(self, name: str) -> str:
+        """What the copy of a stream or table is called."""
+        return f"{self.name.upper()}__{name}"
+
+    def topic_of(self, topic: str) -> str:
+        """The topic of the copy of one that has ``topic``."""
+        return f"{self.name.lower()}__{topic}"
+
+    def original(self, name: str) -> str:
+        """What a copy is the copy of; the name of anything else."""
+        return name.removeprefix(self.copy_of(""))
+
+    def has(self, name: str) -> bool:
+        """Whether a stream or table is one of the branch."""
+        return self.original(name) != name
+
+
+def copied(text: str, branch: Branch, names: Collection[str], topic: str | None) -> str:
+    """The statement of a query, made over to the branch.
+
+    Args:
+        text: CREATE … AS SELECT or INSERT INTO … SELECT.
+        branch: the branch.
+        names: the streams and tables that the branch copies.
+        topic: of the original.
+    """
+    (tree,) = parsed(text)
+    _rename(tree, lambda name: branch.copy_of(name) if name in names else name)
+    if isinstance(tree, CreateAsSelect):
+        # the usual name will do for one that has it, so that OR REPLACE need not name it
+        is_usual = topic == branch.original(tree.name)
+        set_properties(tree, KAFKA_TOPIC=None if is_usual else branch.topic_of(str(topic)))
+    return grammar.render(tree)
+
+
+def merged(text: str, branch: Branch) -> grammar.Statement:
+    """The statement of a copy, or of an original, as one of the original: what it says of its rows only."""
+    (tree,) = parsed(text)
+    _rename(tree, branch.original)
+    if isinstance(tree, CreateAsSelect):
+        tree.set("or_replace", False)
+        tree.set("if_not_exists", False)
+    remove_way(tree)
+    set_properties(tree, KAFKA_TOPIC=None)
+    return tree
+
+
+def _rename(tree: grammar.Statement, new: Callable[[str], str]) -> None:
+    """Rename streams and tables; columns go on to be found by the old names."""
+    own = {table.table_name for table in tree.find_all(nodes.CommonTable)}
+    for source in tree.find_all(nodes.AliasedSource):
+        if source.source_name not in own:
+            name, alias = new(source.source_name), source.alias_name
+            source.set("this", _identifier(name))
+            source.set("alias_identifier", _identifier(alias) if alias != name else None)
+    if isinstance(tree, CreateAsSelect | InsertSelect):
+        tree.set("this", _identifier(new(tree.name)))
+
+
+def _identifier(name: str) -> exp.Identifier:
+    is_plain = re.fullmatch(r"[A-Z_][A-Z0-9_]*", name) and name not in grammar.RESERVED
+    return exp.to_identifier(name, quoted=not is_plain)
+
+
+# ---- actions -------------------------------------------------------------------------------------------
+
+
+def _create(client: Client, branch: Branch, options: argparse.Namespace, console: Console) -> Iterator[str]:
+    items = importer.in_order(importer.read(client))
+    results = {item.name for item in items if _is_result(item) and "__" not in item.name}
+    if options.only is not None and (unknown := [name for name in options.only if name not in results]):
+        raise OptionProblem(f"No query writes {', '.join(unknown)}: it writes {', '.join(sorted(results))}.")
+    names = results if options.only is None else results & {*options.only}
+    for item in items:
+        tree = next(iter(parsed(item.text)), None)
+        target = tree.name if isinstance(tree, CreateAsSelect | InsertSelect) else None
+        if target in names:
+            text = copied(item.text, branch, names, item.topic)
+            settings = Settings({**item.properties, _OFFSET: options.offset})
+            yield from _tried(client, console, f"{item.kind} {branch.copy_of(str(target))}", text, settings)
+
+
+def _is_result(item: Item) -> bool:
+    return isinstance(next(iter(parsed(item.text)), None), CreateAsSelect)
+
+
+def _pairs(client: Client, branch: Branch) -> list[tuple[Item, Item | None]]:
+    """The results of a branch, upstream first, each with its original; None: it has none.
+
+    Raises:
+        OptionProblem: there is no such branch.
+    """
+    items = importer.in_order(importer.read(client))
+    known = {item.name: item for item in items if item.kind != "TYPE"}
+    found = [(item, known.get(branch.original(item.name))) for item in items if branch.has(item.name)]
+    if not found:
+        raise OptionProblem(f"There is no branch {branch.name}: ksql-spark branch create {branch.name}")
+    return [(replace(item, needs=frozenset()), original) for item, original in found if _is_result(item)]
+
+
+def _diff(client: Client, branch: Branch, options: argparse.Namespace, console: Console) -> Iterator[str]:
+    for item, original in _pairs(client, branch):
+        what = f"{item.kind} {branch.original(item.name)}"
+        after = _text(merged(item.text, branch))
+        if original is None:
+            console.line(f"{'new':<8} {what}")
+            console.line(after)
+            continue
+        before = _text(merged(original.text, branch))
+        console.status(f"comparing {what}")
+        try:
+            differences: Differences | ServerError = compared_rows(
+                client, item.name, original.name, _common_columns(client, item, original)
+            )
+        except ServerError as error:
+            differences = error
+        rows = " ".join(str(differences).split())
+        is_same = before == after and isinstance(differences, Differences) and differences.are_none
+        console.line(f"{'equal' if is_same else 'differs':<8} {what}: {rows}")
+        for line in [*difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=99)][3:]:
+            console.line(f"         {line}")
+        if isinstance(differences, Differences):
+            for line in differences.lines():
+                console.line(line)
+    yield from ()
+
+
+def _text(tree: grammar.Statement) -> str:
+    return formatted(f"{grammar.render(tree)};").rstrip()
+
+
+def _common_columns(client: Client, one: Item, other: Item) -> list[str]:
+    """The columns that both have, with equal types, so far as they can be grouped by."""
+    described = []
+    for item in (one, other):
+        (answer,) = client.run(f"DESCRIBE {quoted_name(item.name)};")
+        described.append(answer["sourceDescription"])
+    mine, others = (comparable(each["fields"]) for each in described)
+    bounds = BOUNDS if described[1].get("windowType") else ()
+    return [*(name for name, type_ in mine.items() if others.get(name) == type_), *bounds]
+
+
+def _promote(client: Client, branch: Branch, options: argparse.Namespace, console: Console) -> Iterator[str]:
+    for item, original in _pairs(client, branch):
+        tree = merged(item.text, branch)
+        what = f"{item.kind} {branch.original(item.name)}"
+        if original is None:
+            yield from _tried(client, console, what, grammar.render(tree), Settings(item.properties))
+        elif (state := _evolution_of(client, item)) is not None:
+            console.line(f"{'failed':<8} {what}: {item.name} is {state}. Wait for its swap.")
+            yield what
+            return
+        elif grammar.render(tree) != grammar.render(merged(original.text, branch)):
+            failed = [*_evolved(client, console, what, tree, item)]
+            yield from failed
+            if failed:  # what reads it may need the change
+                return
+
+
+def _evolution_of(client: Client, item: Item) -> str | None:
+    """The state of a change of a copy that is under way; None: there is none."""
+    try:
+        (told,) = client.run(f"DESCRIBE EVOLUTION {quoted_name(item.name)};")
+    except ServerError:  # it has never been changed so
+        return None
+    return None if told["state"] in ("swapped", "aborted") else str(told["state"])
+
+
+def _evolved(
+    client: Client, console: Console, what: str, tree: grammar.Statement, item: Item
+) -> Iterator[str]:
+    """Change a stream or table in place, or else beside the running version, and wait for the swap."""
+    assert isinstance(tree, CreateAsSelect)
+    tree.set("or_replace", True)
+    settings = Settings(item.properties)
+    try:
+        client.run(f"{grammar.render(tree)};", settings)
+    except ServerError:
+        history = {"HISTORY": "keep"} if tree.kind == "STREAM" else {}
+        set_properties(tree, EVOLVE="backfill", **history)
+        failed = [*_tried(client, console, what, grammar.render(tree), settings, "changing")]
+        yield from failed
+        if not failed and tree.kind == "TABLE":
+            yield from _swapped(client, console, tree.name)
+    else:
+        console.line(f"{'changed':<8} {what}")
+
+
+def _swapped(client: Client, console: Console, name: str) -> Iterator[str]:
+    try:
+        while True:
+            (told,) = client.run(f"DESCRIBE EVOLUTION {quoted_name(name)};")
+            if told["state"] == "swapped":
+                console.line(f"{'changed':<8} TABLE {name}")
+                return
+            if told["state"] in ("failed", "aborted"):
+                console.line(f"{'failed':<8} TABLE {name}: {told['reason'] or told['state']}")
+                yield name
+                return
+            console.status(f"{told['state']} {name}: {told['recordsLeft'] or 0:,} records left")
+            time.sleep(_LOOK_S)
+    finally:
+        console.clear_status()
+
+
+def _drop(client: Client, branch: Branch, options: argparse.Namespace, console: Console) -> Iterator[str]:
+    results = _pairs(client, branch)
+    (running,) = client.run("SHOW QUERIES;")
+    for query in running["queries"]:
+        if any(map(branch.has, query.get("sinks") or ())):
+            client.run(f"TERMINATE {quoted_name(query['id'])};")
+    for item, _ in reversed(results):
+        text = f"DROP {item.kind} {quoted_name(item.name)} DELETE TOPIC"
+        yield from _tried(client, console, f"{item.kind} {item.name}", text, Settings({}), "dropped")
+
+
+def _tried(
+    client: Client, console: Console, what: str, text: str, settings: Settings, done: str = "created"
+) -> Iterator[str]:
+    """Run a statement and tell; yields what has failed."""
+    console.status(what)
+    try:
+        client.run(f"{text};", settings)
+    except ServerError as error:
+        console.line(f"{'failed':<8} {what}: {' '.join(error.message.split())}")
+        yield what
+    else:
+        console.line(f"{done:<8} {what}")
+
+
+_ACTIONS: dict[str, Callable[[Client, Branch, argparse.Namespace, Console], Iterator[str]]] = {
+    "create": _create,
+    "diff": _diff,
+    "promote": _promote,
+    "drop": _drop,
+}

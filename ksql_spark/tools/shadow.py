@@ -1,0 +1,269 @@
+"""``ksql-spark import --shadow``: another server's queries also run here, into topics of their own, and
+``--compare`` tells what their results differ in.
+
+Both servers read the same topics. Nothing that the other server writes is written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlglot import exp
+
+from ksql_spark import grammar
+from ksql_spark.grammar import nodes
+from ksql_spark.grammar.statements.inserts import InsertSelect
+from ksql_spark.grammar.statements.sources import CreateAsSelect
+from ksql_spark.shell.client import Client, ClientError
+from ksql_spark.shell.statements import parsed, quoted_name, quoted_text, type_text
+from ksql_spark.tools.comparing import BOUNDS, Differences, comparable, compared_rows
+
+#: before the name of a result's topic
+PREFIX = "shadow_"
+#: the source over the other server's topic, while it is compared
+_THERE = "SHADOW_OF_OTHER_SERVER"
+#: properties without which its records cannot be read
+_FORMATS = ("KEY_DELIMITER", "VALUE_DELIMITER", "WRAP_SINGLE_VALUE")
+
+
+def shadowed(text: str, topic: str | None) -> str | None:
+    """A CREATE … AS SELECT that writes a topic of its own; None: the statement is another one.
+
+    Args:
+        text: the statement.
+        topic: the one that the other server writes.
+    """
+    tree = _tree(text)
+    if not isinstance(tree, CreateAsSelect):
+        return None
+    set_properties(tree, KAFKA_TOPIC=f"{PREFIX}{topic}")
+    return grammar.render(tree)
+
+
+_OF_THE_WAY = ("EVOLVE", "START", "SWAP", "VERIFY")
+
+
+def set_properties(tree: grammar.Statement, **values: str | None) -> None:
+    """Set properties of WITH; None: remove one."""
+    kept = [p for p in tree.args["properties"] if p.name.upper() not in values]
+    added = [
+        nodes.Property(this=exp.to_identifier(name, quoted=False), literal=exp.Literal.string(value))
+        for name, value in values.items()
+        if value is not None
+    ]
+    tree.set("properties", [*kept, *added])
+
+
+def remove_way(tree: grammar.Statement) -> None:
+    """Remove what tells how a version came, or where it began, and not what it is."""
+    # of a table, HISTORY says how long its past is kept
+    is_stream = isinstance(tree, CreateAsSelect) and tree.kind == "STREAM"
+    set_properties(tree, **dict.fromkeys((*_OF_THE_WAY, *(["HISTORY"] if is_stream else []))))
+
+
+def target_of(text: str) -> str | None:
+    """What an INSERT INTO … SELECT writes; None: the statement is another one."""
+    tree = _tree(text)
+    return tree.this.name if isinstance(tree, InsertSelect) else None
+
+
+def _tree(text: str) -> grammar.Statement | None:
+    return next(iter(parsed(text)), None)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What the two versions of a stream or table differ in.
+
+    Args:
+        kind: STREAM or TABLE.
+        name: its name on both servers.
+        differences: of their rows; None if it was not compared.
+        reason: why it was not compared; "" if it was.
+        is_behind: whether one of the servers had records left to read for it, so that differences may vanish.
+    """
+
+    kind: str
+    name: str
+    differences: Differences | None = None
+    reason: str = ""
+    is_behind: bool = False
+
+    @property
+    def state(self) -> str:
+        """In a word: equal, behind, differs or unknown."""
+        if self.differences is None:
+            return "unknown"
+        return "equal" if self.is_equal else "behind" if self.is_behind else "differs"
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether both have the same rows."""
+        return self.differences is not None and self.differences.are_none
+
+
+def compare(source: Client, target: Client) -> Iterator[Comparison]:
+    """Compare all results that both servers have, each in a topic of its own.
+
+    Raises:
+        ClientError: a server does not answer.
+    """
+    there, here = results(source), results(target)
+    for name, other in sorted(there.items()):
+        mine = here.get(name)
+        if mine is None:
+            yield Comparison(other.kind, name, reason="it does not exist here")
+        elif mine.topic == other.topic:
+            yield Comparison(other.kind, name, reason=f"both servers use the topic {other.topic}")
+        else:
+            yield compared(source, target, other)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a query is in a partition of a topic: what it reads next, and which offsets there are."""
+
+    next: int
+    first: int
+    end: int
+
+
+#: topic -> partition -> where a query is
+Places = Mapping[str, Mapping[int, Place]]
+
+
+def places(described: Mapping[str, Any]) -> dict[str, Places]:
+    """Where the queries are that write a stream or table, by their ids.
+
+    Args:
+        described: it, as DESCRIBE EXTENDED describes it. Groups of consumers are called by the query's id
+            here, and in ksqlDB by its application's, which ends with the query's.
+    """
+    return {
+        str(query["id"]): {
+            str(topic["kafkaTopic"]): {
+                int(p["partition"]): Place(
+                    int(p["consumerOffset"]), int(p["logStartOffset"]), int(p["logEndOffset"])
+                )
+                for p in topic["offsets"]
+            }
+            for summary in described.get("queryOffsetSummaries") or []
+            if summary["groupId"] == query["id"] or summary["groupId"].endswith(f"query_{query['id']}")
+            for topic in summary["topicSummaries"]
+        }
+        for query in described.get("writeQueries") or []
+    }
+
+
+def describe(client: Client, name: str) -> dict[str, Any]:
+    """What DESCRIBE EXTENDED says. Raises ClientError."""
+    (told,) = client.run(f"DESCRIBE {quoted_name(name)} EXTENDED;")
+    described: dict[str, Any] = told["sourceDescription"]
+    return described
+
+
+def _has_more_to_read(client: Client, name: str) -> bool:
+    return any(
+        place.next < place.end
+        for topics in places(describe(client, name)).values()
+        for partitions in topics.values()
+        for place in partitions.values()
+    )
+
+
+@dataclass(frozen=True)
+class Result:
+    """A stream or table that a query writes, as a server describes it."""
+
+    kind: str
+    described: Mapping[str, Any]
+    tree: CreateAsSelect
+
+    @property
+    def topic(self) -> str:
+        """Its topic."""
+        return str(self.described["topic"])
+
+    @property
+    def columns(self) -> list[Mapping[str, Any]]:
+        """Its columns, as DESCRIBE has them."""
+        return [*self.described["fields"]]
+
+    def declared(self) -> str | None:
+        """The statement that declares a source over its topic; None: nobody knows its windows' size."""
+        properties = {
+            "KAFKA_TOPIC": self.topic,
+            "KEY_FORMAT": self.described.get("keyFormat") or "KAFKA",
+            "VALUE_FORMAT": self.described.get("valueFormat") or "JSON",
+        }
+        for given in self.tree.properties:
+            if given.name.upper() in _FORMATS:
+                properties[given.name.upper()] = given.value
+        if windows := self.described.get("windowType"):
+            properties["WINDOW_TYPE"] = windows
+            select = self.tree.find(nodes.Select)
+            window = select.window if select is not None else None
+            if windows != "SESSION":
+                if window is None:
+                    return None
+                properties["WINDOW_SIZE"] = f"{window.size.amount} {window.size.unit}"
+        key = "PRIMARY KEY" if self.kind == "TABLE" else "KEY"
+        columns = (
+            f"{quoted_name(c['name'])} {type_text(c['schema'])}{f' {key}' if c.get('type') == 'KEY' else ''}"
+            for c in self.columns
+        )
+        given_texts = (f"{name} = {_value(value)}" for name, value in properties.items())
+        return f"CREATE SOURCE {self.kind} {_THERE} ({', '.join(columns)}) WITH ({', '.join(given_texts)});"
+
+
+def results(client: Client) -> dict[str, Result]:
+    """What the queries of a server write, by name. Raises ClientError."""
+    found = {}
+    for kind in ("STREAM", "TABLE"):
+        for entity in client.run(f"LIST {kind}S EXTENDED;"):
+            for described in entity.get("sourceDescriptions") or []:
+                tree = _tree(str(described.get("statement") or ""))
+                if isinstance(tree, CreateAsSelect):
+                    found[str(described["name"])] = Result(kind, described, tree)
+    return found
+
+
+def compared(source: Client, target: Client, other: Result) -> Comparison:
+    """Compare a result of the other server with the one here.
+
+    Raises:
+        ClientError: a server does not answer.
+    """
+    found = Comparison(other.kind, str(other.described["name"]))
+    declared = other.declared()
+    if declared is None:
+        return replace(found, reason="the size of its windows is not in its statement")
+    columns = [*comparable(other.columns)]
+    if windows := other.described.get("windowType"):
+        # the ends of other windows follow from their starts
+        columns += BOUNDS if windows in ("SESSION", "CUMULATIVE") else BOUNDS[:1]
+    try:
+        target.run(f"DROP {found.kind} IF EXISTS {_THERE};")  # of a comparison that was killed
+        target.run(declared)
+        try:
+            differences = compared_rows(target, found.name, _THERE, columns)
+        finally:
+            target.run(f"DROP {found.kind} {_THERE};")
+        is_behind = not differences.are_none and any(
+            _has_more_to_read(client, found.name) for client in (target, source)
+        )
+    except ClientError as error:
+        return replace(found, reason=" ".join(str(error).split()))
+    return replace(found, differences=differences, is_behind=is_behind)
+
+
+def _value(value: Any) -> str:
+    return str(value).upper() if isinstance(value, bool) else quoted_text(str(value))
+
+
+__all__ = [
+    "PREFIX", "Comparison", "Place", "Places", "Result", "compare", "compared", "describe", "places",
+    "results", "set_properties", "shadowed", "target_of",
+]  # fmt: skip

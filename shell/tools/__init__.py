@@ -1,1 +1,0 @@
-"""Subcommands of ksql-spark that are separate programs."""

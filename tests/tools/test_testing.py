@@ -1,0 +1,133 @@
+"""What ksql-spark test does without a server: files of tests, and whether what came of one is right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ksql_spark import grammar
+from ksql_spark.grammar.statements.inserts import InsertValues
+from ksql_spark.shell.client import ClientError
+from ksql_spark.shell.options import OptionProblem
+from ksql_spark.shell.session import Failure
+from ksql_spark.tools.testing.assertions import AssertionFailed
+from ksql_spark.tools.testing.files import SqlTest, find, read
+from ksql_spark.tools.testing.main import main
+from ksql_spark.tools.testing.running import _time, _verdict
+
+FILE = """\
+-- what this file is about
+--@test: first
+CREATE STREAM a (b INT)
+  WITH (KAFKA_TOPIC = 'a', VALUE_FORMAT = 'JSON');
+--@test: second
+-- @expected.error: io.confluent.ksql.util.KsqlException
+--@Expected.Message: no such thing
+DROP STREAM a;
+--@test: third
+--@expected.error: java.lang.AssertionError
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    made = tmp_path / "a.sql"
+    made.write_text(FILE)
+    return made
+
+
+def test_a_file_of_tests(path: Path) -> None:
+    first, second, third = read(path)
+    assert (first.name, first.line, first.expects_error) == ("first", 2, False)
+    (part,) = grammar.split(first.text)
+    assert (part.line, part.column) == (3, 1)
+    assert (second.name, second.expected_message) == ("second", "no such thing")
+    assert [part.line for part in grammar.split(second.text)] == [8]
+    assert third.expects_error and grammar.split(third.text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("CREATE STREAM a;\n", "no --@test precedes this statement"),
+        ("\n--@expected.error: x\n", ":2: no --@test precedes this line"),
+        ("--@test: a\n--@expect.error: x\n", ":2: unknown directive --@expect.error"),
+        ("-- nothing\n", "no tests found"),
+        ("DROP STREAM a;\n--@test: a\n", ":1: no --@test precedes this statement"),
+    ],
+)
+def test_files_that_are_not_right(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "a.sql"
+    file.write_text(text)
+    with pytest.raises(OptionProblem, match=message):
+        read(file)
+
+
+def test_files_below_folders(tmp_path: Path) -> None:
+    for name in ("b.sql", "sub/a.sql", "sub/notes.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    named = tmp_path / "sub/notes.txt"
+    assert find([tmp_path, named]) == [tmp_path / "b.sql", tmp_path / "sub/a.sql", named]
+    with pytest.raises(OptionProblem, match="does not exist"):
+        find([tmp_path / "none"])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(OptionProblem, match=r"contains no \*.sql file"):
+        find([tmp_path / "empty"])
+
+
+ASSERTION, STATEMENT = AssertionFailed("1 is not 2"), ClientError("no such stream")
+
+
+@pytest.mark.parametrize(
+    ("error", "expected", "message", "verdict"),
+    [
+        (None, None, "", None),
+        (ASSERTION, None, "", "a.sql:4:2: 1 is not 2"),
+        (ASSERTION, "java.lang.AssertionError", "is not", None),
+        (STATEMENT, "io.confluent.ksql.util.KsqlException", "such", None),
+        (STATEMENT, None, "such", None),
+        (None, "java.lang.AssertionError", "", "a.sql:1:1: The test passed, but it expects an error."),
+        (
+            STATEMENT,
+            "java.lang.AssertionError",
+            "",
+            "The test expects an assertion that fails, but: a.sql:4:2: no such stream",
+        ),
+        (
+            ASSERTION,
+            "io.confluent.ksql.util.KsqlException",
+            "",
+            "The test expects a statement that fails, but: a.sql:4:2: 1 is not 2",
+        ),
+        (STATEMENT, None, "other", "The test expects 'other', but: a.sql:4:2: no such stream"),
+    ],
+)
+def test_verdict(error: ClientError | None, expected: str | None, message: str, verdict: str | None) -> None:
+    test = SqlTest(Path("a.sql"), "name", 1, "", expected, message)
+    assert _verdict(test, error and Failure(error, 4, 2)) == verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("INSERT INTO a (rowtime, b) VALUES (12, 1);", 12),
+        ("INSERT INTO a (b, ROWTIME) VALUES (1, 12);", 12),
+        ("INSERT INTO a (b) VALUES (1);", None),
+        ("INSERT INTO a VALUES (1);", None),
+        ("INSERT INTO a (rowtime, b) VALUES (1 + 1, 1);", None),
+    ],
+)
+def test_time_of_an_insert(text: str, time: int | None) -> None:
+    statement = grammar.parse_one(text)
+    assert isinstance(statement, InsertValues)
+    assert _time(statement) == time
+
+
+def test_wrong_options_start_no_engine(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(path), "--only", "tenth"]) == 2
+    assert "No test name contains 'tenth'." in capsys.readouterr().err
+    assert main([str(path), "--properties", "/none"]) == 2
+    with pytest.raises(SystemExit, match="2"):
+        main([str(path), "--timeout", "0"])
