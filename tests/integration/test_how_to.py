@@ -29,7 +29,15 @@ TIMEOUT_S = 120.0
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
 LAKE = Path(__file__).parents[2] / "docs" / "how-to" / "lake.md"
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "streaming-queries.md"
-CHANGE = Path(__file__).parents[2] / "docs" / "how-to" / "change-a-query.md"
+#: pages that show results -> properties of the engine
+SHOWING = {
+    "change-a-query.md": {"ksql.checkpoint.interval.ms": "5000"},
+    "errors.md": {
+        "ksql.logging.processing.topic.auto.create": "true",
+        "ksql.logging.processing.stream.auto.create": "true",
+        "ksql.logging.processing.rows.include": "true",
+    },
+}
 #: of the topics: those of other tests may be there
 PREFIX = "how_to_"
 
@@ -112,9 +120,9 @@ def test_tutorial(own_engine: Engine) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("own_engine", [{"ksql.checkpoint.interval.ms": "5000"}], indirect=True)
-def test_change_a_query(own_engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
-    """What the page shows below statements or a command is what the last of them prints, sooner or later."""
+@pytest.mark.parametrize("page, own_engine", SHOWING.items(), ids=SHOWING, indirect=["own_engine"])
+def test_results_that_are_shown(page: str, own_engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a page shows below statements or a command is what the last of them prints, sooner or later."""
     again = ("SELECT", "DESCRIBE", "EXPLAIN", "branch")
 
     def printed(arguments: list[str]) -> list[list[str]]:
@@ -125,7 +133,7 @@ def test_change_a_query(own_engine: Engine, capsys: pytest.CaptureFixture[str]) 
     with LiveServer(own_engine) as server:
         last: list[str] = []
         found: list[list[str]] = []
-        for text in _blocks(CHANGE.read_text(encoding="utf-8")):
+        for text in _blocks((PAGE.parent / page).read_text(encoding="utf-8")):
             if text.startswith("ksql-spark"):
                 _, *last = shlex.split(text)
                 last += ["--server", server.url] if last[0] == "branch" else []
@@ -138,7 +146,7 @@ def test_change_a_query(own_engine: Engine, capsys: pytest.CaptureFixture[str]) 
                     )
                     last = [server.url, "-e", f"{setting}{_with_topics(piece.text)};"]
                     found = printed(last)
-            else:
+            elif last:
                 deadline = time.monotonic() + TIMEOUT_S
                 while missing := [
                     words for line in text.splitlines() if (words := _words(line)) not in found
