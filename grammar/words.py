@@ -67,6 +67,7 @@ CALENDAR_UNITS = {word: plural for plural in ("WEEKS", "MONTHS", "YEARS") for wo
 
 
 def nearest(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The candidate most similar to ``word`` (both in upper case), or None if none is similar."""
-    found = difflib.get_close_matches(word, sorted(set(candidates)), n=1, cutoff=cutoff)
-    return found[0] if found else None
+    """The candidate most similar to ``word``, ignoring case, or None if none is similar."""
+    by_folded = {candidate.upper(): candidate for candidate in sorted(candidates)}
+    similar = difflib.get_close_matches(word.upper(), by_folded, n=1, cutoff=cutoff)
+    return by_folded[similar[0]] if similar else None

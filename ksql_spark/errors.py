@@ -6,24 +6,16 @@ parameters. Layers raise KsqlError by condition; server/errors.py turns it into 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ksql_spark.grammar.nodes import Position
+from ksql_spark.grammar.words import nearest
 from ksql_spark.security.masking import masked
 
 if TYPE_CHECKING:
     from ksql_spark.entities import Entity
-
-
-@dataclass(frozen=True)
-class Position:
-    """A position in a statement's text: line and column from 1, length in characters."""
-
-    line: int
-    column: int
-    length: int = 1
 
 
 @dataclass(frozen=True)
@@ -458,13 +450,6 @@ def query_hint(query_id: str, known: Iterable[str]) -> str:
     """What to do about an unknown id of a query, of which the ``known`` ones may be told."""
     near = nearest(query_id, known)
     return f"Did you mean {near}?" if near else "SHOW QUERIES lists all queries."
-
-
-def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate most similar to ``name``, ignoring case, or None if none is similar."""
-    by_folded = {c.upper(): c for c in candidates}
-    found = difflib.get_close_matches(name.upper(), by_folded, n=1, cutoff=0.6)
-    return by_folded[found[0]] if found else None
 
 
 __all__ = ["CONDITIONS", "Condition", "KsqlError", "Position", "caret", "nearest", "too_deep"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ksql_spark import grammar
@@ -158,28 +158,6 @@ def quoted_name(name: str) -> str:
 def quoted_text(value: str) -> str:
     """A string literal."""
     return "'" + value.replace("'", "''") + "'"
-
-
-def type_text(schema: Mapping[str, Any]) -> str:
-    """A type as SQL, from a schema object of the REST API.
-
-    >>> type_text({"type": "ARRAY", "memberSchema": {"type": "STRING"}})
-    'ARRAY<STRING>'
-    """
-    match schema["type"]:
-        case "STRUCT":
-            fields = [
-                f"{quoted_name(one['name'])} {type_text(one['schema'])}" for one in schema.get("fields") or []
-            ]
-            return f"STRUCT<{', '.join(fields)}>"
-        case "ARRAY":
-            return f"ARRAY<{type_text(schema['memberSchema'])}>"
-        case "MAP":
-            return f"MAP<STRING, {type_text(schema['memberSchema'])}>"
-        case "DECIMAL":
-            parameters = schema.get("parameters") or {}
-            return f"DECIMAL({parameters.get('precision')}, {parameters.get('scale')})"
-    return str(schema["type"])
 
 
 def unquote(text: str) -> str:

@@ -22,7 +22,7 @@ def place(node: Placed | None) -> Position | None:
     found = position(node)
     if found is None and isinstance(node, exp.Expr):
         found = next((p for p in map(position, node.walk()) if p is not None), None)
-    return None if found is None else Position(found.line, found.column, found.length)
+    return found
 
 
 def failure(

@@ -47,7 +47,7 @@ class Type(NamedTuple):
 
 
 def type_text(schema: Mapping[str, Any]) -> str:
-    """The text of a type, of its form in the REST API.
+    """A type as SQL, from a schema object of the REST API.
 
     >>> type_text({"type": "ARRAY", "memberSchema": {"type": "STRING"}})
     'ARRAY<STRING>'
@@ -58,8 +58,11 @@ def type_text(schema: Mapping[str, Any]) -> str:
         case "MAP":
             return f"MAP<STRING, {type_text(schema['memberSchema'])}>"
         case "STRUCT":
-            fields = (f"`{field['name']}` {type_text(field['schema'])}" for field in schema["fields"])
-            return f"STRUCT<{', '.join(fields)}>"
+            names = (field["name"].replace("`", "``") for field in schema["fields"])
+            types = (type_text(field["schema"]) for field in schema["fields"])
+            return (
+                f"STRUCT<{', '.join(f'`{name}` {type_}' for name, type_ in zip(names, types, strict=True))}>"
+            )
         case "DECIMAL":
             return f"DECIMAL({schema['parameters']['precision']}, {schema['parameters']['scale']})"
     return str(schema["type"])

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ksql_spark.client.values import type_text
 from ksql_spark.shell.client import Client, Settings
 from ksql_spark.shell.output.text import json_text
-from ksql_spark.shell.statements import quoted_name, type_text
+from ksql_spark.shell.statements import quoted_name
 
 BOUNDS = ("WINDOWSTART", "WINDOWEND")
 #: how many differing rows are shown

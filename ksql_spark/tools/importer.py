@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ksql_spark import grammar
+from ksql_spark.client.values import type_text
 from ksql_spark.grammar.nodes import AliasedSource
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.sources import CreateAsSelect, CreateSource
@@ -33,7 +34,7 @@ from ksql_spark.shell.options import (
     tell_server,
 )
 from ksql_spark.shell.output.console import Console
-from ksql_spark.shell.statements import parsed, quoted_name, type_text
+from ksql_spark.shell.statements import parsed, quoted_name
 from ksql_spark.tools import cutover, shadow
 
 #: properties that ksqlDB stores with a statement but accepts from nobody

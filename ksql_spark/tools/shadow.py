@@ -13,11 +13,12 @@ from typing import Any
 from sqlglot import exp
 
 from ksql_spark import grammar
+from ksql_spark.client.values import type_text
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.shell.client import Client, ClientError
-from ksql_spark.shell.statements import parsed, quoted_name, quoted_text, type_text
+from ksql_spark.shell.statements import parsed, quoted_name, quoted_text
 from ksql_spark.tools.comparing import BOUNDS, Differences, comparable, compared_rows
 
 #: before the name of a result's topic

@@ -13,7 +13,7 @@ from ksql_spark.grammar import KEYWORDS
 from ksql_spark.grammar.with_properties import CREATE, CREATE_AS, INSERT, PROPERTIES
 from ksql_spark.shell.prompt.metadata import Metadata
 from ksql_spark.shell.prompt.skeletons import SKELETONS
-from ksql_spark.shell.statements import quoted_name, type_text
+from ksql_spark.shell.statements import quoted_name
 
 
 @dataclass(frozen=True)
@@ -428,7 +428,7 @@ def _conditions(before: list[str], metadata: Metadata) -> list[str]:
         for name, schema in metadata.schemas.get(left_source, {}).items():
             for key in keys:
                 condition = f"{left}.{_plain(name)} = {right}.{_plain(key)}"
-                if type_text(schema) != type_text(columns[key]):
+                if schema != columns[key]:
                     continue
                 if name == key:
                     same_name.insert(0, condition)

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 from ksql_spark.shell.client import Client, ClientError
-from ksql_spark.shell.statements import type_text
 
 #: one request each, because a server may reject one of them
 _QUESTIONS = (
@@ -55,6 +54,8 @@ class Metadata:
     @cached_property
     def column_types(self) -> dict[str, str]:
         """Column -> its type; empty if sources differ."""
+        from ksql_spark.client.values import type_text  # which loads the HTTP client
+
         found: dict[str, str] = {}
         for columns in self.schemas.values():
             for name, schema in columns.items():

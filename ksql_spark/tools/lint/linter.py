@@ -90,7 +90,7 @@ class Linter:
         except KsqlError as error:
             place = nodes.Position(1, 1)
             if error.position is not None:
-                place = nodes.Position(error.position.line, error.position.column, error.position.length)
+                place = error.position
             yield _finding(ERROR, error.again().message.split("\n")[0], place, piece, above)
             return
         if not piece.complete:

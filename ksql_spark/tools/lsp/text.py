@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ksql_spark import grammar
+from ksql_spark.client.values import type_text
 from ksql_spark.entities.wire import to_json
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind, Spec
@@ -17,7 +18,7 @@ from ksql_spark.runtime.reading.results import schema_info
 from ksql_spark.shell.commands import pages
 from ksql_spark.shell.prompt.completion import Candidate, complete
 from ksql_spark.shell.prompt.metadata import Metadata
-from ksql_spark.shell.statements import quoted_name, type_text
+from ksql_spark.shell.statements import quoted_name
 from ksql_spark.tools.format.layout import Unclosed, formatted
 from ksql_spark.tools.format.main import is_command
 from ksql_spark.tools.lint.linter import Finding, Linter

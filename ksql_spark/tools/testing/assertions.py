@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ksql_spark import grammar
+from ksql_spark.client.values import type_text
 from ksql_spark.grammar.statements.asserts import AssertSource, AssertTombstone, AssertValues
 from ksql_spark.shell.client import Client, ClientError, Settings
 from ksql_spark.shell.output.text import json_text
-from ksql_spark.shell.statements import quoted_name, quoted_text, type_text
+from ksql_spark.shell.statements import quoted_name, quoted_text
 from ksql_spark.tools.testing.rows import ROWTIME, WINDOW, Row, Rows
 
 #: prefix of streams with expected values; they are dropped with all others after the test
