@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shlex
 import sqlite3
+import textwrap
 import time
 import uuid
 from collections.abc import Iterator
@@ -17,7 +19,9 @@ from ksql_spark import grammar
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.shell.main import main
 from ksql_spark.spark.session import SparkProcess
+from tests.server.live_server import LiveServer
 
 pytestmark = pytest.mark.kafka
 
@@ -25,15 +29,30 @@ TIMEOUT_S = 120.0
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
 LAKE = Path(__file__).parents[2] / "docs" / "how-to" / "lake.md"
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "streaming-queries.md"
+#: pages that show results -> properties of the engine
+SHOWING = {
+    "change-a-query.md": {"ksql.checkpoint.interval.ms": "5000"},
+    "errors.md": {
+        "ksql.logging.processing.topic.auto.create": "true",
+        "ksql.logging.processing.stream.auto.create": "true",
+        "ksql.logging.processing.rows.include": "true",
+    },
+}
+#: of the topics: those of other tests may be there
+PREFIX = "how_to_"
 
 
 @pytest.fixture
-def own_engine(kafka_admin: KafkaAdmin, spark_process: SparkProcess, tmp_path: Path) -> Iterator[Engine]:
+def own_engine(
+    kafka_admin: KafkaAdmin, spark_process: SparkProcess, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Engine]:
     """An engine that knows no other streams; its topics are deleted."""
     config = {
         "bootstrap.servers": kafka_admin.servers,
         "ksql.spark.data.dir": str(tmp_path),
         "ksql.service.id": f"how_to_{uuid.uuid4().hex[:8]}_",
+        "ksql.output.topic.name.prefix": PREFIX,
+        **getattr(request, "param", {}),
     }
     before = set(kafka_admin.topics())
     engine = Engine(Config(config), spark_process)
@@ -49,9 +68,7 @@ def test_streaming_queries(own_engine: Engine) -> None:
     properties: dict[str, str] = {}
     written: set[str] = set()
     for block in re.findall(r"^```sql\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), flags=re.S | re.M):
-        # topics of other tests may be there
-        text = re.sub(r"KAFKA_TOPIC = '(\w+)'", r"KAFKA_TOPIC = 'how_to_\1'", block)
-        text = re.sub(r"(TABLE|STREAM) (\w+) (AS|WITH \((?=START|ORDER|HEADERS))", _with_topic, text)
+        text = _with_topics(block)
         written |= {
             name.upper() for name in re.findall(r"(?:STREAM|TABLE) (\w+) (?:WITH \(.*?\) )?AS\b", text)
         }
@@ -64,7 +81,7 @@ def test_streaming_queries(own_engine: Engine) -> None:
 def test_lake(own_engine: Engine, tmp_path: Path) -> None:
     for block in re.findall(r"^```sql\n(.*?)^```$", LAKE.read_text(encoding="utf-8"), flags=re.S | re.M):
         text = block.replace("/tmp/lake", str(tmp_path / "lake"))
-        own_engine.execute(Request(re.sub(r"KAFKA_TOPIC = '(\w+)'", r"KAFKA_TOPIC = 'how_to_\1'", text)))
+        own_engine.execute(Request(_with_topics(text)))
     for name in ("orders", "stock"):
         deadline = time.monotonic() + TIMEOUT_S
         path = str(tmp_path / "lake" / name)
@@ -102,7 +119,55 @@ def test_tutorial(own_engine: Engine) -> None:
     assert own_engine.services.metastore.sources() == []
 
 
-def _with_topic(found: re.Match[str]) -> str:
-    kind, name, rest = found.groups()
-    more = ") AS" if rest == "AS" else ", "
-    return f"{kind} {name} WITH (KAFKA_TOPIC = 'how_to_{name}'{more}"
+@pytest.mark.long
+@pytest.mark.parametrize("page, own_engine", SHOWING.items(), ids=SHOWING, indirect=["own_engine"])
+def test_results_that_are_shown(page: str, own_engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a page shows below statements or a command is what the last of them prints, sooner or later."""
+    again = ("SELECT", "DESCRIBE", "EXPLAIN", "branch")
+
+    def printed(arguments: list[str]) -> list[list[str]]:
+        main(arguments)
+        out = capsys.readouterr()
+        return [_words(line) for line in (out.out + out.err).splitlines()]
+
+    with LiveServer(own_engine) as server:
+        last: list[str] = []
+        found: list[list[str]] = []
+        for text in _blocks((PAGE.parent / page).read_text(encoding="utf-8")):
+            if text.startswith("ksql-spark"):
+                _, *last = shlex.split(text)
+                last += ["--server", server.url] if last[0] == "branch" else []
+                last = [server.url, *last] if last[0] == "-e" else last
+                found = printed(last)
+            elif text.startswith("```sql"):
+                for piece in grammar.split(text.removeprefix("```sql").removesuffix("```")):
+                    setting = (
+                        "" if piece.text.startswith("EXPLAIN") else "SET 'auto.offset.reset' = 'earliest';"
+                    )
+                    last = [server.url, "-e", f"{setting}{_with_topics(piece.text)};"]
+                    found = printed(last)
+            elif last:
+                deadline = time.monotonic() + TIMEOUT_S
+                while missing := [
+                    words for line in text.splitlines() if (words := _words(line)) not in found
+                ]:
+                    assert any(word in " ".join(last) for word in again), (last, missing, found)
+                    assert time.monotonic() < deadline, (last, missing, found)
+                    found = printed(last)
+
+
+def _with_topics(text: str) -> str:
+    return re.sub(r"KAFKA_TOPIC = '(\w+)'", rf"KAFKA_TOPIC = '{PREFIX}\1'", text)
+
+
+def _blocks(page: str) -> list[str]:
+    """A page's statements in ```sql, and its indented blocks."""
+    found = re.findall(r"^```sql$.*?^```$|^(?:    [^\n]*\n)+", page, flags=re.S | re.M)
+    return [textwrap.dedent(block).strip("\n") for block in found]
+
+
+def _words(line: str) -> list[str]:
+    """A line's words without the frames of tables, and without what differs each time."""
+    line = re.sub(rf"{PREFIX}[0-9a-f]{{8}}_", "default_", line).replace(PREFIX, "")
+    line = re.sub(r"\d{4}-\d\d-\d\dT[\d:]+Z|, about [\d,]+ bytes", "", line)
+    return re.sub(r"[-+]{3,}|\|", " ", line).split()
