@@ -281,21 +281,34 @@ def _evolution_of(client: Client, item: Item) -> str | None:
 def _evolved(
     client: Client, console: Console, what: str, tree: grammar.Statement, item: Item
 ) -> Iterator[str]:
-    """Change a stream or table in place, or else beside the running version, and wait for the swap."""
+    """Change a stream or table as its copy was changed, so that it has the rows of the copy.
+
+    A copy that was changed in place goes on with its state: so does the original, where that is possible. Any
+    other change runs beside the running version, and this waits for the swap.
+    """
     assert isinstance(tree, CreateAsSelect)
     tree.set("or_replace", True)
     settings = Settings(item.properties)
-    try:
-        client.run(f"{grammar.render(tree)};", settings)
-    except ServerError:
-        history = {"HISTORY": "keep"} if tree.kind == "STREAM" else {}
-        set_properties(tree, EVOLVE="backfill", **history)
-        failed = [*_tried(client, console, what, grammar.render(tree), settings, "changing")]
-        yield from failed
-        if not failed and tree.kind == "TABLE":
-            yield from _swapped(client, console, tree.name)
-    else:
-        console.line(f"{'changed':<8} {what}")
+    if not _was_backfilled(client, item):
+        try:
+            client.run(f"{grammar.render(tree)};", settings)
+        except ServerError:
+            pass
+        else:
+            console.line(f"{'changed':<8} {what}")
+            return
+    history = {"HISTORY": "keep"} if tree.kind == "STREAM" else {}
+    set_properties(tree, EVOLVE="backfill", **history)
+    failed = [*_tried(client, console, what, grammar.render(tree), settings, "changing")]
+    yield from failed
+    if not failed and tree.kind == "TABLE":
+        yield from _swapped(client, console, tree.name)
+
+
+def _was_backfilled(client: Client, item: Item) -> bool:
+    """Whether a version of a copy was computed from the beginning again."""
+    (answer,) = client.run(f"SHOW VERSIONS OF {quoted_name(item.name)};")
+    return any(version["way"] == "backfill" for version in answer["versions"])
 
 
 def _swapped(client: Client, console: Console, name: str) -> Iterator[str]:

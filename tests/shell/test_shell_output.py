@@ -289,6 +289,9 @@ def test_properties() -> None:
          "  N                  : differs for 2 keys"),
         ({"@type": "evolution_description", "isManual": True, "state": "caught up", "name": "T"},
          "SWAP T; lets the new version take over."),
+        ({"@type": "evolution_description", "name": "T", "state": "caught up", "isManual": True,
+          "reason": "rows"},
+         "SWAP T; is refused for this reason. ABORT EVOLUTION T; leaves everything as it was."),
         ({"@type": "versions", "versions": [
             {"number": 2, "way": "in-place", "isRollback": True, "timestamp": 0, "statement": "DROP\n x;"}]},
          "       2 | rollback, in-place | 1970-01-01T00:00:00Z |      |       | DROP x;"),

@@ -7,9 +7,37 @@ from typing import Any, cast
 
 import pytest
 
-from ksql_spark.shell.client import Client
+from ksql_spark.shell.client import Client, Settings
 from ksql_spark.shell.output.console import Console
 from ksql_spark.tools import branches
+from ksql_spark.tools.importer import Item
+
+
+@pytest.mark.parametrize(
+    ("ways", "expected"),
+    [
+        (["created", "in-place"], ["CREATE OR REPLACE STREAM"]),
+        (["created", "backfill", "in-place"], ["CREATE OR REPLACE STREAM", "backfill"]),
+    ],
+)
+def test_an_original_is_changed_as_its_copy_was(ways: list[str], expected: list[str]) -> None:
+    sent: list[str] = []
+
+    class Server:
+        def run(self, text: str, settings: Settings | None = None) -> list[dict[str, Any]]:
+            if text.startswith("SHOW VERSIONS"):
+                return [{"versions": [{"way": way} for way in ways]}]
+            sent.append(text)
+            return [{}]
+
+    text = "CREATE STREAM DEV__T AS SELECT * FROM S EMIT CHANGES;"
+    item = Item("STREAM", "DEV__T", text, {}, topic="DEV__T")
+    tree = branches.merged(text, branches.Branch("dev"))
+    console = Console(io.StringIO())
+    assert not [*branches._evolved(cast(Client, Server()), console, "STREAM T", tree, item)]
+    (statement,) = sent
+    assert all(part in statement for part in expected)
+    assert ("EVOLVE" in statement) == ("backfill" in ways)
 
 
 @pytest.mark.parametrize(
