@@ -15,8 +15,8 @@ from typing import Any
 import duckdb
 import pytest
 
+from tests.integration.archives import HOURS, STREAM, SUMS, Records, remove
 from tests.integration.server_process import TIMEOUT_S, ServerProcess
-from tests.integration.test_archives import HOURS, STREAM, SUMS, Records, remove
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 

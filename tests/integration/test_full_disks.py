@@ -11,8 +11,8 @@ import pytest
 from deltalake import DeltaTable
 
 from tests.faults.places import SmallDisk
+from tests.integration.archives import STREAM, Records
 from tests.integration.server_process import TIMEOUT_S, ServerProcess
-from tests.integration.test_archives import STREAM, Records
 
 pytestmark = [
     pytest.mark.kafka,

@@ -26,8 +26,8 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.queries.differences import latest
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.spark.session import SparkProcess
+from tests.integration.archives import remove
 from tests.integration.server_process import ServerProcess
-from tests.integration.test_archives import remove
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 

@@ -13,9 +13,9 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.integration.counted_events import STATEMENTS, check_copies, produce, wait_for_counts
 from tests.integration.s3_server import S3Server
 from tests.integration.server_process import TIMEOUT_S, ServerProcess
-from tests.integration.test_restart import STATEMENTS, check_copies, produce, wait_for_counts
 from tests.spark_cluster import SparkCluster
 
 pytestmark = pytest.mark.kafka
