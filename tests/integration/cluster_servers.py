@@ -7,9 +7,8 @@ import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
@@ -53,13 +52,6 @@ def send(producer: RecordProducer, numbers: Iterable[int], topic: str) -> None:
     for n in numbers:
         producer.send_async(f"{PREFIX}{topic}", b"k%d" % (n % 10), json.dumps({"n": n}).encode())
     producer.flush()
-
-
-def wait_for(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def hosts(asked: ServerProcess) -> dict[str, str | None]:

@@ -16,6 +16,7 @@ from ksql_spark.server.security import passwords
 from tests.integration import cluster_servers as cluster
 from tests.integration.browser import ROOT, run
 from tests.integration.server_process import TIMEOUT_S, ServerProcess
+from tests.waiting import until
 
 pytestmark = pytest.mark.long
 
@@ -89,13 +90,13 @@ def test_two_servers_are_one_console(clean_kafka: str, tmp_path: Path) -> None:
         first.execute(cluster.SOURCE)
         first.execute("CREATE TABLE counts AS SELECT k, COUNT(*) AS c FROM e GROUP BY k EMIT CHANGES;")
         second.execute("CREATE STREAM copies AS SELECT k, n FROM e EMIT CHANGES;")
-        cluster.wait_for(lambda: set(cluster.hosts(first).values()) == both)
+        until(lambda: set(cluster.hosts(first).values()) == both)
         hosts = cluster.hosts(first)
         with cluster.Feed(clean_kafka, ["e"]):
             for server in (first, second):
-                cluster.wait_for(lambda: read_per_s(server).keys() == hosts.keys())  # noqa: B023
+                until(lambda: read_per_s(server).keys() == hosts.keys())  # noqa: B023
                 assert {node["name"]: node["host"] for node in queries(server)} == hosts
-                cluster.wait_for(lambda: read_in_the_past(server) >= hosts.keys())  # noqa: B023
+                until(lambda: read_in_the_past(server) >= hosts.keys())  # noqa: B023
             for server in (first, second):
                 run("servers", server.url)
         second.stop()

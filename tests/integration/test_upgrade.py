@@ -18,6 +18,7 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.command_log import command_topic
 from tests.integration import cluster_servers as cluster
 from tests.integration.server_process import ROOT, TIMEOUT_S, ServerProcess
+from tests.waiting import until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -64,38 +65,38 @@ def test_servers_are_replaced_one_after_the_other(clean_kafka: str, tmp_path: Pa
         for n, table in enumerate(cluster.TABLES):
             (first, second)[n % 2].execute(COUNTS.format(table))
         first.execute("CREATE STREAM copies AS SELECT k, n FROM e EMIT CHANGES;")
-        cluster.wait_for(share(first, second))
+        until(share(first, second))
         cluster.produce(broker, range(1000))
-        cluster.wait_for(lambda: cluster.are_right(first, 1000) and cluster.are_right(second, 1000))
+        until(lambda: cluster.are_right(first, 1000) and cluster.are_right(second, 1000))
         code, _, errors = first.stop()
         assert code == 0, errors
         with cluster.server(tmp_path, "first", broker).ready() as newer:
             # the older one follows what the newer one writes, and the other way round; each runs what it gets
-            cluster.wait_for(share(newer, second))
+            until(share(newer, second))
             newer.execute(f"CREATE TYPE of_newer AS INT; {COUNTS.format('by_newer')}")
             second.execute(f"CREATE TYPE of_older AS INT; {COUNTS.format('by_older')}")
             tables = [*cluster.TABLES, "by_newer", "by_older"]
             cluster.produce(broker, range(1000, 2000))
             for one in (newer, second):
-                cluster.wait_for(lambda one=one: cluster.are_right(one, 2000, tables))  # type: ignore[misc]
+                until(lambda one=one: cluster.are_right(one, 2000, tables))  # type: ignore[misc]
                 (shown,) = one.execute("SHOW TYPES;")
                 assert {"OF_NEWER", "OF_OLDER"} <= shown["types"].keys()
-            cluster.wait_for(share(newer, second))
+            until(share(newer, second))
             code, _, errors = second.stop()
             assert code == 0, errors
             with cluster.server(tmp_path, "second", broker).ready() as last:
-                cluster.wait_for(share(newer, last))
+                until(share(newer, last))
                 cluster.produce(broker, range(2000, 3000))
                 for one in (newer, last):
-                    cluster.wait_for(lambda one=one: cluster.are_right(one, 3000, tables))  # type: ignore[misc]
+                    until(lambda one=one: cluster.are_right(one, 3000, tables))  # type: ignore[misc]
                 cluster.check_copy(broker, "copies", 3000)  # no stop has repeated anything
                 write_as_a_later_release(broker)
                 for one, name in ((newer, "a"), (last, "b")):
                     statement = f"CREATE TYPE {name} AS INT;"
-                    cluster.wait_for(lambda one=one, s=statement: REFUSAL in refusal(one, s))  # type: ignore[misc]
+                    until(lambda one=one, s=statement: REFUSAL in refusal(one, s))  # type: ignore[misc]
                 cluster.produce(broker, range(3000, 3500))
                 for one in (newer, last):  # they go on with what they know
-                    cluster.wait_for(lambda one=one: cluster.are_right(one, 3500, tables))  # type: ignore[misc]
+                    until(lambda one=one: cluster.are_right(one, 3500, tables))  # type: ignore[misc]
                 last.stop()
             newer.stop()
 

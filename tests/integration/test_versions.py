@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,12 +14,12 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
+from tests.waiting import until
 
 pytestmark = pytest.mark.kafka
 
 PREFIX = "versions_"
 TOPIC = f"{PREFIX}events"
-TIMEOUT_S = 240.0
 STATEMENTS = f"""
 CREATE STREAM events (who STRING KEY, n BIGINT)
   WITH (KAFKA_TOPIC = '{TOPIC}', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
@@ -39,13 +38,6 @@ def numbers(engine: Engine) -> list[int]:
     with TopicReader(engine.services.admin.servers, f"{PREFIX}kept") as reader:
         found = [record for records in reader.read_to_end() for record in records]
     return sorted(json.loads(record.value)["N"] for record in found if record.value is not None)
-
-
-def until(condition: Callable[[], bool], shown: Callable[[], object]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline, shown()
-        time.sleep(0.3)
 
 
 def test_versions_and_rows(make_engine: Callable[..., Engine], broker: EmbeddedBroker) -> None:
