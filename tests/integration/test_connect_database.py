@@ -12,7 +12,7 @@ import pytest
 from ksql_spark.engine import Engine, Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.services import artifacts
-from tests.integration.test_connect import one
+from tests.integration.answers import one
 from tests.postgres import Postgres
 from tests.waiting import until
 

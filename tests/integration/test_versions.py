@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from ksql_spark.engine import Engine, Request
-from ksql_spark.entities.wire import to_json
+from ksql_spark.engine import Engine
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
+from tests.integration.answers import run
 from tests.waiting import until
 
 pytestmark = pytest.mark.kafka
@@ -27,10 +26,6 @@ CREATE STREAM kept WITH (KAFKA_TOPIC = '{PREFIX}kept') AS SELECT who, n FROM eve
 CREATE TABLE counted WITH (KAFKA_TOPIC = '{PREFIX}counted') AS
   SELECT who, COUNT(*) AS c FROM events WHERE n >= 10 GROUP BY who;
 """
-
-
-def run(engine: Engine, text: str) -> dict[str, Any]:
-    return to_json(engine.execute(Request(text, {"auto.offset.reset": "earliest"}))[-1])
 
 
 def numbers(engine: Engine) -> list[int]:
