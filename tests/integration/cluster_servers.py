@@ -12,7 +12,8 @@ from pathlib import Path
 
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
-from tests.integration.server_process import ROOT, TIMEOUT_S, ServerProcess
+from tests.integration.server_process import ROOT, ServerProcess
+from tests.waiting import TIMEOUT_S
 
 PREFIX = "server_loss_"
 TABLES = [f"t{n}" for n in range(3)]

@@ -15,10 +15,10 @@ from ksql_spark.engine import Engine
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.statements.evolving import progress
 from tests.integration.kafka_streams_model import Changes
+from tests.waiting import TIMEOUT_S
 
 #: nothing new for so long: nothing more comes. It only matters where a test fails
 QUIET_S = 60.0
-TIMEOUT_S = 240.0
 HOUR_MS = 3_600_000
 BEGAN_MS = 1_700_000_000_000
 PROPERTIES = {"auto.offset.reset": "earliest", "ksql.checkpoint.interval.ms": "5000"}

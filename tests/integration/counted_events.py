@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
+from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S
 
 STATEMENTS = """
 CREATE TYPE money AS DOUBLE;

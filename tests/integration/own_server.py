@@ -12,8 +12,7 @@ from ksql_spark.entities.sinks import SinkDescription
 from ksql_spark.entities.sources import OriginInfo
 from ksql_spark.errors import KsqlError
 from ksql_spark.spark.session import SparkProcess
-
-TIMEOUT_S = 120.0
+from tests.waiting import TIMEOUT_S
 
 
 class Server:

@@ -16,7 +16,8 @@ import duckdb
 import pytest
 
 from tests.integration.archives import HOURS, STREAM, SUMS, Records, remove
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
+from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 

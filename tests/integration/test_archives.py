@@ -18,8 +18,9 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.shell.main import main
 from tests.integration.archives import HOURS, START_MS, STREAM, SUMS, Records, configure, remove
-from tests.integration.own_server import TIMEOUT_S, Server
+from tests.integration.own_server import Server
 from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 

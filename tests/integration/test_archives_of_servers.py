@@ -15,7 +15,8 @@ from ksql_spark.lake.stores import Store
 from tests.integration.archives import STREAM, SUMS, Records, remove
 from tests.integration.cluster_servers import server as process
 from tests.integration.own_server import Server
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
+from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 

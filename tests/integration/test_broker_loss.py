@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from ksql_spark.services.broker import EmbeddedBroker
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
-from tests.waiting import until
+from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 

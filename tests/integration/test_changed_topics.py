@@ -11,8 +11,8 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from ksql_spark.kafka.admin import KafkaAdmin
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
-from tests.waiting import until
+from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 

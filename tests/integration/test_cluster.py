@@ -16,7 +16,8 @@ from ksql_spark.services.broker import EmbeddedBroker
 from tests.integration.counted_events import STATEMENTS, check_copies, produce, wait_for_counts
 from tests.integration.exactly_once import World
 from tests.integration.exactly_once_checks import FEW
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
+from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 

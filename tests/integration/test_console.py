@@ -15,8 +15,8 @@ import pytest
 from ksql_spark.server.security import passwords
 from tests.integration import cluster_servers as cluster
 from tests.integration.browser import ROOT, run
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
-from tests.waiting import until
+from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.long
 

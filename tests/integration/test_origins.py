@@ -17,8 +17,9 @@ from deltalake import write_deltalake
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.lake.positions import positions_topic
 from tests.integration.all_types import FULL, TYPES
-from tests.integration.own_server import TIMEOUT_S, Server
+from tests.integration.own_server import Server
 from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 

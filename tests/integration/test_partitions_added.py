@@ -14,8 +14,8 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
-from tests.waiting import until
+from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 

@@ -24,8 +24,7 @@ from tests.integration.cluster_servers import (
     produce,
     server,
 )
-from tests.integration.server_process import TIMEOUT_S
-from tests.waiting import until
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 

@@ -16,9 +16,10 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
 from tests.integration.all_types import FULL, TYPES
-from tests.integration.own_server import TIMEOUT_S, Server
+from tests.integration.own_server import Server
 from tests.integration.server_process import ServerProcess
 from tests.postgres import USER, Postgres
+from tests.waiting import TIMEOUT_S
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 

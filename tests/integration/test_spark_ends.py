@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.integration.server_process import TIMEOUT_S, ServerProcess, command_line
-from tests.waiting import until
+from tests.integration.server_process import ServerProcess, command_line
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 

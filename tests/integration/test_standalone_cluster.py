@@ -13,9 +13,9 @@ import pytest
 
 from tests.integration.counted_events import STATEMENTS, check_copies, produce, wait_for_counts
 from tests.integration.s3_server import S3Server
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
+from tests.integration.server_process import ServerProcess
 from tests.spark_cluster import SparkCluster
-from tests.waiting import until
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 

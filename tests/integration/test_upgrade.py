@@ -17,8 +17,8 @@ from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.command_log import command_topic
 from tests.integration import cluster_servers as cluster
-from tests.integration.server_process import ROOT, TIMEOUT_S, ServerProcess
-from tests.waiting import until
+from tests.integration.server_process import ROOT, ServerProcess
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
