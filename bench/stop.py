@@ -20,7 +20,8 @@ import httpx
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from ksql_spark.services.broker import EmbeddedBroker
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
+from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S
 
 SOURCE = (
     "CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON', PARTITIONS = 2);"

@@ -199,3 +199,19 @@ def test_every_statement_is_carried_out_in_a_test() -> None:
             seen |= {type(statement) for statement in grammar.parse(text)}
     statements = {rule.node for rule in RULES if rule.statement_set is StatementSet.SERVER}
     assert statements <= seen, {s.__name__ for s in statements - seen}
+
+
+def test_no_test_module_is_a_library() -> None:
+    """What several of them share is in modules that are not tests, and fixtures in conftest.py."""
+    importing = []
+    for path in (ROOT / "tests").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.ImportFrom(module=module):
+                    names = [*(module or "").split("."), *(alias.name for alias in node.names)]
+                case ast.Import(names=aliases):
+                    names = [part for alias in aliases for part in alias.name.split(".")]
+                case _:
+                    continue
+            importing += [f"{path.relative_to(ROOT)}: {name}" for name in names if name.startswith("test_")]
+    assert not importing

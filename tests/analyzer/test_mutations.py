@@ -12,8 +12,8 @@ from collections import Counter
 
 import pytest
 
+from tests.analyzer.case_files import CASES, read, scene
 from tests.analyzer.mutations import mutate, outcome, vocabulary
-from tests.analyzer.test_cases import CASES, read, scene
 
 SETS = [
     (scene(setup), [c.statement for c in cases]) for setup, cases in map(read, sorted(CASES.glob("*.sql")))

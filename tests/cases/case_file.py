@@ -23,7 +23,8 @@ Names of topics begin with ``${case}``, which is different in each run. Pure: no
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -31,6 +32,7 @@ from typing import Any
 
 from ksql_spark import grammar
 
+FOLDER = Path(__file__).parent
 MODES = ("folded", "ordered", "rowsort")
 Cells = list[str]
 
@@ -112,6 +114,14 @@ def read(path: Path) -> list[Case]:
         case.steps[:0] = shared.steps
         case.server = shared.server | case.server
     return cases[1:]
+
+
+def every_case() -> Iterator[Case]:
+    """The cases of all files; only that at a line, or those of one file, where CASE=path:line says so."""
+    wanted, _, line = os.environ.get("CASE", "").partition(":")
+    for path in sorted(FOLDER.rglob("*.sql")):
+        if not wanted or path == Path(wanted).absolute():
+            yield from (case for case in read(path) if not line or case.line <= int(line) < case.end)
 
 
 def _directive(cases: list[Case], lines: Sequence[str], number: int) -> int:

@@ -14,14 +14,11 @@ import pytest
 
 from ksql_spark.engine import Engine
 from ksql_spark.kafka.admin import KafkaAdmin
-from tests.cases.case_file import Case
+from tests.cases.case_file import FOLDER, Case, every_case
 from tests.cases.metamorphic import RELATIONS, MetamorphicRun, related
 from tests.cases.running import CaseFailed
-from tests.cases.test_cases import FOLDER, _every_case, make_engine
 
 pytestmark = pytest.mark.kafka
-
-__all__ = ["make_engine"]
 
 SEED = int(os.environ.get("SEED", "1"))
 #: cases for each relation where nobody asks for more
@@ -39,7 +36,7 @@ def _cases() -> Iterator[object]:
     for relation in RELATIONS:
         if relation != os.environ.get("RELATION", relation):
             continue
-        made = [case for case in (related(c, relation, SEED) for c in _every_case()) if case is not None]
+        made = [case for case in (related(c, relation, SEED) for c in every_case()) if case is not None]
         if not ({"METAMORPHIC", "CASE"} & set(os.environ)):
             sample = random.Random(f"{SEED} {relation}").sample(made, SAMPLE)
             made = [case for case in made if case in sample or case.title.startswith(FOUND)]

@@ -32,7 +32,8 @@ from confluent_kafka.admin import AdminClient
 from deltalake import DeltaTable
 
 from tests.faults.scene import KEYS, Difference, statements
-from tests.integration.server_process import ROOT, TIMEOUT_S
+from tests.integration.server_process import ROOT
+from tests.waiting import TIMEOUT_S
 
 if TYPE_CHECKING:
     from tests.faults.faults import Run

@@ -48,8 +48,9 @@ from tests.faults.scene import (
     Scene,
     statements,
 )
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
+from tests.integration.server_process import ServerProcess
 from tests.registry_server import RegistryServer
+from tests.waiting import TIMEOUT_S
 
 #: how long a process is frozen, seconds
 FROZEN_S = 20.0

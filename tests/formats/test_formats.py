@@ -32,8 +32,8 @@ from ksql_spark.types import (
     SqlType,
     Struct,
 )
-
-from .samples import NESTED, REGISTRY, SAMPLES, carried, column, read_back, serde
+from tests.formats.json_schemas import FURTHER, OPTIONAL, with_json_schema
+from tests.formats.samples import NESTED, REGISTRY, SAMPLES, carried, column, read_back, serde
 
 CARRIED = [
     (format_, type_, value)
@@ -437,29 +437,6 @@ def test_an_avro_field_that_is_no_column_needs_a_default() -> None:
     spec = SerdeSpec("AVRO", (column(INTEGER),), schema_id=schema_id, schema=json.dumps(text))
     with pytest.raises(ValueError, match="B: The schema allows no NULL"):
         bind(spec, REGISTRY).encode([1])
-
-
-OPTIONAL = {"oneOf": [{"type": "null"}, {"type": "integer", "connect.type": "int32"}]}
-#: members of a JSON Schema besides a, and how they are written
-FURTHER = [
-    ({"b": OPTIONAL}, ',"b":null'),
-    ({"b": {"type": ["string", "null"]}}, ',"b":null'),
-    ({"b": {"type": "integer", "default": 7}, "c": {**OPTIONAL, "default": [1, "é"]}},
-     ',"b":7,"c":[1,"\\u00e9"]'),
-    ({"b": {"$ref": "#/definitions/o"}, "c": {"allOf": [{"$ref": "#/definitions/o"}]}},
-     ',"b":null,"c":null'),
-    ({"b": {"enum": ["x", None]}, "c": {"enum": ["x"], "type": "string"}}, ',"b":null'),
-    ({"b": {"type": "integer"}}, ""),  # may be absent
-    ({"B": OPTIONAL, "b": OPTIONAL, "A": {"type": "integer"}}, ',"B":null,"b":null'),
-]  # fmt: skip
-
-
-def with_json_schema(properties: Any, **more: Any) -> Serde:
-    properties = {"A": {"type": "integer", "connect.type": "int32"}, **properties}
-    schema = {"type": "object", "properties": properties, "definitions": {"o": OPTIONAL}, **more}
-    schema_id = REGISTRY.add("further", schema, "JSON")
-    spec = SerdeSpec("JSON_SR", (column(INTEGER),), schema_id=schema_id, schema=json.dumps(schema))
-    return bind(spec, REGISTRY)
 
 
 @pytest.mark.parametrize(("properties", "members"), FURTHER)

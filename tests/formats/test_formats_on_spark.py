@@ -23,11 +23,9 @@ from ksql_spark.types import (
     Decimal,
     SqlType,
 )
+from tests.formats.json_schemas import CONNECT, FURTHER, MISFITS, bound, framed, with_json_schema
+from tests.formats.samples import NESTED, REGISTRY, SAMPLES, carried, column, read_back, serde
 from tests.statements.json_server import JsonServer
-
-from .samples import NESTED, REGISTRY, SAMPLES, carried, column, read_back, serde
-from .test_formats import FURTHER, with_json_schema
-from .test_json_sr import CONNECT, MISFITS, bound, framed
 
 pytestmark = pytest.mark.spark
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from ksql_spark.engine import Engine
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
+from tests.integration.cluster_servers import PREFIX
+from tests.integration.own_server import Server
 from tests.server.live_server import LiveServer
 
 Post = Callable[..., httpx.Response]
@@ -90,4 +93,32 @@ def make_engine(
     for engine in made:
         engine.stop()
     mine = (prefix, f"_confluent-ksql-{prefix}")
+    kafka_admin.delete_topics(name for name in kafka_admin.topics() if name.startswith(mine))
+
+
+@pytest.fixture
+def server(
+    broker: EmbeddedBroker, spark_process: SparkProcess, kafka_admin: KafkaAdmin, tmp_path: Path
+) -> Iterator[Server]:
+    """A server of the test's own, on the shared broker and Spark; what it makes in Kafka is removed."""
+    name = f"own_{uuid.uuid4().hex[:8]}"
+    made = Server(
+        {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "ksql.spark.data.dir": str(tmp_path / "data"),
+            "ksql.service.id": name,
+            "ksql.output.topic.name.prefix": name,
+        },
+        spark_process,
+    )
+    yield made
+    made.engine.stop()
+    kafka_admin.delete_topics(t for t in kafka_admin.topics() if name in t)
+
+
+@pytest.fixture
+def clean_kafka(kafka_admin: KafkaAdmin) -> Iterator[str]:
+    """Addresses of Kafka for servers of one cluster (cluster_servers.py); what they make there is removed."""
+    yield kafka_admin.servers
+    mine = (PREFIX, f"_confluent-ksql-{PREFIX}")
     kafka_admin.delete_topics(name for name in kafka_admin.topics() if name.startswith(mine))

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from ksql_spark.services.ports import HOST, free_port
-from tests.integration.server_process import TIMEOUT_S
+from tests.waiting import TIMEOUT_S
 
 
 class S3Server:

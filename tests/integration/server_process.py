@@ -18,10 +18,9 @@ from typing import Any
 import httpx
 
 from ksql_spark.services.child import is_alive
+from tests.waiting import TIMEOUT_S
 
 ROOT = Path(__file__).parents[2]
-#: how long anything may take on a very busy machine, seconds
-TIMEOUT_S = 180.0
 
 
 class ServerProcess:

@@ -15,8 +15,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
-from tests.integration.test_archives import HOURS, STREAM, SUMS, Records, remove
+from tests.integration.archives import HOURS, STREAM, SUMS, Records, remove
+from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 

@@ -10,9 +10,8 @@ import pytest
 from confluent_kafka import Producer
 
 from ksql_spark.services.broker import EmbeddedBroker
-from tests.integration.test_archives import START_MS, STREAM, SUMS, Archives, remove, server
-
-__all__ = ["server"]
+from tests.integration.archives import START_MS, STREAM, SUMS, remove
+from tests.integration.own_server import Server
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -25,7 +24,7 @@ EARLIEST = "SET 'auto.offset.reset' = 'earliest';"
 
 @pytest.mark.parametrize("value_format", ["JSON", "AVRO"])
 def test_columns_that_are_added_half_way(
-    server: Archives,
+    server: Server,
     topic_names: Callable[[str], str],
     broker: EmbeddedBroker,
     tmp_path: Path,
@@ -68,7 +67,7 @@ def test_columns_that_are_added_half_way(
 
 @pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
 def test_records_of_transactions(
-    server: Archives,
+    server: Server,
     topic_names: Callable[[str], str],
     broker: EmbeddedBroker,
     tmp_path: Path,

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import random
 import time
-import uuid
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
-from confluent_kafka import TopicPartition
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from ksql_spark.engine import Request
 from ksql_spark.errors import KsqlError
@@ -21,118 +17,17 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.shell.main import main
-from ksql_spark.spark.session import SparkProcess
+from tests.integration.archives import HOURS, START_MS, STREAM, SUMS, Records, configure, remove
+from tests.integration.own_server import Server
 from tests.integration.server_process import ServerProcess
-from tests.integration.test_sinks import TIMEOUT_S, Server
+from tests.waiting import TIMEOUT_S
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
-
-START_MS = 1_767_225_600_000  # 2026
-
-
-class Archives(Server):
-    """A server, and what is in its tables."""
-
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        stream = self.engine.query(Request(sql))
-        found: list[Any] = []
-        while (batch := stream.read(1.0)) is not None:
-            found += batch
-        stream.close()
-        return sorted((tuple(row.values) for row in found), key=str)
-
-    def has(self, sql: str, wanted: list[tuple[Any, ...]]) -> None:
-        deadline = time.monotonic() + TIMEOUT_S
-        while (found := self._rows_or_none(sql)) != sorted(wanted, key=str):
-            assert time.monotonic() < deadline, (found, sorted(wanted, key=str)[:20])
-            time.sleep(0.2)
-
-    def _rows_or_none(self, sql: str) -> list[tuple[Any, ...]] | None:
-        """None if a compaction has replaced a file under the query, which then says so."""
-        try:
-            return self.rows(sql)
-        except KsqlError as error:
-            if "A compaction may just have replaced it: ask again" not in error.message:
-                raise
-            return None
-
-
-@pytest.fixture
-def server(
-    broker: EmbeddedBroker, spark_process: SparkProcess, kafka_admin: KafkaAdmin, tmp_path: Path
-) -> Iterator[Archives]:
-    name = f"archives_{uuid.uuid4().hex[:8]}"
-    made = Archives(
-        {
-            "bootstrap.servers": broker.bootstrap_servers,
-            "ksql.spark.data.dir": str(tmp_path / "data"),
-            "ksql.service.id": name,
-        },
-        spark_process,
-    )
-    yield made
-    made.engine.stop()
-    kafka_admin.delete_topics(t for t in kafka_admin.topics() if name in t)
-
-
-def remove(servers: str, topic: str, ends: dict[int, int]) -> None:
-    """What retention does: remove the records before these offsets."""
-    admin = AdminClient({"bootstrap.servers": servers})
-    for done in admin.delete_records([TopicPartition(topic, p, end) for p, end in ends.items()]).values():
-        done.result()
-
-
-def configure(servers: str, topic: str, values: dict[str, str]) -> None:
-    """Change a topic's configuration."""
-    entries = [
-        ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
-        for name, value in values.items()
-    ]
-    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
-    admin = AdminClient({"bootstrap.servers": servers})
-    admin.incremental_alter_configs([resource])[resource].result()
-
-
-class Records:
-    """Records of a topic, which are sent in the order of their times."""
-
-    def __init__(self, servers: str, topic: str, seed: int) -> None:
-        self._producer = RecordProducer(servers)
-        self.topic, self._choose = topic, random.Random(seed)
-        self.sent: list[tuple[str, int, int]] = []
-
-    def send(self, count: int) -> None:
-        for _ in range(count):
-            key, n = f"k{self._choose.randrange(5)}", len(self.sent)
-            time_ms = START_MS + n * 40_000 + self._choose.randrange(30_000)
-            self._producer.send_async(self.topic, key.encode(), f'{{"N": {n}}}'.encode(), time_ms)
-            self.sent.append((key, n, time_ms))
-        self._producer.flush()
-
-    def moved(self, servers: str) -> Records:
-        """Go on where a cluster is elsewhere now."""
-        self._producer = RecordProducer(servers)
-        return self
-
-    def sums(self) -> list[tuple[Any, ...]]:
-        counts, sums = Counter(k for k, _, _ in self.sent), Counter[str]()
-        for key, n, _ in self.sent:
-            sums[key] += n
-        return [(key, counts[key], sums[key]) for key in counts]
-
-    def windows(self) -> list[tuple[Any, ...]]:
-        hours = Counter((key, time_ms - time_ms % 3_600_000) for key, _, time_ms in self.sent)
-        return [(key, hour, n) for (key, hour), n in hours.items()]
-
-
-STREAM = "(k STRING KEY, n INT) WITH (KAFKA_TOPIC='{topic}', KEY_FORMAT='KAFKA', VALUE_FORMAT='JSON'{more})"
-SUMS = "SELECT k, COUNT(*) AS c, SUM(n) AS s FROM trips GROUP BY k EMIT CHANGES"
-HOURS = "SELECT k, COUNT(*) AS c FROM trips WINDOW TUMBLING (SIZE 1 HOUR, GRACE PERIOD 2 HOURS) GROUP BY k"
 
 
 @pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
 def test_history_then_live(
-    server: Archives,
+    server: Server,
     topic_names: Callable[[str], str],
     broker: EmbeddedBroker,
     tmp_path: Path,
@@ -185,7 +80,7 @@ def test_history_then_live(
 
 
 def test_joins_sessions_and_a_start_in_the_past(
-    server: Archives, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
+    server: Server, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
 ) -> None:
     """Two archived streams that meet by time; what DuckDB says over all records is true."""
     sides, stream = {}, ""
@@ -237,7 +132,7 @@ def test_joins_sessions_and_a_start_in_the_past(
 
 
 def test_what_compaction_removes_is_read_from_the_archive(
-    server: Archives,
+    server: Server,
     topic_names: Callable[[str], str],
     broker: EmbeddedBroker,
     kafka_admin: KafkaAdmin,
@@ -278,7 +173,7 @@ def test_what_compaction_removes_is_read_from_the_archive(
 
 
 def test_retention_that_overtakes_a_query_and_what_is_lost(
-    server: Archives, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
+    server: Server, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
 ) -> None:
     topic, path = topic_names("trips"), tmp_path / "archive"
     archive = f", PARTITIONS=1, ARCHIVE='{path}'"
@@ -314,7 +209,7 @@ def test_retention_that_overtakes_a_query_and_what_is_lost(
 
 
 def test_a_folder_that_is_not_there(
-    server: Archives, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
+    server: Server, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
 ) -> None:
     """As one that is not mounted, or an empty one in its place: nobody takes it for an archive of nothing."""
     topic, path, away = topic_names("trips"), tmp_path / "archive", tmp_path / "away"
@@ -358,7 +253,7 @@ def test_a_folder_that_is_not_there(
 
 
 def test_backfills_replays_and_push_queries(
-    server: Archives, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
+    server: Server, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
 ) -> None:
     """Everything that starts at the earliest record starts in the archive."""
     topic, path = topic_names("trips"), tmp_path / "archive"
@@ -400,7 +295,7 @@ def test_backfills_replays_and_push_queries(
 
 
 def test_files_of_others_then_live(
-    server: Archives, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
+    server: Server, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
 ) -> None:
     """The recipe of docs/how-to/lake.md for Parquet files without offsets."""
     topic, old = topic_names("trips"), tmp_path / "old"
@@ -445,7 +340,7 @@ def test_files_of_others_then_live(
 
 
 def test_a_topic_that_is_made_again(
-    server: Archives, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
+    server: Server, topic_names: Callable[[str], str], broker: EmbeddedBroker, tmp_path: Path
 ) -> None:
     topic, path = topic_names("trips"), tmp_path / "archive"
     sink = f"CREATE SINK kept FROM raw WITH (TYPE='parquet', PATH='{path}', ARCHIVE=true);"

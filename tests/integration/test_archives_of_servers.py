@@ -12,12 +12,11 @@ import pytest
 
 from ksql_spark.lake import manifests
 from ksql_spark.lake.stores import Store
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
-from tests.integration.test_archives import STREAM, SUMS, Archives, Records, remove, server
-from tests.integration.test_server_loss import clean_kafka
-from tests.integration.test_server_loss import server as process
-
-__all__ = ["clean_kafka", "server"]
+from tests.integration.archives import STREAM, SUMS, Records, remove
+from tests.integration.cluster_servers import server as process
+from tests.integration.own_server import Server
+from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -66,7 +65,7 @@ def has_sink(server: ServerProcess) -> bool:
 
 
 def test_a_server_is_lost_and_others_read(
-    server: Archives, clean_kafka: str, topic_names: Callable[[str], str], tmp_path: Path
+    server: Server, clean_kafka: str, topic_names: Callable[[str], str], tmp_path: Path
 ) -> None:
     """Of two servers that share queries, the one with the sink is killed; an unrelated one reads, too."""
     topic, path, servers = topic_names("trips"), tmp_path / "archive", clean_kafka

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from tests.integration.archives import STREAM, SUMS, Records, remove
 from tests.integration.s3_server import Gate, S3Server
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
-from tests.integration.test_archives import STREAM, SUMS, Records, remove
+from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import json
 import random
-import struct
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,14 +25,11 @@ from ksql_spark.entities.commands import CommandStatusEntity
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from tests.integration import kafka_streams_model as model
+from tests.integration.comparing import BEGAN_MS, HOUR_MS, Sink, same_rows
 from tests.integration.kafka_streams_model import Changes, Event, Topic
 
 pytestmark = pytest.mark.kafka
 
-#: nothing new for so long: nothing more comes. It only matters where a test fails
-QUIET_S = 60.0
-HOUR_MS = 3_600_000
-BEGAN_MS = 1_700_000_000_000
 WITHIN_MS = 30_000
 SIZE_MS = 300_000
 GRACE_MS = 60_000
@@ -101,48 +97,6 @@ class Backlog:
     def partitions(self) -> int:
         """Of each topic."""
         return 1 + max(event.partition for event in self.topics["l"])
-
-
-class Sink:
-    """The topic of a sink, read from its beginning."""
-
-    def __init__(self, servers: str, topic: str) -> None:
-        self.records: list[Record] = []
-        self._reader = TopicReader(servers, topic)
-
-    def wait(self, is_there: Callable[[Sink], bool]) -> None:
-        """Take in records until it is so, or none come any more."""
-        while not is_there(self):
-            batch = self._reader.poll_batch(QUIET_S)
-            if not batch:
-                return
-            self.records += batch
-
-    def close(self) -> None:
-        """Take in all that is left, and end."""
-        with self._reader:
-            for batch in self._reader.read_to_end():
-                self.records += batch
-
-    def rows(self) -> Counter[tuple[Any, ...]]:
-        """The rows of a stream: time, key, fields."""
-        found: Counter[tuple[Any, ...]] = Counter()
-        for record in self.records:
-            assert record.key is not None and record.value is not None
-            fields = json.loads(record.value).values()
-            found[record.timestamp_ms, record.key.decode(), *fields] += 1
-        return found
-
-    def changes(self, bounds: str = "") -> Changes:
-        """What a table's keys went through; ``bounds`` is the struct of those that follow the key's text."""
-        found: Changes = defaultdict(list)
-        size = struct.calcsize(bounds)
-        for record in self.records:
-            assert record.key is not None
-            text = record.key[: len(record.key) - size].decode()
-            key = (text, *struct.unpack(bounds, record.key[len(text.encode()) :])) if bounds else text
-            found[key].append(record.value and list(json.loads(record.value).values()))
-        return found
 
 
 # ---- the backlog -------------------------------------------------------------------------------------
@@ -312,16 +266,6 @@ def check_table(engine: Engine, backlog: Backlog, statement: str, rows: Changes,
     with Running(engine, statement, backlog) as query:
         query.sink.wait(lambda sink: model.folded(sink.changes(bounds)) == rows)
         same_changes(model.folded(query.end().changes(bounds)), rows)
-
-
-def same_rows(actual: Counter[tuple[Any, ...]], expected: Counter[tuple[Any, ...]]) -> None:
-    missing, unwanted = expected - actual, actual - expected
-    if missing or unwanted:
-        pytest.fail(
-            f"{missing.total()} of {expected.total()} rows are missing, {unwanted.total()} are too many;"
-            f" missing: {sorted(missing, key=str)[:5]}; too many: {sorted(unwanted, key=str)[:5]}",
-            pytrace=False,
-        )
 
 
 def same_changes(actual: Changes, expected: Changes) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,8 @@ import httpx
 import pytest
 
 from ksql_spark.services.broker import EmbeddedBroker
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
+from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 
@@ -26,13 +25,6 @@ CREATE TABLE counts AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;
 CREATE TABLE by_value AS SELECT v, COUNT(*) AS n FROM s GROUP BY v EMIT CHANGES;
 CREATE STREAM exact WITH (KAFKA_TOPIC = 'exact') AS SELECT k, v FROM s EMIT CHANGES;
 """
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def broker_of(server: ServerProcess) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,8 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from ksql_spark.kafka.admin import KafkaAdmin
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
+from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 
@@ -22,13 +21,6 @@ CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'J
 CREATE STREAM a AS SELECT k, v + 1 AS w FROM s EMIT CHANGES;
 CREATE TABLE t AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;
 """
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def queries(server: ServerProcess) -> dict[str, Any]:

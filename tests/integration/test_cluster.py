@@ -13,10 +13,11 @@ import pytest
 
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
+from tests.integration.counted_events import STATEMENTS, check_copies, produce, wait_for_counts
 from tests.integration.exactly_once import World
 from tests.integration.exactly_once_checks import FEW
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
-from tests.integration.test_restart import STATEMENTS, check_copies, produce, wait_for_counts
+from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 

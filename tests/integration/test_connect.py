@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -16,24 +15,13 @@ from ksql_spark.engine import Engine, Request
 from ksql_spark.services.child import is_alive
 from ksql_spark.services.connect_on_demand import ConnectOnDemand
 from ksql_spark.services.connect_worker import EmbeddedConnect
+from tests.integration.answers import one
+from tests.waiting import until
 
 pytestmark = pytest.mark.kafka
 
 PREFIX = f"connect_{uuid.uuid4().hex[:8]}_"
 STRINGS = "\"value.converter\" = 'org.apache.kafka.connect.storage.StringConverter'"
-WAIT_S = 120.0
-
-
-def one(engine: Engine, text: str) -> Any:
-    (entity,) = engine.execute(Request(text, {"auto.offset.reset": "earliest"}))
-    return entity
-
-
-def until(is_so: Callable[[], object]) -> None:
-    deadline = time.monotonic() + WAIT_S
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def states(engine: Engine) -> dict[str, str]:

@@ -12,8 +12,9 @@ import pytest
 from ksql_spark.engine import Engine, Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.services import artifacts
-from tests.integration.test_connect import one, until
+from tests.integration.answers import one
 from tests.postgres import Postgres
+from tests.waiting import until
 
 pytestmark = pytest.mark.kafka
 

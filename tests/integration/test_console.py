@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,36 +13,17 @@ import httpx
 import pytest
 
 from ksql_spark.server.security import passwords
-from tests.integration import test_server_loss as loss
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
+from tests.integration import cluster_servers as cluster
+from tests.integration.browser import ROOT, run
+from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.long
 
-clean_kafka = loss.clean_kafka
 
-ROOT = Path(__file__).parents[2]
-CONSOLE = ROOT / "console"
 FAKE_SERVER = ROOT / "tests" / "server" / "fake_server.py"
 #: the users of the server without an engine, and their roles; as guards.test.mjs knows them
 USERS = {"ada": "admin", "rita": "reader"}
-
-
-def run(script: str, url: str, **environment: str) -> None:
-    """Run the tests of ``script`` in a browser; skip where there is none."""
-    browser = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    if browser is None:
-        pytest.skip("Chromium is not installed: apt-get install chromium")
-    if shutil.which("node") is None or not (CONSOLE / "node_modules" / "playwright-core").is_dir():
-        pytest.skip("Node or the console's packages are not installed: make console")
-    done = subprocess.run(
-        ["node", "--test", f"tests/browser/{script}.test.mjs"],
-        cwd=CONSOLE,
-        env={**os.environ, "CONSOLE_URL": url, "CHROMIUM": browser, **environment},
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_from_an_empty_server_to_live_results(tmp_path: Path) -> None:
@@ -104,19 +84,19 @@ def test_log_in_lost_servers_errors_and_many_nodes(tmp_path: Path) -> None:
 def test_two_servers_are_one_console(clean_kafka: str, tmp_path: Path) -> None:
     both = {"first:8088", "second:8088"}
     with (
-        loss.server(tmp_path, "first", clean_kafka).ready() as first,
-        loss.server(tmp_path, "second", clean_kafka).ready() as second,
+        cluster.server(tmp_path, "first", clean_kafka).ready() as first,
+        cluster.server(tmp_path, "second", clean_kafka).ready() as second,
     ):
-        first.execute(loss.SOURCE)
+        first.execute(cluster.SOURCE)
         first.execute("CREATE TABLE counts AS SELECT k, COUNT(*) AS c FROM e GROUP BY k EMIT CHANGES;")
         second.execute("CREATE STREAM copies AS SELECT k, n FROM e EMIT CHANGES;")
-        loss.wait_for(lambda: set(loss.hosts(first).values()) == both)
-        hosts = loss.hosts(first)
-        with loss.Feed(clean_kafka, ["e"]):
+        until(lambda: set(cluster.hosts(first).values()) == both)
+        hosts = cluster.hosts(first)
+        with cluster.Feed(clean_kafka, ["e"]):
             for server in (first, second):
-                loss.wait_for(lambda: read_per_s(server).keys() == hosts.keys())  # noqa: B023
+                until(lambda: read_per_s(server).keys() == hosts.keys())  # noqa: B023
                 assert {node["name"]: node["host"] for node in queries(server)} == hosts
-                loss.wait_for(lambda: read_in_the_past(server) >= hosts.keys())  # noqa: B023
+                until(lambda: read_in_the_past(server) >= hosts.keys())  # noqa: B023
             for server in (first, second):
                 run("servers", server.url)
         second.stop()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
-import time
 from collections import Counter
 from typing import Any
 
@@ -19,15 +18,18 @@ import pytest
 from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.sources import STREAM, TABLE
-from ksql_spark.statements.evolving import progress
+from tests.integration.comparing import (
+    BEGAN_MS,
+    PROPERTIES,
+    Sink,
+    same_rows,
+    wait_until_all_is_read,
+)
 from tests.integration.partitions import PARTITIONS
-from tests.integration.test_backlog import BEGAN_MS, Sink, same_rows
 
 pytestmark = pytest.mark.kafka
 
 INPUTS = 200
-TIMEOUT_S = 240.0
-PROPERTIES = {"auto.offset.reset": "earliest", "ksql.checkpoint.interval.ms": "5000"}
 FORMS = {
     "distinct_on": "SELECT DISTINCT ON (seed, a, b) k, seed, a, b, n FROM {topic}",
     "qualify": "SELECT k, seed, a, b, n FROM {topic} QUALIFY"
@@ -53,15 +55,6 @@ def of_sqlite(rows: list[Row], select: str) -> list[tuple[Any, ...]]:
     base.execute("CREATE TABLE s (seed, a, b, n)")
     base.executemany("INSERT INTO s VALUES (?, ?, ?, ?)", rows)
     return base.execute(select).fetchall()
-
-
-def wait_until_all_is_read(engine: Engine, topic: str) -> None:
-    """Wait for a checkpoint of the query that writes ``topic``, after the last records of its sources."""
-    (query,) = (query for query in engine.services.queries.all() if query.plan.sink.topic == topic)
-    deadline = time.monotonic() + TIMEOUT_S
-    while progress(query, engine.services).left:
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
 
 
 def of_the_query(

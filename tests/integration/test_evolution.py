@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.engine import Engine, Request
-from ksql_spark.entities.wire import to_json
+from ksql_spark.engine import Engine
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.queries.differences import latest
 from ksql_spark.services.broker import EmbeddedBroker
+from tests.integration.answers import run
 
 pytestmark = pytest.mark.kafka
 
@@ -79,11 +79,6 @@ class Input:
             if n % 3:
                 sums[f"p{n % PEOPLE}"] += n
         return dict(sums)
-
-
-def run(engine: Engine, text: str) -> dict[str, Any]:
-    entities = engine.execute(Request(text, {"auto.offset.reset": "earliest"}))
-    return to_json(entities[-1])
 
 
 def rows(engine: Engine, topic: str) -> dict[str, int]:

@@ -23,6 +23,7 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.queries import differences
 from ksql_spark.services.broker import EmbeddedBroker
 from tests.integration.server_process import ServerProcess
+from tests.waiting import until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -30,7 +31,6 @@ PREFIX = "pairs_"
 PAIRS = int(os.environ.get("PAIRS", "8"))
 #: so many evolve at the same time
 AT_ONCE = 4
-TIMEOUT_S = 300.0
 SOURCES = f"""
 CREATE STREAM events (who STRING KEY, n BIGINT, name STRING)
   WITH (KAFKA_TOPIC = '{PREFIX}events', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
@@ -112,13 +112,6 @@ def send(servers: str, first: int, count: int) -> None:
         producer.send_async(f"{PREFIX}events", b"p%d" % (n % 7), value, time_ms)
     producer.flush()
     producer.close()
-
-
-def until(condition: Callable[[], bool], what: Callable[[], object]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline, what()
-        time.sleep(0.5)
 
 
 @pytest.mark.parametrize("first", range(0, PAIRS, AT_ONCE))

@@ -17,7 +17,7 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
 from tests.integration.exactly_once import World
 from tests.integration.exactly_once_checks import FEW
-from tests.integration.server_process import TIMEOUT_S
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 

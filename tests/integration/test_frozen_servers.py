@@ -25,10 +25,9 @@ from deltalake import DeltaTable
 
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.runtime.queries import differences
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
-from tests.integration.test_server_loss import PREFIX, SOURCE, Feed, clean_kafka, hosts, server
-
-__all__ = ["clean_kafka"]
+from tests.integration.cluster_servers import PREFIX, SOURCE, Feed, hosts, server
+from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -11,8 +10,9 @@ import pytest
 from deltalake import DeltaTable
 
 from tests.faults.places import SmallDisk
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
-from tests.integration.test_archives import STREAM, Records
+from tests.integration.archives import STREAM, Records
+from tests.integration.server_process import ServerProcess
+from tests.waiting import until
 
 pytestmark = [
     pytest.mark.kafka,
@@ -32,13 +32,6 @@ def disk(tmp_path: Path) -> Iterator[SmallDisk]:
     made = SmallDisk(tmp_path / "disk")
     yield made
     made.close()
-
-
-def wait_for(condition: Callable[[], object], told: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 2 * TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline, told()
-        time.sleep(0.3)
 
 
 def test_sinks_tell_of_a_full_disk(disk: SmallDisk, tmp_path: Path) -> None:
@@ -68,21 +61,21 @@ def test_sinks_tell_of_a_full_disk(disk: SmallDisk, tmp_path: Path) -> None:
             return all(each == ("RUNNING", "", 0) for each in sinks().values())
 
         records.send(500)
-        wait_for(lambda: server.rows("SELECT k, c, s FROM sums;") and are_even(), sinks)
+        until(lambda: server.rows("SELECT k, c, s FROM sums;") and are_even(), sinks)
         with disk.full():
             records.send(500)
-            wait_for(
+            until(
                 lambda: all(s == "ERROR" and "No space left" in why for s, why, _ in sinks().values()), sinks
             )
             (told,) = server.execute("DESCRIBE SINK kept;")
             assert "No space left" in told["sink"]["reason"]
-            wait_for(
+            until(
                 lambda: (
                     sorted(map(tuple, server.rows("SELECT k, c, s FROM sums;"))) == sorted(records.sums())
                 ),
                 lambda: (server.rows("SELECT k, c, s FROM sums;"), records.sums()),
             )
-        wait_for(are_even, sinks)
+        until(are_even, sinks)
         files = f"read_parquet('{disk.folder}/kept/*/*/*.parquet', hive_partitioning=true)"
         counts = duckdb.sql(f'SELECT COUNT(*), COUNT(DISTINCT (partition, "offset")) FROM {files}').fetchall()
         assert counts == [(1000, 1000)]

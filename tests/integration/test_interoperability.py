@@ -24,7 +24,7 @@ from ksql_spark.engine import Engine
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.registry import RegistryOnDemand
-from tests.integration.test_registered_formats import records
+from tests.integration.topic_records import records
 
 pytestmark = pytest.mark.kafka
 

@@ -13,8 +13,8 @@ import pytest
 from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
-from tests.integration.test_backlog import BEGAN_MS
-from tests.integration.test_deduplication import PROPERTIES, TIMEOUT_S
+from tests.integration.comparing import BEGAN_MS, PROPERTIES
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 

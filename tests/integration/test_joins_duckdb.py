@@ -17,9 +17,8 @@ import pytest
 
 from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.producer import RecordProducer
+from tests.integration.comparing import BEGAN_MS, HOUR_MS, PROPERTIES, Sink, same_rows, wait_until_all_is_read
 from tests.integration.partitions import PARTITIONS
-from tests.integration.test_backlog import BEGAN_MS, HOUR_MS, Sink, same_rows
-from tests.integration.test_deduplication import PROPERTIES, wait_until_all_is_read
 
 pytestmark = pytest.mark.kafka
 

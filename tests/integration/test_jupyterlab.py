@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ksql_spark.services.ports import free_port
+from tests.integration.browser import run
 from tests.integration.server_process import ServerProcess
-from tests.integration.test_console import run
 
 ROOT = Path(__file__).parents[2]
 LAB = Path(os.environ.get("JUPYTER_LAB", ROOT / "build" / "jupyter" / "bin" / "jupyter-lab"))

@@ -9,8 +9,7 @@ import pytest
 
 from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.producer import RecordProducer
-from tests.integration.test_backlog import BEGAN_MS, HOUR_MS, Sink
-from tests.integration.test_deduplication import PROPERTIES, wait_until_all_is_read
+from tests.integration.comparing import BEGAN_MS, HOUR_MS, PROPERTIES, Sink, wait_until_all_is_read
 
 pytestmark = pytest.mark.kafka
 

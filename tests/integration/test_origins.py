@@ -5,10 +5,8 @@ from __future__ import annotations
 import random
 import sqlite3
 import time
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -16,68 +14,17 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
 
-from ksql_spark.engine import Request
-from ksql_spark.entities.sources import OriginInfo
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.lake.positions import positions_topic
-from ksql_spark.services.broker import EmbeddedBroker
-from ksql_spark.spark.session import SparkProcess
+from tests.integration.all_types import FULL, TYPES
+from tests.integration.own_server import Server
 from tests.integration.server_process import ServerProcess
-from tests.integration.test_sinks import FULL, TIMEOUT_S, TYPES, Server
+from tests.waiting import TIMEOUT_S
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 
-class Zones(Server):
-    """A server, and what its tables follow."""
-
-    def rows(self, sql: str) -> list[Any]:
-        stream = self.engine.query(Request(sql))
-        found: list[Any] = []
-        while (batch := stream.read(1.0)) is not None:
-            found += batch
-        stream.close()
-        return sorted((tuple(row.values) for row in found), key=str)
-
-    def origin(self, name: str) -> OriginInfo:
-        (answer,) = self.run(f"DESCRIBE {name};")
-        found: OriginInfo = answer.source_description.origin
-        return found
-
-    def until(self, name: str, met: Callable[[OriginInfo], bool]) -> OriginInfo:
-        deadline = time.monotonic() + TIMEOUT_S
-        while not met(found := self.origin(name)):
-            assert time.monotonic() < deadline, found
-            time.sleep(0.1)
-        return found
-
-    def has(self, sql: str, *wanted: tuple[Any, ...]) -> None:
-        deadline = time.monotonic() + TIMEOUT_S
-        while (found := self.rows(sql)) != sorted(wanted, key=str):
-            assert time.monotonic() < deadline, found
-            time.sleep(0.1)
-
-
-@pytest.fixture
-def server(
-    broker: EmbeddedBroker, spark_process: SparkProcess, kafka_admin: KafkaAdmin, tmp_path: Path
-) -> Iterator[Zones]:
-    name = f"origins_{uuid.uuid4().hex[:8]}"
-    made = Zones(
-        {
-            "bootstrap.servers": broker.bootstrap_servers,
-            "ksql.spark.data.dir": str(tmp_path / "data"),
-            "ksql.service.id": name,
-            "ksql.output.topic.name.prefix": name,
-        },
-        spark_process,
-    )
-    yield made
-    made.engine.stop()
-    kafka_admin.delete_topics(t for t in kafka_admin.topics() if name in t)
-
-
-def test_reference_data(server: Zones, topic_names: Callable[[str], str], tmp_path: Path) -> None:
+def test_reference_data(server: Server, topic_names: Callable[[str], str], tmp_path: Path) -> None:
     """Rows that come, change and go; a failure; a restart; a join."""
     path, rides = tmp_path / "zones.csv", topic_names("rides")
     path.write_text("id,name\n1,North\n2,South\n,Nowhere\n")
@@ -87,37 +34,37 @@ def test_reference_data(server: Zones, topic_names: Callable[[str], str], tmp_pa
         f"CREATE STREAM rides (zone INT KEY, n INT) WITH (KAFKA_TOPIC='{rides}', KEY_FORMAT='KAFKA',"
         " VALUE_FORMAT='JSON', PARTITIONS=2);"
     )
-    found = server.until("zones", lambda origin: origin.written == 2)
+    found = server.origin_once("zones", lambda origin: origin.written == 2)
     assert (found.state, found.rows, found.without_key, found.removed) == ("RUNNING", 2, 1, 0)
-    server.has("SELECT * FROM zones;", (1, "North"), (2, "South"))
-    server.has("SELECT name FROM zones WHERE id = 2;", ("South",))
+    server.has("SELECT * FROM zones;", [(1, "North"), (2, "South")])
+    server.has("SELECT name FROM zones WHERE id = 2;", [("South",)])
     server.run(
         "CREATE STREAM named AS SELECT r.zone AS zone, r.n AS n, z.name AS name FROM rides r"
         " LEFT JOIN zones z ON r.zone = z.id EMIT CHANGES; INSERT INTO rides VALUES (1, 10);"
     )
-    server.has("SELECT zone, n, name FROM named;", (1, 10, "North"))
+    server.has("SELECT zone, n, name FROM named;", [(1, 10, "North")])
 
     path.write_text("id,name\n1,Arctic\n3,East\n")
-    server.until("zones", lambda origin: origin.written == 4 and origin.removed == 1)
-    server.has("SELECT * FROM zones;", (1, "Arctic"), (3, "East"))
+    server.origin_once("zones", lambda origin: origin.written == 4 and origin.removed == 1)
+    server.has("SELECT * FROM zones;", [(1, "Arctic"), (3, "East")])
     server.run("INSERT INTO rides VALUES (1, 11); INSERT INTO rides VALUES (2, 12);")
-    server.has("SELECT zone, n, name FROM named;", (1, 10, "North"), (1, 11, "Arctic"), (2, 12, None))
+    server.has("SELECT zone, n, name FROM named;", [(1, 10, "North"), (1, 11, "Arctic"), (2, 12, None)])
 
     path.write_text("id,name\n1,a\n1,b\n")
-    found = server.until("zones", lambda origin: origin.state == "ERROR")
+    found = server.origin_once("zones", lambda origin: origin.state == "ERROR")
     assert 'several rows have the key {"ID":1}' in str(found.reason)
     path.unlink()
-    server.until("zones", lambda origin: "there is no file" in str(origin.reason))
+    server.origin_once("zones", lambda origin: "there is no file" in str(origin.reason))
     (tables,) = server.run("SHOW TABLES;")
     assert tables.warnings[0].message.startswith("ZONES is not refreshed: ")
-    server.has("SELECT * FROM zones;", (1, "Arctic"), (3, "East"))
+    server.has("SELECT * FROM zones;", [(1, "Arctic"), (3, "East")])
 
     server.engine.stop()
     path.write_text("id,name\n3,East\n4,West\n")
     server.start()
-    found = server.until("zones", lambda origin: origin.state == "RUNNING")
+    found = server.origin_once("zones", lambda origin: origin.state == "RUNNING")
     assert (found.written, found.removed) == (1, 1)
-    server.has("SELECT * FROM zones;", (3, "East"), (4, "West"))
+    server.has("SELECT * FROM zones;", [(3, "East"), (4, "West")])
     topic = server.engine.services.metastore.require("ZONES").topic
     server.run("DROP STREAM named DELETE TOPIC; DROP TABLE zones DELETE TOPIC;")
     assert server.engine.services.admin.topic(topic) is None
@@ -125,7 +72,7 @@ def test_reference_data(server: Zones, topic_names: Callable[[str], str], tmp_pa
 
 @pytest.mark.parametrize("value_format", ["JSON", "AVRO", "JSON_SR"])
 def test_all_types(
-    server: Zones, topic_names: Callable[[str], str], tmp_path: Path, value_format: str
+    server: Server, topic_names: Callable[[str], str], tmp_path: Path, value_format: str
 ) -> None:
     """What a sink writes comes back, and is written once."""
     columns = TYPES.replace("MAP<STRING, TIME>", "MAP<STRING, INT>").replace("k STRING KEY", "k STRING {}KEY")
@@ -141,17 +88,17 @@ def test_all_types(
         f"CREATE TABLE t ({columns.format('PRIMARY ')}) WITH (LAKE='{path}', FORMAT='parquet',"
         f" REFRESH='100 milliseconds', VALUE_FORMAT='{value_format}');"
     )
-    server.until("t", lambda origin: origin.written == 2)
+    server.origin_once("t", lambda origin: origin.written == 2)
     names = ", ".join(
         part.split()[0] for part in ("k", "i", "b", "d", "ok", "p", "ts", "day", "t", "raw", "l", "m", "s")
     )
-    server.has(f"SELECT {names} FROM t;", *server.rows(f"SELECT {names} FROM s;"))
+    server.has(f"SELECT {names} FROM t;", server.rows(f"SELECT {names} FROM s;"))
     last = server.origin("t").last_refresh_ms
-    found = server.until("t", lambda origin: (origin.last_refresh_ms or 0) > (last or 0) + 200)
+    found = server.origin_once("t", lambda origin: (origin.last_refresh_ms or 0) > (last or 0) + 200)
     assert (found.written, found.removed, found.state) == (2, 0, "RUNNING")
 
 
-def test_protobuf_writes_rows_with_null_in_lists_once(server: Zones, tmp_path: Path) -> None:
+def test_protobuf_writes_rows_with_null_in_lists_once(server: Server, tmp_path: Path) -> None:
     """It has no NULL there, but rows are compared as they are encoded."""
     path = tmp_path / "rows.parquet"
     rows = {"k": ["a", "b"], "l": [[1, None], None], "m": [[("x", None), ("y", 1)], []]}
@@ -161,16 +108,16 @@ def test_protobuf_writes_rows_with_null_in_lists_once(server: Zones, tmp_path: P
         f"CREATE TABLE p (k STRING PRIMARY KEY, l ARRAY<INT>, m MAP<STRING, INT>) WITH (LAKE='{path}',"
         " FORMAT='parquet', REFRESH='100 milliseconds', VALUE_FORMAT='PROTOBUF');"
     )
-    server.until("p", lambda origin: origin.written == 2)
+    server.origin_once("p", lambda origin: origin.written == 2)
     for _ in range(3):  # refreshes that read the file again
         last = server.origin("p").last_refresh_ms
         path.touch()
-        server.until("p", lambda origin, last=last: origin.last_refresh_ms != last)  # type: ignore[misc]
+        server.origin_once("p", lambda origin, last=last: origin.last_refresh_ms != last)  # type: ignore[misc]
     found = server.origin("p")
     assert (found.written, found.removed, found.state) == (2, 0, "RUNNING")
 
 
-def test_delta_and_a_database(server: Zones, tmp_path: Path) -> None:
+def test_delta_and_a_database(server: Server, tmp_path: Path) -> None:
     lake, file = str(tmp_path / "lake"), tmp_path / "shop.db"
     write_deltalake(lake, pa.table({"id": ["a"], "n": [1]}))
     with sqlite3.connect(file) as database:
@@ -182,17 +129,17 @@ def test_delta_and_a_database(server: Zones, tmp_path: Path) -> None:
         f"CREATE TABLE items (id STRING PRIMARY KEY, n INT) WITH (LAKE='sqlite:///{file}', FORMAT='jdbc',"
         f" {refresh});"
     )
-    server.has("SELECT * FROM d;", ("a", 1))
-    server.has("SELECT * FROM items;", ("x", 1))
+    server.has("SELECT * FROM d;", [("a", 1)])
+    server.has("SELECT * FROM items;", [("x", 1)])
     write_deltalake(lake, pa.table({"id": ["b"], "n": [2]}), mode="append")
     with sqlite3.connect(file) as database:
         database.execute("UPDATE items SET n = 5")
     database.close()
-    server.has("SELECT * FROM d;", ("a", 1), ("b", 2))
-    server.has("SELECT * FROM items;", ("x", 5))
+    server.has("SELECT * FROM d;", [("a", 1), ("b", 2)])
+    server.has("SELECT * FROM items;", [("x", 5)])
 
 
-def test_two_servers_at_once_do_no_harm(server: Zones, tmp_path: Path) -> None:
+def test_two_servers_at_once_do_no_harm(server: Server, tmp_path: Path) -> None:
     """Both refresh the same topic, as when one was taken for dead."""
     path = tmp_path / "n.csv"
     path.write_text("id,v\n" + "".join(f"{n},0\n" for n in range(200)))
@@ -200,7 +147,7 @@ def test_two_servers_at_once_do_no_harm(server: Zones, tmp_path: Path) -> None:
         f"CREATE TABLE n (id INT PRIMARY KEY, v INT) WITH (LAKE='{path}', FORMAT='csv',"
         " REFRESH='50 milliseconds', PARTITIONS=2);"
     )
-    server.until("n", lambda origin: origin.state == "RUNNING")
+    server.origin_once("n", lambda origin: origin.state == "RUNNING")
     services = server.engine.services
     (run,) = services.origin_status.__self__._runs.values()
     other = type(run)(run.definition, services.admin, run._write, type(run.status)())
@@ -213,7 +160,7 @@ def test_two_servers_at_once_do_no_harm(server: Zones, tmp_path: Path) -> None:
         time.sleep(0.2)
     other.close()
     other.join(60)
-    server.has("SELECT id, v FROM n;", *((n, 5) for n in range(50, 250)))
+    server.has("SELECT id, v FROM n;", [(n, 5) for n in range(50, 250)])
 
 
 def test_a_server_that_is_killed_brings_the_table_into_step(tmp_path: Path) -> None:
@@ -247,7 +194,7 @@ def test_a_server_that_is_killed_brings_the_table_into_step(tmp_path: Path) -> N
                 time.sleep(0.2)
 
 
-def test_a_stream(server: Zones, topic_names: Callable[[str], str], tmp_path: Path) -> None:
+def test_a_stream(server: Server, topic_names: Callable[[str], str], tmp_path: Path) -> None:
     """Rows in the order of their times, windows, a row without a time, a restart, DROP."""
     path = tmp_path / "rides"
     path.mkdir()
@@ -267,17 +214,17 @@ def test_a_stream(server: Zones, topic_names: Callable[[str], str], tmp_path: Pa
         f"CREATE TABLE w WITH (KAFKA_TOPIC='{topic_names('w')}') AS SELECT zone, SUM(n) AS n FROM rides"
         " WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 0 SECONDS) GROUP BY zone EMIT CHANGES;"
     )
-    server.until("rides", lambda origin: origin.written == 4)
+    server.origin_once("rides", lambda origin: origin.written == 4)
     base = 1577836800000
     windows = "SELECT zone, WINDOWSTART, n FROM w;"
-    server.has(windows, ("a", base, 1), ("a", base + 20_000, 4), ("b", base + 10_000, 2))
+    server.has(windows, [("a", base, 1), ("a", base + 20_000, 4), ("b", base + 10_000, 2)])
     server.engine.stop()
     put("c.csv", ("a", "2020-01-01 00:00:26", 16))
     server.start()
-    found = server.until("rides", lambda origin: origin.written == 1)
+    found = server.origin_once("rides", lambda origin: origin.written == 1)
     assert (found.state, found.rows) == ("RUNNING", 5)
-    server.has(windows, ("a", base, 1), ("a", base + 20_000, 20), ("b", base + 10_000, 2))
-    server.has("SELECT zone, n FROM rides;", ("a", 1), ("a", 4), ("a", 16), ("b", 2))
+    server.has(windows, [("a", base, 1), ("a", base + 20_000, 20), ("b", base + 10_000, 2)])
+    server.has("SELECT zone, n FROM rides;", [("a", 1), ("a", 4), ("a", 16), ("b", 2)])
     (shown,) = server.run("SHOW STREAMS;")
     assert not shown.warnings
     services = server.engine.services
@@ -291,7 +238,7 @@ def test_a_stream(server: Zones, topic_names: Callable[[str], str], tmp_path: Pa
 
 @pytest.mark.parametrize("value_format", ["JSON", "AVRO", "PROTOBUF"])
 def test_a_stream_of_all_types(
-    server: Zones, topic_names: Callable[[str], str], tmp_path: Path, value_format: str
+    server: Server, topic_names: Callable[[str], str], tmp_path: Path, value_format: str
 ) -> None:
     path = tmp_path / "lake"
     columns = TYPES.replace("MAP<STRING, TIME>", "MAP<STRING, INT>")
@@ -306,8 +253,8 @@ def test_a_stream_of_all_types(
         f"CREATE STREAM t ({columns}) WITH (LAKE='{path}', FORMAT='delta', TIMESTAMP='ts',"
         f" REFRESH='100 milliseconds', VALUE_FORMAT='{value_format}');"
     )
-    server.until("t", lambda origin: origin.written == 1)
-    server.has("SELECT * FROM t;", *server.rows("SELECT * FROM s;"))
+    server.origin_once("t", lambda origin: origin.written == 1)
+    server.has("SELECT * FROM t;", server.rows("SELECT * FROM s;"))
 
 
 def test_a_stream_of_a_server_that_is_killed_has_each_row_once(tmp_path: Path) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,8 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
+from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 
@@ -50,13 +49,6 @@ FREE = {
 }
 KEYS = [f"k{i}" for i in range(7)]
 EARLIEST = {"auto.offset.reset": "earliest"}
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 class Scene:

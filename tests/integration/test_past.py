@@ -12,7 +12,8 @@ from ksql_spark.engine import Engine, Request
 from ksql_spark.errors import KsqlError, Position
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
-from tests.integration.test_versions import run, until
+from tests.integration.answers import run
+from tests.waiting import until
 
 pytestmark = pytest.mark.kafka
 

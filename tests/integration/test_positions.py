@@ -7,7 +7,6 @@ each record to one version. The model is the numbers that were sent since the qu
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,13 +25,13 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.queries.differences import latest
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.spark.session import SparkProcess
+from tests.integration.archives import remove
 from tests.integration.server_process import ServerProcess
-from tests.integration.test_archives import remove
+from tests.waiting import until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 PREFIX = "positions_"
-TIMEOUT_S = 240.0
 #: as many keys, and as many records before the queries are created
 PEOPLE, BEFORE = 12, 240
 DECLARED = f"""
@@ -178,13 +177,6 @@ class Server:
         }
 
 
-def until(condition: Callable[[], Any], told: Callable[[], Any] = lambda: None, pause_s: float = 0.3) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline, told()
-        time.sleep(pause_s)
-
-
 @pytest.fixture
 def make_server(
     kafka_admin: KafkaAdmin, tmp_path: Path, spark_process: SparkProcess
@@ -240,7 +232,7 @@ def bring_into(state: str, server: Server, folder: Path, monkeypatch: pytest.Mon
             # in real time, none commits before; micro-batches do (but see the test with SIGKILL)
             create(server, folder, **{"ksql.checkpoint.interval.ms": "900000"})
             server.send(600)
-            until(lambda: all(_is_begun(server, query) for query in server.queries()), pause_s=0.02)
+            until(lambda: all(_is_begun(server, query) for query in server.queries()))
             server.engine.services.queries.fence("It is killed.")
         case "committed":
             create(server, folder)
@@ -396,7 +388,7 @@ def test_a_server_that_is_killed_before_the_first_commit(tmp_path: Path, guarant
         producer.close()
         select = f"SELECT events.who AS who, n AS c {JOINED}"
         server.execute(f"CREATE STREAM o AS {select}", **{"auto.offset.reset": "earliest"})
-        until(lambda: planned() or rows(server), pause_s=0.02)
+        until(lambda: planned() or rows(server))
         server.crash()
     committed = [path for path in tmp_path.glob("checkpoints/*/0/commits/*") if path.name.isdecimal()]
     print("OUTCOME", json.dumps({"state": "SIGKILL", "guarantee": guarantee, "commits": len(committed)}))

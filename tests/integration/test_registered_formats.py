@@ -18,9 +18,9 @@ from ksql_spark.config import Config
 from ksql_spark.engine import Engine
 from ksql_spark.engine.bootstrap import registry_settings, schema_registry
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.spark.session import set_registry
+from tests.integration.topic_records import records
 from tests.registry_server import RegistryServer
 
 pytestmark = pytest.mark.kafka
@@ -48,15 +48,6 @@ def registry(engine: Engine) -> Iterator[RegistryServer]:
         yield server
         services.registry = services.views.registry = before
         set_registry(services.spark.process.running_session, {})
-
-
-def records(admin: KafkaAdmin, topic: str, count: int) -> list[Record]:
-    """The records of ``topic``, once there are ``count``."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while sum(admin.end_offsets(topic).values()) < count:
-        assert time.monotonic() < deadline
-    with TopicReader(admin.servers, topic) as reader:
-        return [record for batch in reader.read_to_end() for record in batch]
 
 
 def test_without_a_registry_one_is_started_for_the_first_statement_that_needs_it(

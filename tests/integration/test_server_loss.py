@@ -5,93 +5,28 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
-import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
-from tests.integration.server_process import ROOT, TIMEOUT_S, ServerProcess
+from tests.integration.cluster_servers import (
+    PREFIX,
+    SOURCE,
+    TABLES,
+    Feed,
+    are_right,
+    check_copy,
+    hosts,
+    produce,
+    server,
+)
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
-
-PREFIX = "server_loss_"
-TABLES = [f"t{n}" for n in range(3)]
-SOURCE = (
-    f"CREATE STREAM e (k STRING KEY, n INT) WITH (KAFKA_TOPIC='{PREFIX}e', VALUE_FORMAT='JSON',"
-    " PARTITIONS=1);"
-)
-
-
-@pytest.fixture
-def clean_kafka(kafka_admin: KafkaAdmin) -> Iterator[str]:
-    """Addresses of Kafka; what the servers make there is removed."""
-    yield kafka_admin.servers
-    mine = (PREFIX, f"_confluent-ksql-{PREFIX}")
-    kafka_admin.delete_topics(name for name in kafka_admin.topics() if name.startswith(mine))
-
-
-def server(folder: Path, name: str, broker: str, *, root: Path = ROOT, **more: str) -> ServerProcess:
-    """Start a server with properties ``more``, of the code in ``root``."""
-    properties = folder / f"{name}.properties"
-    lines = {
-        "bootstrap.servers": broker,
-        "ksql.service.id": PREFIX,
-        "ksql.output.topic.name.prefix": PREFIX,
-        "ksql.cluster.enabled": "true",
-        "ksql.state.dir": (folder / "state").as_uri(),
-        "ksql.advertised.listener": f"http://{name}:8088",
-        "ksql.spark.memory": "1g",
-        "ksql.spark.warm.up.enabled": "false",
-        "ksql.checkpoint.interval.ms": "5000",
-        "ksql.streams.auto.offset.reset": "earliest",
-        **more,
-    }
-    properties.write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
-    environment = {"PYTHONPATH": str(root)}
-    return ServerProcess(folder / name, "--properties", str(properties), environment=environment, root=root)
-
-
-def produce(broker: str, numbers: Iterable[int], topic: str = "e") -> None:
-    with contextlib.closing(RecordProducer(broker, linger_ms=5)) as producer:
-        send(producer, numbers, topic)
-
-
-def send(producer: RecordProducer, numbers: Iterable[int], topic: str) -> None:
-    for n in numbers:
-        producer.send_async(f"{PREFIX}{topic}", b"k%d" % (n % 10), json.dumps({"n": n}).encode())
-    producer.flush()
-
-
-def wait_for(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
-def hosts(asked: ServerProcess) -> dict[str, str | None]:
-    """Query -> the host that runs it."""
-    (answer,) = asked.execute("SHOW QUERIES;")
-    return {row["id"]: row.get("host") if row["state"] == "RUNNING" else None for row in answer["queries"]}
-
-
-def are_right(asked: ServerProcess, count: int, tables: Iterable[str] = TABLES) -> bool:
-    """Whether the tables are what ``count`` records make of them; more than that is an error at once."""
-    wanted = Counter(f"k{n % 10}" for n in range(count))
-    for table in tables:
-        found = {key: counted for key, counted in asked.rows(f"SELECT k, c FROM {table};")}
-        over = {key: counted for key, counted in found.items() if counted > wanted[key]}
-        assert not over, (table, over)
-        if found != wanted:
-            return False
-    return True
 
 
 @pytest.mark.long
@@ -107,16 +42,16 @@ def test_queries_of_a_killed_server_go_on_elsewhere(clean_kafka: str, tmp_path: 
             asked = (first, second)[n % 2]
             asked.execute(f"CREATE TABLE {table} AS SELECT k, COUNT(*) AS c FROM e GROUP BY k EMIT CHANGES;")
         second.execute("CREATE STREAM copies AS SELECT k, n FROM e EMIT CHANGES;")
-        wait_for(lambda: set(hosts(first).values()) == {"first:8088", "second:8088"})
+        until(lambda: set(hosts(first).values()) == {"first:8088", "second:8088"})
         produce(broker, range(1000))
         # whichever server is asked, it answers, for its own queries and for those of others
-        wait_for(lambda: are_right(first, 1000))
-        wait_for(lambda: are_right(second, 1000))
+        until(lambda: are_right(first, 1000))
+        until(lambda: are_right(second, 1000))
         second.crash()
         produce(broker, range(1000, 2000))
         first.execute("CREATE TYPE meanwhile AS INT;")
-        wait_for(lambda: set(hosts(first).values()) == {"first:8088"})
-        wait_for(lambda: are_right(first, 2000))
+        until(lambda: set(hosts(first).values()) == {"first:8088"})
+        until(lambda: are_right(first, 2000))
         missing = set(range(2000))
         with TopicReader(broker, f"{PREFIX}COPIES") as reader:
             deadline = time.monotonic() + TIMEOUT_S
@@ -125,20 +60,20 @@ def test_queries_of_a_killed_server_go_on_elsewhere(clean_kafka: str, tmp_path: 
                 missing -= {json.loads(r.value or b"{}")["N"] for r in reader.poll_batch(0.5)}
         # it comes back, and gets its share
         with server(tmp_path, "second", broker).ready() as again:
-            wait_for(lambda: set(hosts(again).values()) == {"first:8088", "second:8088"})
+            until(lambda: set(hosts(again).values()) == {"first:8088", "second:8088"})
             (shown,) = again.execute("SHOW TYPES;")
             assert "MEANWHILE" in shown["types"]
             produce(broker, range(2000, 2500))
-            wait_for(lambda: are_right(again, 2500) and are_right(first, 2500))
+            until(lambda: are_right(again, 2500) and are_right(first, 2500))
             # a server that is frozen writes nothing when it is thawed: others run its queries
             first.signal_all(signal.SIGSTOP)
             produce(broker, range(2500, 3000))
-            wait_for(lambda: set(hosts(again).values()) == {"second:8088"})
-            wait_for(lambda: are_right(again, 3000))
+            until(lambda: set(hosts(again).values()) == {"second:8088"})
+            until(lambda: are_right(again, 3000))
             first.signal_all(signal.SIGCONT)
-            wait_for(lambda: set(hosts(first).values()) == {"first:8088", "second:8088"})
+            until(lambda: set(hosts(first).values()) == {"first:8088", "second:8088"})
             produce(broker, range(3000, 3500))
-            wait_for(lambda: are_right(again, 3500) and are_right(first, 3500))
+            until(lambda: are_right(again, 3500) and are_right(first, 3500))
             again.stop()
         first.stop()
 
@@ -155,11 +90,11 @@ def test_the_owner_is_killed_right_after_a_statement(way: str, clean_kafka: str,
         first.execute(SOURCE)
         old = "CREATE TABLE t AS SELECT k, COUNT(*) AS c, SUM(n) AS total FROM e GROUP BY k EMIT CHANGES;"
         first.execute(old)
-        wait_for(lambda: None not in hosts(first).values())
+        until(lambda: None not in hosts(first).values())
         (host,) = hosts(first).values()
         owner, other = (first, second) if host == "first:8088" else (second, first)
         produce(broker, range(1000))
-        wait_for(lambda: are_right(other, 1000, ["t"]))
+        until(lambda: are_right(other, 1000, ["t"]))
         new = old.replace("TABLE", "OR REPLACE TABLE").replace(", SUM(n) AS total", "")
         other.execute(new.replace(" AS SELECT", f" WITH (EVOLVE = '{way}') AS SELECT"))
         owner.crash()
@@ -170,10 +105,10 @@ def test_the_owner_is_killed_right_after_a_statement(way: str, clean_kafka: str,
             names = [field["name"] for field in told["sourceDescription"]["fields"]]
             return names == ["K", "C"] and None not in hosts(other).values() and len(hosts(other)) == 1
 
-        wait_for(is_new)
+        until(is_new)
         if way == "backfill":
-            wait_for(lambda: other.execute("DESCRIBE EVOLUTION t;")[0]["state"] == "swapped")
-        wait_for(lambda: are_right(other, 2000, ["t"]))
+            until(lambda: other.execute("DESCRIBE EVOLUTION t;")[0]["state"] == "swapped")
+        until(lambda: are_right(other, 2000, ["t"]))
         other.stop()
 
 
@@ -208,7 +143,7 @@ def test_a_server_that_was_frozen_writes_no_older_rows(
     ):
         first.execute(SOURCE)
         first.execute("CREATE TABLE counts AS SELECT k, COUNT(*) AS c FROM e GROUP BY k EMIT CHANGES;")
-        wait_for(lambda: None not in hosts(first).values())
+        until(lambda: None not in hosts(first).values())
         (host,) = hosts(first).values()
         owner, other = (first, second) if host == "first:8088" else (second, first)
         with contextlib.closing(RecordProducer(broker, linger_ms=5)) as producer:
@@ -216,71 +151,23 @@ def test_a_server_that_was_frozen_writes_no_older_rows(
                 producer.send_async(f"{PREFIX}e", b"k%d" % (n % KEYS), b'{"n": 1}')
             producer.flush()
         if guarantee == "at_least_once":
-            wait_for(lambda: last_counts(broker)[1] > KEYS)
+            until(lambda: last_counts(broker)[1] > KEYS)
         owner.signal_all(signal.SIGSTOP)
         try:
             right = {f"k{n}": EACH for n in range(KEYS)}
-            wait_for(lambda: last_counts(broker)[0] == right)
+            until(lambda: last_counts(broker)[0] == right)
         finally:
             owner.signal_all(signal.SIGCONT)
         # it is a server again, which knows that the other one has its query
-        wait_for(lambda: host not in hosts(owner).values())
+        until(lambda: host not in hosts(owner).values())
         producer = RecordProducer(broker)
         with contextlib.closing(producer):
             producer.send(f"{PREFIX}e", b"last", b'{"n": 1}')
-        wait_for(lambda: "last" in last_counts(broker)[0])
+        until(lambda: "last" in last_counts(broker)[0])
         counts = last_counts(broker)[0]
         assert {key: count for key, count in counts.items() if count != EACH} == {"last": 1}
         other.stop()
         owner.stop()
-
-
-class Feed:
-    """Writes records to some topics, in small pieces, until it is left.
-
-    Args:
-        broker: addresses of Kafka.
-        topics: without the prefix; each gets the same records.
-    """
-
-    PIECE, PAUSE_S = 100, 0.2
-
-    def __init__(self, broker: str, topics: Iterable[str]) -> None:
-        self._broker, self._topics = broker, list(topics)
-        self._stopping = threading.Event()
-        #: how many records each topic has
-        self.count = 0
-        self._thread = threading.Thread(target=self._run)
-
-    def __enter__(self) -> Feed:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def stop(self) -> None:
-        """Write no more."""
-        self._stopping.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        with contextlib.closing(RecordProducer(self._broker, linger_ms=5)) as producer:
-            while not self._stopping.wait(self.PAUSE_S):
-                for topic in self._topics:
-                    send(producer, range(self.count, self.count + self.PIECE), topic)
-                self.count += self.PIECE
-
-
-def check_copy(broker: str, name: str, count: int) -> None:
-    """Each of the first ``count`` records is in a stream once, in order."""
-    found: list[int] = []
-    deadline = time.monotonic() + TIMEOUT_S
-    with TopicReader(broker, f"{PREFIX}{name.upper()}") as reader:
-        while len(found) < count:
-            assert time.monotonic() < deadline, (name, len(found), count)
-            found += [json.loads(record.value or b"{}")["N"] for record in reader.poll_batch(0.5)]
-    assert found == list(range(count)), name
 
 
 @pytest.mark.long
@@ -304,20 +191,20 @@ def test_a_busy_server_lets_the_other_one_have_a_query(clean_kafka: str, tmp_pat
             """Of which query runs where, by the numbers in their names."""
             return {int(query.split("_")[1].removeprefix("X")): host for query, host in hosts(first).items()}
 
-        wait_for(lambda: sorted(map(str, placed().values())) == ["first:8088"] * 3 + ["second:8088"] * 3)
+        until(lambda: sorted(map(str, placed().values())) == ["first:8088"] * 3 + ["second:8088"] * 3)
         before = placed()
         # only what one server runs has something to do
         fed = [n for n, host in before.items() if host == "first:8088"]
         idle = sorted(before.keys() - fed)
         with Feed(broker, [f"e{n}" for n in fed]) as feed:
-            wait_for(lambda: any(placed()[n] == "second:8088" for n in fed))
+            until(lambda: any(placed()[n] == "second:8088" for n in fed))
             then = feed.count
-            wait_for(lambda: feed.count > then + 1000)
+            until(lambda: feed.count > then + 1000)
 
         def check(count: int, topics: Iterable[int]) -> None:
             for n in topics:
                 if n < 3:
-                    wait_for(lambda: all(are_right(one, count, [f"x{n}"]) for one in alive))  # noqa: B023
+                    until(lambda: all(are_right(one, count, [f"x{n}"]) for one in alive))  # noqa: B023
                 else:
                     check_copy(broker, f"x{n}", count)
 
@@ -326,7 +213,7 @@ def test_a_busy_server_lets_the_other_one_have_a_query(clean_kafka: str, tmp_pat
         # a server that stops hands over what it was handed over itself
         second.stop()
         alive = [first]
-        wait_for(lambda: set(placed().values()) == {"first:8088"})
+        until(lambda: set(placed().values()) == {"first:8088"})
         for n in fed:
             produce(broker, range(feed.count, feed.count + 500), f"e{n}")
         for n in idle:
@@ -336,7 +223,7 @@ def test_a_busy_server_lets_the_other_one_have_a_query(clean_kafka: str, tmp_pat
         # and one that comes learns from the notes of slots where queries are
         with server(tmp_path, "second", broker, **often).ready() as again:
             alive = [first, again]
-            wait_for(lambda: set(placed().values()) == {"first:8088", "second:8088"})
+            until(lambda: set(placed().values()) == {"first:8088", "second:8088"})
             for n in numbers:
                 count = feed.count + 500 if n in fed else 500
                 produce(broker, range(count, count + 100), f"e{n}")

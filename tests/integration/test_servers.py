@@ -22,6 +22,7 @@ from ksql_spark.runtime.cluster.state_owner import OWNER_FILE
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.spark.session import SparkProcess
 from tests.integration import fake_spark
+from tests.waiting import until
 
 pytestmark = pytest.mark.kafka
 
@@ -31,13 +32,6 @@ STREAM = (
     f"CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC='{PREFIX}s', VALUE_FORMAT='JSON',"
     " PARTITIONS=1);"
 )
-
-
-def wait_for(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -140,7 +134,7 @@ def test_servers_share_statements_and_queries(start: Start, tmp_path: Path) -> N
     names = [f"q{n}" for n in range(6)]
     for n, name in enumerate(names):
         run((first, second)[n % 2], f"CREATE STREAM {name} AS SELECT * FROM s EMIT CHANGES;")
-    wait_for(lambda: len(here(first)) + len(here(second)) == len(names))
+    until(lambda: len(here(first)) + len(here(second)) == len(names))
     assert here(first) and here(second) and not here(first).keys() & here(second).keys()
     for engine in (first, second):
         (answer,) = run(engine, "SHOW STREAMS;")
@@ -148,21 +142,21 @@ def test_servers_share_statements_and_queries(start: Start, tmp_path: Path) -> N
     # the same on both, with the host of each
     hosts = dict.fromkeys(here(first), "first:8088") | dict.fromkeys(here(second), "second:8088")
     expected = {query: ("RUNNING", host) for query, host in hosts.items()}
-    wait_for(lambda: shown(first) == shown(second) == expected)
+    until(lambda: shown(first) == shown(second) == expected)
     status = second.cluster.status()
     assert status.keys() == {"first:8088", "second:8088"}
     assert all(host.host_alive for host in status.values())
     # whatever it does, any server can be asked
     mine = next(iter(here(second)))
     run(first, f"PAUSE {mine};")
-    wait_for(lambda: mine not in here(second))
-    wait_for(lambda: shown(first)[mine][0] == shown(second)[mine][0] == "PAUSED")
+    until(lambda: mine not in here(second))
+    until(lambda: shown(first)[mine][0] == shown(second)[mine][0] == "PAUSED")
     run(first, f"RESUME {mine};")
-    wait_for(lambda: mine in here(second))
+    until(lambda: mine in here(second))
     folder = tmp_path / "state" / mine
     assert folder.exists()
     run(first, f"TERMINATE {mine};")
-    wait_for(lambda: not folder.exists())
+    until(lambda: not folder.exists())
     assert mine not in shown(second) and mine not in here(second)
     with pytest.raises(KsqlError) as refused:
         first.rebuild_state(next(iter(here(second))))
@@ -170,9 +164,9 @@ def test_servers_share_statements_and_queries(start: Start, tmp_path: Path) -> N
     # a server that stops hands its queries over, one that starts gets some
     queries = set(here(first)) | set(here(second))
     second.stop()
-    wait_for(lambda: set(here(first)) == queries)
+    until(lambda: set(here(first)) == queries)
     third = start("third")
-    wait_for(lambda: here(third) and set(here(first)) | set(here(third)) == queries)
+    until(lambda: here(third) and set(here(first)) | set(here(third)) == queries)
     assert not here(first).keys() & here(third).keys()
     assert third.services.metastore.find("Q0") == first.services.metastore.find("Q0")
 
@@ -182,21 +176,21 @@ def test_a_drained_server_runs_nothing_and_answers_all(start: Start) -> None:
     run(first, STREAM)
     for n in range(4):
         run(first, f"CREATE STREAM q{n} AS SELECT * FROM s EMIT CHANGES;")
-    wait_for(lambda: here(first) and len(here(first)) + len(here(second)) == 4)
+    until(lambda: here(first) and len(here(first)) + len(here(second)) == 4)
     answer = first.cluster.drain()
     assert answer.drained and "second:8088" in answer.message
     assert not here(first)
-    wait_for(lambda: len(here(second)) == 4)
+    until(lambda: len(here(second)) == 4)
     run(first, "CREATE STREAM q4 AS SELECT * FROM s EMIT CHANGES;")
-    wait_for(lambda: len(here(second)) == 5)
+    until(lambda: len(here(second)) == 5)
     for engine in (first, second):
         hosts = [entry.host_info.host for entry in engine.cluster.all_metadata()]
         assert hosts == ["first", "second"]
-        wait_for(lambda: set(shown(engine).values()) == {("RUNNING", "second:8088")})  # noqa: B023
+        until(lambda: set(shown(engine).values()) == {("RUNNING", "second:8088")})  # noqa: B023
         status = engine.cluster.status()
         assert status["first:8088"].drained and not status["second:8088"].drained
     first.cluster.serve()
-    wait_for(lambda: here(first) and len(here(first)) + len(here(second)) == 5)
+    until(lambda: here(first) and len(here(first)) + len(here(second)) == 5)
     assert not second.cluster.status()["first:8088"].drained
 
 
@@ -210,7 +204,7 @@ def test_push_queries_on_a_server_that_does_not_run_the_query(start_with_spark: 
         "CREATE STREAM c AS SELECT k, v + 1 AS v FROM s EMIT CHANGES;"
         " CREATE TABLE t AS SELECT k, SUM(v) AS n FROM s GROUP BY k EMIT CHANGES;",
     )
-    wait_for(lambda: sorted(shown(first).values()) == [("RUNNING", host) for host in servers])
+    until(lambda: sorted(shown(first).values()) == [("RUNNING", host) for host in servers])
     owners = {query.split("_")[1]: host for query, (_, host) in shown(first).items()}
     (beside_c,), (beside_t,) = (
         [engine for host, engine in servers.items() if host != owners[sink]] for sink in ("C", "T")
@@ -232,7 +226,7 @@ def test_push_queries_on_a_server_that_does_not_run_the_query(start_with_spark: 
     stream = beside_c.query(Request("SELECT k, v FROM c WHERE k = 'z' EMIT CHANGES;"))
     try:
         run(first, "INSERT INTO s VALUES ('y', 8); INSERT INTO s VALUES ('z', 9);")
-        wait_for(lambda: later.extend(list(row.values) for row in stream.read(0.2) or ()) or later)
+        until(lambda: later.extend(list(row.values) for row in stream.read(0.2) or ()) or later)
     finally:
         stream.close()
     assert later == [["z", 10]]
@@ -247,12 +241,12 @@ def test_another_server_changes_a_query(start_with_spark: Start, way: str, kept:
     run(engines[0], STREAM)
     run(engines[0], "CREATE TABLE t AS SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s GROUP BY k;")
     (query,) = shown(engines[0])
-    wait_for(lambda: query in here(engines[0]) or query in here(engines[1]))
+    until(lambda: query in here(engines[0]) or query in here(engines[1]))
     owner, beside = engines if query in here(engines[0]) else reversed(engines)
 
     def has(wanted: list[list[Any]], *asked: Engine) -> None:
         for engine in asked:
-            wait_for(lambda: rows(engine, "SELECT * FROM t WHERE k = 'a';") == wanted)  # noqa: B023
+            until(lambda: rows(engine, "SELECT * FROM t WHERE k = 'a';") == wanted)  # noqa: B023
 
     run(beside, "INSERT INTO s VALUES ('a', 1); INSERT INTO s VALUES ('a', 2);")
     has([["a", 2, 3]], owner, beside)
@@ -264,7 +258,7 @@ def test_another_server_changes_a_query(start_with_spark: Start, way: str, kept:
         assert query in here(owner) and query not in here(beside)
         kept += 4
     owner.stop()
-    wait_for(lambda: query in here(beside))
+    until(lambda: query in here(beside))
     run(beside, "INSERT INTO s VALUES ('a', 8);")
     has([["a", kept + 8]], beside)
 
@@ -283,12 +277,12 @@ def test_another_server_asks_for_a_backfill(start_with_spark: Start, way: str) -
     run(engines[0], STREAM)
     run(engines[0], "CREATE TABLE t AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;")
     (old,) = shown(engines[0])
-    wait_for(lambda: old in here(engines[0]) or old in here(engines[1]))
+    until(lambda: old in here(engines[0]) or old in here(engines[1]))
     owner, beside = engines if old in here(engines[0]) else reversed(engines)
 
     def has(wanted: int, *asked: Engine) -> None:
         for engine in asked:
-            wait_for(lambda: rows(engine, "SELECT * FROM t WHERE k = 'a';") == [["a", wanted]])  # noqa: B023
+            until(lambda: rows(engine, "SELECT * FROM t WHERE k = 'a';") == [["a", wanted]])  # noqa: B023
 
     run(beside, "INSERT INTO s VALUES ('a', 10); INSERT INTO s VALUES ('a', 20);")
     has(2, owner, beside)
@@ -299,17 +293,17 @@ def test_another_server_asks_for_a_backfill(start_with_spark: Start, way: str) -
     )
     (new,) = {q.id for q in beside.services.queries.all()} - {old}
     if way == "manual":
-        wait_for(lambda: here(owner).keys() == {old, new})
+        until(lambda: here(owner).keys() == {old, new})
         for engine in engines:
-            wait_for(lambda: evolution(engine).state == "caught up")  # noqa: B023
+            until(lambda: evolution(engine).state == "caught up")  # noqa: B023
             assert evolution(engine).keys_changed == 1
         has(2, owner, beside)
         run(beside, "SWAP t;")
     for engine in engines:
-        wait_for(lambda: evolution(engine).state == "swapped")  # noqa: B023
+        until(lambda: evolution(engine).state == "swapped")  # noqa: B023
         assert evolution(engine).query_id == new
     has(30, owner, beside)
-    wait_for(lambda: here(owner).keys() == {new})
+    until(lambda: here(owner).keys() == {new})
     assert not here(beside)
     run(beside, "INSERT INTO s VALUES ('a', 3);")
     has(33, owner, beside)
@@ -318,13 +312,13 @@ def test_another_server_asks_for_a_backfill(start_with_spark: Start, way: str) -
         run(beside, "ROLLBACK t;")
         has(3, owner, beside)
         (new,) = {q.id for q in beside.services.queries.all()}
-        wait_for(lambda: here(owner).keys() == {new})
+        until(lambda: here(owner).keys() == {new})
         wanted = 4
     owner.stop()
-    wait_for(lambda: new in here(beside))
+    until(lambda: new in here(beside))
     run(beside, "INSERT INTO s VALUES ('a', 4);")
     has(wanted, beside)
-    wait_for(lambda: evolution(beside).state == "swapped")
+    until(lambda: evolution(beside).state == "swapped")
 
 
 @pytest.mark.long
@@ -334,16 +328,16 @@ def test_another_server_goes_back_to_a_version(start_with_spark: Start) -> None:
     run(engines[0], STREAM)
     run(engines[0], "CREATE STREAM c AS SELECT k, v FROM s WHERE v > 0 EMIT CHANGES;")
     (query,) = shown(engines[0])
-    wait_for(lambda: query in here(engines[0]) or query in here(engines[1]))
+    until(lambda: query in here(engines[0]) or query in here(engines[1]))
     owner, beside = engines if query in here(engines[0]) else reversed(engines)
     run(owner, "INSERT INTO s VALUES ('a', 1);")
     assert pushed(beside, "SELECT v FROM c EMIT CHANGES;", 1) == [[1]]
     run(owner, "CREATE OR REPLACE STREAM c AS SELECT k, v FROM s WHERE v > 5 EMIT CHANGES;")
-    wait_for(lambda: query in here(owner))
+    until(lambda: query in here(owner))
     run(owner, "INSERT INTO s VALUES ('a', 2); INSERT INTO s VALUES ('a', 6);")
     assert pushed(beside, "SELECT v FROM c EMIT CHANGES;", 2) == [[1], [6]]
     run(beside, "ROLLBACK c;")
-    wait_for(lambda: query in here(owner) and "> 5" not in here(owner)[query].statement)
+    until(lambda: query in here(owner) and "> 5" not in here(owner)[query].statement)
     run(beside, "INSERT INTO s VALUES ('a', 3);")
     assert pushed(beside, "SELECT v FROM c EMIT CHANGES;", 3) == [[1], [3], [6]]
     (told,) = run(owner, "SHOW VERSIONS OF c;")
@@ -355,7 +349,7 @@ def test_another_server_goes_back_to_a_version(start_with_spark: Start) -> None:
     run(beside, "INSERT INTO s VALUES ('a', 5);")
     assert pushed(beside, "SELECT v FROM c EMIT CHANGES;", 5) == [[1], [3], [4], [5], [6]]
     (again,) = shown(owner)
-    wait_for(lambda: again in here(owner) or again in here(beside))
+    until(lambda: again in here(owner) or again in here(beside))
     owner, beside = engines if again in here(engines[0]) else reversed(engines)
     run(beside, "DROP STREAM c;")
     with pytest.raises(KsqlError, match="ran on another server"):
@@ -363,13 +357,13 @@ def test_another_server_goes_back_to_a_version(start_with_spark: Start) -> None:
     # a table's query reads all again from where it first began
     run(beside, "CREATE TABLE t AS SELECT k, SUM(v) AS n FROM s GROUP BY k;")
     run(beside, "INSERT INTO s VALUES ('a', 21);")
-    wait_for(lambda: owner.services.metastore.find("T") is not None)
-    wait_for(lambda: rows(owner, "SELECT * FROM t;") == [["a", 21]])
+    until(lambda: owner.services.metastore.find("T") is not None)
+    until(lambda: rows(owner, "SELECT * FROM t;") == [["a", 21]])
     run(owner, "DROP TABLE t;")
     run(beside, "UNDROP TABLE t;")
     run(owner, "INSERT INTO s VALUES ('a', 7);")
-    wait_for(lambda: owner.services.metastore.find("T") is not None)
-    wait_for(lambda: rows(owner, "SELECT * FROM t;") == [["a", 28]])
+    until(lambda: owner.services.metastore.find("T") is not None)
+    until(lambda: rows(owner, "SELECT * FROM t;") == [["a", 28]])
 
 
 class Killed:
@@ -447,25 +441,23 @@ def test_the_next_server_is_behind_when_the_owner_is_killed(
         run(first, STREAM)
         for n in range(4):
             run(first, f"CREATE STREAM q{n} AS SELECT * FROM s EMIT CHANGES;")
-        wait_for(
-            lambda: set(shown(first).values()) == {("RUNNING", f"{n}:8088") for n in ("first", "second")}
-        )
+        until(lambda: set(shown(first).values()) == {("RUNNING", f"{n}:8088") for n in ("first", "second")})
         theirs = sorted(shown(first).keys() - here(first).keys())
         name = theirs[0].split("_")[1]
         started = launches(first)
         with first.services.lock:  # as long as a statement is validated, it executes no command
             second.run(statement.format(name))
             second.kill()
-            wait_for(lambda: len(placement._membership.slots) == 32)
-            wait_for(lambda: all(map(placement._where.knows, range(32))))
+            until(lambda: len(placement._membership.slots) == 32)
+            until(lambda: all(map(placement._where.knows, range(32))))
             placement.take_soon()
             placement._pool.submit(lambda: None).result(TIMEOUT_S)  # after it
             assert started == []
     ends = "DROP" in statement
-    wait_for(lambda: here(first).keys() == shown(first).keys() and len(here(first)) == 4 - ends)
+    until(lambda: here(first).keys() == shown(first).keys() and len(here(first)) == 4 - ends)
     wanted = [] if ends else [statement.format(name)]
     assert [text for text in started if f" {name} " in text.upper()] == wanted
-    wait_for(lambda: (tmp_path / "state" / theirs[0]).exists() is not ends)
+    until(lambda: (tmp_path / "state" / theirs[0]).exists() is not ends)
 
 
 @pytest.mark.long
@@ -478,11 +470,11 @@ def test_a_server_that_is_back_at_once_finds_its_queries(
         for n in range(4):
             run(first, f"CREATE STREAM q{n} AS SELECT * FROM s EMIT CHANGES;")
         running = {("RUNNING", "first:8088"), ("RUNNING", "second:8088")}
-        wait_for(lambda: set(shown(first).values()) == running)
+        until(lambda: set(shown(first).values()) == running)
         at_first, before = dict(here(first)), shown(first)
     second = start("second")
-    wait_for(lambda: set(here(second)) == before.keys() - at_first.keys())
-    wait_for(lambda: shown(first) == before)
+    until(lambda: set(here(second)) == before.keys() - at_first.keys())
+    until(lambda: shown(first) == before)
     assert here(first) == at_first
 
 
@@ -503,7 +495,7 @@ def test_the_end_of_all_servers(start: Start, kafka_admin: KafkaAdmin, tmp_path:
     run(first, STREAM)
     for n in range(4):
         run(first, f"CREATE STREAM q{n} AS SELECT * FROM s EMIT CHANGES;")
-    wait_for(lambda: here(second) and len(here(first)) + len(here(second)) == 4)
+    until(lambda: here(second) and len(here(first)) + len(here(second)) == 4)
     stopped = threading.Event()
 
     def stop_second() -> None:  # as the server around the engine does

@@ -8,7 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
+from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S
 
 pytestmark = [pytest.mark.long, pytest.mark.kafka]
 

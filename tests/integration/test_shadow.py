@@ -20,6 +20,7 @@ from ksql_spark.runtime.queries.differences import latest
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.shell.main import main
 from tests.server.live_server import LiveServer
+from tests.waiting import until
 
 pytestmark = pytest.mark.kafka
 
@@ -168,12 +169,6 @@ def test_results_are_taken_over_while_records_arrive(
     def records(topic: str) -> list[Record]:
         with TopicReader(broker.bootstrap_servers, f"{CUT}{topic}") as reader:
             return [record for some in reader.read_to_end() for record in some]
-
-    def until(condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + TIMEOUT_S
-        while not condition():
-            assert time.monotonic() < deadline
-            time.sleep(0.5)
 
     producing = threading.Thread(target=produce)
     producing.start()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,77 +12,16 @@ import duckdb
 import pytest
 from deltalake import DeltaTable
 
-from ksql_spark.config import Config
-from ksql_spark.engine import Engine, Request
-from ksql_spark.entities.sinks import SinkDescription
 from ksql_spark.errors import KsqlError
-from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
-from ksql_spark.spark.session import SparkProcess
+from tests.integration.all_types import FULL, TYPES
+from tests.integration.own_server import Server
 from tests.integration.server_process import ServerProcess
 from tests.postgres import USER, Postgres
+from tests.waiting import TIMEOUT_S
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
-
-TIMEOUT_S = 120.0
-TYPES = """k STRING KEY, i INT, b BIGINT, d DOUBLE, ok BOOLEAN, p DECIMAL(8, 2), ts TIMESTAMP,
-  day DATE, t TIME, raw BYTES, l ARRAY<INT>, m MAP<STRING, TIME>, s STRUCT<x INT, y ARRAY<TIMESTAMP>>"""
-FULL = """('a', 1, 2, 1.5, true, 12.30, '2026-03-01T10:00:00.123', '2026-03-01', '12:34:56.789',
-  TO_BYTES('00ff', 'hex'), ARRAY[1, NULL], MAP('n' := PARSE_TIME('00:00:01', 'HH:mm:ss')),
-  STRUCT(x := 1, y := ARRAY[PARSE_TIMESTAMP('2026', 'yyyy')]))"""
-
-
-class Server:
-    """An engine that can be started again on its folder."""
-
-    def __init__(self, config: dict[str, Any], spark: SparkProcess) -> None:
-        self._config, self._spark = config, spark
-        self.start()
-
-    def start(self) -> None:
-        self.engine = Engine(Config(self._config), self._spark)
-        self.engine.start()
-
-    def restart(self) -> None:
-        self.engine.stop()
-        self.start()
-
-    def run(self, text: str) -> list[Any]:
-        return self.engine.execute(Request(text))
-
-    def described(self, sink: str) -> SinkDescription:
-        (answer,) = self.run(f"DESCRIBE SINK {sink};")
-        assert isinstance(answer, SinkDescription)
-        return answer
-
-    def caught_up(self, sink: str, ends: int) -> SinkDescription:
-        """The sink once its table has everything up to ``ends`` records."""
-        deadline = time.monotonic() + TIMEOUT_S
-        told = self.described(sink)
-        while sum(p.offset for p in told.positions) < ends:
-            assert time.monotonic() < deadline and told.sink.state != "ERROR", told
-            time.sleep(0.1)
-            told = self.described(sink)
-        return told
-
-
-@pytest.fixture
-def server(
-    broker: EmbeddedBroker, spark_process: SparkProcess, kafka_admin: KafkaAdmin, tmp_path: Path
-) -> Iterator[Server]:
-    name = f"sinks_{uuid.uuid4().hex[:8]}"
-    made = Server(
-        {
-            "bootstrap.servers": broker.bootstrap_servers,
-            "ksql.spark.data.dir": str(tmp_path / "data"),
-            "ksql.service.id": name,
-        },
-        spark_process,
-    )
-    yield made
-    made.engine.stop()
-    kafka_admin.delete_topics(t for t in kafka_admin.topics() if name in t)
 
 
 def by_duckdb(path: Path, columns: str = "*") -> list[tuple[Any, ...]]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.integration.server_process import TIMEOUT_S, ServerProcess, command_line
+from tests.integration.server_process import ServerProcess, command_line
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -45,13 +44,6 @@ def stale(server: ServerProcess) -> str:
     """What an answer says of queries that do not run."""
     answer = httpx.post(f"{server.url}/query-stream", json={"sql": LOOK_UP}, timeout=TIMEOUT_S)
     return str(answer.headers.get("ksql-stale", ""))
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_the_jvm_is_killed_and_frozen(tmp_path: Path) -> None:

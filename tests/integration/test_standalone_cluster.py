@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
+from tests.integration.counted_events import STATEMENTS, check_copies, produce, wait_for_counts
 from tests.integration.s3_server import S3Server
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
-from tests.integration.test_restart import STATEMENTS, check_copies, produce, wait_for_counts
+from tests.integration.server_process import ServerProcess
 from tests.spark_cluster import SparkCluster
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 
@@ -52,13 +51,6 @@ def server(tmp_path: Path, cluster: SparkCluster) -> Iterator[ServerProcess]:
             yield running.ready()
 
 
-def wait_for(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
-
-
 def is_refused(server: ServerProcess, text: str) -> bool:
     """Whether the cluster has no slots for a statement's query; any other refusal is an error."""
     answer = httpx.post(f"{server.url}/ksql", json={"ksql": text}, timeout=TIMEOUT_S)
@@ -70,7 +62,7 @@ def is_refused(server: ServerProcess, text: str) -> bool:
 def test_an_executor_is_lost_and_a_worker_comes(
     cluster: SparkCluster, server: ServerProcess, tmp_path: Path
 ) -> None:
-    wait_for(lambda: len(cluster.executors()) == 2)
+    until(lambda: len(cluster.executors()) == 2)
     server.execute(STATEMENTS)
     produce(server, range(1000))
     wait_for_counts(server, 1000)
@@ -79,15 +71,15 @@ def test_an_executor_is_lost_and_a_worker_comes(
     wait_for_counts(server, 2000)
     check_copies(server, 2000)
     # until all slots are taken
-    wait_for(lambda: len(cluster.executors()) == 2)
+    until(lambda: len(cluster.executors()) == 2)
     number = 0
     while not is_refused(server, f"CREATE STREAM more{number} AS SELECT who, n FROM copies;"):
         number += 1
         assert number < 2 * SLOTS
     cluster.add_worker()
-    wait_for(lambda: len(cluster.executors()) == 3)
+    until(lambda: len(cluster.executors()) == 3)
     # the query that was refused is there, and is tried again
-    wait_for(lambda: f"MORE{number}" in running_sinks(server))
+    until(lambda: f"MORE{number}" in running_sinks(server))
     assert not list((tmp_path / "data" / "checkpoints").glob("*"))
 
 

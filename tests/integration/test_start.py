@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from ksql_spark.entities.queries import Queries
 from ksql_spark.runtime.driver.startup import SparkStart
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
+from tests.waiting import until
 
 pytestmark = pytest.mark.kafka
 
@@ -35,15 +35,6 @@ def rows(engine: Engine, text: str) -> list[list[Any]]:
         found += [row.values for row in page]
     stream.close()
     return found
-
-
-def until(condition: Callable[[], bool]) -> None:
-    ended = threading.Event()
-    timer = threading.Timer(TIMEOUT_S, ended.set)
-    timer.start()
-    while not condition():
-        assert not ended.is_set()
-    timer.cancel()
 
 
 def test_look_ups_do_not_wait_for_spark(

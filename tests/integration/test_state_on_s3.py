@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from ksql_spark.kafka.consumer import TopicReader
+from tests.integration.counted_events import STATEMENTS, check_copies, produce, wait_for_counts
 from tests.integration.s3_server import S3Server
 from tests.integration.server_process import ServerProcess
-from tests.integration.test_restart import STATEMENTS, check_copies, produce, wait_for_counts
 
 pytestmark = pytest.mark.kafka
 

@@ -22,6 +22,7 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.queries import differences
 from tests.integration import fake_spark
 from tests.integration.server_process import ROOT
+from tests.waiting import until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -139,12 +140,6 @@ def test_another_server_completes_the_swap_of_one_that_is_killed(
         folder, listener = str(tmp_path / name), f"http://{name}:8088"
         return shared | {"ksql.spark.data.dir": folder, "ksql.advertised.listener": listener}
 
-    def wait_for(condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + TIMEOUT_S
-        while not condition():
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
-
     def places() -> set[tuple[str, str]]:
         (shown,) = engine.execute(Request("SHOW QUERIES;"))
         return {(query.state, query.host) for query in shown.queries}  # type: ignore[attr-defined]
@@ -161,7 +156,7 @@ def test_another_server_completes_the_swap_of_one_that_is_killed(
         assert second.stdin is not None and second.stdout is not None
         assert second.stdout.readline() == "started\n"
         engine.cluster.drain()
-        wait_for(lambda: places() == {("RUNNING", "second:8088")})
+        until(lambda: places() == {("RUNNING", "second:8088")})
         assert state(engine) == "caught up"
         if asked == "first":
             engine.execute(Request("SWAP x;"))
@@ -173,11 +168,11 @@ def test_another_server_completes_the_swap_of_one_that_is_killed(
         assert second.wait(TIMEOUT_S) == -signal.SIGKILL
         assert point == WRITING or rows(kafka_admin, f"{PREFIX}X") in (OLD, NEW)
         engine.cluster.serve()
-        wait_for(lambda: places() == {("RUNNING", "first:8088")})
+        until(lambda: places() == {("RUNNING", "first:8088")})
         if not is_swapped:
             assert state(engine) == "caught up" and rows(kafka_admin, f"{PREFIX}X") == OLD
             engine.execute(Request("SWAP x;"))
-        wait_for(lambda: state(engine) == "swapped")
+        until(lambda: state(engine) == "swapped")
         assert rows(kafka_admin, f"{PREFIX}X") == NEW
         assert evolution_topics(kafka_admin) == [] and len(engine.services.queries.all()) == 1
     finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,19 +19,13 @@ from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
 from tests.integration.server_process import ServerProcess
+from tests.waiting import until
 
 pytestmark = pytest.mark.kafka
 
 PREFIX = "patterns_"
 PATIENCE_S = 120
 Execute = Callable[[str], list[dict[str, Any]]]
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 class Orders:

@@ -16,12 +16,12 @@ import pytest
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.command_log import command_topic
-from tests.integration import test_server_loss as loss
-from tests.integration.server_process import ROOT, TIMEOUT_S, ServerProcess
+from tests.integration import cluster_servers as cluster
+from tests.integration.server_process import ROOT, ServerProcess
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
-clean_kafka = loss.clean_kafka
 #: older states of the code: the last one whose servers move no queries to each other, and a recent one; they
 #: run with the packages and JVM artifacts of the present one
 OLDER = ("5b45747c0901e5379fa043b39003a6adc0f41bcc", "8f441daef0dc30cb9de75b969156a0ff85fd015c")
@@ -51,59 +51,59 @@ def refusal(asked: ServerProcess, text: str) -> str:
 
 def share(*servers: ServerProcess) -> Callable[[], bool]:
     """Whether each of two servers says that all queries run, some on each."""
-    return lambda: all(set(loss.hosts(one).values()) == BOTH for one in servers)
+    return lambda: all(set(cluster.hosts(one).values()) == BOTH for one in servers)
 
 
 def test_servers_are_replaced_one_after_the_other(clean_kafka: str, tmp_path: Path, older: Path) -> None:
     broker = clean_kafka
     with (
         # one after the other: Kafka gives two that come at once every other slot, and one of them all queries
-        loss.server(tmp_path, "first", broker, root=older).serving() as first,
-        loss.server(tmp_path, "second", broker, root=older).serving() as second,
+        cluster.server(tmp_path, "first", broker, root=older).serving() as first,
+        cluster.server(tmp_path, "second", broker, root=older).serving() as second,
     ):
-        first.execute(loss.SOURCE)
-        for n, table in enumerate(loss.TABLES):
+        first.execute(cluster.SOURCE)
+        for n, table in enumerate(cluster.TABLES):
             (first, second)[n % 2].execute(COUNTS.format(table))
         first.execute("CREATE STREAM copies AS SELECT k, n FROM e EMIT CHANGES;")
-        loss.wait_for(share(first, second))
-        loss.produce(broker, range(1000))
-        loss.wait_for(lambda: loss.are_right(first, 1000) and loss.are_right(second, 1000))
+        until(share(first, second))
+        cluster.produce(broker, range(1000))
+        until(lambda: cluster.are_right(first, 1000) and cluster.are_right(second, 1000))
         code, _, errors = first.stop()
         assert code == 0, errors
-        with loss.server(tmp_path, "first", broker).ready() as newer:
+        with cluster.server(tmp_path, "first", broker).ready() as newer:
             # the older one follows what the newer one writes, and the other way round; each runs what it gets
-            loss.wait_for(share(newer, second))
+            until(share(newer, second))
             newer.execute(f"CREATE TYPE of_newer AS INT; {COUNTS.format('by_newer')}")
             second.execute(f"CREATE TYPE of_older AS INT; {COUNTS.format('by_older')}")
-            tables = [*loss.TABLES, "by_newer", "by_older"]
-            loss.produce(broker, range(1000, 2000))
+            tables = [*cluster.TABLES, "by_newer", "by_older"]
+            cluster.produce(broker, range(1000, 2000))
             for one in (newer, second):
-                loss.wait_for(lambda one=one: loss.are_right(one, 2000, tables))  # type: ignore[misc]
+                until(lambda one=one: cluster.are_right(one, 2000, tables))  # type: ignore[misc]
                 (shown,) = one.execute("SHOW TYPES;")
                 assert {"OF_NEWER", "OF_OLDER"} <= shown["types"].keys()
-            loss.wait_for(share(newer, second))
+            until(share(newer, second))
             code, _, errors = second.stop()
             assert code == 0, errors
-            with loss.server(tmp_path, "second", broker).ready() as last:
-                loss.wait_for(share(newer, last))
-                loss.produce(broker, range(2000, 3000))
+            with cluster.server(tmp_path, "second", broker).ready() as last:
+                until(share(newer, last))
+                cluster.produce(broker, range(2000, 3000))
                 for one in (newer, last):
-                    loss.wait_for(lambda one=one: loss.are_right(one, 3000, tables))  # type: ignore[misc]
-                loss.check_copy(broker, "copies", 3000)  # no stop has repeated anything
+                    until(lambda one=one: cluster.are_right(one, 3000, tables))  # type: ignore[misc]
+                cluster.check_copy(broker, "copies", 3000)  # no stop has repeated anything
                 write_as_a_later_release(broker)
                 for one, name in ((newer, "a"), (last, "b")):
                     statement = f"CREATE TYPE {name} AS INT;"
-                    loss.wait_for(lambda one=one, s=statement: REFUSAL in refusal(one, s))  # type: ignore[misc]
-                loss.produce(broker, range(3000, 3500))
+                    until(lambda one=one, s=statement: REFUSAL in refusal(one, s))  # type: ignore[misc]
+                cluster.produce(broker, range(3000, 3500))
                 for one in (newer, last):  # they go on with what they know
-                    loss.wait_for(lambda one=one: loss.are_right(one, 3500, tables))  # type: ignore[misc]
+                    until(lambda one=one: cluster.are_right(one, 3500, tables))  # type: ignore[misc]
                 last.stop()
             newer.stop()
 
 
 def write_as_a_later_release(broker: str) -> None:
     """Add a command to the log that no release knows yet."""
-    topic = command_topic(loss.PREFIX)
+    topic = command_topic(cluster.PREFIX)
     with TopicReader(broker, topic) as reader:
         commands = [json.loads(record.value or b"{}") for batch in reader.read_to_end() for record in batch]
     last = commands[-1]

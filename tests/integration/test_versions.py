@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from ksql_spark.engine import Engine, Request
-from ksql_spark.entities.wire import to_json
+from ksql_spark.engine import Engine
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
+from tests.integration.answers import run
+from tests.waiting import until
 
 pytestmark = pytest.mark.kafka
 
 PREFIX = "versions_"
 TOPIC = f"{PREFIX}events"
-TIMEOUT_S = 240.0
 STATEMENTS = f"""
 CREATE STREAM events (who STRING KEY, n BIGINT)
   WITH (KAFKA_TOPIC = '{TOPIC}', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
@@ -30,22 +28,11 @@ CREATE TABLE counted WITH (KAFKA_TOPIC = '{PREFIX}counted') AS
 """
 
 
-def run(engine: Engine, text: str) -> dict[str, Any]:
-    return to_json(engine.execute(Request(text, {"auto.offset.reset": "earliest"}))[-1])
-
-
 def numbers(engine: Engine) -> list[int]:
     """What the stream's topic has."""
     with TopicReader(engine.services.admin.servers, f"{PREFIX}kept") as reader:
         found = [record for records in reader.read_to_end() for record in records]
     return sorted(json.loads(record.value)["N"] for record in found if record.value is not None)
-
-
-def until(condition: Callable[[], bool], shown: Callable[[], object]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline, shown()
-        time.sleep(0.3)
 
 
 def test_versions_and_rows(make_engine: Callable[..., Engine], broker: EmbeddedBroker) -> None:

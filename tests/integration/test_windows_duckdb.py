@@ -19,9 +19,8 @@ import pytest
 from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.reading.view import split_key
+from tests.integration.comparing import PROPERTIES, Sink, same_rows, wait_until_all_is_read
 from tests.integration.partitions import PARTITIONS
-from tests.integration.test_backlog import Sink, same_rows
-from tests.integration.test_deduplication import PROPERTIES, wait_until_all_is_read
 
 pytestmark = pytest.mark.kafka
 

@@ -12,6 +12,7 @@ from confluent_kafka import Producer
 
 from ksql_spark.kafka import membership
 from ksql_spark.kafka.membership import Member, Membership, Mode, Note, members, notes
+from tests.waiting import until
 
 TIMEOUT_S = 60.0
 SLOTS = 4
@@ -59,13 +60,6 @@ class Holder:
         self.noted_slots |= notes.keys()
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 @pytest.fixture
 def admin() -> Iterator[MockAdmin]:
     cluster = Producer(
@@ -106,9 +100,9 @@ Join = Callable[[str], tuple[Membership, Holder]]
 
 def test_who_is_alone_has_all_slots(join: Join) -> None:
     member, holder = join("a")
-    wait_for(lambda: holder.has == set(range(SLOTS)))
+    until(lambda: holder.has == set(range(SLOTS)))
     assert all(member.owns(slot) for slot in range(SLOTS))
-    wait_for(lambda: holder.confirmations > 3)
+    until(lambda: holder.confirmations > 3)
     assert holder.noted_slots == member.slots == set(range(SLOTS))
     member.close()
     assert not holder.has and "lost" not in holder.told
@@ -116,12 +110,12 @@ def test_who_is_alone_has_all_slots(join: Join) -> None:
 
 def test_what_is_not_confirmed_is_given_up_until_it_is(join: Join, monkeypatch: pytest.MonkeyPatch) -> None:
     member, holder = join("a")
-    wait_for(lambda: len(holder.has) == SLOTS)
-    wait_for(lambda: holder.confirmations > 1)
+    until(lambda: len(holder.has) == SLOTS)
+    until(lambda: holder.confirmations > 1)
     monkeypatch.setattr(membership, "VALID_S", 0.0)  # each confirmation comes too late
-    wait_for(lambda: "lost" in holder.told and not holder.has)
+    until(lambda: "lost" in holder.told and not holder.has)
     monkeypatch.setattr(membership, "VALID_S", 5.0)
-    wait_for(lambda: holder.has == set(range(SLOTS)) and member.owns(0))
+    until(lambda: holder.has == set(range(SLOTS)) and member.owns(0))
 
 
 def test_notes_of_owners() -> None:
@@ -141,11 +135,11 @@ def test_notes_of_owners() -> None:
 
 def test_who_is_drained_has_no_slots_until_it_serves_again(join: Join) -> None:
     member, holder = join("a")
-    wait_for(lambda: holder.has == set(range(SLOTS)))
+    until(lambda: holder.has == set(range(SLOTS)))
     assert member.drain(TIMEOUT_S)
     assert not holder.has and "lost" not in holder.told and member.mode is Mode.DRAINED
     member.serve()
-    wait_for(lambda: holder.has == set(range(SLOTS)))
+    until(lambda: holder.has == set(range(SLOTS)))
 
 
 def test_members_by_what_kafka_says_of_them() -> None:

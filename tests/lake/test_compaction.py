@@ -27,8 +27,8 @@ from ksql_spark.lake.tables import open_table
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.metastore.origins import Origin
 from ksql_spark.metastore.sinks import Sink
-from tests.lake.test_archives import DAY_MS, TOPIC, archive_spec, write
-from tests.lake.test_sinks import SOURCE, Topic
+from tests.lake.archive_files import DAY_MS, TOPIC, archive_spec, write
+from tests.lake.number_topic import SOURCE, Topic
 
 
 def after_commits(path: Path, type_: str, count: int) -> tuple[SinkRun, Topic]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from decimal import Decimal as D
 from pathlib import Path
 from typing import Any
 
@@ -12,73 +11,24 @@ import pytest
 from deltalake import DeltaTable
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.lake.arrow import schema_of
-from ksql_spark.lake.tables import DELETED, TableSpec, open_table
+from ksql_spark.lake.tables import DELETED, open_table
 from ksql_spark.metastore.sinks import PartitionColumn
 from ksql_spark.schema import Column, Role
 from ksql_spark.types import (
-    BIGINT,
-    BOOLEAN,
-    BYTES,
-    DATE,
-    DOUBLE,
     INTEGER,
     STRING,
     TIME,
-    TIMESTAMP,
     Array,
-    Decimal,
-    Field,
-    Map,
-    Struct,
 )
+from tests.lake.table_rows import COLUMNS, EMPTY, FULL, changed, keyed, rows, spec
 
-UTC = datetime.UTC
-COLUMNS = (
-    Column("ID", INTEGER, Role.KEY),
-    Column("TS", TIMESTAMP),
-    Column("AT", TIME),
-    Column("ON", DATE),
-    Column("PRICE", Decimal(6, 2)),
-    Column("BIG", BIGINT),
-    Column("RATE", DOUBLE),
-    Column("OK", BOOLEAN),
-    Column("DATA", BYTES),
-    Column("TIMES", Array(TIME)),
-    Column("BY_NAME", Map(STRING, Array(INTEGER))),
-    Column("PLACE", Struct((Field("x", DOUBLE), Field("since", DATE)))),
-    Column("odd `name`", STRING),
-)
-FULL = {
-    "ID": 1, "TS": datetime.datetime(2026, 3, 1, 23, 59, 59, 999000, UTC), "AT": 45_296_789,
-    "ON": datetime.date(1969, 12, 31), "PRICE": D("-1234.50"), "BIG": 2**63 - 1, "RATE": -0.1, "OK": False,
-    "DATA": b"\x00\xff", "TIMES": [0, None], "BY_NAME": [("a", [1, None]), ("b", None)],
-    "PLACE": {"x": 1.5, "since": None}, "odd `name`": "Zoë, 'x'",
-}  # fmt: skip
-EMPTY = {name: None for name in FULL} | {"ID": 2}
 #: what FULL is in Delta, which has no TIME
 WRITTEN = FULL | {"AT": "12:34:56.789", "TIMES": ["00:00:00.000", None]}
-
-
-def rows(*found: dict[str, Any], columns: tuple[Column, ...] = COLUMNS) -> pa.Table:
-    return pa.Table.from_pylist(list(found), schema_of(columns, pa.int32()))
 
 
 def contents(path: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = DeltaTable(str(path)).to_pyarrow_table().to_pylist()
     return sorted(found, key=lambda row: row["ID"])
-
-
-def spec(path: Path, **changes: Any) -> TableSpec:
-    return TableSpec(**({"path": str(path), "topic": "t:1", "columns": COLUMNS} | changes))
-
-
-def keyed(path: Path, **changes: Any) -> TableSpec:
-    return spec(path, keys=("ID",), **changes)
-
-
-def changed(*found: dict[str, Any], deleted: tuple[bool, ...]) -> pa.Table:
-    return rows(*found).append_column(DELETED, pa.array(deleted, pa.bool_()))
 
 
 def test_every_type_and_null(tmp_path: Path) -> None:

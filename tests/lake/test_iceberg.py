@@ -15,7 +15,7 @@ from ksql_spark.lake.tables import open_table
 from ksql_spark.metastore.sinks import PartitionColumn
 from ksql_spark.schema import Column, Role
 from ksql_spark.types import STRING, TIME, Array
-from tests.lake.test_delta import COLUMNS, EMPTY, FULL, changed, keyed, rows, spec
+from tests.lake.table_rows import COLUMNS, EMPTY, FULL, changed, keyed, rows, spec
 
 WRITTEN = FULL | {"AT": datetime.time(12, 34, 56, 789000), "TIMES": [datetime.time(0), None]}
 

@@ -18,7 +18,7 @@ from ksql_spark.metastore.sinks import PartitionColumn
 from ksql_spark.schema import Column, Role
 from ksql_spark.types import BIGINT, INTEGER, STRING
 from tests.lake.rest_catalog import rest_catalog
-from tests.lake.test_delta import EMPTY, FULL, changed, keyed, rows, spec
+from tests.lake.table_rows import EMPTY, FULL, changed, keyed, rows, spec
 
 pytestmark = pytest.mark.kafka  # it needs Java
 

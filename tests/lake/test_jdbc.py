@@ -21,7 +21,7 @@ from ksql_spark.lake.databases import url_of
 from ksql_spark.lake.tables import DELETED, Refusal, TableSpec, open_table
 from ksql_spark.schema import Column
 from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING, TIMESTAMP, Decimal
-from tests.lake.test_delta import COLUMNS, EMPTY, FULL, changed, rows
+from tests.lake.table_rows import COLUMNS, EMPTY, FULL, changed, rows
 from tests.postgres import USER, Postgres
 
 UTC = datetime.UTC

@@ -20,9 +20,9 @@ from ksql_spark.lake.tables import compact, open_table
 from ksql_spark.metastore.sinks import PartitionColumn, Sink
 from ksql_spark.services.ports import free_port
 from tests.integration.s3_server import S3Server
-from tests.lake.test_archives import DAY_MS, TOPIC, archive_spec, write
-from tests.lake.test_delta import EMPTY, FULL, rows, spec
-from tests.lake.test_sinks import SOURCE, Topic
+from tests.lake.archive_files import DAY_MS, TOPIC, archive_spec, write
+from tests.lake.number_topic import SOURCE, Topic
+from tests.lake.table_rows import EMPTY, FULL, rows, spec
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from ksql_spark.lake.tables import open_table
 from ksql_spark.metastore.sinks import PartitionColumn
 from ksql_spark.schema import Column, Role
 from ksql_spark.types import STRING, TIME, Array
-from tests.lake.test_delta import COLUMNS, EMPTY, FULL, rows, spec
+from tests.lake.table_rows import COLUMNS, EMPTY, FULL, rows, spec
 
 #: what FULL is in Parquet, which has TIME
 WRITTEN = FULL | {

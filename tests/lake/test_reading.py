@@ -36,7 +36,7 @@ from ksql_spark.types import (
     Map,
     Struct,
 )
-from tests.lake.test_delta import COLUMNS, EMPTY, FULL, rows, spec
+from tests.lake.table_rows import COLUMNS, EMPTY, FULL, rows, spec
 
 UTC = datetime.UTC
 FLAT = (

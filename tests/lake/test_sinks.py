@@ -20,40 +20,10 @@ from ksql_spark.lake.sinks import Range, SinkRun, Sinks, SinkStatus, next_range
 from ksql_spark.lake.tables import Refusal, Report
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.metastore.sinks import Sink
-from ksql_spark.metastore.sources import STREAM, DataSource, FormatSpec
+from ksql_spark.metastore.sources import DataSource
 from ksql_spark.schema import Column, Schema
 from ksql_spark.types import INTEGER
-
-
-class Topic:
-    """A topic of numbers: admin and reader in one."""
-
-    def __init__(self, *sizes: int) -> None:
-        self.begins = dict.fromkeys(range(len(sizes)), 0)
-        self.ends = dict(enumerate(sizes))
-        self.id: str | None = "one"
-        self.reads: list[Range] = []
-
-    def topic_id(self, name: str) -> str | None:
-        return self.id
-
-    def beginning_offsets(self, name: str) -> dict[tuple[str, int], int]:
-        return {(name, p): offset for p, offset in self.begins.items()}
-
-    def committed_ends(self, name: str) -> dict[tuple[str, int], int]:
-        return {(name, p): offset for p, offset in self.ends.items()}
-
-    def read(self, sink: Sink, source: DataSource, columns: object, part: Range) -> pa.Table:
-        self.reads.append(part)
-        numbers = [
-            partition * 1_000 + offset
-            for partition, end in part.ends.items()
-            for offset in range(part.starts[partition], end)
-        ]
-        return pa.table({"N": pa.array(numbers, pa.int32())})
-
-
-SOURCE = DataSource("S", STREAM, Schema((Column("N", INTEGER),)), "s", FormatSpec("NONE"), FormatSpec("JSON"))
+from tests.lake.number_topic import SOURCE, Topic
 
 
 def run_of(topic: Topic, path: Path, source: DataSource | None = SOURCE) -> SinkRun:

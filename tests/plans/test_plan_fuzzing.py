@@ -20,9 +20,9 @@ from ksql_spark.plan.explain import explain, explain_batch, explain_pull, explai
 from ksql_spark.plan.nodes import BatchQuery, PersistentQuery, PullQuery, PushQuery, unplanned
 from ksql_spark.plan.planner import lower, lower_transient
 from tests.analyzer.binding import bind_statement
+from tests.analyzer.case_files import CASES, read, scene
 from tests.analyzer.mutations import mutate, vocabulary
 from tests.analyzer.plan_checks import problems
-from tests.analyzer.test_cases import CASES, read, scene
 from tests.plans.plan_files import FOLDER
 
 EXAMPLES = int(os.environ.get("FUZZ", "600"))

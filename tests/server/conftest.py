@@ -7,6 +7,7 @@ import pytest
 from app_client import AppClient
 from fake_engine import FakeEngine
 from live_server import LiveServer
+from postgres_port import PgEngine, Port
 
 from ksql_spark.config import Config
 from ksql_spark.server.host import Host
@@ -60,3 +61,15 @@ def tls(tmp_path: Path) -> TlsSettings:
             }
         )
     )
+
+
+@pytest.fixture
+def pg_engine() -> PgEngine:
+    return PgEngine()
+
+
+@pytest.fixture
+def port(pg_engine: PgEngine) -> Iterator[Port]:
+    """A port for PostgreSQL's clients."""
+    with Port(pg_engine) as running:
+        yield running

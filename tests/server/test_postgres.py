@@ -15,7 +15,6 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -31,21 +30,17 @@ import psycopg.types.string
 import pytest
 import sqlalchemy
 import sqlglot
-from fake_engine import FakeEngine, FakeStream
+from fake_engine import FakeStream
+from postgres_port import CATALOGS, COLUMNS, SOON_S, VALUES, PgEngine, Port
 
 from ksql_spark.config import Config
-from ksql_spark.engine import Request, ResultColumn, Row
+from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.errors import KsqlError
 from ksql_spark.security.authorization import ALL_RIGHTS, Rights
-from ksql_spark.server.host import Host
 from ksql_spark.server.postgres import catalog, catalog_process, statements, values
 from ksql_spark.server.postgres.catalog import Catalog, CatalogError, Session
-from ksql_spark.server.postgres.listener import PostgresListener
 from ksql_spark.server.postgres.statements import Kind, statement_of
-from ksql_spark.server.protocol.connections import DEFAULT_LIMITS
-from ksql_spark.server.security.access import Logins
-from ksql_spark.server.security.authentication import Authenticator
 from ksql_spark.server.security.passwords import hash_password
 from ksql_spark.types import (
     BIGINT,
@@ -58,38 +53,12 @@ from ksql_spark.types import (
     TIME,
     TIMESTAMP,
     Array,
-    Field,
-    Struct,
 )
 from ksql_spark.types import (
     Decimal as DecimalType,
 )
 from tests.certificates import make
 
-SOON_S = 20
-COLUMNS = [
-    ResultColumn.of(name, type_)
-    for name, type_ in {
-        "B": BOOLEAN,
-        "I": INTEGER,
-        "L": BIGINT,
-        "F": DOUBLE,
-        "S": STRING,
-        "D": DATE,
-        "T": TIME,
-        "TS": TIMESTAMP,
-        "N": DecimalType(12, 4),
-        "RAW": BYTES,
-        "A": Array(STRING),
-        "NUMBERS": Array(BIGINT),
-        "WHO": Struct((Field("NAME", STRING),)),
-        "Mixed": STRING,
-    }.items()
-]
-VALUES: list[Any] = [
-    True, -7, 2**62, -1.5, "it's \t\\ \n", "1969-12-31", "23:59:59.999", "1999-12-31T23:59:59.999",
-    Decimal("-12345.0600"), "SGk=", ["a", 'b"c\\', None], [1, -2], {"NAME": "Ann"}, "x",
-]  # fmt: skip
 EXPECTED = (
     True, -7, 2**62, -1.5, "it's \t\\ \n", datetime.date(1969, 12, 31), datetime.time(23, 59, 59, 999_000),
     datetime.datetime(1999, 12, 31, 23, 59, 59, 999_000), Decimal("-12345.0600"), b"Hi", ["a", 'b"c\\', None],
@@ -97,86 +66,7 @@ EXPECTED = (
 )  # fmt: skip
 
 
-class PgEngine(FakeEngine):
-    """Its queries return ``stream()``; parameters are kept."""
-
-    stream: Callable[[], FakeStream] = staticmethod(
-        lambda: FakeStream("PULL", COLUMNS, [Row(VALUES), Row([None] * len(COLUMNS))])
-    )
-
-    def query(self, request: Request) -> FakeStream:
-        """As Engine.query."""
-        self.requests.append(request)
-        if "NOWHERE" in request.text:
-            self._one(request.text)
-        self.streams.append(stream := self.stream())
-        return stream
-
-
-class Catalogs(catalog_process.CatalogProcesses):
-    """Those of all ports: a process takes a while to start."""
-
-    def close(self) -> None:
-        """Leave them to the next port."""
-
-
-CATALOGS = Catalogs()
 atexit.register(catalog_process.CatalogProcesses.close, CATALOGS)
-
-
-class Port:
-    """A port for PostgreSQL's clients, served in a thread."""
-
-    def __init__(
-        self,
-        engine: PgEngine,
-        config: Config | None = None,
-        tls: ssl.SSLContext | None = None,
-        most: int = 50,
-        per_second: float = 0,
-        share: float = 1.0,
-    ) -> None:
-        self.engine = engine
-        self.host = Host()
-        self.host.engine = engine
-        self._sock = socket.create_server(("127.0.0.1", 0))
-        self.port = self._sock.getsockname()[1]
-        self._loop = asyncio.new_event_loop()
-        logins = Logins(Authenticator(config or Config({})))
-        limits = DEFAULT_LIMITS._replace(most=most)
-        self._listener = PostgresListener(self.host, logins, self._sock, tls, limits, per_second, share)
-        self._listener._catalogs = CATALOGS
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-
-    def __enter__(self) -> Port:
-        self._thread.start()
-        self._run(self._listener.start())
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._run(self._listener.stop())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(SOON_S)
-        self._loop.close()
-        self.host.release_threads()
-
-    def _run(self, work: Any) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(SOON_S)
-
-    def connect(self, **options: Any) -> psycopg.Connection[Any]:
-        settings = {"user": "ada", "dbname": "ksql", "connect_timeout": SOON_S, "autocommit": True} | options
-        return psycopg.connect(host="127.0.0.1", port=self.port, **settings)
-
-
-@pytest.fixture
-def engine() -> PgEngine:
-    return PgEngine()
-
-
-@pytest.fixture
-def port(engine: PgEngine) -> Iterator[Port]:
-    with Port(engine) as running:
-        yield running
 
 
 @pytest.mark.parametrize("binary", [False, True])
@@ -856,33 +746,33 @@ def secured(tmp_path: Path) -> Config:
     return Config({"ksql.server.auth.users.file": str(users)})
 
 
-def test_users_and_their_rights(engine: PgEngine, secured: Config) -> None:
-    with Port(engine, secured) as port:
+def test_users_and_their_rights(pg_engine: PgEngine, secured: Config) -> None:
+    with Port(pg_engine, secured) as port:
         with port.connect(user="rita", password="secret") as connection:
             connection.execute("SELECT * FROM rides")
-        assert engine.requests[-1].rights == Rights.of(["reader:orders_*"])
+        assert pg_engine.requests[-1].rights == Rights.of(["reader:orders_*"])
         for password in ("wrong", None):
             with pytest.raises(psycopg.OperationalError, match=r"wrong|password"):
                 port.connect(user="rita", password=password)
 
 
-def test_tls(engine: PgEngine, tmp_path: Path) -> None:
+def test_tls(pg_engine: PgEngine, tmp_path: Path) -> None:
     make(tmp_path, "server")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "server.pem", tmp_path / "server.key")
-    with Port(engine, tls=context) as port, port.connect(sslmode="require") as connection:
+    with Port(pg_engine, tls=context) as port, port.connect(sslmode="require") as connection:
         assert connection.pgconn.ssl_in_use
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
-def test_clear_text_does_not_pass_for_encrypted(engine: PgEngine, tmp_path: Path) -> None:
+def test_clear_text_does_not_pass_for_encrypted(pg_engine: PgEngine, tmp_path: Path) -> None:
     make(tmp_path, "server")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "server.pem", tmp_path / "server.key")
     request = struct.pack("!ii", 8, 80877103)
     startup = b"\0\3\0\0user\0mallory\0\0"
     with (
-        Port(engine, tls=context) as port,
+        Port(pg_engine, tls=context) as port,
         socket.create_connection(("127.0.0.1", port.port), timeout=SOON_S) as sock,
     ):
         sock.sendall(request + struct.pack("!i", len(startup) + 4) + startup)
@@ -903,8 +793,8 @@ def test_a_login_has_a_limit(port: Port) -> None:
         assert sock.recv(100) == b""
 
 
-def test_not_ready_yet(engine: PgEngine) -> None:
-    with Port(engine) as port:
+def test_not_ready_yet(pg_engine: PgEngine) -> None:
+    with Port(pg_engine) as port:
         port.host.engine = None
         with pytest.raises(psycopg.OperationalError, match="starting"):
             port.connect()
@@ -1081,15 +971,15 @@ def test_what_takes_a_query_runs_nothing_else(port: Port, text: str) -> None:
     assert not [request for request in port.engine.requests if "DROP" in request.text]
 
 
-def test_statements_of_a_client_are_limited(engine: PgEngine) -> None:
+def test_statements_of_a_client_are_limited(pg_engine: PgEngine) -> None:
     limit = pytest.raises(psycopg.errors.ConfigurationLimitExceeded, match=r"max\.requests\.per\.second")
-    with Port(engine, per_second=3) as port, port.connect() as connection, limit:
+    with Port(pg_engine, per_second=3) as port, port.connect() as connection, limit:
         for _ in range(10):
             connection.execute("SELECT 1")
 
 
-def test_those_who_never_log_in_leave_room(engine: PgEngine) -> None:
-    with Port(engine, most=16) as port:
+def test_those_who_never_log_in_leave_room(pg_engine: PgEngine) -> None:
+    with Port(pg_engine, most=16) as port:
         strangers = [socket.create_connection(("127.0.0.1", port.port), timeout=SOON_S) for _ in range(60)]
         with port.connect() as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
@@ -1109,8 +999,8 @@ def _is_closed(client: socket.socket) -> bool:
         return True
 
 
-def test_silent_clients_give_way_to_other_addresses(engine: PgEngine) -> None:
-    with Port(engine, most=16) as port:
+def test_silent_clients_give_way_to_other_addresses(pg_engine: PgEngine) -> None:
+    with Port(pg_engine, most=16) as port:
         first = socket.create_connection(("127.0.0.1", port.port), timeout=SOON_S)
         others = [
             socket.create_connection(("127.0.0.1", port.port), SOON_S, source_address=("127.0.0.2", 0))
@@ -1123,20 +1013,20 @@ def test_silent_clients_give_way_to_other_addresses(engine: PgEngine) -> None:
             one.close()
 
 
-def test_a_client_has_a_share_of_the_connections(engine: PgEngine) -> None:
-    with Port(engine, most=5, share=0.8) as port, contextlib.ExitStack() as held:
+def test_a_client_has_a_share_of_the_connections(pg_engine: PgEngine) -> None:
+    with Port(pg_engine, most=5, share=0.8) as port, contextlib.ExitStack() as held:
         for _ in range(4):
             held.enter_context(port.connect())
         with pytest.raises(psycopg.OperationalError, match=r"ksql\.client\.max\.share"):
             port.connect()
 
 
-def test_a_certificate_is_required_of_all(engine: PgEngine, tmp_path: Path) -> None:
+def test_a_certificate_is_required_of_all(pg_engine: PgEngine, tmp_path: Path) -> None:
     make(tmp_path, "server")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "server.pem", tmp_path / "server.key")
     context.load_verify_locations(tmp_path / "server.pem")
     context.verify_mode = ssl.CERT_REQUIRED
     refused = pytest.raises(psycopg.OperationalError, match="only clients with a certificate")
-    with Port(engine, tls=context) as port, refused:
+    with Port(pg_engine, tls=context) as port, refused:
         port.connect(sslmode="disable")

@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 import pytest
 from fake_engine import FakeStream
-from test_postgres import SOON_S, Port, engine, port
+from postgres_port import SOON_S, Port
 
 from ksql_spark import deadline, grammar
 from ksql_spark.engine import ResultColumn, Row
@@ -24,8 +24,6 @@ from ksql_spark.server.postgres import connection as served
 from ksql_spark.server.postgres import statements, values
 from ksql_spark.server.postgres.statements import Failure
 from ksql_spark.types import BIGINT
-
-__all__ = ["engine", "port"]  # fixtures
 
 Make = Callable[[int], str]
 

@@ -15,6 +15,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka_connect import ConnectClient
 from ksql_spark.services.connect_on_demand import ConnectOnDemand
 from tests.connect_server import ConnectServer
+from tests.waiting import until
 
 WAIT_S = 20.0
 
@@ -75,15 +76,6 @@ def make(worker: FakeWorker) -> Iterator[Callable[..., ConnectOnDemand]]:
     for one in made:
         one.close()
     assert not worker.running
-
-
-def until(is_so: Callable[[], object]) -> None:
-    pause = threading.Event()
-    for _ in range(int(WAIT_S / 0.02)):
-        if is_so():
-            return
-        pause.wait(0.02)
-    raise AssertionError("it did not come to that")
 
 
 def test_it_starts_when_it_is_needed(worker: FakeWorker, make: Callable[..., ConnectOnDemand]) -> None:

@@ -24,6 +24,7 @@ from ksql_spark.shell.output.rows import columns_of
 from ksql_spark.shell.prompt.live import LiveQuery, explained
 from ksql_spark.shell.scripts import run_text
 from ksql_spark.shell.session import Failure, QueryView, Session
+from tests.waiting import until
 
 SOON_S = 60
 
@@ -164,13 +165,6 @@ def watch(session: Session, stream: FakeStream, *steps: Callable[[Press, LiveQue
         run_text("SELECT * FROM RIDES EMIT CHANGES;", Context(session))
         type_later.join(SOON_S)
     assert stream.closed.wait(SOON_S)
-
-
-def until(true: Callable[[], object]) -> None:
-    deadline = time.monotonic() + SOON_S
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_the_log_and_the_table(session: Session, engine: FakeEngine, out: io.StringIO) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -20,6 +19,7 @@ from ksql_spark.shell.output.entities import show
 from ksql_spark.shell.output.flow import draw_tree, flow
 from ksql_spark.shell.output.top import COLUMNS, Top
 from ksql_spark.shell.prompt.top import TopScreen
+from tests.waiting import until
 
 
 def query(name: str, state: str = "RUNNING", **figures: Any) -> dict[str, Any]:
@@ -168,13 +168,6 @@ class FakeClient:
         errors = [{"errorMessage": "it broke"}]
         described = {**plan_of("joins.plan", "st_inner"), "state": "ERROR", "queryErrors": errors}
         return [{"@type": "queryDescription", "queryDescription": described}]
-
-
-def until(true: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_keys_of_the_screen() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,8 @@ from ksql_spark.runtime.queries import watcher as query_watcher
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.topics import QueryTopics
 from tests.statements.world import FakeSparkQuery, World
+from tests.waiting import until
 
-TIMEOUT_S = 20.0
 TASK_OPTIONS = Path("ksql_spark/jvm/org/ksqlspark/kafka/TaskOptions.java")
 FAIL = {"ksql.on.data.loss": "fail"}
 
@@ -28,13 +27,6 @@ class FromJava(Exception):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._desc, self._stackTrace = text, "at org.apache.spark"
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -69,12 +61,12 @@ def test_a_source_that_is_deleted_and_comes_back(scene: Callable[..., Any]) -> N
     world, query = scene()
     first = query.spark[0]
     world.admin.delete_topics(["s"])
-    wait_for(lambda: query.state == "ERROR")
+    until(lambda: query.state == "ERROR")
     assert not first.is_active
     assert why(world, query).startswith("Topic s, which the query reads, no longer exists.")
     assert query.errors[-1].type == "USER"
     world.admin.create_topic("s", 3)
-    wait_for(lambda: query.state == "RUNNING")
+    until(lambda: query.state == "RUNNING")
     assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 0, 1: 0, 2: 0}}
     assert query.errors[-1].message.startswith(
         "Records are lost; the query continues. Topic s was deleted and recreated"
@@ -85,7 +77,7 @@ def test_a_source_that_is_made_again_at_once(scene: Callable[..., Any]) -> None:
     world, query = scene()
     first = query.spark[0]
     make_again(world, "s")
-    wait_for(lambda: query.spark and query.spark[0] is not first)
+    until(lambda: query.spark and query.spark[0] is not first)
     assert not first.is_active
     assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 0, 1: 0, 2: 0}}
 
@@ -103,7 +95,7 @@ def test_a_source_that_is_made_again_while_no_server_runs(scene: Callable[..., A
 def test_a_query_that_must_not_lose_records_waits_for_resume(scene: Callable[..., Any]) -> None:
     world, query = scene(**FAIL)
     make_again(world, "s")
-    wait_for(lambda: query.state == "ERROR")
+    until(lambda: query.state == "ERROR")
     assert "Topic s was deleted and recreated." in why(world, query)
     assert "RESUME" in why(world, query)
     assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 7, 1: 8, 2: 9}}
@@ -111,7 +103,7 @@ def test_a_query_that_must_not_lose_records_waits_for_resume(scene: Callable[...
     assert query.state == "RUNNING"
     assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 0, 1: 0, 2: 0}}
     make_again(world, "s")
-    wait_for(lambda: query.state == "ERROR")  # what was accepted once is not accepted for ever
+    until(lambda: query.state == "ERROR")  # what was accepted once is not accepted for ever
 
 
 @pytest.mark.parametrize("properties, goes_on", [({}, True), (FAIL, False)])
@@ -121,12 +113,12 @@ def test_a_sink_that_is_deleted(properties: dict[str, str], goes_on: bool, scene
     config = {k: v for k, v in world.admin.configs["U"].items() if k == "cleanup.policy"}
     world.admin.delete_topics(["U"])
     if goes_on:
-        wait_for(lambda: "U" in world.admin.topics() and query.state == "RUNNING")
+        until(lambda: "U" in world.admin.topics() and query.state == "RUNNING")
         assert world.admin.topics()["U"].partitions == 2
         assert world.admin.configs["U"] == config and config
         assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 7, 1: 8, 2: 9}}
     else:
-        wait_for(lambda: query.state == "ERROR")
+        until(lambda: query.state == "ERROR")
         assert "topic U was deleted" in why(world, query)
         assert "U" not in world.admin.topics()
         world.run(f"RESUME {query.id};")
@@ -142,7 +134,7 @@ def test_an_internal_topic_that_is_deleted(scene: Callable[..., Any]) -> None:
     known = world.admin.ids[internal]
     first = query.spark[0]
     world.admin.delete_topics([internal])
-    wait_for(lambda: internal in world.admin.topics() and query.spark and query.spark[0] is not first)
+    until(lambda: internal in world.admin.topics() and query.spark and query.spark[0] is not first)
     assert world.admin.ids[internal] != known
     assert internal in query.errors[-1].message
 
@@ -157,7 +149,7 @@ def test_a_topic_that_is_missing_once_is_looked_at_again(scene: Callable[..., An
         return {} if len(asked) == 1 else identities(names)
 
     world.admin.identities = once
-    wait_for(lambda: len(asked) > 3)
+    until(lambda: len(asked) > 3)
     assert query.spark[0] is first and query.state == "RUNNING"
 
 
@@ -167,7 +159,7 @@ def test_a_topic_that_has_lost_its_end(scene: Callable[..., Any]) -> None:
     spark = query.spark[0]
     assert isinstance(spark, FakeSparkQuery)
     spark.is_active = False
-    wait_for(lambda: query.spark and query.spark[0] is not spark)
+    until(lambda: query.spark and query.spark[0] is not spark)
     assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 3, 1: 8, 2: 9}}
 
 
@@ -181,7 +173,7 @@ def test_a_topic_that_has_lost_its_end_before_the_first_commit(scene: Callable[.
     world.admin.ends |= {("s", 0): 3}
     spark = query.spark[0]
     spark.is_active = False
-    wait_for(lambda: query.spark and query.spark[0] is not spark)
+    until(lambda: query.spark and query.spark[0] is not spark)
     assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 3, 1: 0, 2: 0}}
     assert "Topic s has lost its last records" in query.errors[-1].message
 
@@ -199,7 +191,7 @@ def test_a_query_that_must_not_lose_records_stops_for_a_reader(scene: Callable[.
     spark = query.spark[0]
     spark.exception = lambda: FromJava("[KSQL_DATA_LOST] 5 records were deleted.")
     spark.is_active = False
-    wait_for(lambda: query.state == "ERROR")
+    until(lambda: query.state == "ERROR")
     assert "5 records were deleted." in why(world, query)
     assert query.retries.is_halted
 
@@ -231,9 +223,9 @@ def test_topics_are_watched_on_after_their_notes_could_not_be_read(
     with monkeypatch.context() as patched:
         patched.setattr(QueryTopics, "_read", read)
         query.topics = None  # as after a start that has failed
-        wait_for(lambda: len(attempts) > 2)
+        until(lambda: len(attempts) > 2)
     world.admin.delete_topics(["s"])
-    wait_for(lambda: query.state == "ERROR")
+    until(lambda: query.state == "ERROR")
     assert world.queries.watch_problem is None
 
 
@@ -255,14 +247,14 @@ def test_a_source_with_more_partitions_stops_queries_that_rely_on_them(scene: Ca
     world, query = scene(COUNTS)
     first = query.spark[0]
     world.admin.set_partitions("s", 4)
-    wait_for(lambda: query.state == "ERROR")
+    until(lambda: query.state == "ERROR")
     assert not first.is_active
     assert why(world, query).startswith("Topic s has 4 partitions; it had 3")
     assert f"ksql-spark state rebuild {query.id}" in why(world, query)
     assert "ALTER SYSTEM 'ksql.on.partitions.change' = 'rebuild'" in why(world, query)
     assert query.errors[-1].type == "USER"
     world.statements.rebuild_state(query.id)
-    wait_for(lambda: query.state == "RUNNING")
+    until(lambda: query.state == "RUNNING")
     assert query.topics is not None and query.topics.scattered == ("s",)
     world.close()
     world.restart()
@@ -282,7 +274,7 @@ def test_a_source_with_more_partitions_is_read_by_others(text: str, scene: Calla
 
     world.admin.identities = counted
     world.admin.set_partitions("s", 4)
-    wait_for(lambda: len(looked) > 3)
+    until(lambda: len(looked) > 3)
     assert query.state == "RUNNING" and query.spark[0] is first
     assert query.topics is not None and query.topics.scattered == ()
     world.close()
@@ -296,7 +288,7 @@ def test_more_partitions_rebuild_the_state_where_that_is_allowed(scene: Callable
     world, query = scene(COUNTS, **{"ksql.on.partitions.change": "rebuild"})
     first = query.spark[0]
     world.admin.set_partitions("s", 4)
-    wait_for(lambda: query.spark and query.spark[0] is not first)
+    until(lambda: query.spark and query.spark[0] is not first)
     assert query.state == "RUNNING"
     assert query.errors[-1].message.startswith("The query recomputes its results. Topic s has 4 partitions")
     assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 0, 1: 0, 2: 0}}
@@ -305,9 +297,9 @@ def test_more_partitions_rebuild_the_state_where_that_is_allowed(scene: Callable
 def test_a_sink_with_more_partitions(scene: Callable[..., Any]) -> None:
     world, query = scene(COUNTS)
     world.admin.set_partitions("U", 5)
-    wait_for(lambda: query.state == "ERROR")
+    until(lambda: query.state == "ERROR")
     assert why(world, query).startswith("The sink topic U has 5 partitions; it had 2.")
     world.admin.delete_topics(["U"])
     world.statements.rebuild_state(query.id)
-    wait_for(lambda: query.state == "RUNNING")
+    until(lambda: query.state == "RUNNING")
     assert world.admin.topics()["U"].partitions == 2

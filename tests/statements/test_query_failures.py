@@ -17,6 +17,7 @@ from ksql_spark.runtime.queries import watcher as query_watcher
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.spark import jvm
 from tests.statements.world import FakeSparkQuery, World
+from tests.waiting import until
 
 TIMEOUT_S = 20.0
 
@@ -77,12 +78,6 @@ def test_whose_a_failure_is(error: Exception | None, type_: str) -> None:
             assert classify(outer) == type_
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline
-
-
 @pytest.fixture
 def query(make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch) -> tuple[World, ManagedQuery]:
     """A query that the watcher looks at often, and that is started again soon."""
@@ -99,7 +94,7 @@ def fail(query: ManagedQuery) -> None:
     spark = query.spark[0]
     assert isinstance(spark, FakeSparkQuery)
     spark.is_active = False
-    wait_for(lambda: len(query.errors) > known)
+    until(lambda: len(query.errors) > known)
 
 
 def test_a_registry_that_does_not_answer_is_named() -> None:
@@ -124,15 +119,15 @@ def test_results_that_do_not_fit_say_what_to_do(text: str) -> None:
 def test_pauses_grow_until_a_query_gets_on(query: tuple[World, ManagedQuery]) -> None:
     world, a = query
     for failures in (1, 2, 3):
-        wait_for(lambda: a.state == "RUNNING")
+        until(lambda: a.state == "RUNNING")
         fail(a)
         assert a.retries.in_a_row == failures
-    wait_for(lambda: a.state == "RUNNING")
+    until(lambda: a.state == "RUNNING")
     world.admin.ends["s", 0] = 1
     world.commit(a.id, 0, s={"0": 1, "1": 0, "2": 0})
     fail(a)
     assert a.retries.in_a_row == 1
-    wait_for(lambda: a.state == "RUNNING")
+    until(lambda: a.state == "RUNNING")
     fail(a)
     assert a.retries.in_a_row == 2
 
@@ -142,9 +137,9 @@ def test_a_query_that_ran_for_the_longest_pause_begins_with_the_first(
 ) -> None:
     world, a = query
     for _ in range(2):
-        wait_for(lambda: a.state == "RUNNING")
+        until(lambda: a.state == "RUNNING")
         fail(a)
-    wait_for(lambda: a.state == "RUNNING")
+    until(lambda: a.state == "RUNNING")
     a.retries.started_at -= float(world.services.config["ksql.query.retry.backoff.max.ms"]) / 1000
     fail(a)
     assert a.retries.in_a_row == 1
@@ -165,10 +160,10 @@ def test_what_the_watcher_does_not_expect_is_an_error_of_the_query(
             pass
 
     a.spark[0] = Broken()  # type: ignore[call-overload]
-    wait_for(lambda: bool(a.errors))
+    until(lambda: bool(a.errors))
     assert (a.errors[0].message, a.errors[0].type) == ("nobody thought of this", "UNKNOWN")
     assert "could not watch query" in caplog.text
-    wait_for(lambda: a.state == "RUNNING")  # the watcher goes on
+    until(lambda: a.state == "RUNNING")  # the watcher goes on
 
 
 def test_a_damaged_note_stops_its_query_alone(make_world: Callable[..., World]) -> None:
@@ -424,15 +419,15 @@ def test_what_the_watcher_cannot_look_at_is_ended_before_it_is_started_again(
 
     broken = Broken()
     a.spark[0] = broken  # type: ignore[call-overload]
-    wait_for(lambda: bool(a.errors) and a.state == "RUNNING")
+    until(lambda: bool(a.errors) and a.state == "RUNNING")
     assert broken.is_ended and a.spark != [broken]
 
 
 def test_a_query_of_which_nothing_runs_has_failed(query: tuple[World, ManagedQuery]) -> None:
     _, a = query
     a.spark = []
-    wait_for(lambda: bool(a.errors))
-    wait_for(lambda: a.state == "RUNNING")
+    until(lambda: bool(a.errors))
+    until(lambda: a.state == "RUNNING")
     assert a.spark
 
 
@@ -456,20 +451,20 @@ def test_the_watcher_goes_on_whatever_happens_in_it(
         return committed(of)
 
     monkeypatch.setattr(world.queries.checkpoints, "remove_late", remove_late)
-    wait_for(lambda: len(looks) > 2)
-    wait_for(lambda: world.queries.watch_problem == "nobody thought of this")
+    until(lambda: len(looks) > 2)
+    until(lambda: world.queries.watch_problem == "nobody thought of this")
     assert caplog.text.count("RuntimeError: nobody thought of this") == 1  # not twice a second
     monkeypatch.undo()
-    wait_for(lambda: world.queries.watch_problem is None)
+    until(lambda: world.queries.watch_problem is None)
     monkeypatch.setattr(world.queries.checkpoints, "committed_or_none", committed_or_none)
     for one in (a, b):
         spark = one.spark[0]
         assert isinstance(spark, FakeSparkQuery)
         spark.is_active = False
-    wait_for(lambda: world.queries.watch_problem == "nor of that")
-    wait_for(lambda: bool(b.errors))  # the one does not hold up the other
+    until(lambda: world.queries.watch_problem == "nor of that")
+    until(lambda: bool(b.errors))  # the one does not hold up the other
     monkeypatch.undo()
-    wait_for(lambda: bool(a.errors) and a.state == b.state == "RUNNING")
+    until(lambda: bool(a.errors) and a.state == b.state == "RUNNING")
     assert world.queries.watch_problem is None
 
 
@@ -507,4 +502,4 @@ def test_a_restart_during_which_the_jvm_ends_is_tried_again(
         patched.setattr(world.queries._runs._launcher, "launch", launch)
         world.queries.restart(a.id)
         assert "Answer from Java side is empty" in a.why_failed
-    wait_for(lambda: a.state == "RUNNING" and bool(a.spark))
+    until(lambda: a.state == "RUNNING" and bool(a.spark))

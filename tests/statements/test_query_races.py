@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.queries import watcher as query_watcher
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from tests.statements.world import World
+from tests.waiting import until
 
 TIMEOUT_S = 20.0
 
@@ -48,12 +48,6 @@ class Overtaken:
 
     def __exit__(self, *_: object) -> None:
         self._own.release()
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline
 
 
 def launches(world: World, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
@@ -143,7 +137,7 @@ def test_nothing_of_a_query_runs_whose_next_stage_does_not_start(
     monkeypatch.setattr(world.queries._runs._launcher, "launch", launched)
     world.run(TWO_STAGES)
     (query,) = world.queries.all()
-    wait_for(lambda: query.state == "ERROR" and not query.loading)
+    until(lambda: query.state == "ERROR" and not query.loading)
     assert not query.spark and [run.is_active for run in first] == [False]
 
 
@@ -164,10 +158,10 @@ def test_what_runs_of_a_query_is_ended_before_it_is_started_again(
     monkeypatch.setattr(world.queries._runs._launcher, "launch", launched)
     world.run(TWO_STAGES)
     (query,) = world.queries.all()
-    wait_for(lambda: query.state == "ERROR" and not query.loading)
+    until(lambda: query.state == "ERROR" and not query.loading)
     is_refused = False
     world.queries.restart(query.id)
-    wait_for(lambda: len(query.spark) == 2)
+    until(lambda: len(query.spark) == 2)
     assert [run for run in started if run.is_active] == query.spark
 
 
@@ -248,7 +242,7 @@ def test_whatever_is_done_at_once_no_spark_query_is_left_behind(
     jvm.is_well = True
     manager.resume(*world.ids())
     for query in queries:
-        wait_for(lambda: query.state == "RUNNING" and not query.loading and runs_all(query))  # noqa: B023
+        until(lambda: query.state == "RUNNING" and not query.loading and runs_all(query))  # noqa: B023
     here = {id(run) for query in queries for run in query.spark}
     assert {id(run) for run in jvm.runs if run.is_active} == here
     assert manager.watch_problem is None

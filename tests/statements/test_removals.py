@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
@@ -13,20 +10,12 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.queries import removals
 from ksql_spark.runtime.queries.removals import PendingRemovals
 from tests.statements.world import World
-
-SOON_S = 20.0
+from tests.waiting import until
 
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(removals, "REMOVE_AFTER_S", 0.0)
-
-
-def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + SOON_S
-    while not condition():
-        assert time.monotonic() < deadline
-        threading.Event().wait(0.02)
 
 
 def test_what_cannot_be_removed_is_removed_later(at_once: None) -> None:

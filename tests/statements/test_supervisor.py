@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import queue
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,8 +12,8 @@ from ksql_spark.runtime.driver.startup import SparkStart
 from ksql_spark.runtime.driver.supervisor import SparkSupervisor
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from tests.statements.world import World
+from tests.waiting import until
 
-TIMEOUT_S = 20.0
 #: exit codes: of Spark's own when memory is exhausted, and of kill -9
 OUT_OF_MEMORY, KILLED = 52, -9
 LONG_S = 1000.0
@@ -45,13 +44,6 @@ class FakeJvm:
 
     def kill(self) -> None:
         self.end(KILLED)
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 class Supervised:

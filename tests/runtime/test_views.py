@@ -24,6 +24,7 @@ from ksql_spark.runtime.reading.views import Views
 from ksql_spark.schema import Column, Role, Schema
 from ksql_spark.types import BIGINT, INTEGER, STRING
 from tests.kafka.mock_cluster import MockAdmin, MockCluster
+from tests.waiting import until
 
 SOON_S = 20.0
 Make = Callable[..., Views]
@@ -71,13 +72,6 @@ def left(path: Path, seconds: int) -> None:
 
 def rows(view: View) -> dict[bytes, bytes]:
     return {row.key: row.value for row in view.scan()}
-
-
-def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + SOON_S
-    while not condition():
-        assert time.monotonic() < deadline
-        threading.Event().wait(0.005)
 
 
 def test_a_view_has_the_last_value_of_each_key(make: Make, cluster: MockCluster) -> None:

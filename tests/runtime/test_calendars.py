@@ -15,7 +15,7 @@ from ksql_spark.metastore.sources import Windowing
 from ksql_spark.runtime.reading.view import split_key
 from ksql_spark.schema import LATEST_TIME_MS
 
-JUNIT = Path(__file__).parent / "jvm" / "org" / "ksqlspark" / "functions" / "CalendarWindowsTest.java"
+JUNIT = Path(__file__).parents[1] / "jvm" / "org" / "ksqlspark" / "functions" / "CalendarWindowsTest.java"
 #: windows, time, start, end
 ROWS = re.findall(
     r'^ +"([^",]+),([^",]+),([^",]+),([^",]+)"',

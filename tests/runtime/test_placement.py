@@ -21,6 +21,7 @@ from ksql_spark.runtime.cluster import rebalancing as moves
 from ksql_spark.runtime.cluster.placement import SLOTS, Placement, Slots
 from ksql_spark.runtime.command_log import command_topic
 from ksql_spark.spark import jvm
+from tests.waiting import until
 
 TIMEOUT_S = 60.0
 
@@ -116,13 +117,6 @@ def no_session() -> Any:
     raise KsqlError("SPARK_RESTARTING")
 
 
-def wait_for(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 @pytest.fixture
 def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The address of a mock cluster; everything goes faster."""
@@ -168,18 +162,18 @@ def test_a_busy_server_lets_another_one_have_a_query(servers: str) -> None:
             for query in queries:
                 one.slots.add(query)
             one.join(Runner(name, running, queries))
-        wait_for(lambda: len(running.of("a")) == len(running.of("b")) == 2)
+        until(lambda: len(running.of("a")) == len(running.of("b")) == 2)
         busy = running.of("a")
         running.rates = dict.fromkeys(busy, 10_000)
-        wait_for(lambda: len(busy & running.of("b")) == 1 and len(running.on) == 4)
+        until(lambda: len(busy & running.of("b")) == 1 and len(running.on) == 4)
         (moved,) = busy & running.of("b")
         known = {slot: json.loads(text) for slot, text in enumerate(notes(servers))}
         hosts = {slot: Note(one["host"], one["server"]) for slot, one in known.items()}
         for one in placed.values():  # both know it
-            wait_for(lambda one=one: one.state_of(moved, hosts)[1] == "b:8088")
+            until(lambda one=one: one.state_of(moved, hosts)[1] == "b:8088")
         # its server goes: whoever gets the slots gets what was moved there, too
         placed["b"].close()
-        wait_for(lambda: running.of("a") == set(queries))
+        until(lambda: running.of("a") == set(queries))
         # the note outlives the servers
         placed["a"].close()
         assert running.on == {} and running.twice == []
@@ -201,18 +195,18 @@ def test_versions_of_a_table_move_together(servers: str) -> None:
                 one.slots.add(query, "q0" if query == "new q0" else None)
             one.join(Runner(name, running, queries))
         both = {"q0", "new q0"}
-        wait_for(lambda: len(running.on) == 5 and min(len(running.of("a")), len(running.of("b"))) == 2)
+        until(lambda: len(running.on) == 5 and min(len(running.of("a")), len(running.of("b"))) == 2)
         (of,) = (name for name in placed if both <= running.of(name))
         (other,) = placed.keys() - {of}
         # either alone would leave its server with most of the load
         running.rates = {query: 10_000 if query in both else 30_000 for query in running.of(of)}
-        wait_for(lambda: both <= running.of(other))
+        until(lambda: both <= running.of(other))
         # the swap ends the old version, and with what has moved the new one stays there
         for one in placed.values():
             one.remove("q0")
         assert placed[other].owns("new q0") and not placed[of].owns("new q0")
         placed[of].close()
-        wait_for(lambda: {"q1", "q2", "q3", "new q0"} <= running.of(other))
+        until(lambda: {"q1", "q2", "q3", "new q0"} <= running.of(other))
         assert running.twice == []
     finally:
         for one in placed.values():
@@ -238,12 +232,12 @@ def test_servers_tell_each_other_of_their_queries(servers: str, monkeypatch: pyt
                 one.slots.add(query)
             one.says_of_queries = lambda name=name: {query: [name] for query in queries}
             one.join(Runner(name, running, queries))
-        wait_for(lambda: len(running.of("a")) == len(running.of("b")) == 2)
+        until(lambda: len(running.of("a")) == len(running.of("b")) == 2)
         for name, other in (("a", "b"), ("b", "a")):
             expected = {query: [other] for query in running.of(other)}
-            wait_for(lambda: placed[name].told_of_queries() == expected)  # noqa: B023
+            until(lambda: placed[name].told_of_queries() == expected)  # noqa: B023
         placed["b"].says_of_queries = lambda: dict.fromkeys(queries, "x" * 5000)
-        wait_for(lambda: placed["a"].told_of_queries() == {})
+        until(lambda: placed["a"].told_of_queries() == {})
         assert running.of("b") and running.twice == []
     finally:
         for one in placed.values():
@@ -264,19 +258,19 @@ def test_a_server_that_is_behind_takes_nothing(servers: str) -> None:
                 one.slots.add(query)
             one.executed = lambda name=name: executed[name]
             one.join(Runner(name, running, queries))
-        wait_for(lambda: len(running.of("a")) == len(running.of("b")) == 2)
+        until(lambda: len(running.of("a")) == len(running.of("b")) == 2)
         at_b = running.of("b")
         command = Producer({"bootstrap.servers": servers, "log_level": 0})
         command.produce(command_topic("x_"), b"", partition=0)
         assert command.flush(TIMEOUT_S) == 0
         executed["a"] = 1
         placed["a"].close()
-        wait_for(lambda: all(json.loads(text)["server"] == "b" for text in notes(servers)))
+        until(lambda: all(json.loads(text)["server"] == "b" for text in notes(servers)))
         placed["b"].take_soon()
         placed["b"]._pool.submit(lambda: None).result(TIMEOUT_S)  # after it
         assert running.of("b") <= at_b
         placed["b"].executed = lambda: 1
-        wait_for(lambda: running.of("b") == set(queries))
+        until(lambda: running.of("b") == set(queries))
         assert running.twice == []
     finally:
         for one in placed.values():

@@ -19,7 +19,7 @@ from ksql_spark.runtime.queries.states import TRANSITIONS, Event, Lifecycle, Sta
 SOURCES = Path(ksql_spark.__file__).parent
 
 #: the states and all that may happen to a query, for people
-PAGE = Path(__file__).parents[1] / "docs" / "internals" / "queries.md"
+PAGE = Path(__file__).parents[2] / "docs" / "internals" / "queries.md"
 
 
 def expected() -> dict[tuple[State, Event], State | None]:

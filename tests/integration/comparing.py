@@ -1,0 +1,85 @@
+"""What a query writes, to compare with what Kafka Streams, SQLite or DuckDB make of the same records."""
+
+from __future__ import annotations
+
+import json
+import struct
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ksql_spark.engine import Engine
+from ksql_spark.kafka.consumer import Record, TopicReader
+from ksql_spark.statements.evolving import progress
+from tests.integration.kafka_streams_model import Changes
+from tests.waiting import TIMEOUT_S
+
+#: nothing new for so long: nothing more comes. It only matters where a test fails
+QUIET_S = 60.0
+HOUR_MS = 3_600_000
+BEGAN_MS = 1_700_000_000_000
+PROPERTIES = {"auto.offset.reset": "earliest", "ksql.checkpoint.interval.ms": "5000"}
+
+
+class Sink:
+    """The topic of a sink, read from its beginning."""
+
+    def __init__(self, servers: str, topic: str) -> None:
+        self.records: list[Record] = []
+        self._reader = TopicReader(servers, topic)
+
+    def wait(self, is_there: Callable[[Sink], bool]) -> None:
+        """Take in records until it is so, or none come any more."""
+        while not is_there(self):
+            batch = self._reader.poll_batch(QUIET_S)
+            if not batch:
+                return
+            self.records += batch
+
+    def close(self) -> None:
+        """Take in all that is left, and end."""
+        with self._reader:
+            for batch in self._reader.read_to_end():
+                self.records += batch
+
+    def rows(self) -> Counter[tuple[Any, ...]]:
+        """The rows of a stream: time, key, fields."""
+        found: Counter[tuple[Any, ...]] = Counter()
+        for record in self.records:
+            assert record.key is not None and record.value is not None
+            fields = json.loads(record.value).values()
+            found[record.timestamp_ms, record.key.decode(), *fields] += 1
+        return found
+
+    def changes(self, bounds: str = "") -> Changes:
+        """What a table's keys went through; ``bounds`` is the struct of those that follow the key's text."""
+        found: Changes = defaultdict(list)
+        size = struct.calcsize(bounds)
+        for record in self.records:
+            assert record.key is not None
+            text = record.key[: len(record.key) - size].decode()
+            key = (text, *struct.unpack(bounds, record.key[len(text.encode()) :])) if bounds else text
+            found[key].append(record.value and list(json.loads(record.value).values()))
+        return found
+
+
+def same_rows(actual: Counter[tuple[Any, ...]], expected: Counter[tuple[Any, ...]]) -> None:
+    missing, unwanted = expected - actual, actual - expected
+    if missing or unwanted:
+        pytest.fail(
+            f"{missing.total()} of {expected.total()} rows are missing, {unwanted.total()} are too many;"
+            f" missing: {sorted(missing, key=str)[:5]}; too many: {sorted(unwanted, key=str)[:5]}",
+            pytrace=False,
+        )
+
+
+def wait_until_all_is_read(engine: Engine, topic: str) -> None:
+    """Wait for a checkpoint of the query that writes ``topic``, after the last records of its sources."""
+    (query,) = (query for query in engine.services.queries.all() if query.plan.sink.topic == topic)
+    deadline = time.monotonic() + TIMEOUT_S
+    while progress(query, engine.services).left:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)

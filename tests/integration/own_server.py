@@ -1,0 +1,88 @@
+"""A server of a test's own: an engine in this process that can be started again on its folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ksql_spark.config import Config
+from ksql_spark.engine import Engine, Request
+from ksql_spark.entities.sinks import SinkDescription
+from ksql_spark.entities.sources import OriginInfo
+from ksql_spark.errors import KsqlError
+from ksql_spark.spark.session import SparkProcess
+from tests.waiting import TIMEOUT_S
+
+
+class Server:
+    """An engine that can be started again on its folder; what its sinks, sources and queries say."""
+
+    def __init__(self, config: dict[str, Any], spark: SparkProcess) -> None:
+        self._config, self._spark = config, spark
+        self.start()
+
+    def start(self) -> None:
+        self.engine = Engine(Config(self._config), self._spark)
+        self.engine.start()
+
+    def restart(self) -> None:
+        self.engine.stop()
+        self.start()
+
+    def run(self, text: str) -> list[Any]:
+        return self.engine.execute(Request(text))
+
+    def described(self, sink: str) -> SinkDescription:
+        (answer,) = self.run(f"DESCRIBE SINK {sink};")
+        assert isinstance(answer, SinkDescription)
+        return answer
+
+    def caught_up(self, sink: str, ends: int) -> SinkDescription:
+        """The sink once its table has everything up to ``ends`` records."""
+        deadline = time.monotonic() + TIMEOUT_S
+        told = self.described(sink)
+        while sum(p.offset for p in told.positions) < ends:
+            assert time.monotonic() < deadline and told.sink.state != "ERROR", told
+            time.sleep(0.1)
+            told = self.described(sink)
+        return told
+
+    def origin(self, source: str) -> OriginInfo:
+        """The files that a source follows."""
+        (answer,) = self.run(f"DESCRIBE {source};")
+        found: OriginInfo = answer.source_description.origin
+        return found
+
+    def origin_once(self, source: str, met: Callable[[OriginInfo], bool]) -> OriginInfo:
+        """The files that a source follows, once they are so."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while not met(found := self.origin(source)):
+            assert time.monotonic() < deadline, found
+            time.sleep(0.1)
+        return found
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a query that ends, in the order of their texts."""
+        stream = self.engine.query(Request(sql))
+        found: list[Any] = []
+        while (batch := stream.read(1.0)) is not None:
+            found += batch
+        stream.close()
+        return sorted((tuple(row.values) for row in found), key=str)
+
+    def has(self, sql: str, wanted: list[tuple[Any, ...]]) -> None:
+        """Wait until a query gives these rows, in any order."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while (found := self._rows_or_none(sql)) != sorted(wanted, key=str):
+            assert time.monotonic() < deadline, (found, sorted(wanted, key=str)[:20])
+            time.sleep(0.1)
+
+    def _rows_or_none(self, sql: str) -> list[tuple[Any, ...]] | None:
+        """None if a compaction has replaced a file under the query, which then says so."""
+        try:
+            return self.rows(sql)
+        except KsqlError as error:
+            if "A compaction may just have replaced it: ask again" not in error.message:
+                raise
+            return None

@@ -1,0 +1,25 @@
+"""Waiting for what another thread, process or server does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+#: how long anything may take on a very busy machine, seconds; it only matters where a test fails
+TIMEOUT_S = 300.0
+
+
+def until(condition: Callable[[], object], told: Callable[[], object] = lambda: None) -> None:
+    """Wait until a condition holds.
+
+    Raises:
+        AssertionError: it never does; the text is what ``told`` returns.
+    """
+    deadline = time.monotonic() + TIMEOUT_S
+    began = time.monotonic()
+    while not condition():
+        now = time.monotonic()
+        assert now < deadline, told()
+        # looking leaves at least half of the time to what it waits for
+        time.sleep(min(max(0.02, now - began), 0.5))
+        began = time.monotonic()
