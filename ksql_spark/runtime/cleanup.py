@@ -30,7 +30,7 @@ class Orphans:
 
 @dataclass(frozen=True)
 class CleanupRecord:
-    """What to clean up after a statement that a crash interrupted.
+    """The topics and checkpoints to remove if a crash interrupts a statement.
 
     Args:
         unlogged: what the statement may have created, if it is not in the command log.
@@ -62,8 +62,8 @@ class PendingStatement:
         self._folder.forget(_FILE)
 
     def orphans(self, is_logged: Callable[[str], bool]) -> Orphans:
-        """What an interrupted statement has left behind; ``is_logged`` knows the tokens of commands in the
-        log.
+        """Return what the interrupted statement has left behind and must be removed; ``is_logged`` recognizes
+        tokens of commands in the log.
 
         If the file is damaged, that is logged, and nothing is cleaned up.
         """

@@ -147,12 +147,12 @@ class SkippedRecord:
 
     @property
     def shortly(self) -> str:
-        """Where the statement is, and why it was not executed: a sentence."""
+        """Return a sentence that says where the statement is and why it was not executed."""
         return f"Its statement, at offset {self.offset} of the command log, was not executed: {self.reason}"
 
 
 class CarriedOut:
-    """How far this server has executed the log's commands. Thread-safe."""
+    """The progress of this server in executing the log's commands. Thread-safe."""
 
     def __init__(self) -> None:
         self._last = -1
@@ -175,7 +175,7 @@ class CarriedOut:
 
     @property
     def missing(self) -> Mapping[Name, SkippedRecord]:
-        """What statements would have made that were not executed."""
+        """Return the skipped records by the names that their statements would have created."""
         return {name: record for record in self.skipped for name in record.names}
 
     def needing(self, name: Name) -> list[SkippedRecord]:

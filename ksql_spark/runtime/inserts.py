@@ -149,7 +149,7 @@ class RowInserter:
             self._writer.poll(0.1)
 
     def acknowledged(self) -> Acknowledged:
-        """What has been written since the last call."""
+        """Return the range of rows that have been written since the last call."""
         with self._moved:
             self._has_told = False
             first, self._told = self._told, self._next

@@ -107,7 +107,7 @@ def _widened(inner: PlainValue) -> PlainValue:
 
 
 def _of_null(ansi: bool) -> bool | None:
-    """What a comparison with NULL gives."""
+    """Return the result of a comparison with NULL: NULL in ANSI mode, otherwise false."""
     return None if ansi else False
 
 

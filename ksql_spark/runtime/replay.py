@@ -44,7 +44,9 @@ class Failed(NamedTuple):
 
 @dataclass
 class Replayed:
-    """How many records were replayed, and failed again; the places of those that are gone."""
+    """The outcome of a replay: how many records were processed, and failed again; the places of those that
+    are gone.
+    """
 
     done: int = 0
     failed: int = 0

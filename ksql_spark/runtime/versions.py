@@ -22,7 +22,7 @@ MOST_DROPPED = 1_000
 
 @dataclass(frozen=True)
 class Change:
-    """What a command does to the version of a stream or table, or to several when it drops them.
+    """The effect of a command on the version of a stream or table, or of several when it drops them.
 
     Args:
         names: of the streams and tables.
@@ -76,7 +76,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Dropped:
-    """What is known of a stream or table that was dropped.
+    """The recorded history of a stream or table that was dropped.
 
     Args:
         versions: all its versions, the last one last.

@@ -32,7 +32,7 @@ ENDS_FROM_OUTSIDE = 3
 
 
 class Process(Protocol):
-    """What the supervisor needs of SparkProcess."""
+    """The part of SparkProcess that the supervisor uses."""
 
     @property
     def is_alive(self) -> bool:
@@ -177,7 +177,7 @@ class SparkSupervisor:
 
 
 def _told(code: int) -> str:
-    """How a process with this exit code ended."""
+    """Describe how a process with this exit code ended: "ended with code 1", "was ended by signal SIGKILL"."""
     if code >= 0:
         return f"ended with code {code}"
     try:

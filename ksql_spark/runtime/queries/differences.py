@@ -1,4 +1,4 @@
-"""What two versions of a table's topic differ in, and how the swap writes it (ADR 54).
+"""Compares two versions of a table's topic; the swap writes the differences (ADR 54).
 
 A table's topic means the latest value of each key. To make one topic mean what another one means takes a
 record for each key whose latest values differ, and a tombstone for each key that only the first one has.
@@ -23,7 +23,9 @@ Place = tuple[int, bytes | None]
 
 
 class Differences(NamedTuple):
-    """How many keys a topic has with another value than another topic, or not yet; how many it has alone."""
+    """The number of keys with another value than in the old topic or new to it, and of those only in the old
+    one.
+    """
 
     changed: int
     removed: int
@@ -75,7 +77,7 @@ def latest(records: Iterable[Record], rows: dict[Place, Record] | None = None) -
 
 
 def changes(old: Mapping[Place, Record], new: Mapping[Place, Record]) -> Iterator[Record]:
-    """What must be written to a topic with the rows ``old`` so that it has the rows ``new``.
+    """Yield the records to write to a topic with the rows ``old`` so that it has the rows ``new``.
 
     Tombstones have the times of the rows that they delete.
     """
@@ -88,7 +90,7 @@ def changes(old: Mapping[Place, Record], new: Mapping[Place, Record]) -> Iterato
 
 
 def count(found: Iterable[Record]) -> Differences:
-    """How many of ``changes`` are new values, and how many tombstones."""
+    """Count the new values and the tombstones among the records that ``changes`` returns."""
     tombstones = [record.value is None for record in found]
     return Differences(len(tombstones) - sum(tombstones), sum(tombstones))
 

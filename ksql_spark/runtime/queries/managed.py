@@ -104,22 +104,22 @@ class ManagedQuery:
 
     @property
     def logical(self) -> PersistentQuery | None:
-        """What was bound, for CREATE OR REPLACE; None: it is a push query."""
+        """The query as it was bound, for CREATE OR REPLACE; None for a push query."""
         return self._definition.logical
 
     @property
     def evolution(self) -> Evolution | None:
-        """If it is, or was, a table's new version."""
+        """The evolution of which this query is, or was, the new version; None if there is none."""
         return self._definition.evolution
 
     @property
     def definition(self) -> QueryDefinition:
-        """What does not change while it runs."""
+        """The parts of the query that do not change while it runs."""
         return self._definition
 
     @property
     def state(self) -> State:
-        """Its state; ``lifecycle`` changes it."""
+        """The state of the query; ``lifecycle`` changes it."""
         return self.lifecycle.state
 
     @property

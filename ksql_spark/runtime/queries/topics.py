@@ -40,7 +40,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class NotedTopics:
-    """What is recorded about a query's topics.
+    """The recorded facts about a query's topics, which must still hold when it resumes.
 
     Args:
         ids: Kafka's, by topic.
@@ -93,7 +93,7 @@ class QueryTopics:
         return tuple(dict.fromkeys((*self.sources, *found, *self.internal, self._plan.sink.topic)))
 
     def found(self, there: Iterable[str]) -> list[str]:
-        """Those among ``there`` that the patterns of its sources find."""
+        """Return the topics among ``there`` that match the patterns of the query's sources."""
         return [name for topic in self.patterns for name in topic_patterns.names(topic, there)]
 
     def missing(self, there: Mapping[str, TopicIdentity]) -> list[str]:
@@ -135,8 +135,8 @@ class QueryTopics:
         return (self._known or self._read()).scattered
 
     def noted_for_rebuild(self, there: Mapping[str, TopicIdentity]) -> NotedTopics:
-        """What stays recorded after the state is removed: the sink, and the sources whose number of
-        partitions has changed.
+        """Return the facts that stay recorded after the state is removed: the sink, and the sources whose
+        number of partitions has changed.
 
         Args:
             there: the existing topics.

@@ -1,6 +1,4 @@
-"""How far views must read before they serve a query: asks for the end offsets of topics, once for all waiting
-queries.
-"""
+"""Asks for the end offsets that views must reach before they serve a query, once for all waiting queries."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def evaluated(
     session: Callable[[], SparkSession],
     registry: SchemaRegistry | None = None,
 ) -> Iterator[tuple[bytes, list[Any]]]:
-    """For each row that ``query`` finds in a table: its key's bytes, and the values of ``expressions``.
+    """Yield, for each row that ``query`` finds in a table, its key's bytes and the values of ``expressions``.
 
     The values are in the formats' Python form; the query's items do not matter.
     """

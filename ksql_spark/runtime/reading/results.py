@@ -103,7 +103,7 @@ class Rows(list[Row]):
 
     @property
     def parts(self) -> tuple[Rows, ...]:
-        """What it was made of, each of which other clients get, too."""
+        """The parts that these rows were joined of; other clients get each of these, too."""
         return self._parts or (self,)
 
 
@@ -171,7 +171,7 @@ class PullResult(QueryStream):
         return rows
 
     def close(self) -> None:
-        """Nothing to free."""
+        """Forget the rows; there is nothing else to free."""
         self._rows = None
 
 

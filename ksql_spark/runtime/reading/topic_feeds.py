@@ -248,7 +248,7 @@ class Subscription:
     # ---- called by the feed, with its lock ------------------------------------------------------------
 
     def attached(self, missed: Batch | None) -> None:
-        """It gets all new records from now on, and ``missed`` first."""
+        """Begin to deliver all new records to the subscription, and ``missed`` before them."""
         self.is_live = True
         if missed is not None:
             self.take(missed)
@@ -269,7 +269,7 @@ class Subscription:
         return self.is_live
 
     def detached(self, error: KsqlError | None = None) -> None:
-        """No more batches come; what has arrived is still read, followed by ``error`` if there is one."""
+        """End the delivery: batches that have arrived can still be read, then ``error`` is raised, if any."""
         self._error = error
         self.is_live = False
         self._arrive()

@@ -81,7 +81,7 @@ class StoredRow(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Which row: the one form of its key, and the window's bounds, epoch ms (0: no window)."""
+    """The identity of a row: the one form of its key, and the window's bounds, epoch ms (0: no window)."""
 
     key: bytes
     window_start: int
@@ -350,7 +350,7 @@ class View:
     # ---- reading -------------------------------------------------------------------------------------
 
     def _read(self, query: str, values: Sequence[Any]) -> list[tuple[bytes, bytes, int, int, int, bytes]]:
-        """What one query finds, see _COLUMNS.
+        """Return the stored rows that one SQL query selects; for their columns see _COLUMNS.
 
         Raises:
             KsqlError: DISK_FULL; why the view has been closed.

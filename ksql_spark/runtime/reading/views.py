@@ -95,7 +95,7 @@ class Views:
         return self._freshness.is_current(view, staleness_s)
 
     def positions(self) -> dict[str, tuple[dict[int, int], str]]:
-        """How far each view has read (partition -> next offset), and its topic, by the table's name."""
+        """Return for each view, by table name, its position (partition -> next offset) and its topic."""
         with self._lock:
             return {name: (view.positions, view.source.topic) for name, view in self._views.items()}
 
