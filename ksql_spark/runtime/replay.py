@@ -44,8 +44,8 @@ class Failed(NamedTuple):
 
 @dataclass
 class Replayed:
-    """The outcome of a replay: how many records were processed, and failed again; the places of those that
-    are gone.
+    """The outcome of a replay: numbers of processed and of failed records, and the places of those that are
+    gone.
     """
 
     done: int = 0

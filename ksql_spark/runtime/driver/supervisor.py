@@ -177,7 +177,7 @@ class SparkSupervisor:
 
 
 def _told(code: int) -> str:
-    """Describe how a process with this exit code ended: "ended with code 1", "was ended by signal SIGKILL"."""
+    """Describe how a process with this exit code ended, as in "was ended by signal SIGKILL"."""
     if code >= 0:
         return f"ended with code {code}"
     try:

@@ -73,8 +73,7 @@ class Checkpoint:
         return offsets
 
     def position(self, first: Offsets) -> Offsets:
-        """Return the offsets at which it continues: after its last committed batch, or ``first`` if there is
-        none.
+        """Return the offsets at which it continues: after its last committed batch, or else ``first``.
 
         Args:
             first: where it began, as its command says.

@@ -23,9 +23,7 @@ Place = tuple[int, bytes | None]
 
 
 class Differences(NamedTuple):
-    """The number of keys with another value than in the old topic or new to it, and of those only in the old
-    one.
-    """
+    """The number of keys whose values are new or changed, and of those that only the old topic has."""
 
     changed: int
     removed: int
