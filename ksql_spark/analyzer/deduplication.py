@@ -44,7 +44,7 @@ class Deduplication:
 
 
 def bind_deduplication(select: nodes.Select, source: From) -> Deduplication | None:
-    """What DISTINCT ON or QUALIFY of ``select`` asks for; None without them.
+    """Bind DISTINCT ON or QUALIFY of ``select``; return None without them.
 
     Raises:
         KsqlError: INVALID_STATEMENT, or as bind_expression.

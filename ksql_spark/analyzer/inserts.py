@@ -62,7 +62,7 @@ class BoundRow:
 
     @property
     def conversions(self) -> tuple[Conversion, ...]:
-        """What converts a value or a member of one, to its column's type or because the statement says so."""
+        """The conversions of values or their members, to columns' types or by the statement's CASTs."""
         return tuple(one for _, value in self.values for one in _conversions(value))
 
 

@@ -92,7 +92,7 @@ def _both(first: list[_Alternative], second: list[_Alternative]) -> list[_Altern
 
 
 def narrow(root: Node) -> tuple[tuple[KeyLookup, ...] | None, ...]:
-    """For each source below ``root``, left to right: the keys that rows of the result can come from.
+    """Return for each source below ``root``, left to right, the keys that rows of the result can come from.
 
     ``column = constant`` is never true for NULL, so a condition on a column can be pushed below outer joins:
     any row that the narrower input adds is dropped again by the WHERE, which stays.
@@ -199,7 +199,7 @@ def check_scan(
     query: nodes.Select | RowChange,
     config: Mapping[str, Any],
 ) -> None:
-    """If configuration disables scans, refuse a WHERE that needs one (reference §2.5).
+    """Refuse a WHERE that needs a scan if the configuration disables scans (reference §2.5).
 
     Each disjunct of the WHERE must be a lookup; or there is only one, and it is a range scan, which windowed
     tables do not support.
@@ -229,7 +229,7 @@ _SCAN_NEEDED = "Query requires table scan to be enabled."
 
 
 def _needs_scan(conditions: _Conditions, source: DataSource, has_ranges: bool) -> str | None:
-    """Why rows that satisfy all ``conditions`` can only be found by a scan; None if they need no scan."""
+    """Return why only a scan finds the rows that satisfy all ``conditions``; None if a lookup finds them."""
     keys = frozenset(c.name for c in source.schema.key)
     comparisons = [c for c in conditions if isinstance(c, Call)]
     compared = [(name, c.function) for c in comparisons if (name := _compared_key(c, keys)) is not None]

@@ -334,7 +334,7 @@ class _Binder:
         return self._reference(PatternValue("", False, None, 0, None, STRING, "CLASSIFIER()"), scope)
 
     def _logical(self, node: nodes.FunctionCall, scope: _MatchScope) -> tuple[Expression, str, bool, int]:
-        """What FIRST, LAST or PREV looks at: a value of a row, its symbol, whether FIRST, and how far."""
+        """Bind FIRST, LAST or PREV: return the value, its symbol, whether it is FIRST, and the distance."""
         given = node.arguments
         if not 1 <= len(given) <= 2 or isinstance(given[0], exp.Star):
             raise invalid(f"{node.name} takes a value and how many rows to skip: {node.name}(A.x, 1).", node)

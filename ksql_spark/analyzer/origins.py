@@ -22,7 +22,7 @@ _OF_STREAMS = ("RETENTION_MS", "TIMESTAMP")
 
 
 def bind_origin(statement: CreateSource, source: DataSource, metastore: MetaStore) -> Origin | None:
-    """What the stream or table that ``statement`` creates follows; None: nothing.
+    """Bind the external table that the stream or table created by ``statement`` follows; None without one.
 
     Args:
         statement: CREATE STREAM or TABLE … WITH (…).

@@ -90,7 +90,7 @@ def _replace(relation: nodes.PastSource, name: str) -> None:
 
 @dataclass(frozen=True)
 class Past:
-    """What a query reads of a table's past.
+    """The part of a table's history that a query reads.
 
     Args:
         table: the table.

@@ -165,5 +165,5 @@ def _each_once(states: Iterator[int] | Sequence[int]) -> tuple[int, ...]:
 
 
 def _up_to_accept(states: tuple[int, ...]) -> tuple[int, ...]:
-    """Without those that come after ACCEPT, which is preferred to them and needs no row."""
+    """Return the states up to ACCEPT, which is preferred to those after it and needs no row."""
     return states[: states.index(ACCEPT) + 1] if ACCEPT in states else states

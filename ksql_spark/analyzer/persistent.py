@@ -148,7 +148,7 @@ def is_stateless(root: Node) -> bool:
 
 
 def _start(root: Node, given: Properties) -> Start:
-    """What START says of a query.
+    """Return the position at which START lets a query begin.
 
     Raises:
         KsqlError: as Properties.start; INVALID_STATEMENT for offsets of a query that keeps state.

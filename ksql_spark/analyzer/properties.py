@@ -45,7 +45,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Evolve:
-    """How EVOLVE asks for a running query to be changed.
+    """The settings of EVOLVE: a request to change a running query.
 
     Args:
         way: 'backfill': a new version runs beside the old one until the swap; 'from-now': it begins, without
@@ -172,7 +172,7 @@ class Properties:
         )  # fmt: skip
 
     def envelope(self, value_format: str) -> str | None:
-        """What ENVELOPE says is around the rows (beyond ksqlDB); None without it.
+        """Return the envelope around the rows that ENVELOPE names (beyond ksqlDB); None without it.
 
         Raises:
             KsqlError: an unknown envelope, or one that has no records in ``value_format``; a property that is
@@ -244,7 +244,7 @@ class Properties:
         return None if value is None else str(value)
 
     def start(self) -> Start:
-        """Where a new query starts reading according to START (beyond ksqlDB); None if it is not given.
+        """Return where a new query begins to read according to START (beyond ksqlDB); None without START.
 
         Raises:
             KsqlError: it is neither earliest, latest, a time nor offsets.
@@ -282,7 +282,7 @@ class Properties:
         raise failure("PROPERTY_IN_WITH", self.node("ORDER"), name="ORDER", reason=reason)
 
     def evolve(self) -> Evolve | None:
-        """How EVOLVE asks for a running query to be changed (beyond ksqlDB); None without EVOLVE.
+        """Return the settings of EVOLVE (beyond ksqlDB); None without EVOLVE.
 
         Raises:
             KsqlError: an unknown value; SWAP, HISTORY or START where they mean nothing.
@@ -526,7 +526,7 @@ _PATTERN_LETTERS = frozenset("GuyDMLdQqYwWEecFaBhKkHmsSAnNVvzOXxZpg")
 
 
 def _pattern_problem(pattern: str) -> str | None:
-    """Why Java's DateTimeFormatter would refuse ``pattern``; None if it accepts it."""
+    """Return why Java's DateTimeFormatter would refuse ``pattern``; None if it accepts it."""
     bare = _QUOTED.sub("", pattern)
     if "'" in bare:
         return "a quote is not closed"
@@ -575,7 +575,7 @@ def check_topic_name(name: str, node: nodes.Property | None) -> None:
 
 
 def _topic_offsets(text: str) -> tuple[TopicOffset, ...] | None:
-    """What START says of its topics' partitions; None if ``text`` is no such thing."""
+    """Parse START's offsets by topic and partition; return None if ``text`` has another form."""
     found: dict[str, dict[int, int]] = {}
     for part in text.split(";"):
         topic = _TOPIC_OFFSETS.fullmatch(part.strip())

@@ -47,7 +47,7 @@ def bind_row_change(
     config: Mapping[str, Any],
     queries: Mapping[str, str] | None = None,
 ) -> BoundChange:
-    """Which rows ``statement`` changes, and how.
+    """Bind UPDATE, DELETE or TRUNCATE: which rows change, and how.
 
     Args:
         queries: the ids of the queries that write streams and tables, by the name of what they write.
@@ -110,7 +110,7 @@ def _check_changeable(
 
 
 def _values(statement: UpdateRows, source: DataSource, scope: Scope) -> dict[str, Expression]:
-    """What SET gives to value columns, coerced to their types."""
+    """Return the values that SET assigns to value columns, coerced to their types."""
     found: dict[str, Expression] = {}
     for assignment in statement.assignments:
         node, name = assignment.this, str(assignment.this.this)

@@ -112,7 +112,7 @@ class Scope:
         return cls((BoundRelation(alias, schema, kind, hidden=dict(PSEUDO_COLUMNS)),))
 
     def at(self, clause: str) -> Scope:
-        """This scope for another clause, in which only scalar functions are allowed."""
+        """Return this scope for another clause, in which only scalar functions are allowed."""
         return replace(self, clause=clause, aggregate=None, table_function=None, window_function=None)
 
     @property
@@ -211,7 +211,7 @@ class Scope:
 
 
 def _alias_hint(name: str, node: exp.Expr | None) -> str | None:
-    """What to write for the alias of a SELECT item, which other expressions of its query cannot use."""
+    """Return a hint for the alias of a SELECT item, which other expressions of its query cannot use."""
     select = node.find_ancestor(Select) if node is not None else None
     for item in select.items if select is not None else ():
         is_named = isinstance(item, SelectItem) and item.alias_name == name

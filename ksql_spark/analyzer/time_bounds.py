@@ -37,7 +37,7 @@ class TimeBounds(NamedTuple):
 
 
 def bounds_of(root: Node) -> list[TimeBounds]:
-    """For each of ``relations(root)``, between which ROWTIMEs its rows must be to count.
+    """Return for each of ``relations(root)`` the range of ROWTIMEs outside of which its rows cannot count.
 
     Args:
         root: of a query that reads what is there.

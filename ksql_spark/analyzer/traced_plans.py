@@ -97,7 +97,7 @@ class Added:
 
 
 def added(number: int) -> Added:
-    """Those of the input with this number."""
+    """Return the names of the columns that tracing adds to the input with this number."""
     return Added(f"__IS_READ_{number}", f"__DELETES_{number}", f"__UNTIL_{number}")
 
 
@@ -242,7 +242,7 @@ class Tracer:
         self._unknown |= {name for name, depends in unknown.items() if depends}
 
     def _over(self, node: Over) -> Node:
-        """What tells whose frames a row is in; with LEAD, a step that tells whether it still waits."""
+        """Replace OVER by columns that identify a row's frames; LEAD adds a step for rows that still wait."""
         rows, below = self._since(node.child)
         self.check(*node.keys)
         self._made += 1
@@ -327,7 +327,7 @@ class Tracer:
         return BatchOver(rows, (*keys, alive), order, framed), numbers
 
     def _join(self, node: Join) -> Node:
-        """Of two streams or two tables."""
+        """Trace a join of two streams or two tables."""
         left, right = self._side(node.left), self._side(node.right)
         conditions: list[Expression] = [call("=", [node.left_key, node.right_key], None)]
         if node.within is not None:
@@ -337,7 +337,7 @@ class Tracer:
         return self._joined(node, left, right, conditions, "FULL")
 
     def _join_of_versions(self, node: Join) -> Node:
-        """Of a stream with the row that a table had at the time of the stream's record."""
+        """Trace a join of a stream with the row that a table had at the time of the stream's record."""
         self.joins_versions = True
         left = self._side(node.left)
         inputs, steps = len(self.inputs), len(self.steps)
@@ -485,7 +485,7 @@ class _Side:
 
 @dataclass(frozen=True)
 class _Frames:
-    """What tells whose frames of OVER a row is in.
+    """The columns that identify the frames of OVER that a row is in.
 
     Args:
         keys: its group.
@@ -504,7 +504,7 @@ class _Frames:
 
 @dataclass(frozen=True)
 class _Below:
-    """What a node is made of: the numbers of its inputs and steps."""
+    """The numbers of the inputs and steps below a node."""
 
     inputs: range
     steps: range

@@ -33,7 +33,7 @@ from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME
 
 @dataclass(frozen=True)
 class Trace:
-    """Where the rows of a stream or table come from.
+    """A batch query that finds the records behind the rows of a stream or table.
 
     Args:
         inputs: the streams and tables that the query reads, as the batch does. The frame of each has the

@@ -49,7 +49,7 @@ class WindowFunctions:
     place: nodes.WindowFunction | None = None
 
     def bind(self, node: nodes.WindowFunction, scope: Scope) -> Expression:
-        """What stands for a call with OVER; the ``window_function`` rule of scopes.
+        """Bind a call with OVER: return the expression that replaces it (``window_function`` of scopes).
 
         Raises:
             KsqlError: INVALID_STATEMENT, or as Aggregates.bind.

@@ -113,7 +113,7 @@ def bind_calendar(
 
 
 def longest_ms(calendar: Calendar) -> int:
-    """How long the windows of a calendar are at most."""
+    """Return the maximum length of a calendar's windows."""
     longest = nodes.TimeSpan(calendar.amount, calendar.unit).milliseconds
     return longest if calendar.zone == "UTC" else longest + HOUR_MS
 
