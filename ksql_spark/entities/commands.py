@@ -70,7 +70,7 @@ class ErrorsReplayed(Entity):
 
 @dataclass(frozen=True, kw_only=True)
 class RowsChanged(Entity):
-    """The answer to UPDATE, DELETE and TRUNCATE; ``operation`` is one of these, ``count`` the number of rows."""
+    """The answer to UPDATE, DELETE and TRUNCATE: which of these, and the number of rows."""
 
     operation: str
     count: int
