@@ -51,7 +51,7 @@ class Context:
     size: PlanSize = field(default_factory=PlanSize)
 
     def with_common_tables(self, query: nodes.QueryNode) -> Context:
-        """Return this context with the CTEs of ``query``. They are inlined; a later one may use earlier ones."""
+        """Return this context with the CTEs of ``query``. A later CTE may use earlier ones."""
         if not query.ctes:
             return self
         return replace(

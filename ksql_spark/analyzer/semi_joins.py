@@ -303,7 +303,7 @@ def _of_stream(
 
 
 def _sides(part: Expression, own: set[str]) -> tuple[Expression, ColumnRef] | None:
-    """Return the two sides of an equation between the outer query's columns and one of the columns ``own``."""
+    """Return the sides of an equation: the outer query's expression, and one of the columns ``own``."""
     if not isinstance(part, Call) or part.function != "=":
         return None
     first, second = part.arguments
