@@ -74,7 +74,7 @@ def check(folder: str, topic: str) -> None:
 
 
 def first_offsets(folder: str, topic: str, since_ms: int | None) -> dict[int, int]:
-    """Of each partition of which an archive has records, an offset to begin with.
+    """Return the offset to begin with for each partition of which an archive has records.
 
     Args:
         folder: where it is.
@@ -105,7 +105,7 @@ def first_offsets(folder: str, topic: str, since_ms: int | None) -> dict[int, in
 
 
 def ends(folder: str, topic: str) -> dict[int, int]:
-    """Of each partition, the offset up to which an archive has all records.
+    """Return for each partition the offset up to which an archive has all records.
 
     Args:
         folder: where it is.
@@ -148,14 +148,14 @@ def _manifests(folder: str, *, is_made: bool = False) -> tuple[ModuleType, Store
 
 
 class Extent(NamedTuple):
-    """How many files an archive has, of how many days."""
+    """The extent of an archive: its number of files, and of the days that they cover."""
 
     files: int
     days: int
 
 
 def extent(folder: str, first_ms: int | None = None, last_ms: int | None = None) -> Extent:
-    """What an archive has of the days between two times, ms of the epoch; None: any.
+    """Return the files and days that an archive has between two times, ms of the epoch; None: any.
 
     Raises:
         KsqlError: LAKE_MISSING, LAKE_FAILED.

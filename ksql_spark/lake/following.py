@@ -115,7 +115,7 @@ class Follower(ABC, Generic[Definition, Status]):
 
     @abstractmethod
     def there(self, store: MetaStore) -> Mapping[str, Definition | None]:
-        """What the metastore has by name; None: it is there, and has no work now."""
+        """Return the definitions in the metastore by name; None for one that is there but has no work now."""
 
     @abstractmethod
     def run_of(self, definition: Definition, status: Status) -> Run[Definition, Status]:
@@ -142,7 +142,7 @@ class Follower(ABC, Generic[Definition, Status]):
             run.join(max(until - time.monotonic(), 0.0))
 
     def status(self, name: str) -> Status:
-        """How one is doing."""
+        """Return the status of the run with this name."""
         run = self._runs.get(name)
         if run is not None:
             return run.status

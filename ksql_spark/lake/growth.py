@@ -1,4 +1,4 @@
-"""What a lake table has gained since it was read: files of a folder, commits of Delta Lake and Iceberg.
+"""Reads what a lake table has gained since the last read: new files, Delta Lake or Iceberg commits.
 
 A batch is named by its mark, a small JSON object. Whoever has the mark gets the same rows again, because
 files do not change, and the next batch begins where it ends.
@@ -43,7 +43,7 @@ class Batch:
 
 
 def next_batch(origin: Origin, mark: Mark | None, known: Mapping[str, Known]) -> Batch | None:
-    """What the table has gained since the batch ``mark``; None: nothing.
+    """Return what the table has gained since the batch ``mark``; None if nothing.
 
     Args:
         origin: the table.
@@ -160,7 +160,7 @@ def _one_file(origin: Origin, name: str, columns: Sequence[Column]) -> pa.Table:
 
 
 def _delta(origin: Origin, since: int | None, until: int) -> Batch | None:
-    """What the versions after ``since`` up to ``until`` have added; since None: the whole table."""
+    """Return the rows added by the versions after ``since`` up to ``until``; since None: the whole table."""
     if since is not None and since >= until:
         return None
     mark = {"from": since, "to": until}
@@ -216,7 +216,7 @@ def _added(origin: Origin, version: int) -> set[str]:
 
 
 def _iceberg(origin: Origin, since: int | None, until: int) -> Batch | None:
-    """What the snapshots after ``since`` up to ``until`` have added; since None: the whole table."""
+    """Return the rows added by the snapshots after ``since`` up to ``until``; since None: the whole table."""
     from pyiceberg.table.snapshots import Operation, ancestors_between_ids
 
     if since == until:

@@ -118,7 +118,7 @@ _Place = tuple[Catalog, tuple[str, ...], str | None]
 
 
 def _known(path: str) -> _Place | None:
-    """What ``catalog:NAME/namespace.table`` means; None: the path is another one."""
+    """Load the catalog of a path ``catalog:NAME/namespace.table``; return None for other paths."""
     found = CATALOG_TABLE.fullmatch(path)
     return found and (load_catalog(found["catalog"]), tuple(found["table"].split(".")), None)
 

@@ -126,7 +126,7 @@ def _parsed(store: Store, name: str) -> dict[str, Any]:
 
 
 def content(store: Store, manifest: Manifest, name: str) -> bytes:
-    """What a file has.
+    """Return the content of a file.
 
     Raises:
         KsqlError: LAKE_FAILED.

@@ -25,7 +25,7 @@ WAITING, RUNNING, ERROR = "WAITING", "RUNNING", "ERROR"
 
 
 class Changes(NamedTuple):
-    """What a refresh wrote: rows of the origin, those written, those removed; rows without a key."""
+    """The result of a refresh: numbers of rows of the origin, written, removed, and without a key."""
 
     rows: int
     written: int
@@ -48,7 +48,7 @@ class Writer(Protocol):
 
 @dataclass(frozen=True)
 class OriginStatus:
-    """How a table follows its origin on this server.
+    """The status of a table that follows its origin on this server.
 
     Args:
         state: WAITING, RUNNING or ERROR.
@@ -159,5 +159,5 @@ class Origins(Follower[tuple[DataSource, Origin], OriginStatus]):
         return self._runs_of(definition, status)
 
     def new_status(self) -> OriginStatus:
-        """Nothing is known."""
+        """Return the status of a table whose refreshes have not run here."""
         return OriginStatus()

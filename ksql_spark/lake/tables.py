@@ -25,7 +25,7 @@ DELETED = "__deleted"
 
 @dataclass(frozen=True)
 class TableSpec:
-    """What a lake table must be like.
+    """The specification of a lake table: its place, columns, keys and partitions.
 
     Args:
         path: where it is.
