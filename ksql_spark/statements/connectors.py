@@ -259,7 +259,7 @@ def _without_secrets(status: Mapping[str, Any], config: Mapping[str, Any]) -> di
 
 
 def _failures(name: str, status: Mapping[str, Any]) -> Iterator[str]:
-    """Why a connector and its tasks have failed, a sentence for each reason."""
+    """Yield a sentence for each reason for which a connector or its tasks have failed."""
     connector = status.get("connector") or {}
     if reason := _cause(connector.get("trace")):
         yield f"Connector {name} is {connector.get('state')}: {reason}"
@@ -284,7 +284,7 @@ def _cause(trace: object) -> str:
 
 
 def _state(status: Mapping[str, Any]) -> str:
-    """For example ``RUNNING (1/2 tasks RUNNING)``."""
+    """Describe a connector's state, for example ``RUNNING (1/2 tasks RUNNING)``."""
     own = (status.get("connector") or {}).get("state", "UNKNOWN")
     tasks = [task.get("state") for task in status.get("tasks") or []]
     running = tasks.count("RUNNING")
@@ -304,7 +304,7 @@ def show_plugins(statement: Show, context: StatementContext) -> Entity:
 
 
 def settings(class_: str, services: Services) -> ConnectorSettings | None:
-    """What a class of connectors can be configured with; None: Kafka Connect does not have it.
+    """Return the settings of a class of connectors; None if Kafka Connect does not have it.
 
     Raises:
         KsqlError: as ConnectClient.
@@ -340,7 +340,7 @@ def writers(cluster: ConnectCluster) -> dict[str, list[str]]:
 
 
 def writers_soon(cluster: ConnectCluster) -> dict[str, list[str]] | None:
-    """Like writers(), but never waits for Connect; None if it has not responded within SOON_S."""
+    """Return writers() without ever waiting for Connect; None if it has not responded within SOON_S."""
     answers: queue.Queue[dict[str, list[str]] | KsqlError] = queue.Queue()
 
     def ask() -> None:

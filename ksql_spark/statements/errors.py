@@ -118,7 +118,7 @@ def _replayable(statement: ReplayErrors, context: StatementContext) -> ManagedQu
 
 
 def _problem(plan: Plan) -> str | None:
-    """Why records may not go through a plan once more; None: they may."""
+    """Return why records may not go through a plan once more; None if they may."""
     for stage in plan.stages:
         for node in stage.stateful:
             return f"{title(node)} keeps state, {kept_state(node)}, which has moved on since they occurred."

@@ -88,7 +88,7 @@ def plan_evolution(statement: Statement, context: StatementContext) -> Evolution
 
 
 class _Way(NamedTuple):
-    """How the replacement would happen.
+    """The way in which the replacement would happen.
 
     Args:
         evolve: what EVOLVE asks for; None: in place.
@@ -253,7 +253,7 @@ def _reading(way: _Way, new: PersistentQuery, context: StatementContext) -> Iter
 
 
 def _rate(way: _Way, context: StatementContext) -> float:
-    """As many records per second as the running version has read at its best; 0: that is not known here."""
+    """Return the running version's highest rate so far, records per second; 0 if unknown here."""
     query = context.services.queries.find(way.query_id)
     runs = query.runner.spark if query is not None else ()
     batches = [batch for run in runs for batch in run.recent if batch["batchDuration"]]

@@ -85,7 +85,7 @@ def warms_up(evolve: Evolve, bound: PersistentQuery) -> bool:
 
 
 def default_way(statement: CreateAsSelect) -> Evolve:
-    """How a statement without EVOLVE could change a running query, if it cannot in place."""
+    """Return how a statement without EVOLVE would change a running query if it cannot do so in place."""
     return Evolve(BACKFILL, keeps_history=statement.kind == STREAM)
 
 
@@ -254,7 +254,7 @@ def evolution_of(name: str, context: StatementContext) -> KnownQuery | None:
 
 
 def _required(name: str, context: StatementContext) -> KnownQuery:
-    """As ``evolution_of``.
+    """Return ``evolution_of``, or raise an error if there is none.
 
     Raises:
         KsqlError: SOURCE_UNKNOWN, INVALID_STATEMENT if there is none.
@@ -353,7 +353,7 @@ def compared(
     rows: Iterable[Mapping[Place, Record]],
     services: Services,
 ) -> verification.Comparison:
-    """How the rows of a new version differ from those of its table.
+    """Compare the rows of a new version with those of its table.
 
     Args:
         query: the new version.
@@ -393,7 +393,7 @@ def compared(
 
 
 def _by_name(versions: Mapping[str, DataSource], table: DataSource) -> dict[str, DataSource]:
-    """Both versions under the table's name, which users write."""
+    """Return both versions under the table's name, which users write."""
     return {which: replace(source, name=table.name) for which, source in versions.items()}
 
 
@@ -453,7 +453,7 @@ def abort_evolution(statement: AbortEvolution, context: StatementContext) -> Act
 
 
 def describe_evolution(statement: DescribeEvolution, context: StatementContext) -> Action:
-    """How far a table's new version is, and what it changes."""
+    """Describe the progress of a table's new version, and what it changes."""
     name, services = statement.name, context.services
     table = context.metastore.require(name)
 
@@ -490,7 +490,7 @@ def describe_evolution(statement: DescribeEvolution, context: StatementContext) 
 
 
 def _refusal(query: ManagedQuery, context: StatementContext) -> str | None:
-    """Why SWAP would be refused, whichever server is asked: queries have come that read the table."""
+    """Return why SWAP would be refused on any server, because of queries that read the table; else None."""
     assert isinstance(query.logical, PersistentQuery)
     try:
         check_evolution(query.logical, context)
@@ -552,7 +552,7 @@ def _described(
 
 
 def _left(committed: Mapping[str, Mapping[int, int]], until: Offsets) -> int:
-    """How many records are between two places."""
+    """Count the records between two positions."""
     ends = [(topic, int(p), end) for topic, offsets in until.items() for p, end in offsets.items()]
     return sum(max(0, end - committed.get(topic, {}).get(p, 0)) for topic, p, end in ends)
 
@@ -567,7 +567,7 @@ def _shown(row: Mapping[str, Any] | None, table: DataSource) -> dict[str, Any] |
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a new version is, as of its last checkpoint.
+    """The progress of a new version, as of its last checkpoint.
 
     Attributes:
         left: how many records of its sources it has not read.
@@ -587,7 +587,7 @@ class Progress:
 
 
 def progress(query: ManagedQuery, services: Services) -> Progress:
-    """How far a new version is.
+    """Compute the progress of a new version.
 
     Raises:
         KsqlError: CHECKPOINT_DAMAGED; as KafkaAdmin.

@@ -163,7 +163,7 @@ class QueryStart:
         return self._services.queries.find(self._replaced.id) if self._replaced is not None else None
 
     def _cleanup(self) -> CleanupRecord:
-        """What to remove if the server is killed before the command is logged."""
+        """Return what to remove if the server is killed before the command is logged."""
         sink = self._plan.sink.topic
         made = () if self._services.admin.topic(sink) is not None else (sink,)
         return CleanupRecord(unlogged=Orphans(made))

@@ -88,6 +88,6 @@ def _records(change: BoundChange, view: View, services: Services) -> Iterator[tu
 
 
 def _afterwards(predicate: Expression, row: BoundRow) -> Expression:
-    """What a condition will be once the row has been changed."""
+    """Return the condition as it will be once the row has been changed."""
     written = dict(row.values)
     return transform(predicate, lambda node: written.get(node.name) if isinstance(node, ColumnRef) else None)

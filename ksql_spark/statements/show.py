@@ -177,7 +177,7 @@ def _variables(statement: Show, context: StatementContext) -> Entity:
 
 
 def _services(statement: Show, context: StatementContext) -> Entity:
-    """What has an address; users look above all for what the server has started at free ports."""
+    """List everything with an address; users look above all for what the server has started at free ports."""
     config, services = context.config, context.services
     found: list[tuple[str, str | None, bool]] = [
         *((name, address, True) for name, address in services.server.listeners()),

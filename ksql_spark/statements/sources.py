@@ -427,7 +427,7 @@ def position_of(sink: str, topic: str) -> str:
 def _positions(
     queries: Iterable[ManagedQuery], context: StatementContext
 ) -> Iterator[tuple[str, dict[str, int]]]:
-    """Where queries have stopped reading, for UNDROP."""
+    """Yield the offsets at which queries have stopped reading, for UNDROP."""
     checkpoints, admin = context.services.queries.checkpoints, context.services.admin
     for query in queries:
         try:

@@ -36,7 +36,7 @@ MOST = 100
 
 
 def explain_row(statement: ExplainRow, context: StatementContext) -> Action:
-    """Which records of its query's topics made a row, or where they were dropped."""
+    """Find the records of a query's topics that made a row, or where they were dropped."""
     query, bound = _writer(statement.name, context)
     for source in sorted(query.plan.sources, key=lambda source: source.name):
         check_source(context.rights, UserRole.READER, source.name)
@@ -123,7 +123,7 @@ def _found(
 
 
 def _starts(name: str, query: ManagedQuery, context: StatementContext) -> Mapping[str, Mapping[str, int]]:
-    """Where the query began to read. One that UNDROP brought back: before the DROP, as its rows remain."""
+    """Return where the query began to read; if UNDROP brought it back, before the DROP, as its rows remain."""
     known = context.services.versions.of(name)
     if not known or known[-1].way != UNDROPPED:
         return query.starts

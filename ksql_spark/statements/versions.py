@@ -318,7 +318,7 @@ def _check_same(topic: str, dropped: Dropped, context: StatementContext) -> None
 def _starts(
     bound: PersistentQuery, dropped: Dropped, is_there: bool, context: StatementContext
 ) -> dict[str, dict[str, int]]:
-    """Where the query of a stream or table that is back begins to read.
+    """Return where the query of a restored stream or table begins to read.
 
     Raises:
         KsqlError: INVALID_STATEMENT if a stream's query cannot go on, because nobody knows where it stopped.
