@@ -48,7 +48,7 @@ from ksql_spark.types import DOUBLE, Array, SqlType, Struct
 
 @dataclass(frozen=True)
 class Distribution:
-    """What the plan determines, whatever the topics.
+    """The properties of a stage's distribution that the plan determines, whatever the topics.
 
     Args:
         is_co_partitioned: matching rows are already in partitions with equal numbers, if their topics have
@@ -64,7 +64,7 @@ class Distribution:
 
 @dataclass(frozen=True)
 class Tasks:
-    """How a sub-topology is spread over tasks. The first three belong to its state and never change.
+    """The distribution of a sub-topology over tasks. The first three belong to its state and never change.
 
     Args:
         partitions: how many parts the keys have; each has a stream time of its own.
@@ -108,7 +108,7 @@ ONE_TASK = Tasks(1, 1, False, 1, False)
 
 @dataclass(frozen=True)
 class _Partitioning:
-    """What determines the partition of rows: expressions over their columns, and how these become bytes."""
+    """The partitioning of rows: key expressions over their columns, and the encoding of keys as bytes."""
 
     keys: tuple[Expression, ...]
     encoding: object
@@ -121,7 +121,7 @@ _PACKED = "packed"
 def distribution(
     stage: Stage, partitions: Mapping[str, int] | None = None, scattered: Collection[str] = ()
 ) -> Distribution | None:
-    """How the rows of a sub-topology get to its stateful operator; None if it has none.
+    """Return how the rows of a sub-topology get to its stateful operator; None if it has none.
 
     Args:
         stage: the sub-topology.
@@ -230,7 +230,7 @@ def _deciding(node: Node) -> tuple[Expression, ...] | None:
 
 
 def tasks_text(stage: Stage) -> str | None:
-    """For EXPLAIN: whether rows stay with the task that reads them, or why not; None without state."""
+    """Describe for EXPLAIN whether rows stay with the task that reads them; None without state."""
     how = distribution(stage)
     if how is None:
         return None
@@ -291,7 +291,7 @@ class _Rules:
         self._scattered = scattered
 
     def why_not(self, stage: Stage) -> str | None:
-        """Why the rows of ``stage`` must be repartitioned for its operator; None if they need not."""
+        """Return why the rows of ``stage`` must be repartitioned for its operator; None if not."""
         operator = _operator(stage)
         assert operator is not None
         if stage.by_event_time:
@@ -320,7 +320,7 @@ class _Rules:
         return found is not None and found.keys == exchange.key
 
     def takes_left_first(self, join: Join) -> bool:
-        """Which side comes first at equal times: the left one, unless it alone must be re-keyed.
+        """Whether the left side comes first at equal times; it does unless it alone must be re-keyed.
 
         Kafka Streams re-keys through a topic, so such a row comes after one that is already in place.
         """
@@ -403,7 +403,7 @@ class _Rules:
         return True
 
     def _partitioning(self, node: Node) -> _Partitioning | None:
-        """What determines the partition of a row of ``node``; None if unknown."""
+        """Return how the rows of ``node`` are partitioned; None if unknown."""
         match node:
             case Source(source) if source.topic_pattern is None:
                 keys = tuple(ColumnRef(c.name, c.type) for c in node.schema.key)
@@ -459,7 +459,7 @@ def _renamed(found: _Partitioning | None, keys: Sequence[NamedExpression]) -> _P
 
 
 def _encoding(source: DataSource) -> object:
-    """How keys become bytes; equal if equal keys have equal bytes."""
+    """Return a value that is equal for two sources if their equal keys have equal bytes."""
     types = tuple(column.type for column in source.schema.key)
     capability = CAPABILITIES[source.key_format.name]
     # the bytes contain the schema's id, or whatever an envelope's writer put there, which may differ

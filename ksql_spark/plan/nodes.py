@@ -334,7 +334,7 @@ class PatternAggregate:
 
 @dataclass(frozen=True)
 class RowPattern:
-    """What MATCH_RECOGNIZE looks for, and what of it is needed (reference §6.17).
+    """The row pattern of MATCH_RECOGNIZE, and the columns that it needs (reference §6.17).
 
     Args:
         text: PATTERN as KSQL.
@@ -365,7 +365,7 @@ class RowPattern:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What measures are made of."""
+        """The columns from which measures are computed."""
         own = [Column(v.name, v.type) for v in self.values]
         own += (Column(a.call.name, a.call.type) for a in self.aggregates)
         return (*own, *(Column(c.name + FINAL, c.type) for c in own if self.has_finals))
@@ -386,7 +386,7 @@ class RowPattern:
 
     @property
     def shown_skip(self) -> str:
-        """What follows AFTER MATCH SKIP."""
+        """The text after AFTER MATCH SKIP."""
         return self.skip if self.skip_to is None else f"{self.skip} {self.skip_to}"
 
 
@@ -795,7 +795,7 @@ SIGN = "__SIGN"
 
 @dataclass(frozen=True)
 class Exchange(_OneChild):
-    """What one stage writes to an internal topic, and another one reads: rows, or messages.
+    """An internal topic between two stages: one writes its rows, or messages, and the other reads them.
 
     Args:
         child: the last node of the stage that writes.
@@ -966,7 +966,7 @@ def with_children(node: Node, new: Sequence[Node]) -> Node:
 
 
 def unplanned(node: Node) -> Node:
-    """What was bound, of a tree of the planner's."""
+    """Return the bound tree from which the planner made this one."""
     if isinstance(node, Exchange | Changes):
         return unplanned(node.child)
     bound = node.bound if isinstance(node, ForeignKeyJoin) else node
