@@ -166,7 +166,7 @@ def now_ms(session: SparkSession) -> int:
 
 
 def heap_use(session: SparkSession) -> HeapUse:
-    """How the heap is used."""
+    """Return the current use of the heap."""
     return HeapUse(*_class(session, "org.ksqlspark.memory.SpareHeap").use())
 
 
@@ -187,7 +187,7 @@ def bytes_setting(session: SparkSession, name: str) -> int:
 
 
 def task_slots(session: SparkSession) -> int:
-    """How many tasks the current executors can run at once."""
+    """Return the number of tasks that the current executors can run at once."""
     context = _context(session)
     return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
 
@@ -234,7 +234,7 @@ def keyed_operator(name: str, frame: DataFrame, *arguments: Any) -> DataFrame:
 
 
 def aggregator(template: DataFrame, has_condition: bool, appended: int = 0) -> tuple[Any, list[str]]:
-    """What computes the aggregates of ``template``'s columns, and the layout of the buffer of each.
+    """Return an object that computes the aggregates of ``template``'s columns, and their buffers' layouts.
 
     Args:
         template: an empty frame.
@@ -270,7 +270,7 @@ def pattern_expressions(
     offsets: Sequence[int],
     needed: Sequence[int],
 ) -> Any:
-    """What MATCH_RECOGNIZE says of rows, an argument of ``keyed_operator``: see KeyedOperators.java.
+    """Return MATCH_RECOGNIZE's expressions, an argument of ``keyed_operator``; see KeyedOperators.java.
 
     ``pattern_symbol`` and its method ``aggregator`` add the parts (PatternExpressions.java).
     """
@@ -423,7 +423,7 @@ def bound_cache(session: SparkSession, most: int) -> None:
 
 
 def cache_use(session: SparkSession) -> CacheUse:
-    """What the caches hold now; each is empty at the start of a batch."""
+    """Return the current size and bound of the state caches, which are empty at the start of a batch."""
     budget = _class(session, "org.ksqlspark.state.CacheBudget").shared()
     return CacheUse(int(budget.used()), int(budget.bound()))
 
@@ -469,7 +469,9 @@ class JavaLog(Protocol):
 
 
 def unwritable(session: SparkSession, data: bytes | None) -> str | None:
-    """Why a row cannot be written, if an encoder said so in place of its bytes (Unwritable.java)."""
+    """Return why a row cannot be written, if an encoder wrote that for its bytes (Unwritable.java); else
+    None.
+    """
     if data is None or not data.startswith(_UNWRITABLE):
         return None
     reason = _class(session, "org.ksqlspark.formats.Unwritable").reason(bytearray(data))

@@ -111,7 +111,7 @@ def encoded(
 
 
 class Difference(NamedTuple):
-    """What was written to a topic.
+    """The result of writing rows to a topic.
 
     Args:
         rows: rows with a key.

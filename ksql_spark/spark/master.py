@@ -1,4 +1,4 @@
-"""Where Spark's tasks run: in the JVM of the driver, or in executors of a cluster.
+"""Spark's master: tasks run in the JVM of the driver, or in executors of a cluster.
 
 With a cluster our Java classes and Spark's connectors reach the executors as ``spark.jars``, and
 ClusterPlugin.java connects their JVMs with that of the driver.
@@ -100,7 +100,7 @@ def settings(
 
 
 def _bytes(memory: str) -> int:
-    """What an argument of Java's -Xmx means."""
+    """Parse the memory size of Java's -Xmx, such as "2g"; return bytes."""
     units = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
     unit = units.get(memory[-1:].lower(), 1)
     return int(memory[:-1] if unit > 1 else memory) * unit
@@ -112,7 +112,7 @@ def most_results(session: SparkSession) -> int:
 
 
 def environment(master: str, spark_jars: Path, java_home: Path, home: Path) -> dict[str, str]:
-    """What the driver's process needs in its environment, so that it can start executors itself.
+    """Return environment variables with which the driver's process can start executors itself.
 
     Args:
         master: as above.

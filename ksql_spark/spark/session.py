@@ -333,7 +333,7 @@ class SparkProcess:
         return _archive(_class_path(self._own_jars(report)))
 
     def _own_jars(self, report: Callable[[str], None]) -> list[Path]:
-        """What the class path has before Spark's jars; compiles our classes where that was not done yet."""
+        """Return the part of the class path before Spark's jars; compiles our classes if necessary."""
         return [artifacts.own_classes(report), *artifacts.jars("spark")]
 
     def _file_system_jars(self) -> list[Path]:
@@ -395,7 +395,7 @@ class SparkProcess:
             self.kill()
 
     def heap(self) -> jvm.HeapUse | None:
-        """How the heap of the JVM is used; nothing while there is no JVM."""
+        """Return the use of the JVM's heap; None while there is no JVM."""
         return self._unless_gone(jvm.heap_use)
 
     def collect_garbage(self) -> None:
@@ -423,7 +423,7 @@ class SparkProcess:
             kill_session(process)
 
     def end(self) -> None:
-        """As kill(), for good: no other JVM starts."""
+        """Kill the JVM for good: no other one starts."""
         self._is_over = True
         self.kill()
 

@@ -51,7 +51,7 @@ STOPS_ON_NO_TIME = "ksql.timestamp.throw.on.invalid"
 
 @dataclass(frozen=True)
 class ArchiveRange:
-    """What a batch reads of an archive.
+    """The part of an archive that a batch reads.
 
     Args:
         folder: where it is.
@@ -87,7 +87,7 @@ class ArchiveRange:
 
 @dataclass(frozen=True)
 class BatchRanges:
-    """What batches read of topics and archives.
+    """The parts of topics and archives that batches read.
 
     Args:
         starts: topic -> {partition: offset} as JSON; those that are left out are read from their beginning.
