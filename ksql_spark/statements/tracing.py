@@ -123,7 +123,7 @@ def _found(
 
 
 def _starts(name: str, query: ManagedQuery, context: StatementContext) -> Mapping[str, Mapping[str, int]]:
-    """Return where the query began to read; if UNDROP brought it back, before the DROP, as its rows remain."""
+    """Return where the query began to read; after UNDROP, before the DROP, as its rows remain."""
     known = context.services.versions.of(name)
     if not known or known[-1].way != UNDROPPED:
         return query.starts
