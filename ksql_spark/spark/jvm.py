@@ -469,9 +469,7 @@ class JavaLog(Protocol):
 
 
 def unwritable(session: SparkSession, data: bytes | None) -> str | None:
-    """Return why a row cannot be written, if an encoder wrote that for its bytes (Unwritable.java); else
-    None.
-    """
+    """Return why a row cannot be written, if an encoder wrote a reason for its bytes; else None."""
     if data is None or not data.startswith(_UNWRITABLE):
         return None
     reason = _class(session, "org.ksqlspark.formats.Unwritable").reason(bytearray(data))
