@@ -111,7 +111,7 @@ class Branch:
     name: str
 
     def copy_of(self, name: str) -> str:
-        """What the copy of a stream or table is called."""
+        """Return the name of the branch's copy of a stream or table."""
         return f"{self.name.upper()}__{name}"
 
     def topic_of(self, topic: str) -> str:
@@ -119,7 +119,7 @@ class Branch:
         return f"{self.name.lower()}__{topic}"
 
     def original(self, name: str) -> str:
-        """What a copy is the copy of; the name of anything else."""
+        """Return the name of the original of a copy; other names stay as they are."""
         return name.removeprefix(self.copy_of(""))
 
     def has(self, name: str) -> bool:

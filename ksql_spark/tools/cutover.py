@@ -36,7 +36,7 @@ _PROBE = "SHADOW_OF_OTHER_SERVER"
 
 
 class Refused(Exception):
-    """Why a result is not taken over."""
+    """Raised with the reason why a result is not taken over."""
 
 
 def cut_over(
@@ -202,7 +202,7 @@ class _CutOver:
         self.console.clear_status()
 
     def _settle_s(self) -> float:
-        """How long positions of a paused query must stay the same to be final."""
+        """Return how long positions of a paused query must stay the same to be final, seconds."""
         if "ksql-spark" in str(self.source.info().get("version")):
             return 0.0  # PAUSE ends the batch
         properties = (each for told in self.source.run("SHOW PROPERTIES;") for each in told["properties"])
@@ -315,7 +315,7 @@ class _CutOver:
         return grammar.render(tree)
 
     def _start(self, query_id: str) -> str:
-        """Where a query of the other server is, for START.
+        """Return the position of a query of the other server, as text for START.
 
         Raises:
             Refused: it is not known.

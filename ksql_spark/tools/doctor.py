@@ -42,7 +42,7 @@ _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check has found: whether that is good, and what to do if it is not."""
+    """The result of a check: whether that is good, and what to do if it is not."""
 
     state: Literal["ok", "note", "bad"]
     text: str

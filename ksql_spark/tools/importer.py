@@ -122,7 +122,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _act(options: argparse.Namespace) -> Callable[..., Sequence[object]]:
-    """What the options ask for."""
+    """Return the function that does what the options ask for."""
     if options.cut_over:
         return _cut_over
     return _watch if options.watch else _compare if options.compare else _take_over
@@ -243,7 +243,7 @@ def _compare(
 def _watch(
     source: Client, target: Client, options: argparse.Namespace, console: Console
 ) -> list[shadow.Comparison]:
-    """As _compare, again and again until Ctrl-C; tells what changes. Returns what was not equal at last."""
+    """Compare again and again until Ctrl-C, and report changes; return the last unequal comparisons."""
     found: dict[str, shadow.Comparison] = {}
     told: dict[str, str] = {}
     counted = ""
@@ -368,7 +368,7 @@ def _usable(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _left_out(source: Client, target: Client) -> list[str]:
-    """What the import leaves out: connectors, and functions that this server lacks."""
+    """Describe what the import leaves out: connectors, and functions that this server lacks."""
     notes = []
     for connector in _listed(source, "SHOW CONNECTORS;", "connectors"):
         notes.append(f"connector {connector} keeps running in its Connect cluster, unchanged")

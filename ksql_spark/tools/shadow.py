@@ -64,7 +64,7 @@ def remove_way(tree: grammar.Statement) -> None:
 
 
 def target_of(text: str) -> str | None:
-    """What an INSERT INTO … SELECT writes; None: the statement is another one."""
+    """Return the name that an INSERT INTO … SELECT writes; None for other statements."""
     tree = _tree(text)
     return tree.this.name if isinstance(tree, InsertSelect) else None
 
@@ -75,7 +75,7 @@ def _tree(text: str) -> grammar.Statement | None:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the two versions of a stream or table differ in.
+    """The comparison of a stream or table on two servers.
 
     Args:
         kind: STREAM or TABLE.
@@ -93,7 +93,7 @@ class Comparison:
 
     @property
     def state(self) -> str:
-        """In a word: equal, behind, differs or unknown."""
+        """The result in one word: equal, behind, differs or unknown."""
         if self.differences is None:
             return "unknown"
         return "equal" if self.is_equal else "behind" if self.is_behind else "differs"
@@ -123,7 +123,7 @@ def compare(source: Client, target: Client) -> Iterator[Comparison]:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a query is in a partition of a topic: what it reads next, and which offsets there are."""
+    """The position of a query in a partition: the next offset that it reads, and the partition's bounds."""
 
     next: int
     first: int
@@ -135,7 +135,7 @@ Places = Mapping[str, Mapping[int, Place]]
 
 
 def places(described: Mapping[str, Any]) -> dict[str, Places]:
-    """Where the queries are that write a stream or table, by their ids.
+    """Return the positions of the queries that write a stream or table, by query id.
 
     Args:
         described: it, as DESCRIBE EXTENDED describes it. Groups of consumers are called by the query's id
@@ -158,7 +158,7 @@ def places(described: Mapping[str, Any]) -> dict[str, Places]:
 
 
 def describe(client: Client, name: str) -> dict[str, Any]:
-    """What DESCRIBE EXTENDED says. Raises ClientError."""
+    """Return the answer to DESCRIBE EXTENDED. Raises ClientError."""
     (told,) = client.run(f"DESCRIBE {quoted_name(name)} EXTENDED;")
     described: dict[str, Any] = told["sourceDescription"]
     return described
@@ -183,12 +183,12 @@ class Result:
 
     @property
     def topic(self) -> str:
-        """Its topic."""
+        """The topic of the stream or table."""
         return str(self.described["topic"])
 
     @property
     def columns(self) -> list[Mapping[str, Any]]:
-        """Its columns, as DESCRIBE has them."""
+        """The columns of the stream or table, as DESCRIBE has them."""
         return [*self.described["fields"]]
 
     def declared(self) -> str | None:
@@ -219,7 +219,7 @@ class Result:
 
 
 def results(client: Client) -> dict[str, Result]:
-    """What the queries of a server write, by name. Raises ClientError."""
+    """Return the streams and tables that a server's queries write, by name. Raises ClientError."""
     found = {}
     for kind in ("STREAM", "TABLE"):
         for entity in client.run(f"LIST {kind}S EXTENDED;"):

@@ -1,4 +1,4 @@
-"""From the text of a file to its text with the lines that we give it.
+"""Lays out the text of a file of statements anew.
 
 It works on tokens and not on trees, so it can lose nothing: the result has the same tokens and comments, and
 each statement whose tokens it would change stays as it was written.
@@ -358,7 +358,7 @@ class _Layout:
             self._must_end = True
 
     def _room(self) -> int:
-        """How many characters the line still has room for."""
+        """Return how many characters still fit in the line."""
         newline = self._line.rfind("\n")
         return WIDTH - (len(self._line) - newline - 1)
 
@@ -493,7 +493,7 @@ class _Layout:
         return _split_before(nodes, lambda index: _word(nodes[index]) == word and index not in of_between)
 
     def _filled(self, nodes: Sequence[Node], indent: int, tail: int) -> None:
-        """As many nodes per line as fit; brackets that do not fit are opened."""
+        """Write as many nodes per line as fit; open brackets that do not fit."""
         #: nodes between which a line cannot end
         chunks: list[list[Node]] = []
         for node in nodes:

@@ -1,4 +1,4 @@
-"""What lint finds: a table of rules, each with its page in the reference."""
+"""The rules of lint: a table, with a page in the reference for each."""
 
 from __future__ import annotations
 

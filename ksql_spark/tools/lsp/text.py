@@ -1,4 +1,4 @@
-"""What an editor asks about a text of statements; positions are offsets, or lines and columns from 1."""
+"""Answers an editor's questions about statements; positions are offsets, or lines and columns from 1."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def findings(text: str, known: Metadata | None = None) -> list[Finding]:
 
 
 def completions(text: str, offset: int, known: Metadata) -> list[Candidate]:
-    """What may follow at ``offset``: the shell's completion, with what the text declares.
+    """Return what may follow at ``offset``: the shell's completion, with what the text declares.
 
     Args:
         text: the text.
@@ -58,7 +58,7 @@ def completions(text: str, offset: int, known: Metadata) -> list[Candidate]:
 
 
 def metadata(text: str, known: Metadata) -> Metadata:
-    """What a text declares, in addition to ``known``."""
+    """Return ``known`` with what a text declares."""
     sources = list(_declared(text, known))
     columns = {source.name: tuple(column.name for column in source.schema.columns) for source in sources}
     tables = {source.name for source in sources if source.is_table}
@@ -78,7 +78,7 @@ def metadata(text: str, known: Metadata) -> Metadata:
 
 
 def hover(text: str, offset: int, known: Metadata) -> tuple[str, Place] | None:
-    """What the word at ``offset`` is, in Markdown; None if nothing is known of it."""
+    """Describe the word at ``offset`` in Markdown; return None if nothing is known about it."""
     found = word_at(text, offset)
     if found is None:
         return None
@@ -104,7 +104,7 @@ def hover(text: str, offset: int, known: Metadata) -> tuple[str, Place] | None:
 
 
 def definition(text: str, name: str) -> Place | None:
-    """Where the stream, table or type ``name`` is declared; the last declaration counts."""
+    """Return where the stream, table or type ``name`` is declared; the last declaration counts."""
     found: Place | None = None
     for piece in grammar.split(text):
         try:
@@ -141,7 +141,7 @@ def laid_out(text: str) -> str:
 
 
 def signature(spec: Spec) -> str:
-    """How a function is called, as the shell's menu shows it.
+    """Describe how a function is called, as the shell's menu shows it.
 
     >>> signature(registry.require("UCASE"))
     '(text STRING) → STRING'
