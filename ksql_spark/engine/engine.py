@@ -260,7 +260,7 @@ class Engine:
         return self._running.measures.figures() if self._running is not None else []
 
     def graph(self, rights: Rights = ALL_RIGHTS) -> Graph:
-        """What runs, as a graph (GET /graph), as far as a client with these rights may see it.
+        """Return what runs, as a graph (GET /graph), as far as a client with these rights may see it.
 
         Raises:
             KsqlError: NOT_READY; as KafkaAdmin.
@@ -282,7 +282,7 @@ class Engine:
         return self._parts.graphs.history(minutes, query_id, topic, rights)
 
     def query_details(self, query_id: str, rights: Rights = ALL_RIGHTS) -> QueryDetails:
-        """How a query runs, step by step (GET /queries/{id}).
+        """Describe how a query runs, step by step (GET /queries/{id}).
 
         Raises:
             KsqlError: NOT_READY; QUERY_UNKNOWN, also for a query that the client may not see.
@@ -310,7 +310,7 @@ class Engine:
         return source_schemas(services.published.require(name), services.registry)
 
     def connector_settings(self, class_: str) -> ConnectorSettings | None:
-        """What a class of connectors can be configured with; None: Kafka Connect does not have it.
+        """Return the settings of a class of connectors; None if Kafka Connect does not have it.
 
         Raises:
             KsqlError: NOT_READY; as ConnectClient.

@@ -1,4 +1,4 @@
-"""Where the delay of a stream or table comes from, stage by stage (EXPLAIN FRESHNESS)."""
+"""Finds the origin of the delay of a stream or table, stage by stage (EXPLAIN FRESHNESS)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WORTH_NAMING_S = 1.0
 
 
 def freshness(graph: Graph, node_id: str, grown: Grown, view_lag: int | None) -> Freshness:
-    """Where the delay of a stream or table comes from.
+    """Explain the delay of a stream or table: its stages, and the one that holds up the others.
 
     The culprit is the query or connector in the worst trouble (failed, paused, falling behind) among those
     whose records reach it; if none is in trouble, the stage that adds most to the age of results.

@@ -44,7 +44,7 @@ class TopicSpan(NamedTuple):
 
 @dataclass
 class Totals:
-    """What the figures say of one query, over all its topics."""
+    """The totals of a query's figures over all its topics."""
 
     #: since the server's start; None: unknown
     read: float | None = None
@@ -305,7 +305,7 @@ class History:
                 }
 
     def latest(self) -> tuple[int, dict[str, QueryFigures]]:
-        """When the latest sample was taken, epoch milliseconds, and what it says of each query.
+        """Return the time of the latest sample, epoch milliseconds, and each query's figures in it.
 
         It is taken now where nothing takes samples periodically, and where a query's state has changed.
         """

@@ -238,5 +238,5 @@ def _traffic(query: ManagedQuery, traffic: Traffic) -> Iterator[Figure]:
 
 
 def behind(positions: Mapping[int, int], ends: Mapping[int, int]) -> int:
-    """How many offsets lie between positions and ends, by partition."""
+    """Count the offsets between positions and ends, by partition."""
     return sum(max(0, end - positions.get(partition, 0)) for partition, end in ends.items())

@@ -88,7 +88,7 @@ def transient_topic_prefix(services: Services) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Catalog:
-    """What statements are bound with. Compared by identity."""
+    """The metastore and configuration that statements are bound with. Compared by identity."""
 
     metastore: MetaStore
     config: Config
@@ -130,7 +130,7 @@ LAG = "ksql.query.pull.max.allowed.offset.lag"
 
 
 def _settings(request: Request) -> Hashable | None:
-    """What a request's plan depends on besides its text; None if the plan is not cached."""
+    """Return everything besides the text that a request's plan depends on; None if the plan is not cached."""
     if request.variables or ("${" in request.text and request.parameters is None):
         return None
     return settings_of(request.properties)
@@ -443,7 +443,7 @@ class QueryService:
         )
 
     def _catalog(self) -> _Catalog:
-        """What statements are currently bound with; the same object until that changes."""
+        """Return the current catalog; it is the same object until the metastore or configuration changes."""
         services, known = self._services, self._known_catalog
         if known.metastore is not services.published or known.config is not services.config:
             known = self._known_catalog = _Catalog(services.published, services.config)
@@ -596,7 +596,7 @@ def _tells_places(bound: PushQuery) -> bool:
 def _continued(
     token: str, starts: Mapping[str, Mapping[str, int]], admin: KafkaAdmin
 ) -> dict[str, dict[str, int]]:
-    """Where a push query resumes; partitions that its topic has gained are read from their beginning.
+    """Return where a push query resumes; partitions that its topic has gained are read from their beginning.
 
     Args:
         starts: where the query would start otherwise.

@@ -17,7 +17,7 @@ MOST_BYTES = 16 * 1024
 def raw_records(
     services: Services, topic: str, partition: int, offset: int | None, limit: int, rights: Rights
 ) -> RawRecords:
-    """Up to ``limit`` records of a partition from ``offset`` on; None: its newest.
+    """Return up to ``limit`` records of a partition from ``offset`` on; None: its newest.
 
     Raises:
         KsqlError: FORBIDDEN, as for PRINT; TOPIC_UNKNOWN; BAD_REQUEST for a partition that does not exist; as

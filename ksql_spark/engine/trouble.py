@@ -1,4 +1,4 @@
-"""What is wrong with a query that holds up those after it."""
+"""Diagnoses queries that hold up those after them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Grown = Callable[[str, int | None], float]
 
 
 def trouble(node: GraphNode, grown: Grown) -> tuple[tuple[int, float], str] | None:
-    """How bad the state of a query is, the higher the worse, and a sentence; None: it is well."""
+    """Return how bad the state of a query is, the higher the worse, and a sentence; None if it is well."""
     figures = node.figures or QueryFigures(errors={})
     lag = figures.lag_records
     waiting = f", {lag:,} {'record waits' if lag == 1 else 'records wait'}" if lag else ""

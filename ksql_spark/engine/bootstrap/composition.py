@@ -140,7 +140,7 @@ class Bootstrap:
             starting.settle()  # so that whatever it starts can be stopped
 
     def stop(self) -> bool:
-        """As Lifecycle.stop()."""
+        """Stop the engine; see Lifecycle.stop()."""
         return self._lifecycle.stop()
 
     def _start_beside(

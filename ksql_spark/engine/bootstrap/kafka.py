@@ -113,7 +113,7 @@ def create_placement(
     session: Callable[[], Session],
     lifecycle: Lifecycle,
 ) -> Placement | None:
-    """Where queries run, if several servers share them."""
+    """Create the placement of queries on servers that share them; None if they do not."""
     if not config["ksql.cluster.enabled"]:
         return None
     settings = {**config.client_settings("consumer"), "bootstrap.servers": admin.servers}

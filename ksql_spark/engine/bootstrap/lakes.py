@@ -1,4 +1,4 @@
-"""What follows the metastore beside queries: sinks to lakes, and the streams and tables that follow lakes."""
+"""Starts what follows the metastore beside queries: sinks to lakes, streams and tables that follow lakes."""
 
 from __future__ import annotations
 
