@@ -119,7 +119,7 @@ class Connection:
         """Does nothing: everything has been written."""
 
     def rollback(self) -> None:
-        """Not supported. Raises NotSupportedError."""
+        """Raise NotSupportedError: statements take effect at once."""
         raise NotSupportedError("Transactions are not supported: statements take effect at once.")
 
     def close(self) -> None:
@@ -268,7 +268,7 @@ class Connection:
         return found
 
     def graph(self) -> dict[str, Any]:
-        """What runs and how it does (GET /graph): its ``nodes``, ``edges`` and ``culprits``."""
+        """Return the graph of what runs (GET /graph): its ``nodes``, ``edges`` and ``culprits``."""
         graph: dict[str, Any] = self._whole("/graph", method="GET").json(dict)
         return graph
 
@@ -507,7 +507,7 @@ class Cursor:
             stream.close()
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:
-        """Nothing."""
+        """Do nothing; DB-API requires this method."""
 
     def setoutputsize(self, size: int, column: int | None = None) -> None:
-        """Nothing."""
+        """Do nothing; DB-API requires this method."""

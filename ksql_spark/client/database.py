@@ -79,13 +79,13 @@ class _Answers:
         return self._rows
 
     def interrupt(self) -> None:
-        """Nothing: all rows are there."""
+        """Do nothing: all rows are there."""
 
     close = interrupt
 
 
 class Result:
-    """What a statement gives. A query starts when its rows are read, and anew each time they are.
+    """The result of a statement. A query starts when its rows are read, and anew each time they are.
 
     The rows of a push query (EMIT CHANGES) never end: iterate, or give the methods a ``limit`` or a
     ``timeout`` in seconds, if the query itself has no LIMIT.
@@ -363,7 +363,7 @@ def _is_running(auth: tuple[str, str] | None, token: str | None, verify: Any, ce
 
 @contextlib.contextmanager
 def _shown(report: Report | None) -> Iterator[Report]:
-    """What shows progress: ``report``, or a line on a terminal that is cleared at the end."""
+    """Yield a function that shows progress: ``report``, or one that rewrites a line on the terminal."""
     if report is not None or not sys.stderr.isatty():
         yield report or (lambda text: None)
         return

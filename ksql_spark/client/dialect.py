@@ -149,7 +149,7 @@ class KsqlDialect(default.DefaultDialect):
         cursor.executemany(protocol.ended(statement), parameters)
 
     def do_rollback(self, dbapi_connection: Any) -> None:
-        """Nothing: there are no transactions."""
+        """Do nothing: there are no transactions."""
 
     def do_ping(self, dbapi_connection: Any) -> bool:
         """Whether the server responds."""
@@ -190,7 +190,7 @@ class KsqlDialect(default.DefaultDialect):
 
     @reflection.cache
     def _described(self, connection: Any, name: str, **_: Any) -> dict[str, Any]:
-        """What DESCRIBE says. Raises NoSuchTableError."""
+        """Return the answer to DESCRIBE. Raises NoSuchTableError."""
         known = [*self._names(connection, "STREAM"), *self._names(connection, "TABLE")]
         if (wanted := self._meant(name)) not in known:
             raise exc.NoSuchTableError(name)
@@ -203,7 +203,7 @@ class KsqlDialect(default.DefaultDialect):
         return [source["name"] for source in shown[f"{kind.lower()}s"]]
 
     def get_schema_names(self, connection: Any, **_: Any) -> list[str]:
-        """There is one."""
+        """Return the one schema that there is."""
         return [SCHEMA]
 
     def get_table_names(self, connection: Any, schema: str | None = None, **_: Any) -> list[str]:

@@ -278,7 +278,7 @@ def no_server(url: str) -> UnreachableError:
 
 
 def unreachable(url: str, error: Exception) -> UnreachableError:
-    """No server responds at ``url``; a NotConnectedError if nothing was sent."""
+    """Return the error for an unresponsive server; it is a NotConnectedError if nothing was sent."""
     kind = NotConnectedError if isinstance(error, _NOT_CONNECTED) else UnreachableError
     if (distrust := _caused_by(error, ssl.SSLCertVerificationError)) is not None:
         return kind(f"The certificate of the server at {url} is not trusted: {_distrusted(distrust)}")
@@ -293,7 +293,7 @@ def _caused_by(error: BaseException | None, kind: type[E]) -> E | None:
 
 
 def _distrusted(error: ssl.SSLCertVerificationError) -> str:
-    """Why a certificate is not trusted, and how to fix that."""
+    """Describe why a certificate is not trusted, and how to fix that."""
     why = f"{error.verify_message.rstrip('.')}."
     if error.verify_code in _OTHER_NAME:
         return f"{why} Use an address that the certificate covers."
@@ -304,7 +304,7 @@ def _distrusted(error: ssl.SSLCertVerificationError) -> str:
 
 
 def _about_tls(url: str, error: Exception) -> str:
-    """What to try if only one side uses TLS, or if the server may require a client certificate."""
+    """Describe what to try if only one side uses TLS, or if the server may require a client certificate."""
     scheme, _, rest = url.partition("://")
     match error:
         case httpx.RemoteProtocolError() | httpx.ReadError() if scheme == "http":
@@ -350,7 +350,7 @@ def broken_off(url: str, why: str) -> UnreachableError:
 
 
 def reason(error: BaseException) -> str:
-    """Why a connection failed."""
+    """Describe why a connection failed."""
     match error:
         case httpx.ConnectTimeout() | httpx.ReadTimeout():
             return "it took too long"
