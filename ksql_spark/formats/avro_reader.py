@@ -214,7 +214,7 @@ class Readers:
         return lambda source: reads[source.index(len(reads))](source)
 
     def _alternative(self, branch: Any, type_: Struct, path: str) -> Read:
-        """As in Connect, a union is a STRUCT with a field for each of its types."""
+        """Return a reader of a union's branch; as in Connect, a union is a STRUCT with a field per type."""
         if self._is_null(branch):
             return _null
         names = [f.name for f in type_.fields]

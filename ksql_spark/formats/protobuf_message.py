@@ -71,7 +71,7 @@ class Message:
 
     @cached_property
     def fields(self) -> tuple[ProtoField, ...]:
-        """Its fields, except those of oneofs."""
+        """The fields of the message, except those of oneofs."""
         return tuple(
             self._field(e, False) for e in self._node.elements if isinstance(e, (ast.Field, ast.MapField))
         )
