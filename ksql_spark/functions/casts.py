@@ -114,7 +114,7 @@ def variant_text(text: str) -> str:
 
 
 def _read_variant(text: str, target: SqlType) -> str:
-    """As a column with the format JSON is read."""
+    """Return text that reads a VARIANT as the JSON format reads a column."""
     name = f"variant_as:`v` {spark_type(target, 'time(3)', 'variant')}"
     return f"ksql.{quote_identifier(name)}({text}).`v`"
 

@@ -256,7 +256,7 @@ EXACT, WIDENED, PARSED = 0, 1, 10
 
 
 def implicit_cost(source: SqlType, target: SqlType) -> int | None:
-    """How far ``source`` is from ``target`` by implicit coercion (reference §3.4); None: not coercible."""
+    """Return the distance of an implicit coercion to ``target`` (reference §3.4); None if there is none."""
     if source == target or isinstance(source, Null):
         return EXACT
     order = [INTEGER, BIGINT, Decimal, DOUBLE]

@@ -35,7 +35,7 @@ from ksql_spark.types import (
 
 
 class Kind(Enum):
-    """What a spec describes."""
+    """The kind of thing that a spec defines."""
 
     OPERATOR = "OPERATOR"
     SCALAR = "SCALAR"
