@@ -67,7 +67,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class TopicIdentity:
-    """What distinguishes a topic from others of the same name.
+    """The properties that distinguish a topic from others of the same name.
 
     Args:
         id: Kafka's id; a recreated topic has a new one.
@@ -288,7 +288,7 @@ class KafkaAdmin:
         return self.offsets(topics, "latest")
 
     def committed_ends(self, *topics: str) -> dict[Partition, int]:
-        """As end_offsets(), but before the first transaction that is open."""
+        """Return the ends of topics as end_offsets() does, but before the first open transaction."""
         latest = {key: OffsetSpec.latest() for name in topics for key in self._partitions(name)}
         return self._list_offsets(latest, IsolationLevel.READ_COMMITTED)
 
@@ -372,7 +372,7 @@ class KafkaAdmin:
         return found
 
     def _committed(self, group: str, partitions: Iterable[Partition]) -> list[TopicPartition]:
-        """What a group has committed; without an offset for partitions where it has committed none."""
+        """Return a group's committed offsets; partitions without one have no offset."""
         consumer = Consumer(self._connection.config(group_id=group, enable_auto_commit=False))
         wanted = [TopicPartition(*partition) for partition in partitions]
         try:

@@ -215,7 +215,7 @@ class TopicReader:
         return {p: self._watermarks(p)[side] for p in partitions}
 
     def _find_partitions(self) -> None:
-        """Also read partitions that the topic has gained; checks only now and then, without waiting."""
+        """Begin to read partitions that the topic has gained; asks only now and then, without waiting."""
         now = time.monotonic()
         if now - self._looked_at >= PARTITIONS_EVERY_S and self._asking is None:
             self._looked_at = now
