@@ -49,7 +49,7 @@ _PROPERTIES = {
 
 @dataclass(frozen=True)
 class WorkerSettings:
-    """How to start a worker.
+    """The settings with which a worker starts.
 
     Args:
         bootstrap_servers: the brokers.
@@ -103,12 +103,12 @@ class EmbeddedConnect(EmbeddedService):
 
     @property
     def log_file(self) -> Path:
-        """Its log."""
+        """The file of the worker's log."""
         return self.data_dir / "logs" / "connect.log"
 
     @property
     def plugins(self) -> Path:
-        """Its own folder of connectors."""
+        """The worker's own folder of connectors."""
         return self.data_dir / "plugins"
 
     @property

@@ -79,7 +79,7 @@ class EmbeddedService(abc.ABC):
     @property
     @abc.abstractmethod
     def log_file(self) -> Path:
-        """Its log."""
+        """The file of the service's log."""
 
     @property
     def pid(self) -> int | None:
@@ -92,7 +92,7 @@ class EmbeddedService(abc.ABC):
 
     @property
     def why_ended(self) -> str:
-        """Why its process exited, a clause without a period."""
+        """Describe why the process exited, as a clause without a period."""
         child = self._child
         return reason_of(self._said(), child.exit_code if child is not None else None, self.start_timeout_s)
 
@@ -288,7 +288,7 @@ class EmbeddedService(abc.ABC):
 
 
 def reason_of(lines: Sequence[str], code: int | None, waited_s: float) -> str:
-    """Why a process exited or did not respond.
+    """Describe why a process exited or did not respond.
 
     Args:
         lines: its output; the last lines count.
