@@ -124,7 +124,7 @@ def _json_text(value: Any) -> str:
 
 
 def share_of(most: int, share: float) -> int:
-    """How many of ``most`` one client may have, if ``share`` is its part of them: at least one.
+    """Return how many of ``most`` one client may have, if ``share`` is its part of them: at least one.
 
     >>> share_of(100, 0.8), share_of(1, 0.8), share_of(0, 0.8)
     (80, 1, 0)
@@ -694,7 +694,7 @@ class Config(Mapping[str, Any]):
         return canonical(name) in self._set
 
     def with_values(self, values: Mapping[str, Any]) -> Config:
-        """This configuration with some values replaced, including those that requests may not override."""
+        """Return this configuration with some values replaced, even those that requests may not override."""
         return Config({**self._set, **Config(values)._set})
 
     def with_overrides(self, overrides: Mapping[str, Any]) -> Config:

@@ -10,7 +10,7 @@ from ksql_spark.types import BIGINT, INTEGER, SqlType, quote_identifier
 
 
 class Role(Enum):
-    """Where a column of a record comes from."""
+    """The part of a record in which a column is."""
 
     KEY = "KEY"
     VALUE = "VALUE"

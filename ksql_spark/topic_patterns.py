@@ -88,7 +88,7 @@ def expanded(topics: Iterable[str], there: Iterable[str]) -> list[str]:
 
 
 def expressions(pattern: str) -> Expressions:
-    """What names must match and must not match.
+    """Split ``pattern`` into an expression that names must match, and one that they must not match.
 
     >>> expressions("a.*")
     Expressions(whole='a.*', never='(?:_).*')
@@ -111,7 +111,7 @@ def _compiled(pattern: str) -> tuple[Regex, Regex]:
 
 
 def problem(pattern: str) -> str | None:
-    """Why ``pattern`` cannot be one; None if it can.
+    """Return why ``pattern`` cannot be a pattern of topics; None if it can.
 
     >>> problem("a(b|c)+"), problem("(?:a|b).[0-9]{2,}"), problem(r"orders\\..*"), problem("(?!a).*")
     (None, None, None, None)

@@ -10,7 +10,7 @@ from ksql_spark.datagen.schema import Clock, Event, Schema, int_key, json_bytes
 
 
 class Moment(NamedTuple):
-    """What a value may depend on: the number and the time (epoch ms) of its event, and values made before."""
+    """The context of a generated value: its event's number and time (epoch ms), and earlier values."""
 
     number: int
     timestamp_ms: int
