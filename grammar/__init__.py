@@ -51,7 +51,7 @@ def parse_lazily(
     allowed: StatementSet = StatementSet.SERVER,
     substitution: bool = True,
 ) -> Iterator[Statement]:
-    """As `parse`, but one statement at a time, so that statements before an error are returned."""
+    """Yield what `parse` returns, one statement at a time, so that those before an error come out."""
     known = {name.upper(): value for name, value in (variables or {}).items()}
     for piece in pieces(text, tokens(text)):
         node = parse_statement(piece, known if substitution else None, allowed=allowed)
