@@ -130,7 +130,7 @@ class Host:
     async def call_while_connected(
         self, http: HttpRequest, request: Request, method: Callable[[Engine], T], *, is_query: bool = False
     ) -> T:
-        """Like ``call``, but cancels ``request`` when the client of ``http`` disconnects.
+        """Call the engine as ``call`` does, but cancel ``request`` when the client of ``http`` disconnects.
 
         A query does not wait for statements: it uses a thread for reads.
         """

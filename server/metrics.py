@@ -81,7 +81,7 @@ class _Requests:
         self._sums[path] += seconds
 
     def describe(self) -> Iterable[Any]:
-        """Nothing."""
+        """Return nothing."""
         return ()
 
     def collect(self) -> Iterator[Any]:
@@ -105,7 +105,7 @@ class _Engine:
         self._figures = figures
 
     def describe(self) -> Iterable[Any]:
-        """Nothing, so that registration does not query the engine."""
+        """Return nothing, so that registration does not query the engine."""
         return ()
 
     def collect(self) -> Iterator[Any]:

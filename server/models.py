@@ -120,7 +120,7 @@ class MetadataForKeyBody(Body):
 
 
 class RestartBody(Body):
-    """Of POST /connectors/<name>/restart: nothing."""
+    """The body of POST /connectors/<name>/restart, which is empty."""
 
 
 class DrainBody(Body):

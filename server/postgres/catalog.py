@@ -1,4 +1,4 @@
-"""What tools ask about tables: pg_catalog and information_schema, answered by SQLite in memory.
+"""Answers tools' queries about tables: pg_catalog and information_schema, with SQLite in memory.
 
 The tables have what PostgreSQL's have of our streams and tables. A relation, column or function that is not
 there is empty or gives NULL: a tool that looks for what we do not have finds nothing, and goes on.
@@ -103,7 +103,7 @@ information_schema.key_column_usage: constraint_catalog constraint_schema constr
 
 
 class CatalogError(Exception):
-    """Why a query is not answered.
+    """Raised with the reason why a query is not answered.
 
     Args:
         state: PostgreSQL's code for it.
@@ -127,7 +127,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Session:
-    """Who asks.
+    """The session of a client that queries the catalog.
 
     Args:
         user: the client's name.
@@ -633,7 +633,7 @@ def _listed(items: Iterable[Any]) -> str:
 
 
 def _name_of(expression: exp.Expr) -> str:
-    """What PostgreSQL calls a column of a result."""
+    """Return the name that PostgreSQL gives to a column of a result."""
     if expression.alias:
         return str(expression.alias)
     inner = expression

@@ -56,7 +56,7 @@ _UNITS = {None: 0.001, "ms": 0.001, "s": 1.0, "min": 60.0}
 
 
 def timeout_s(setting: str) -> float:
-    """How long a query may take for ``statement_timeout``, seconds.
+    """Return how long a query may take for ``statement_timeout``, seconds.
 
     >>> timeout_s("1500"), timeout_s("2 s"), timeout_s("0"), timeout_s("")
     (1.5, 2.0, 5.0, 5.0)
@@ -67,7 +67,7 @@ def timeout_s(setting: str) -> float:
 
 
 class Described:
-    """What a client may see of the streams and tables.
+    """The streams and tables that a client may see.
 
     Args:
         sources: the streams and tables.
@@ -78,12 +78,12 @@ class Described:
 
     @cached_property
     def data(self) -> bytes:
-        """As a process reads it."""
+        """The pickled sources, in the form that a process reads."""
         return pickle.dumps(self.sources)
 
     @cached_property
     def key(self) -> bytes:
-        """What tells it from others."""
+        """A hash that distinguishes these sources from others."""
         return hashlib.sha256(self.data).digest()
 
 
@@ -213,7 +213,7 @@ class _Process:
         return self._child.poll() is None
 
     def answer(self, request: bytes, described: bytes) -> Rows | CatalogError:
-        """What it says to a request; it has ended if it cannot say anything."""
+        """Return the process's response to a request; a process that cannot respond has ended."""
         assert self._child.stdin is not None and self._child.stdout is not None
         with contextlib.suppress(OSError, EOFError):
             _write(self._child.stdin, request)

@@ -394,7 +394,7 @@ class Connection:
         return next(found, None)
 
     async def _next_input(self, is_begun: bool) -> bytes:
-        """What the client sends next; it may take as long as for a request, or a connection without one."""
+        """Return the client's next input; waits as long as for a request, or for a connection without one."""
         async with asyncio.timeout(self._host.request_timeout_s if is_begun else self._limits.idle_s or None):
             return await self._input.get()
 
@@ -699,7 +699,7 @@ class Connection:
         )
 
     async def _executed(self, request: Request) -> Sequence[Entity]:
-        """What the engine says to statements; it stops planning them once the client does not wait."""
+        """Execute statements in the engine; it stops planning them once the client does not wait."""
         principal = self._principal
 
         def execute(engine: Engine) -> Sequence[Entity]:
@@ -1106,7 +1106,7 @@ async def _next(batches: Batches) -> Sequence[Sequence[Any]] | None:
 
 
 async def _fetched(cursor: Portal, most: int | None, timeout_s: float | None) -> list[Sequence[Any]]:
-    """Up to ``most`` rows of a cursor (None: all), as many as came within the time if there is one."""
+    """Return up to ``most`` rows of a cursor (None: all), as many as came within the time if there is one."""
     rows: list[Sequence[Any]] = []
 
     async def fetch() -> None:

@@ -1,4 +1,4 @@
-"""What a text of a PostgreSQL client is: rules over the tokens of the grammar's scanner."""
+"""Classifies a text of a PostgreSQL client, by rules over the tokens of the grammar's scanner."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Failure(Exception):
 
 
 class Kind(Enum):
-    """What becomes of a statement."""
+    """The treatment of a statement."""
 
     EMPTY = auto()
     #: a SELECT or PRINT for the engine
@@ -138,13 +138,13 @@ def _scanned(text: str) -> Iterator[Token]:
 
 
 def statement_of(text: str) -> PgStatement:
-    """What the first statement of a text is."""
+    """Classify the first statement of a text."""
     piece = next(split(text), None)
     return PgStatement(Kind.EMPTY, "") if piece is None else statement(piece)
 
 
 def statement(piece: StatementText) -> PgStatement:
-    """What a statement is.
+    """Classify a statement.
 
     Raises:
         KsqlError: SYNTAX.
@@ -198,7 +198,7 @@ def _query(piece: StatementText) -> PgStatement:
 
 
 def _before_emit(found: Sequence[Token]) -> Sequence[Token] | None:
-    """What is before ``EMIT CHANGES [LIMIT n]``; None if a query does not end so."""
+    """Return the tokens before ``EMIT CHANGES [LIMIT n]``; None if a query does not end so."""
     end = len(found)
     if end > 1 and word(found[end - 2]) == "LIMIT":
         end -= 2
@@ -452,7 +452,7 @@ class Relation(NamedTuple):
 
 @dataclass
 class _Scope:
-    """What is between parentheses: where they open, whether there is a SELECT, whether commas are FROM's."""
+    """The tokens in parentheses: where they open, whether there is a SELECT, whether commas are FROM's."""
 
     opened: int = -1
     is_query: bool = False
@@ -535,20 +535,21 @@ def parameter_number(node: exp.Expr) -> int | None:
 
 
 def parameter_name(number: int) -> str:
-    """What a parameter is called in KSQL's text."""
+    """Return the name of a parameter in KSQL's text."""
     return f"p{number}"
 
 
 @dataclass(frozen=True)
 class Elements:
-    """What is compared with elements of a parameter: a column's name, or nothing."""
+    """The comparison of a column with the elements of a parameter; the name may be empty."""
 
     column: str
 
 
 def parameter_columns(found: PgStatement) -> dict[int, str | int | Elements]:
-    """What parameters are compared with or inserted into: number -> the column, by name or by place from 0;
-    Elements for ``= ANY ($1)``; or LIMIT.
+    """Return for each parameter what it is compared with or inserted into.
+
+    The result is number -> the column, by name or by place from 0; Elements for ``= ANY ($1)``; or LIMIT.
     """
     found = found.inner or found
     piece = found.piece
@@ -661,7 +662,7 @@ def _is(found: Sequence[Token], at: int, this: str) -> bool:
 
 @dataclass(frozen=True)
 class CopyOptions:
-    """How COPY writes rows; each of the texts is one that no value has without quotes or a backslash."""
+    """The format in which COPY writes rows; only quoted or escaped values contain one of the texts."""
 
     is_csv: bool = False
     has_header: bool = False
@@ -673,7 +674,7 @@ _OPTION_WORDS = frozenset(("TRUE", "FALSE", "ON", "OFF", "CSV", "TEXT", "XML", "
 
 
 def copy_options(found: Sequence[Token]) -> CopyOptions:
-    """What stands behind TO STDOUT: ``(FORMAT csv, HEADER)``, or ``WITH CSV HEADER``.
+    """Parse what follows TO STDOUT: ``(FORMAT csv, HEADER)``, or ``WITH CSV HEADER``.
 
     Raises:
         Failure: an option that is not supported.

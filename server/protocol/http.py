@@ -140,7 +140,7 @@ def has_http2() -> bool:
 
 
 def http_settings(limits: Limits = DEFAULT_LIMITS) -> HttpSettings:
-    """Both versions if zttp is installed, else HTTP/1.1; ``limits`` apply to connections."""
+    """Return settings for both versions of HTTP if zttp is installed, else HTTP/1.1, with ``limits``."""
     websockets = _websockets(limits)
     if has_http2():
         return {"http": _both(limits), "ws": websockets, "proxy_headers": False}

@@ -166,7 +166,7 @@ class _Body(io.RawIOBase):
             self._pieces.put(end)
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True: rows can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:

@@ -106,12 +106,12 @@ class Described(Protocol):
 
     @property
     def query_id(self) -> str:
-        """Its id."""
+        """The id of the query."""
         ...
 
     @property
     def columns(self) -> list[ResultColumn]:
-        """Its columns."""
+        """The columns of the result."""
         ...
 
 
@@ -245,7 +245,7 @@ class Delimited(Format):
         return encode(error) + b"\n"
 
     def end(self) -> bytes:
-        """Nothing."""
+        """Return nothing."""
         return b""
 
 
@@ -292,11 +292,11 @@ class Csv(Format):
         return b"".join(self._line(row.values) for row in rows if not row.tombstone)
 
     def error(self, error: dict[str, Any]) -> bytes:
-        """Nothing: what follows rows would be a row."""
+        """Return nothing: what follows rows would be a row."""
         return b""
 
     def end(self) -> bytes:
-        """Nothing."""
+        """Return nothing."""
         return b""
 
     @staticmethod
@@ -314,7 +314,7 @@ class Ndjson(Format):
         self._names = [column.name for column in stream.columns]
 
     def start(self) -> bytes:
-        """Nothing."""
+        """Return nothing."""
         return b""
 
     def rows(self, rows: Sequence[Row]) -> bytes:
@@ -323,11 +323,11 @@ class Ndjson(Format):
         return b"".join(encode(each) + b"\n" for each in objects)
 
     def error(self, error: dict[str, Any]) -> bytes:
-        """Nothing: what follows rows would be a row."""
+        """Return nothing: what follows rows would be a row."""
         return b""
 
     def end(self) -> bytes:
-        """Nothing."""
+        """Return nothing."""
         return b""
 
 
@@ -340,7 +340,7 @@ class Lines(Format):
         self.media_type = media_type
 
     def start(self) -> bytes:
-        """Nothing."""
+        """Return nothing."""
         return b""
 
     def rows(self, rows: Sequence[Row]) -> bytes:
@@ -352,7 +352,7 @@ class Lines(Format):
         return f"{error['message']}\n".encode(errors="replace")
 
     def end(self) -> bytes:
-        """Nothing."""
+        """Return nothing."""
         return b""
 
 
