@@ -23,7 +23,7 @@ class ClientError(Exception):
 
 
 class Unreachable(ClientError):
-    """No server responds."""
+    """Raised if no server responds."""
 
 
 class ServerError(ClientError):
@@ -39,7 +39,7 @@ class ServerError(ClientError):
 
 @dataclass(frozen=True)
 class Settings:
-    """What a request includes: property overrides, variables, and whether it waits for earlier commands."""
+    """The settings of a request: property overrides, variables, and whether it waits for earlier commands."""
 
     properties: Mapping[str, Any] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -153,7 +153,7 @@ class Client:
             return self._connection.insert(target, rows)
 
     def graph(self) -> dict[str, Any]:
-        """What runs and how it does: the answer of GET /graph. Raises ClientError."""
+        """Return the graph of what runs (GET /graph). Raises ClientError."""
         with self._said():
             return self._connection.graph()
 

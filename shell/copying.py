@@ -54,7 +54,7 @@ class Copy:
 
 
 def parsed(text: str) -> Copy:
-    """What a COPY says. Raises ClientError."""
+    """Parse a COPY. Raises ClientError."""
     found = _COPY.fullmatch(text.strip())
     if found is None:
         raise ClientError(f"This is no COPY: {USAGE}")

@@ -26,14 +26,14 @@ BACK = "The server is back; the query goes on where it stopped."
 
 
 class Frames(Protocol):
-    """What is read of a query."""
+    """The part of a query's result stream that is used here; see FrameStream."""
 
     def read(self, timeout_s: float) -> list[dict[str, Any]] | None:
-        """As FrameStream.read."""
+        """Read frames; see FrameStream.read."""
         ...
 
     def close(self) -> None:
-        """As FrameStream.close."""
+        """Close the stream; see FrameStream.close."""
         ...
 
 
@@ -62,7 +62,7 @@ class Resuming:
         self._resumed = threading.Event()
 
     def read(self, timeout_s: float) -> list[dict[str, Any]] | None:
-        """As FrameStream.read."""
+        """Read frames; see FrameStream.read. A lost stream is resumed."""
         if self._is_lost:
             if not self._resumed.wait(timeout_s):
                 return []
@@ -89,7 +89,7 @@ class Resuming:
         return ready
 
     def close(self) -> None:
-        """As FrameStream.close."""
+        """Close the stream; see FrameStream.close."""
         self._is_over.set()
         self._resumed.set()
         if self._stream is not None:

@@ -31,7 +31,7 @@ class ScriptFailure(ClientError):
 
 
 def skipped(count: int | None) -> str:
-    """How many statements an error has skipped, for the end of its message."""
+    """Describe how many statements an error has skipped, for the end of its message."""
     return f"\n{count} statement{'s were' if count > 1 else ' was'} skipped." if count else ""
 
 

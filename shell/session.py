@@ -140,7 +140,7 @@ class Session:
 
     @property
     def results(self) -> Console:
-        """Where results go: the console, or a file in the console's format."""
+        """The console to which results go, or a file in the console's format."""
         if self._file is None:
             return self.console
         self._file.form, self._file.wrap = self.console.form, self.console.wrap
@@ -431,7 +431,7 @@ class View:
 
     @property
     def counted(self) -> str:
-        """How much was shown, such as "1 row"."""
+        """Describe how much was shown, such as "1 row"."""
         return f"{self.count:,} {self.unit}{'' if self.count == 1 else 's'}"
 
     def show(self, frames: Sequence[Mapping[str, Any]]) -> None:
@@ -539,7 +539,7 @@ class QueryView(View):
 
 
 def _started(entity: Mapping[str, Any]) -> str | None:
-    """Where to look after a statement that started a query; None if it started none."""
+    """Describe where to look after a statement that started a query; None if it started none."""
     query_id = (entity.get("commandStatus") or {}).get("queryId")
     if not query_id:
         return None

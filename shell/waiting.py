@@ -53,7 +53,7 @@ def wait_for_queries(client: Client, console: Console, but: Collection[str] = ()
 
 @dataclass(frozen=True)
 class Running:
-    """What a server has: ids of persistent queries; names of streams, tables and sinks."""
+    """The catalog of a server: ids of persistent queries; names of streams, tables and sinks."""
 
     queries: frozenset[str]
     sources: frozenset[str]
@@ -130,7 +130,7 @@ def _wait_for_sink(client: Client, console: Console, name: str) -> None:
 
 
 def _places(client: Client, sink: str) -> Iterator[tuple[tuple[Any, ...], tuple[int, int]]]:
-    """How far the queries that write ``sink`` have read each partition, and where that ends.
+    """Yield for each partition how far the queries that write ``sink`` have read it, and its end.
 
     Raises:
         ClientError: one has failed.

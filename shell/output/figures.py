@@ -80,5 +80,5 @@ def behind(graph: Mapping[str, Any], sources: Iterable[str]) -> str:
 
 
 def errors_of(figures: Mapping[str, Any]) -> int:
-    """How many records failed, whatever the reason."""
+    """Count the records that failed, whatever the reason."""
     return sum((figures.get("errors") or {}).values())

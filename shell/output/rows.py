@@ -284,7 +284,7 @@ class RecordPrinter:
         console.write("\n".join(text) + "\n")
 
     def footer(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class TextPrinter:
@@ -318,7 +318,7 @@ class TextPrinter:
         self._console.write("".join(lines))
 
     def footer(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class JsonPrinter:
@@ -337,7 +337,7 @@ class JsonPrinter:
         self._console.write("".join(json_text({"row": row}, indent=2) + "\n" for row in rows))
 
     def footer(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 def printer(

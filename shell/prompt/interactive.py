@@ -96,7 +96,7 @@ class Interactive:
         LiveQuery(self._session, stream, view, key_of(described), sources=sources).run()
 
     def _engine_failed(self) -> str | None:
-        """Why our own engine has stopped; None while it runs."""
+        """Return why our own engine has stopped; None while it runs."""
         server = self._connection.server
         return (
             server.last_words() if server is not None and server.url is not None and server.failed else None

@@ -116,7 +116,7 @@ class MetadataCache:
         return all_of_it
 
     def _parts(self) -> Iterator[Metadata]:
-        """What the server has, more each time; what people ask for most comes first."""
+        """Yield what the server has, more each time; what people ask for most comes first."""
         known = self.current
         answers = {**(self._ask("SHOW STREAMS;") or {}), **(self._ask("SHOW TABLES;") or {})}
         streams = [str(s["name"]) for s in answers.get("streams") or []]
@@ -200,7 +200,7 @@ class MetadataCache:
 
 
 def _signature(function: Mapping[str, Any]) -> str:
-    """How a function is called, and the first sentence of what it does.
+    """Describe how a function is called, with the first sentence of what it does.
 
     >>> _signature({"functions": [{"arguments": [{"type": "STRING"}], "returnType": "INTEGER"}]})
     '(STRING) → INTEGER'
