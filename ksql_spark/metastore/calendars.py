@@ -91,8 +91,7 @@ def _clock(time_ms: int, zone: ZoneInfo) -> int:
 
 
 def _instant(clock_ms: int, zone: ZoneInfo) -> int:
-    """Return when a clock in ``zone`` shows ``clock_ms``: the first time, or later by what the clock skips.
-    """
+    """Return when a clock in ``zone`` shows ``clock_ms`` first, or if it skips it, as much later."""
     cycles, rest_ms = divmod(clock_ms, _CYCLE_MS)
     instant = (_EPOCH + rest_ms * _MS).replace(tzinfo=zone).astimezone(UTC)
     return (instant.replace(tzinfo=None) - _EPOCH) // _MS + cycles * _CYCLE_MS
