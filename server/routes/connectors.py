@@ -23,7 +23,7 @@ router = Router()
     openapi_extra=described(answers={"application/json": ConnectorSettings}),
 )
 async def settings(http: Request, plugin: str) -> Response:
-    """Return the settings of a class of connectors, as Kafka Connect describes them."""
+    """The settings of a class of connectors, as Kafka Connect describes them."""
     host: Host = http.app.state.host
     found = await host.call(lambda engine: engine.connector_settings(plugin))
     if found is None:

@@ -76,7 +76,7 @@ _PARAMETERS = [
     openapi_extra={**described(answers={"application/json": MetricsHistory}), "parameters": _PARAMETERS},
 )
 async def history(http: Request) -> Response:
-    """Return figures about queries and topics in the last hours; none if ksql.console.enabled is false."""
+    """Figures about queries and topics in the last hours; none if ksql.console.enabled is false."""
     host: Host = http.app.state.host
     rights = principal_of(http).rights
     text = http.query_params.get("minutes", "15")
