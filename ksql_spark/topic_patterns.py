@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ksql_spark.regexes import InvalidRegex, Regex
 
-#: what the two read differently, or only one of them reads
+#: syntax that the two engines read differently, or only one of them reads
 _DIFFERENT = re.compile(
     r"""
       \\(?:[^\w]|[dDwWsS])       # an escaped sign, or a class of characters: both read it
@@ -29,7 +29,7 @@ _DIFFERENT = re.compile(
     """,
     re.VERBOSE,
 )
-#: of what the name must not begin with; it has no parentheses
+#: a prefix that names must not have: (?!…), without parentheses inside
 _NOT = re.compile(r"\(\?!((?:[^\\()]|\\.)*)\)")
 
 

@@ -159,7 +159,7 @@ def without_equality(type_: SqlType) -> str | None:
 
 
 VARIANTS = "VARIANTs"
-#: what messages advise, since scalars in a VARIANT have no type of their own
+#: advice in messages, since scalars in a VARIANT have no type of their own
 CAST_VARIANT = "Cast it: payload:user.id::STRING."
 
 

@@ -17,7 +17,7 @@ from ksql_spark.types import Array, Decimal, Map, Primitive, SqlType, Struct, co
 _FORMATS = (CSV, DELTA, ICEBERG, JDBC, JSON, PARQUET)
 #: properties that say something about records that others write
 _OF_RECORDS = ("ENVELOPE", "INFER", "WINDOW_OFFSET", "WINDOW_SIZE", "WINDOW_TIME_ZONE", "WINDOW_TYPE")
-#: of a table the rows have no time, and stay
+#: properties only of streams: a table's rows have no time, and stay
 _OF_STREAMS = ("RETENTION_MS", "TIMESTAMP")
 
 

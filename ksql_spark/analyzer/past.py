@@ -26,7 +26,7 @@ from ksql_spark.plan.nodes import BatchQuery
 _Rows = TypeVar("_Rows")
 #: the names of the two versions
 OLD, NEW = "OLD", "NEW"
-#: what an administrator forbids to clients does not concern VERIFY, which reads both tables anyway
+#: settings for VERIFY, which reads both tables even if an administrator forbids that to clients
 _ALLOWED = {"ksql.query.pull.table.scan.enabled": True, "ksql.pull.queries.enable": True}
 
 

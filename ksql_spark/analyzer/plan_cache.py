@@ -43,7 +43,7 @@ class Known:
         self.make = make
         self.pattern = pattern
         self.places = places
-        #: what the runtime has derived from the pattern; dropped with the plan
+        #: the runtime's compiled form of the pattern; dropped with the plan
         self.compiled: Any = None
 
 

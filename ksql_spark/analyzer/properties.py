@@ -76,7 +76,7 @@ _QUERY = re.compile(r"\b(?:SELECT|WITH)\b", re.IGNORECASE)
 _CHECK = re.compile(r"(rows|keys|values)(?:\s+(0?\.\d+|[01](?:\.0*)?))?", re.IGNORECASE)
 _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-#: what START says of one topic
+#: START's offsets of one topic
 _TOPIC_OFFSETS = re.compile(rf"({_TOPIC.pattern})\s+(\d+:.*)")
 #: the end of the year 9999, the last moment that START may name
 _LAST_MS = 253_402_300_799_999

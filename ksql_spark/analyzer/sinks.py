@@ -28,7 +28,7 @@ from ksql_spark.types import DATE, TIMESTAMP, Decimal, Primitive
 
 #: the values of TYPE
 TYPES = (DELTA, ICEBERG, JDBC, PARQUET)
-#: those whose rows cannot be replaced
+#: formats whose rows cannot be replaced
 _APPENDING = (PARQUET,)
 #: functions in PARTITION_BY -> the types of their columns
 _TRANSFORMS = {

@@ -102,7 +102,7 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
     return source
 
 
-#: what streams over one topic have
+#: properties only of streams over one topic
 _OF_ONE_TOPIC = ("KAFKA_TOPIC", "PARTITIONS", "REPLICAS", "RETENTION_MS", "ARCHIVE", "INFER", "LAKE")
 
 

@@ -54,7 +54,7 @@ from ksql_spark.types import BIGINT, BOOLEAN
 BEFORE_START = "it was there before the query began to read"
 DELETED = "it has deleted the row"
 REPLACED = "a later record of its key has replaced it"
-#: what cannot be traced, and what to do
+#: nodes that cannot be traced -> the reason, and a hint
 _UNSUPPORTED: Mapping[type, tuple[str, str | None]] = {
     Aggregate: (
         "GROUPING SETS and aggregations of aggregations",

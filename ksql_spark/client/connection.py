@@ -95,7 +95,7 @@ class Connection:
         self._servers = Servers(urls)
         self._settings = protocol.Settings(properties)
         self._reads_own_writes = reads_own_writes
-        #: what the next query must see
+        #: consistency token with the records that the next query must include
         self._token: str | None = None
         self._sequence: int | None = None
 
@@ -384,7 +384,7 @@ class Stream:
     def __init__(
         self, connection: Connection, answer: httpx.Response, url: str, position: str | None = None
     ) -> None:
-        #: of a resumable stream: all rows up to here have been returned, and perhaps some later ones
+        #: position in a resumable stream: all rows up to here have been returned, and perhaps some later ones
         self.position = position
         self._connection = connection
         self._answer = answer

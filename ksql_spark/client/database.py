@@ -96,7 +96,7 @@ class Result:
         self._connection = connection
         self._parameters = parameters
         self._is_query = protocol.is_query(text)
-        #: what the server says of statements that are not queries
+        #: the server's answers to statements that are not queries
         self.entities = [] if self._is_query else connection.run(text, parameters)
 
     def __iter__(self) -> Iterator[Row]:

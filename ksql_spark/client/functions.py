@@ -12,7 +12,7 @@ from typing import Any
 
 from ksql_spark.client.errors import InterfaceError
 
-#: what a source text would end
+#: the quotes around a source text, which therefore must not contain them
 _QUOTE = "$$"
 
 

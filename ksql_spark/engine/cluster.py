@@ -58,7 +58,7 @@ class Cluster:
         self._services = services
         self._others: dict[str, _Other] = {}
         self._lock = threading.Lock()
-        #: what other servers may know about this one
+        #: this server's report to others
         self._told: Mapping[str, Any] = {}
         self._closing = threading.Event()
         if services.placement is not None and self.has_lags:

@@ -103,7 +103,7 @@ class CommandRunner:
         self.statuses: dict[str, CommandStatus] = {}
         #: how many commands have been executed since startup
         self.carried_out = 0
-        #: why the log currently cannot be read
+        #: the reason why the log currently cannot be read
         self._failure: KsqlError | None = None
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None

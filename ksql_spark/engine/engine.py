@@ -49,7 +49,7 @@ class Engine:
         self._config = config
         #: stops the process that runs the engine; set by that process
         self.request_stop: Callable[[], None] = lambda: None
-        #: where clients reach the server: name and address; set by that process
+        #: addresses of the server for clients: name and address; set by the server's process
         self.listeners: Sequence[tuple[str, str]] = ()
         self._bootstrap = Bootstrap(config, spark, lambda: self.request_stop(), early, lambda: self.listeners)
         self._running: Parts | None = None

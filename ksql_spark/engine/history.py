@@ -123,7 +123,7 @@ class Ring(Generic[T]):
         self._times = array("d")
         self._next = 0
         self._values: dict[str, array[float]] = {}
-        #: what the latest sample was made of
+        #: the totals from which the latest sample was computed
         self._before: Mapping[str, T] = {}
 
     def add(self, now: float, found: Mapping[str, T]) -> None:
@@ -280,7 +280,7 @@ class History:
         self._took_s = 0.0
         #: the states of queries just before it
         self._states_then: Mapping[str, object] = {}
-        #: what other servers may know: this server's queries, and what told_figures() reads
+        #: this server's report to others: its queries, with the figures that told_figures() reads
         self.says: Mapping[str, list[Any]] = {}
 
     def sample(self) -> None:

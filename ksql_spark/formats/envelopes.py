@@ -24,7 +24,7 @@ from ksql_spark.types import BYTES, STRING, Array, Field, Map, SqlType, Struct, 
 
 #: the column that tells whether a row was deleted, beside those of the row
 DELETED = "__DELETED"
-#: where Kafka Connect's JSON converter puts a record beside its schema
+#: the member in which Kafka Connect's JSON converter puts a record beside its schema
 _PAYLOAD = "PAYLOAD"
 
 

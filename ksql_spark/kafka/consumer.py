@@ -15,7 +15,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection, is_moving
 
-#: as a time: the end of the topic, see Kafka's ListOffsets
+#: the time that means the end of a topic in Kafka's ListOffsets
 _LATEST = -1
 #: how much a reader prefetches by default
 PREFETCH_BYTES = 32 * 1024 * 1024

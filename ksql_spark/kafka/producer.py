@@ -22,7 +22,7 @@ Headers = Sequence[tuple[str, "bytes | None"]]
 
 #: how many records may be queued before writers have to wait; half of librdkafka's limit
 MAX_QUEUED = 50_000
-#: what calls that serve callbacks raise, once, after a fatal error
+#: exceptions that calls which serve callbacks raise, once, after a fatal error
 _FATAL = (KafkaException, SystemError)
 _FAILED_CALLBACK = "a delivery callback failed"
 

@@ -59,7 +59,7 @@ class ConfluentRegistry:
     ) -> None:
         self.url = url
         self._copies = copies
-        #: why it did not respond, and until when (on the monotonic clock) it is not asked again for records
+        #: why it did not respond, and the time, on the monotonic clock, before which records do not ask again
         self._away: tuple[KsqlError, float] | None = None
         #: schemas by id and by GUID, which never change
         self._known: dict[int | UUID, RegisteredSchema] = {}

@@ -27,7 +27,7 @@ from ksql_spark.lake import arrow
 from ksql_spark.lake.tables import DELETED, Report, TableSpec, ignore
 from ksql_spark.metastore.sinks import CATALOG_TABLE
 
-#: of the table in a catalog of its own, and of that catalog's file
+#: the name of a table in a catalog of its own, and of that catalog's file
 _NAME, _FILE = ("lake", "rows"), "catalog.db"
 _POSITIONS = "ksql-spark.positions"
 #: how long snapshots are kept, and Iceberg's default: five days

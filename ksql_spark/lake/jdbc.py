@@ -38,7 +38,7 @@ _SETTINGS = {
         "SET LOCAL idle_in_transaction_session_timeout = '60s'",
     )
 }
-#: of those who open tables one looks at a time at what is there, and makes what is missing
+#: SQL that takes a lock, by dialect: one client at a time creates the tables that are missing
 _ONE_BY_ONE = {
     "postgresql": f"SELECT pg_advisory_xact_lock(hashtext('{POSITIONS}'))",
     "sqlite": "BEGIN IMMEDIATE",

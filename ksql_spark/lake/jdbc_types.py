@@ -39,7 +39,7 @@ class _ExactInSqlite(sa.types.TypeDecorator[decimal.Decimal]):
 
 _JSON = sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
 
-#: what new columns are, and which classes of columns that are there are taken
+#: SQL type -> the type of new columns, and the classes of existing columns that fit
 _PRIMITIVES: dict[str, tuple[sa.types.TypeEngine[Any], tuple[type[sa.types.TypeEngine[Any]], ...]]] = {
     "BOOLEAN": (sa.Boolean(), (sa.Boolean,)),
     "INTEGER": (sa.Integer(), (sa.Integer, sa.Numeric)),

@@ -34,7 +34,7 @@ _KEPT = 10
 #: so many files are named by manifests themselves, more of them by lists, which do not change
 _LISTED = 1000
 _NAME = re.compile(r"(\d{20})(?:-.*)?\.(json|list|tmp)")
-#: what commits call their files
+#: names of the files that commits write
 PART = re.compile(r"part-(\d{20})(?:-\d+)?\.parquet")
 
 #: a file's size in bytes; of an archive its first and last offsets, too

@@ -85,7 +85,7 @@ class OriginRun(Run[tuple[DataSource, Origin], OriginStatus]):
         super().__init__(f"table {definition[0].name}", definition, status)
         self._admin = admin
         self._write = write
-        #: what the origin and the topic were when they were equal
+        #: the states of the origin and the topic when their rows were equal
         self._equal: tuple[object, Mapping[int, int]] | None = None
 
     def work(self) -> float:

@@ -62,7 +62,7 @@ class StreamRun(Run[tuple[DataSource, Origin], OriginStatus]):
         self._admin = admin
         self._encoder = encoder
         self._open = open_positions
-        #: what the origin was when all of it was read
+        #: the state of the origin when all of it was read
         self._read: object | None = None
 
     def work(self) -> float:

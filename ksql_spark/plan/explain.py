@@ -28,7 +28,7 @@ from ksql_spark.plan.text import (
 )
 from ksql_spark.schema import Schema
 
-#: what EXPLAIN shows of a node: (title, value); the title may be "", a value of None is hidden
+#: details of a node in EXPLAIN: (title, value); the title may be "", a value of None is hidden
 Details: TypeAlias = Sequence[tuple[str, Any]]
 
 _READ_COMMITTED = "readers with isolation.level = read_committed see each result once"

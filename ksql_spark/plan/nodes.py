@@ -1018,7 +1018,7 @@ def _replaces_no_place(items: Iterable[NamedExpression]) -> bool:
 
 #: a topic, a partition of it, and an offset
 TopicOffset: TypeAlias = tuple[str, int, int]
-#: where a query starts to read: at an end of its topics, at a time (epoch ms), at offsets of each partition,
+#: the start of a query's reading: at an end of its topics, at a time (epoch ms), at partitions' offsets,
 #: or (None) by properties
 Start: TypeAlias = Literal["earliest", "latest"] | int | tuple[TopicOffset, ...] | None
 

@@ -451,7 +451,7 @@ def _timestamp(value: Any) -> int:
     return since // datetime.timedelta(milliseconds=1)
 
 
-#: from JSON values (not null) to the formats' Python form; they raise ValueError
+#: converters of JSON values (not null) to the formats' Python form; they raise ValueError
 SCALARS: dict[SqlType, Converter] = {
     STRING: _exactly(str, STRING),
     BOOLEAN: _exactly(bool, BOOLEAN),

@@ -96,7 +96,7 @@ class Versions:
         self._versions: dict[str, tuple[Version, ...]] = {}
         #: new versions that run beside the current ones
         self._begun: dict[str, Version] = {}
-        #: of those that were aborted since the current one: the last
+        #: the last version that was aborted since the current one began
         self._aborted: dict[str, Version] = {}
         self._dropped: dict[str, Dropped] = {}
 

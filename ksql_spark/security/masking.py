@@ -45,7 +45,7 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(rf"(-D(?=[\w.]*?(?:{_WORDS}))[\w.]++=)\S+", re.IGNORECASE), rf"\1{HIDDEN}"),
     (re.compile(r"(authorization:\s*+)[^'\",;]+", re.IGNORECASE), rf"\1{HIDDEN}"),
 )
-#: where names of properties and variables need no quotes
+#: words of statements in which names of properties and variables need no quotes
 _BARE_NAMES = re.compile(r"\b(?:CONNECTOR|DEFINE)\b", re.IGNORECASE)
 _UNQUOTED = re.compile(rf"(?<![\w.])((?=[\w.]*?(?:{_WORDS}))[\w.]++\s*+=\s*+){_IN_SINGLE}", re.IGNORECASE)
 

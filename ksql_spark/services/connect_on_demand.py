@@ -104,7 +104,7 @@ class ConnectOnDemand:
         self._pause_s = pause_s
         self._known_file = worker.data_dir / "connectors.json"
         self._known = self._read()
-        #: why the worker is not running although it should be
+        #: the reason why the worker should be running but is not
         self._trouble: KsqlError | None = None
         #: when this server created connectors, to the second, as in the worker's log
         self._made: dict[str, datetime.datetime] = {}

@@ -190,7 +190,7 @@ class EmbeddedConnect(EmbeddedService):
 
 #: prefixes of client settings: the worker's own, and those of its connectors
 _CLIENTS = ("", "producer.", "consumer.", "admin.")
-#: what the worker stores in topics, and the plurals in their usual names
+#: kinds of the worker's internal topics -> the plural ending in their usual names
 _TOPICS = {"config": "s", "offset": "s", "status": ""}
 
 

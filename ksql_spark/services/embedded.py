@@ -23,7 +23,7 @@ from ksql_spark.services.ports import kept_port, other_port
 #: how many ports to try if other processes take them first
 _ATTEMPTS = 3
 _LOOK_S = 0.02
-#: where to find the reason for an exit
+#: number of last lines that are searched for the reason of an exit
 _LAST_LINES = 60
 
 
@@ -39,16 +39,16 @@ class EmbeddedService(abc.ABC):
         report: called with progress lines.
     """
 
-    #: its name in progress lines, and what its process is
+    #: the service's name in progress lines, and of its process
     title: ClassVar[str]
     process: ClassVar[str]
     #: the prefix of its lock and port files
     name: ClassVar[str]
-    #: what must be fetched before it can start
+    #: artifacts that must be fetched before the service can start
     needs: ClassVar[tuple[str, ...]]
     start_timeout_s: ClassVar[float]
     stop_timeout_s: ClassVar[float]
-    #: its message when another process has its port
+    #: the service's message when another process has its port
     port_taken: ClassVar[str] = "Address already in use"
 
     def __init__(self, data_dir: Path, port: int, report: Report = lambda text: None) -> None:

@@ -23,7 +23,7 @@ FASTEST_VERSION = 25
 #: ones
 CORRUPTING = ((25, 0, 0), (25, 0, 1), (25, 0, 2))
 
-#: where packages of Linux and macOS put Java homes, below /
+#: folders below / where packages of Linux and macOS put Java homes
 INSTALLED = ("usr/lib/jvm/*", "Library/Java/JavaVirtualMachines/*/Contents/Home")
 
 #: Spark's launcher requires this module, which small runtimes lack; Spark runs without it

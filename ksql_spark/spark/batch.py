@@ -30,7 +30,7 @@ from ksql_spark.spark.frames import exploded, named, quoted
 from ksql_spark.spark.session import new_session
 from ksql_spark.types import contains_map
 
-#: from this many rows on, more than one task pays off
+#: the number of rows from which on more than one task pays off
 _MANY_ROWS = 100_000
 #: the largest LIMIT and OFFSET that Spark accepts
 _MAX_LIMIT = 2**31 - 1

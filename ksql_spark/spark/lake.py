@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _NEWEST = "__newest"
-#: what encoders put in the place of bytes, before the reason why there are none (Unwritable.java)
+#: the prefix that encoders write instead of bytes, before the reason why there are none (Unwritable.java)
 UNWRITABLE = bytes.fromhex("ff6b73716c5ed371ec0b963fa72284ff")
 
 

@@ -23,7 +23,7 @@ LOCAL_SLOTS = 512
 PLUGIN = "org.ksqlspark.cluster.ClusterPlugin"
 #: Spark's limit of what all tasks of a batch hand back to the driver
 MAX_RESULTS = "spark.driver.maxResultSize"
-#: what executors on this machine are started by. Spark gives them two options about modules that we do not
+#: the script that starts executors on this machine. Spark gives them two options about modules that we do not
 #: use, and a JVM with an incubator module takes no archive of linked classes
 _JAVA = """#!/bin/sh
 for option; do

@@ -44,7 +44,7 @@ STREAM_COLUMNS = """
     kafkaStreamsThreadError STRUCT<errorMessage VARCHAR, threadName VARCHAR, cause ARRAY<VARCHAR>>>,
   input STRUCT<`topic` VARCHAR, `partition` INT, `offset` BIGINT>, replay INT"""
 
-#: those that streams of earlier releases lack
+#: columns that streams of earlier releases lack
 ADDED_COLUMNS = frozenset({"INPUT", "REPLAY"})
 
 

@@ -44,7 +44,7 @@ NOT_A_TIME = "The column that TIMESTAMP names is NULL, negative, too large, or d
 NO_TIMESTAMP = "The record has no timestamp of Kafka, or one that is negative or too large."
 #: the header in internal topics that PartitionBuffer.java reads
 STREAM_TIME_HEADER = "__ksql_stream_time"
-#: what frames of topics and archives have in common
+#: columns that frames of topics and archives have in common
 _RECORD = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
 STOPS_ON_NO_TIME = "ksql.timestamp.throw.on.invalid"
 

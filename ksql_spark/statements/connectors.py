@@ -90,7 +90,7 @@ def create_connector(statement: CreateConnector, context: StatementContext) -> A
     return Immediate(run, waits=True)
 
 
-#: what its REST API does not allow in a path, so that such a connector could not be dropped
+#: characters that Connect's REST API does not allow in a path, so that the connector could not be dropped
 _NOT_IN_NAMES = re.compile(r"[/\\%{}\x00-\x1f\x7f]")
 _LONGEST_NAME = 200
 

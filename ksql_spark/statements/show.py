@@ -192,7 +192,7 @@ def _services(statement: Show, context: StatementContext) -> Entity:
     return ServicesList(statement_text=statement.source_text, services=rows)
 
 
-#: what is listed -> function that lists it
+#: kind of thing -> function that lists it
 SHOWN: Mapping[str, Callable[[Show, StatementContext], Entity]] = {
     "CONNECTORS": show_connectors,
     "CONNECTOR PLUGINS": show_plugins,

@@ -50,7 +50,7 @@ _UNKNOWN = {
 }
 
 
-#: what removes a thing of a kind
+#: the statement that removes a thing of a kind
 _WORDS = {SINK: "DROP SINK", TYPE: "DROP TYPE", FUNCTION: "DROP FUNCTION", QUERY: "TERMINATE"}
 
 

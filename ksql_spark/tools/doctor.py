@@ -30,9 +30,9 @@ from ksql_spark.services.cache import cache_dir
 from ksql_spark.services.registry import JAVA_VERSION as JAVA_OF_REGISTRY
 
 GIGABYTE = 2**30
-#: what JVM artifacts, class archives and a small server's data need
+#: disk space for JVM artifacts, class archives and a small server's data, bytes
 DISK = 2 * GIGABYTE
-#: what the server needs beside the heap of Spark's JVM: Python, the embedded broker, memory outside the heap
+#: memory beside the heap of Spark's JVM, bytes: Python, the embedded broker, the JVM outside of its heap
 BESIDE_THE_HEAP = GIGABYTE
 TIMEOUT_S = 5.0
 INSTALL = "pip install 'ksql-spark[server]'"

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-#: of the message that asks for encryption
+#: size of the message that asks for encryption
 _SSL_REQUEST_BYTES = 8
 #: how long one read of a query waits, seconds
 _READ_S = 1.0

@@ -30,7 +30,7 @@ _OF_TYPE: dict[str, type] = {
 }  # fmt: skip
 _NOW = "FROM_UNIXTIME(UNIX_TIMESTAMP())"
 _CLOSED_BY = {"(": ")", "[": "]", "CASE": "END"}
-#: what an operand of ILIKE and = ANY begins behind, and ends at
+#: tokens after which an operand of ILIKE and = ANY begins, and at which it ends
 _AROUND_OPERAND = frozenset((
     "ALL", "AND", "ANY", "BETWEEN", "BY", "CASE", "DISTINCT", "ELSE", "FROM", "HAVING", "ILIKE", "IN", "IS",
     "LIKE", "LIMIT", "NOT", "ON", "OR", "QUALIFY", "SELECT", "THEN", "VALUES", "WHEN", "WHERE",

@@ -146,7 +146,7 @@ class Placement:
         self._runner: Runner | None = None
         #: how many commands of the log this server has executed
         self.executed: Callable[[], int] = lambda: 0
-        #: what other servers may know about this one, as JSON; returns at once
+        #: returns what this server reports to others, as JSON, at once
         self.says: Callable[[], Mapping[str, Any]] = dict
         #: the same of single queries, by id
         self.says_of_queries: Callable[[], Mapping[str, Any]] = dict

@@ -74,7 +74,7 @@ class SparkSupervisor:
         self._proven_after_s = proven_after_s
         self._closing = threading.Event()
         self._recovering = False
-        #: why we ended the JVM ourselves, a clause that follows "Spark's process"
+        #: the reason why we ended the JVM ourselves, a clause that follows "Spark's process"
         self._why: str | None = None
         #: query id -> how often the JVM has exited while it was unproven, after a first exit
         self._ends: dict[str, int] = {}

@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 #: the maximum number of records of a topic in a transaction whose results pass through the server's memory
 COLLECTED_RECORDS = 100_000
 
-#: as an offset for Spark's source: the beginning of a partition
+#: the offset that means the beginning of a partition to Spark's source
 _EARLIEST = -2
 
 

@@ -80,7 +80,7 @@ class QueryTopics:
         self._id = query_id
         self._plan = plan
         self._partitions = partitions
-        #: what was recorded at the last check
+        #: the record of the last check
         self._known: NotedTopics | None = None
         self.sources = tuple(dict.fromkeys(source.topic for source in plan.sources))
         self.patterns = [topic for topic in self.sources if topic_patterns.pattern_of(topic) is not None]

@@ -89,8 +89,7 @@ class Batch:
 
     def __init__(self, records: list[Record]) -> None:
         self.records = records
-        #: its maximum size in bytes: the records, the rows made of them, and the text of each row and of all
-        #: rows
+        #: the batch's maximum size in bytes: records, rows made of them, the text of each row and of all rows
         self.size = 4 * sum(map(_size, records))
         #: partition -> the offsets of its first record and after its last record
         self.first: dict[int, int] = {}
@@ -237,7 +236,7 @@ class Subscription:
         self._batches: deque[Batch] = deque()
         #: how many records the batches contain
         self._waiting = 0
-        #: what a thread in read() waits for; most queries have none, because the event loop waits for all of
+        #: signals a thread in read(); most queries have none, because the event loop waits for all of
         #: them
         self._arrived: threading.Event | None = None
         self._on_arrival: Callable[[], None] | None = None

@@ -155,7 +155,7 @@ class Demo:
         self._first_after_s: float | None = None
         #: programs that run before the engine starts
         self._early: list[Program] = []
-        #: what the demo created on somebody else's server, to be dropped: name -> kind
+        #: the things that the demo created on somebody else's server and must drop: name -> kind
         self._created: dict[str, str] = {}
 
     def run(self) -> int:
