@@ -10,7 +10,7 @@ from ksql_spark.kafka.consumer import Record, read_at
 from ksql_spark.security.authorization import Rights, check_topic
 from ksql_spark.statements import Services
 
-#: how many bytes of a key, a value or a header are told
+#: how many bytes of a key, a value or a header are shown
 MOST_BYTES = 16 * 1024
 
 

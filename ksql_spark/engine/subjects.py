@@ -8,7 +8,7 @@ from ksql_spark.metastore.serdes import record_spec
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.schema_registry import SchemaRegistry
 
-#: how many versions are told
+#: how many versions are listed
 MOST_VERSIONS = 20
 
 

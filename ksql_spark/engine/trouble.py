@@ -9,7 +9,7 @@ from ksql_spark.runtime.queries.states import State
 
 #: a query is behind if its lag has grown over this time, seconds, and a record waits for as long
 BEHIND_S, WAITS_S = 30, 10.0
-#: how many records the lag of a query has grown by: of its id and its lag
+#: returns the growth of a query's lag, records, from its id and its current lag
 Grown = Callable[[str, int | None], float]
 
 

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 #: the most records of one commit, which pass through the server's memory
 MOST_RECORDS = 500_000
-#: how often in a row another writer may be faster before that is told; seconds until the next attempt
+#: how often in a row another writer may be faster before that is reported; seconds until the next attempt
 _OVERTAKEN_TIMES, _OVERTAKEN_PAUSE_S = 5, 0.2
 
 WAITING, RUNNING, ERROR = "WAITING", "RUNNING", "ERROR"

@@ -22,7 +22,7 @@ from ksql_spark.spark import archives, jvm
 from ksql_spark.spark.processing_log import QueryLog
 from ksql_spark.types import quote_identifier
 
-#: how often a task says that time passes, where an operator must know: how exactly an idle timeout is kept
+#: how often a task reports the passing of time to an operator: the precision of an idle timeout
 HEARTBEAT_MS = 250
 
 

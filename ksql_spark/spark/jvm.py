@@ -428,7 +428,7 @@ def cache_use(session: SparkSession) -> CacheUse:
     return CacheUse(int(budget.used()), int(budget.bound()))
 
 
-#: how the bytes begin that an encoder makes for a row that cannot be written
+#: the first bytes of what an encoder makes for a row that cannot be written
 _UNWRITABLE = b"\xffksql"
 
 

@@ -27,7 +27,7 @@ from ksql_spark.types import quote_identifier
 #: settings of a query's session that operators read (KeyedOperator.java)
 LOG_SETTING, QUERY_SETTING = "spark.ksql.log", "spark.ksql.query"
 
-#: how calls fail whose JVM has ended, or has not started yet
+#: errors of calls whose JVM has ended, or has not started yet
 JVM_ERRORS = (jvm.JvmError, OSError, KsqlError)
 #: columns of the stream over the log: JSON of ProcessingLog.java
 STREAM_COLUMNS = """

@@ -31,7 +31,7 @@ from ksql_spark.spark.tracing import Found, Place
 from ksql_spark.statements.context import Action, Immediate, StatementContext
 from ksql_spark.types import BIGINT
 
-#: how many of the first, and of the last records are told
+#: how many of the first, and of the last records are listed
 MOST = 100
 
 

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOG = logging.getLogger(__name__)
 
-#: how long a refused connection may take to send something, after which it is told the reason
+#: how long a refused connection may take to send something, after which it gets the reason
 REFUSAL_S = 1.0
 #: longer pieces are sent without copying
 MAX_JOINED = 65_536
