@@ -71,7 +71,7 @@ from ksql_spark.security.authorization import (
     check_statement,
 )
 from ksql_spark.spark import jvm
-from ksql_spark.statements import Services, StatementContext, errors
+from ksql_spark.statements import Services, StatementContext, failed_records
 from ksql_spark.statements.batch_ranges import batch_ranges
 from ksql_spark.statements.query_start import start_offsets
 from ksql_spark.topic_patterns import pattern_of
@@ -185,7 +185,7 @@ class QueryService:
         (statement,) = statements
         with located(statement), registry.with_functions(context.metastore.functions):
             check_statement(request.rights, statement, context)
-            errors.check_known_queries(statement, context)
+            failed_records.check_known_queries(statement, context)
             if isinstance(statement, PrintTopic):
                 stream = self._print(statement, services, request.rights)
             elif not isinstance(statement, Query):

@@ -1,4 +1,4 @@
-"""FROM ERRORS OF: the queries whose errors may be read; REPLAY ERRORS (beyond ksqlDB)."""
+"""Statements about failed records: checks of FROM ERRORS OF, and REPLAY ERRORS (beyond ksqlDB)."""
 
 from __future__ import annotations
 
