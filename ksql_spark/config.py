@@ -586,24 +586,24 @@ def find(name: str, source: str | None = None) -> Property:
     Raises:
         KsqlError: PROPERTY_UNKNOWN with the nearest name.
     """
-    known = canonical(name)
-    if known is None:
+    property_name = canonical(name)
+    if property_name is None:
         hints = [f"It is in {source}."] if source else []
         bare = (entry.removeprefix(STREAMS_PREFIX) for entry in PROPERTIES)
         near = nearest(name, [*PROPERTIES, *bare, *KAFKA_SETTINGS])
         if near:
             hints.append(f"Did you mean '{near}'?")
         raise KsqlError("PROPERTY_UNKNOWN", name=name, hint=" ".join(hints) or None)
-    if known in PROPERTIES:
-        return PROPERTIES[known]
-    kind: Type = "password" if is_secret(known) else "string"
+    if property_name in PROPERTIES:
+        return PROPERTIES[property_name]
+    kind: Type = "password" if is_secret(property_name) else "string"
     return Property(
-        known,
+        property_name,
         kind,
         None,
         "Passed on unchanged.",
-        editable=_setting(known) in CLIENTS_MAY_SET,
-        in_force=_is_passed_on(known),
+        editable=_setting(property_name) in CLIENTS_MAY_SET,
+        in_force=_is_passed_on(property_name),
     )
 
 

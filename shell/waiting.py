@@ -38,14 +38,18 @@ def wait_for_queries(client: Client, console: Console, but: Collection[str] = ()
                 places = dict(_places(client, sink))
                 if ends is None:
                     ends = {place: end for place, (_, end) in places.items()}
-                left = sum(max(end - places[place][0], 0) for place, end in ends.items() if place in places)
-                if not left:
+                remaining = sum(
+                    max(end - places[place][0], 0) for place, end in ends.items() if place in places
+                )
+                if not remaining:
                     break
                 now = time.monotonic()
-                first = first or (now, left)
-                done, took_s = first[1] - left, now - first[0]
-                rest = f", {done / took_s:,.0f}/s, {left / done * took_s:,.0f} s" if done and took_s else ""
-                console.status(f"waiting for {sink}: {left:,} records left{rest}")
+                first = first or (now, remaining)
+                done, took_s = first[1] - remaining, now - first[0]
+                rest = (
+                    f", {done / took_s:,.0f}/s, {remaining / done * took_s:,.0f} s" if done and took_s else ""
+                )
+                console.status(f"waiting for {sink}: {remaining:,} records left{rest}")
                 time.sleep(LOOK_S)
     finally:
         console.clear_status()

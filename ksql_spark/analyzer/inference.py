@@ -57,19 +57,21 @@ def infer_columns(
             SQL, for an id together with columns, or for samples that give no columns; those of ``sample``.
     """
     with within_statement(statement):
-        given = Properties(statement.properties, CREATE)
-        topic = given.get("KAFKA_TOPIC")
+        properties = Properties(statement.properties, CREATE)
+        topic = properties.get("KAFKA_TOPIC")
         if not topic:
             return statement  # it will be refused later
-        if "INFER" in given:
-            return _sampled(statement, given, topic, config, registry, sample)
-        found = {side: _side(statement, side, given, topic, config, registry) for side in ("KEY", "VALUE")}
-    if not any(found.values()):
+        if "INFER" in properties:
+            return _sampled(statement, properties, topic, config, registry, sample)
+        inferred = {
+            side: _side(statement, side, properties, topic, config, registry) for side in ("KEY", "VALUE")
+        }
+    if not any(inferred.values()):
         return statement
-    if "ENVELOPE" in given and (value := found["VALUE"]) is not None:  # rows have their key, too
-        keys = {c.name for c in (found["KEY"] or ((),))[0]} | {c.name for c in statement.columns}
-        found["VALUE"] = tuple(c for c in value[0] if c.name not in keys), value[1]
-    return _written_out(statement, found, given)
+    if "ENVELOPE" in properties and (value := inferred["VALUE"]) is not None:  # rows have their key, too
+        keys = {c.name for c in (inferred["KEY"] or ((),))[0]} | {c.name for c in statement.columns}
+        inferred["VALUE"] = tuple(c for c in value[0] if c.name not in keys), value[1]
+    return _written_out(statement, inferred, properties)
 
 
 def _side(
@@ -173,25 +175,25 @@ SAMPLE = "sample"
 
 
 def _sampled(
-    statement: CreateSource, given: Properties, topic: str, config: Mapping[str, Any],
+    statement: CreateSource, properties: Properties, topic: str, config: Mapping[str, Any],
     registry: SchemaRegistry | None, sample: Sampler,
 ) -> CreateSource:  # fmt: skip
     """``statement`` with the formats and columns of sample records, and without INFER."""
-    node = given.node("INFER")
-    if "ENVELOPE" in given:
+    node = properties.node("INFER")
+    if "ENVELOPE" in properties:
         raise invalid("'INFER' is not for sources with an ENVELOPE.", node, hint="List the columns.")
-    if str(given.get("INFER")).lower() != SAMPLE:
-        reason = f"Expected '{SAMPLE}', got '{given.get('INFER')}'"
+    if str(properties.get("INFER")).lower() != SAMPLE:
+        reason = f"Expected '{SAMPLE}', got '{properties.get('INFER')}'"
         raise failure("PROPERTY_IN_WITH", node, name="INFER", reason=reason)
     words = {side: _WORDS[statement.kind] if side == "KEY" else None for side in ("KEY", "VALUE")}
     missing = [s for s, word in words.items() if all(c.constraint != word for c in statement.columns)]
     if not missing:
         raise invalid("INFER is only for statements that do not list all columns.", node)
-    if given.windowing() is not None and "KEY" in missing:
+    if properties.windowing() is not None and "KEY" in missing:
         raise invalid("The key of a windowed topic cannot be inferred: list it.", node)
     samples = sample(topic)
-    found: dict[str, tuple[tuple[Column, ...], ReadSchema] | None] = {"KEY": None, "VALUE": None}
-    properties = [grammar.render(p) for p in statement.properties if p.name.upper() != "INFER"]
+    inferred: dict[str, tuple[tuple[Column, ...], ReadSchema] | None] = {"KEY": None, "VALUE": None}
+    rendered = [grammar.render(p) for p in statement.properties if p.name.upper() != "INFER"]
     for side in missing:
         own = [(r.key if side == "KEY" else r.value, r.headers) for r in samples]
         data = [d for d, _ in own if d is not None]
@@ -204,18 +206,18 @@ def _sampled(
                 node,
                 hint="List the columns.",
             )
-        name, is_given = _format_of(side, given, config, framed, registry)
+        name, is_given = _format_of(side, properties, config, framed, registry)
         data = framed if CAPABILITIES[name].registry else data
         if not is_given:
-            properties.append(f"{side}_FORMAT = '{name}'")
-        columns_, read = _proposed(side, given, config, topic, name, data, registry, node or statement)
-        found[side] = columns_, read
-    taken = {c.name for c in found["KEY"][0]} if found["KEY"] else set()
+            rendered.append(f"{side}_FORMAT = '{name}'")
+        columns_, read = _proposed(side, properties, config, topic, name, data, registry, node or statement)
+        inferred[side] = columns_, read
+    taken = {c.name for c in inferred["KEY"][0]} if inferred["KEY"] else set()
     taken |= {c.name for c in statement.columns} | RESERVED_COLUMNS
-    if found["VALUE"] is not None:
-        kept = tuple(c for c in found["VALUE"][0] if c.name not in taken)
-        found["VALUE"] = kept, found["VALUE"][1]
-    return _written_out(statement, found, given, properties)
+    if inferred["VALUE"] is not None:
+        kept = tuple(c for c in inferred["VALUE"][0] if c.name not in taken)
+        inferred["VALUE"] = kept, inferred["VALUE"][1]
+    return _written_out(statement, inferred, properties, rendered)
 
 
 def _format_of(

@@ -100,26 +100,26 @@ def narrow(root: Node) -> tuple[tuple[KeyLookup, ...] | None, ...]:
     return tuple(_narrow(root, [{}]))
 
 
-def _narrow(node: Node, known: list[_Alternative]) -> Iterable[tuple[KeyLookup, ...] | None]:
-    """Lookups of the sources below ``node``; ``known``: conditions on its columns, as alternatives."""
+def _narrow(node: Node, alternatives: list[_Alternative]) -> Iterable[tuple[KeyLookup, ...] | None]:
+    """Lookups of the sources below ``node``; ``alternatives`` are conditions on its columns."""
     match node:
         case Source(source):
             keys = [node.column_name(c.name) for c in source.schema.key]
-            yield _lookups(known, keys) if source.is_table else None
+            yield _lookups(alternatives, keys) if source.is_table else None
             return
         case Filter(_, predicate):
-            said = _alternatives(predicate, frozenset(c.name for c in node.schema.columns))
-            known = _both(known, said)
+            conditions = _alternatives(predicate, frozenset(c.name for c in node.schema.columns))
+            alternatives = _both(alternatives, conditions)
         case BatchJoin():
-            known = _with_equals(known, _equal_columns(node))
+            alternatives = _with_equals(alternatives, _equal_columns(node))
         case Project(_, keys_, values):
-            known = _renamed(known, (*keys_, *values))
+            alternatives = _renamed(alternatives, (*keys_, *values))
         case Aggregate(_, group_by):
-            known = _renamed(known, group_by)
+            alternatives = _renamed(alternatives, group_by)
         case Limit():
-            known = [{}]
+            alternatives = [{}]
     for child in children(node):
-        yield from _narrow(child, known)
+        yield from _narrow(child, alternatives)
 
 
 def _renamed(known: list[_Alternative], items: Iterable[NamedExpression]) -> list[_Alternative]:

@@ -117,7 +117,7 @@ def _bind_create(
             statement.this,
         )
     check_free(statement, existing, bool(statement.or_replace))
-    given = Properties(statement.properties, CREATE_AS)
+    properties = Properties(statement.properties, CREATE_AS)
     try:
         planned = bind_any(statement.query, make_context(metastore, config), statement.name)
     except KsqlError as error:
@@ -130,12 +130,14 @@ def _bind_create(
         raise
     _check_kind(planned.root.kind, statement)
     _check_windowed_tables(planned, statement)
-    root = _expiring(planned.root, given)
-    given.evolve()
-    sink = with_schema_ids(_sink(statement, given, planned, config), given, registry)
+    root = _expiring(planned.root, properties)
+    properties.evolve()
+    sink = with_schema_ids(_sink(statement, properties, planned, config), properties, registry)
     if existing is not None:
         check_replacement(existing, sink, statement)
-    return PersistentQuery(root, sink, True, by_event_time=given.by_event_time(), start=_start(root, given))
+    return PersistentQuery(
+        root, sink, True, by_event_time=properties.by_event_time(), start=_start(root, properties)
+    )
 
 
 def is_stateless(root: Node) -> bool:
@@ -214,28 +216,28 @@ def _check_windowed_tables(planned: Planned, statement: nodes.Statement) -> None
 
 
 def _sink(
-    statement: CreateAsSelect, given: Properties, planned: Planned, config: Mapping[str, Any]
+    statement: CreateAsSelect, properties: Properties, planned: Planned, config: Mapping[str, Any]
 ) -> DataSource:
-    schema = given.with_headers(planned.root.schema, statement.kind)
+    schema = properties.with_headers(planned.root.schema, statement.kind)
     window = planned.root.window
     origin = _origin(planned)
     prefix = settings.text(config, "ksql.output.topic.name.prefix") or ""
-    topic = given.get("KAFKA_TOPIC")
+    topic = properties.get("KAFKA_TOPIC")
     if topic is not None and not topic.strip():
-        raise invalid("KAFKA_TOPIC must not be empty.", given.node("KAFKA_TOPIC"))
+        raise invalid("KAFKA_TOPIC must not be empty.", properties.node("KAFKA_TOPIC"))
     if topic is None:
         topic = f"{prefix}{statement.name}"
         check_topic_name(topic, None)
     if settings.is_read_only_topic(config, topic):
-        raise invalid(f"Cannot write to read-only topic: {topic}", given.node("KAFKA_TOPIC"))
-    key_format = _key_format(statement, given, planned, schema, origin, config)
+        raise invalid(f"Cannot write to read-only topic: {topic}", properties.node("KAFKA_TOPIC"))
+    key_format = _key_format(statement, properties, planned, schema, origin, config)
     key_format = with_naming(key_format, "KEY", config)
-    value_format = with_naming(_value_format(statement, given, schema, origin, config), "VALUE", config)
-    retention = given.get("RETENTION_MS")
+    value_format = with_naming(_value_format(statement, properties, schema, origin, config), "VALUE", config)
+    retention = properties.get("RETENTION_MS")
     if retention is not None and statement.kind == TABLE and window is None:
         raise invalid(
             "Cannot define RETENTION_MS on an unwindowed table: its topic is compacted.",
-            given.node("RETENTION_MS"),
+            properties.node("RETENTION_MS"),
         )
     if retention is None and origin is not None and statement.kind == STREAM:
         retention = origin.retention_ms
@@ -245,11 +247,11 @@ def _sink(
         retention = None if retention is None else max(retention, grouping.window.retention_ms)
     return DataSource(
         statement.name, statement.kind, schema, topic, key_format, value_format,
-        partitions=given.get("PARTITIONS"),
-        replicas=given.get("REPLICAS") if "REPLICAS" in given or origin is None else origin.replicas,
-        retention_ms=retention, timestamp=given.timestamp(schema), window=window, is_sink=True,
-        statement=statement.source_text, is_replicated=given.replicated(statement.kind, window),
-        lateness_ms=given.lateness_ms(statement.kind), history_ms=given.history_ms(statement.kind),
+        partitions=properties.get("PARTITIONS"),
+        replicas=origin.replicas if origin and "REPLICAS" not in properties else properties.get("REPLICAS"),
+        retention_ms=retention, timestamp=properties.timestamp(schema), window=window, is_sink=True,
+        statement=statement.source_text, is_replicated=properties.replicated(statement.kind, window),
+        lateness_ms=properties.lateness_ms(statement.kind), history_ms=properties.history_ms(statement.kind),
     )  # fmt: skip
 
 

@@ -48,20 +48,20 @@ def bind_create_sink(statement: CreateSink | CreateSinkAs, metastore: MetaStore)
     """
     source = metastore.require(statement.source_name)
     check_one_topic(source, "write a sink of", statement)
-    given = Properties(statement.properties, SINK)
-    _required(given, "TYPE", "CREATE SINK", statement)
-    type_ = given.get("TYPE").lower()
+    properties = Properties(statement.properties, SINK)
+    _required(properties, "TYPE", "CREATE SINK", statement)
+    type_ = properties.get("TYPE").lower()
     if type_ not in TYPES:
         near = nearest(type_, TYPES)
         raise failure(
-            "PROPERTY_IN_WITH", given.node("TYPE"), name="TYPE",
+            "PROPERTY_IN_WITH", properties.node("TYPE"), name="TYPE",
             reason=f"'{type_}' is none of {', '.join(TYPES)}",
             hint=f"Did you mean '{near}'?" if near else None,
         )  # fmt: skip
-    path, table = _place(given, type_, source, statement)
+    path, table = _place(properties, type_, source, statement)
     if source.is_table and type_ in _APPENDING:
         raise failure(
-            "PROPERTY_IN_WITH", given.node("TYPE"), name="TYPE",
+            "PROPERTY_IN_WITH", properties.node("TYPE"), name="TYPE",
             reason=f"the rows of a table change, and files of {type_} cannot be changed",
             hint=f"TYPE = '{DELTA}' takes tables.",
         )  # fmt: skip
@@ -75,16 +75,16 @@ def bind_create_sink(statement: CreateSink | CreateSinkAs, metastore: MetaStore)
         raise invalid(f"A sink cannot write the column {min(taken)}, whose name is reserved.", statement)
     if type_ == JDBC:
         _check_names(source, statement)
-    is_archive = _is_archive(given, type_)
-    interval = given.get("COMMIT_INTERVAL")
+    is_archive = _is_archive(properties, type_)
+    interval = properties.get("COMMIT_INTERVAL")
     return Sink(
         statement.name,
         source.name,
         type_,
         path,
         table,
-        _partition_by(given, source),
-        10_000 if interval is None else given.duration("COMMIT_INTERVAL", interval),
+        _partition_by(properties, source),
+        10_000 if interval is None else properties.duration("COMMIT_INTERVAL", interval),
         statement.source_text + ";",
         is_archive=is_archive,
     )
@@ -115,26 +115,27 @@ def _required(given: Properties, name: str, what: str, statement: CreateSink | C
 
 
 def _place(
-    given: Properties, type_: str, source: DataSource, statement: CreateSink | CreateSinkAs
+    properties: Properties, type_: str, source: DataSource, statement: CreateSink | CreateSinkAs
 ) -> tuple[str, str | None]:
     """The path, or the URL of a database and the table's name."""
     if type_ != JDBC:
         for name in ("URL", "TABLE"):
-            _refuse(given, name, f"only TYPE = '{JDBC}' has it; a lake table has the property PATH")
-        path = _required(given, "PATH", "CREATE SINK", statement)
-        check_catalog(given, "PATH", path, type_)
+            _refuse(properties, name, f"only TYPE = '{JDBC}' has it; a lake table has the property PATH")
+        path = _required(properties, "PATH", "CREATE SINK", statement)
+        check_catalog(properties, "PATH", path, type_)
         return path, None
-    _refuse(given, "PATH", f"TYPE = '{JDBC}' has the property URL")
-    _refuse(given, "PARTITION_BY", f"TYPE = '{JDBC}' writes no files")
-    url = _required(given, "URL", f"TYPE = '{JDBC}'", statement)
+    _refuse(properties, "PATH", f"TYPE = '{JDBC}' has the property URL")
+    _refuse(properties, "PARTITION_BY", f"TYPE = '{JDBC}' writes no files")
+    url = _required(properties, "URL", f"TYPE = '{JDBC}'", statement)
     if not DATABASE_URL.match(url):
         raise failure(
-            "PROPERTY_IN_WITH", given.node("URL"), name="URL", reason="it is no URL of PostgreSQL or SQLite",
+            "PROPERTY_IN_WITH", properties.node("URL"), name="URL",
+            reason="it is no URL of PostgreSQL or SQLite",
             hint="For instance: 'postgresql://user:password@host:5432/database' or 'sqlite:////folder/file.db'.",
         )  # fmt: skip
-    table = given.get("TABLE")
+    table = properties.get("TABLE")
     if table is not None and not all(table.split(".", 1)):
-        raise failure("PROPERTY_IN_WITH", given.node("TABLE"), name="TABLE", reason="a name is missing")
+        raise failure("PROPERTY_IN_WITH", properties.node("TABLE"), name="TABLE", reason="a name is missing")
     return url, folded(source.name) if table is None else table
 
 

@@ -54,9 +54,9 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
     check_source_name(statement)
     existing = metastore.find(statement.name)
     _check_replaceable(statement, existing)
-    given = Properties(statement.properties, CREATE)
-    topic = _pattern(given, statement) or given.get("KAFKA_TOPIC")
-    if topic is None and "LAKE" in given:
+    properties = Properties(statement.properties, CREATE)
+    topic = _pattern(properties, statement) or properties.get("KAFKA_TOPIC")
+    if topic is None and "LAKE" in properties:
         topic = f"{settings.text(config, 'ksql.output.topic.name.prefix') or ''}{statement.name}"
     if topic is None:
         raise invalid(
@@ -64,10 +64,10 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
             hint="Add WITH (KAFKA_TOPIC = '...').",
         )  # fmt: skip
     if not topic.strip():
-        raise invalid("KAFKA_TOPIC must not be empty.", given.node("KAFKA_TOPIC"))
+        raise invalid("KAFKA_TOPIC must not be empty.", properties.node("KAFKA_TOPIC"))
     schema = _schema(statement, metastore, config)
-    window = given.windowing()
-    key_format, value_format = _formats(statement, given, schema, config)
+    window = properties.windowing()
+    key_format, value_format = _formats(statement, properties, schema, config)
     _check_inferred(statement, schema, key_format, value_format)
     if statement.kind == TABLE and not schema.key:
         raise invalid(
@@ -80,22 +80,23 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
             hint="List the columns in the statement.",
         )  # fmt: skip
     if window is not None and not schema.key:
-        raise invalid("Windowed sources require a key column.", given.node("WINDOW_TYPE"))
-    retention = given.get("RETENTION_MS")
+        raise invalid("Windowed sources require a key column.", properties.node("WINDOW_TYPE"))
+    retention = properties.get("RETENTION_MS")
     if retention is not None and statement.kind == TABLE and window is None:
         raise invalid(
             "Cannot define RETENTION_MS on an unwindowed table: its topic is compacted.",
-            given.node("RETENTION_MS"),
+            properties.node("RETENTION_MS"),
         )
     constraints = _constraints(statement, schema, metastore, config)
     source = DataSource(
         statement.name, statement.kind, schema, topic, key_format, value_format,
-        partitions=given.get("PARTITIONS"), replicas=given.get("REPLICAS"), retention_ms=retention,
-        timestamp=given.timestamp(schema), window=window, read_only=bool(statement.source) or "LAKE" in given,
-        statement=statement.source_text, is_replicated=given.replicated(statement.kind, window),
-        constraints=constraints, lateness_ms=given.lateness_ms(statement.kind),
-        history_ms=given.history_ms(statement.kind),
-        archive=_archive(given, statement.kind),
+        partitions=properties.get("PARTITIONS"), replicas=properties.get("REPLICAS"), retention_ms=retention,
+        timestamp=properties.timestamp(schema), window=window,
+        read_only=bool(statement.source) or "LAKE" in properties,
+        statement=statement.source_text, is_replicated=properties.replicated(statement.kind, window),
+        constraints=constraints, lateness_ms=properties.lateness_ms(statement.kind),
+        history_ms=properties.history_ms(statement.kind),
+        archive=_archive(properties, statement.kind),
     )  # fmt: skip
     if existing is not None:
         check_replacement(existing, source, statement)
@@ -296,17 +297,17 @@ def _constraints(
 
 
 def _formats(
-    statement: CreateSource, given: Properties, schema: Schema, config: Mapping[str, Any]
+    statement: CreateSource, properties: Properties, schema: Schema, config: Mapping[str, Any]
 ) -> tuple[FormatSpec, FormatSpec]:
-    _, key_node = given.format_name("KEY")
-    _, value_node = given.format_name("VALUE")
-    names = format_names(given, statement, config)
+    _, key_node = properties.format_name("KEY")
+    _, value_node = properties.format_name("VALUE")
+    names = format_names(properties, statement, config)
     key_name, value_name = names["KEY"], names["VALUE"]
-    envelope = given.envelope(value_name)
+    envelope = properties.envelope(value_name)
     if not schema.key and key_node is None and not CAPABILITIES[key_name].registry:
         key_name = "NONE" if statement.columns else key_name
-    key_format = with_naming(given.format_spec("KEY", key_name), "KEY", config)
-    value_format = with_naming(given.format_spec("VALUE", value_name), "VALUE", config)
+    key_format = with_naming(properties.format_spec("KEY", key_name), "KEY", config)
+    value_format = with_naming(properties.format_spec("VALUE", value_name), "VALUE", config)
     if schema.key:
         check_columns(key_name, schema.key, is_key=True, node=statement)
     if value_name == "NONE":
@@ -314,12 +315,14 @@ def _formats(
     check_columns(value_name, schema.value, is_key=False, node=value_node or statement)
     if envelope is not None:
         if not schema.value:
-            raise invalid("A source with an ENVELOPE needs a value column.", given.node("ENVELOPE"))
+            raise invalid("A source with an ENVELOPE needs a value column.", properties.node("ENVELOPE"))
         has_records = schema.key and key_name in ENVELOPES[envelope].formats
         key_format = replace(key_format, envelope=envelope if has_records else None)
         return key_format, replace(value_format, envelope=envelope)
     if schema.value:
-        check_wrapping(value_name, len(schema.value), value_format.wrapped, given.node("WRAP_SINGLE_VALUE"))
+        check_wrapping(
+            value_name, len(schema.value), value_format.wrapped, properties.node("WRAP_SINGLE_VALUE")
+        )
     return key_format, replace(
         value_format, wrapped=effective_wrapping(value_format, len(schema.value), config)
     )

@@ -114,12 +114,12 @@ class Columns:
 
     def row(self, line: str) -> tuple[Any, ...]:
         """A row, from its line, with the types of values.py. Raises DatabaseError if the line is an error."""
-        found = json.loads(line, parse_float=Decimal)
-        if isinstance(found, dict):
-            raise of_answer(int(found.get("error_code", 50000)) // 100, found)
+        values = json.loads(line, parse_float=Decimal)
+        if isinstance(values, dict):
+            raise of_answer(int(values.get("error_code", 50000)) // 100, values)
         for place, convert in self._converters:
-            found[place] = convert(found[place])
-        return tuple(found)
+            values[place] = convert(values[place])
+        return tuple(values)
 
 
 def is_query(text: str) -> bool:

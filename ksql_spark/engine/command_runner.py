@@ -402,27 +402,27 @@ class CommandRunner:
         Raises:
             KsqlError: STATEMENT_TIMEOUT, STOPPED; the statement is invalid.
         """
-        found: Future[Action] = Future()
+        future: Future[Action] = Future()
         limit = Deadline(CHECK_S)
 
         def check() -> None:
             try:
                 with deadline.limited(limit):
-                    found.set_result(self._action(sequence, command))
+                    future.set_result(self._action(sequence, command))
             except Exception as error:
-                found.set_exception(error)
+                future.set_exception(error)
             except BaseException as error:  # such as SystemExit, which would end the server
-                found.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
+                future.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
 
         context = contextvars.copy_context()
         threading.Thread(target=context.run, args=(check,), name="command-check", daemon=True).start()
         began = time.monotonic()
         while True:
             try:
-                return found.result(min(SAY_EVERY_S, CHECK_S))
+                return future.result(min(SAY_EVERY_S, CHECK_S))
             except FutureTimeout:
-                if found.done():  # a TimeoutError may be its own
-                    return found.result()
+                if future.done():  # a TimeoutError may be its own
+                    return future.result()
             if self._services.server.is_stopping():
                 raise KsqlError("STOPPED")
             seconds = time.monotonic() - began

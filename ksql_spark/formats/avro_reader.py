@@ -158,22 +158,22 @@ class Readers:
                 return schema
 
     def _reader(self, schema: Any, type_: SqlType, path: str) -> Read:
-        found = self.of(schema)
-        if isinstance(found, list):
-            return self._union(found, type_, path)
-        match found["type"], type_:
+        resolved = self.of(schema)
+        if isinstance(resolved, list):
+            return self._union(resolved, type_, path)
+        match resolved["type"], type_:
             case "record" | "error", Struct():
-                return self._record(found, type_, path)
+                return self._record(resolved, type_, path)
             case "array", Array(element):
-                return _array(self._reader(found["items"], element, path))
-            case "array", Map() if self._is_entry(entry := self.of(found["items"])):
+                return _array(self._reader(resolved["items"], element, path))
+            case "array", Map() if self._is_entry(entry := self.of(resolved["items"])):
                 return self._entries(entry, type_, path)
             case "map", Map(_, value):
-                return _map(self._reader(found["values"], value, path))
-        plain = _plain(found, type_)
+                return _map(self._reader(resolved["values"], value, path))
+        plain = _plain(resolved, type_)
         if plain is not None:
             return plain
-        reason = f"{path} is of the Avro type {found['type']}, which does not fit {type_}."
+        reason = f"{path} is of the Avro type {resolved['type']}, which does not fit {type_}."
 
         def mismatch(_: Input) -> Any:
             # only records with the value are bad: it may be one branch of a union
@@ -270,29 +270,29 @@ class Readers:
 
     def _skip(self, source: Input, schema: Any) -> None:
         """Skip a value."""
-        found = self.of(schema)
-        if isinstance(found, list):
-            self._skip(source, found[source.index(len(found))])
+        resolved = self.of(schema)
+        if isinstance(resolved, list):
+            self._skip(source, resolved[source.index(len(resolved))])
             return
-        match found["type"]:
+        match resolved["type"]:
             case "int" | "long" | "enum":
                 source.number()
             case "string" | "bytes":
                 source.bytes()
             case "record" | "error":
-                for field in found["fields"]:
+                for field in resolved["fields"]:
                     self._skip(source, field["type"])
             case "array":
                 while count := source.block():
                     for _ in range(count):
-                        self._skip(source, found["items"])
+                        self._skip(source, resolved["items"])
             case "map":
                 while count := source.block():
                     for _ in range(count):
                         source.bytes()
-                        self._skip(source, found["values"])
+                        self._skip(source, resolved["values"])
             case "fixed":
-                source.take(found["size"])
+                source.take(resolved["size"])
             case kind:
                 source.take({"boolean": 1, "float": 4, "double": 8}.get(kind, 0))
 
@@ -376,17 +376,17 @@ def _of_long(schema: Mapping[str, Any], type_: SqlType) -> Read | None:
     parts = per_millisecond(schema, TIME if type_ == INTEGER else type_) if type_ in _TIMES else None
 
     def milliseconds(source: Input) -> int:
-        found = source.number() // (parts or 1)
-        if found * _MICROS not in _LONG:
+        value = source.number() // (parts or 1)
+        if value * _MICROS not in _LONG:
             raise BadRecord("long overflow")
-        return found
+        return value
 
     def time(source: Input) -> int:
         return in_range(source.number() // (parts or 1), TIME)
 
     def integer(source: Input) -> int:
-        found = source.number()
-        cut = abs(found) // (parts or 1) * (1 if found >= 0 else -1)
+        value = source.number()
+        cut = abs(value) // (parts or 1) * (1 if value >= 0 else -1)
         if cut not in _INT:
             raise BadRecord("integer overflow")
         return cut

@@ -102,11 +102,11 @@ class ConfluentRegistry:
 
     def latest(self, subject: str) -> RegisteredSchema | None:
         """See SchemaRegistry."""
-        found = self._ask(lambda: self._client.get_latest_version(subject))
-        if found is None:
+        registered = self._ask(lambda: self._client.get_latest_version(subject))
+        if registered is None:
             return None
-        assert found.schema is not None and found.schema_id is not None
-        return self._schema(found.schema_id, found.schema)
+        assert registered.schema is not None and registered.schema_id is not None
+        return self._schema(registered.schema_id, registered.schema)
 
     def versions(self, subject: str, most: int) -> list[tuple[int, RegisteredSchema]]:
         """See SchemaRegistry."""
@@ -125,19 +125,19 @@ class ConfluentRegistry:
 
     def kept(self, schema_id: int | UUID) -> RegisteredSchema | None:
         """See SchemaRegistry."""
-        known = self._known.get(schema_id)
-        if known is not None:
-            return known
+        schema = self._known.get(schema_id)
+        if schema is not None:
+            return schema
         if self._away is not None and time.monotonic() < self._away[1]:
             return self._copied(schema_id, self._away[0])
         try:
-            known = self.by_id(schema_id) if isinstance(schema_id, int) else self._by_guid(schema_id)
+            schema = self.by_id(schema_id) if isinstance(schema_id, int) else self._by_guid(schema_id)
         except KsqlError as error:
             self._away = error, time.monotonic() + REST_S
             return self._copied(schema_id, error)
-        if known is not None:
-            self._known[schema_id] = known
-        return known
+        if schema is not None:
+            self._known[schema_id] = schema
+        return schema
 
     def _copied(self, schema_id: int | UUID, away: KsqlError) -> RegisteredSchema:
         """The copy of a schema; raises ``away`` if there is none."""

@@ -204,23 +204,23 @@ class _JdbcTable:
         self,
         connection: sa.Connection,
         statement: sa.Executable,
-        given: list[dict[str, Any]],
+        rows: list[dict[str, Any]],
         refused: list[Refusal],
     ) -> None:
-        if not given:
+        if not rows:
             return
         try:
             with connection.begin_nested():
-                connection.execute(statement, given)
+                connection.execute(statement, rows)
         except sa.exc.DBAPIError as error:
             if not _is_about_rows(error):
                 raise
-            if len(given) == 1:
-                self._refuse(given[0], " ".join(str(error.orig).split()), refused)
+            if len(rows) == 1:
+                self._refuse(rows[0], " ".join(str(error.orig).split()), refused)
                 return
-            half = len(given) // 2
-            self._try(connection, statement, given[:half], refused)
-            self._try(connection, statement, given[half:], refused)
+            half = len(rows) // 2
+            self._try(connection, statement, rows[:half], refused)
+            self._try(connection, statement, rows[half:], refused)
 
     def _refuse(self, row: Mapping[str, Any], reason: str, refused: list[Refusal]) -> None:
         if len(refused) == MOST_REFUSED:

@@ -341,19 +341,27 @@ class _Rules:
                     return None
                 return "PARTITION BY names other columns than the key's"
             case Deduplicate(child, keys) | Over(child, keys) | MatchRecognize(child, keys):
-                found = self._partitioning(child)
-                if found is None or not found.keys or not all(key in keys for key in found.keys):
+                partitioning = self._partitioning(child)
+                if (
+                    partitioning is None
+                    or not partitioning.keys
+                    or not all(key in keys for key in partitioning.keys)
+                ):
                     return "rows are compared by other columns than the key's"
-                if self._scatters_nulls(child, found.keys):
-                    helps = f"WHERE {found.keys[0]} IS NOT NULL"
+                if self._scatters_nulls(child, partitioning.keys):
+                    helps = f"WHERE {partitioning.keys[0]} IS NOT NULL"
                     if isinstance(operator, MatchRecognize):
                         helps += " in a sub-query in FROM"
                     return f"records without a key are in any partition ({helps} leaves them out)"
                 return None
             case Filter(child) | Expire(child) | Changes(child) | ForeignKeySubscribe(child):
-                found = self._partitioning(child)
+                partitioning = self._partitioning(child)
                 key = tuple(ColumnRef(c.name, c.type) for c in child.schema.key)
-                return None if found is not None and found.keys == key else "its topic has another key"
+                return (
+                    None
+                    if partitioning is not None and partitioning.keys == key
+                    else "its topic has another key"
+                )
             case SetOperation():
                 return self._set_operation_why_not(operations.inputs(operator))
             case ForeignKeyJoin():

@@ -216,18 +216,18 @@ def show_connectors(statement: Show, context: StatementContext) -> Entity:
     """SHOW [SOURCE|SINK] CONNECTORS; warnings report why connectors, or the worker, have failed."""
     cluster = context.services.connect
     warnings: list[KsqlWarning] = []
-    found: Mapping[str, Any] = {}
+    connectors: Mapping[str, Any] = {}
     if cluster.is_in_use():
         try:
-            found = cluster.client().connectors()
+            connectors = cluster.client().connectors()
         except KsqlError as error:
-            found = cluster.last_seen()
-            if not found:
+            connectors = cluster.last_seen()
+            if not connectors:
                 raise
             warnings.append(KsqlWarning(error.message))
-    complaints = cluster.complaints() if found and not warnings else {}
+    complaints = cluster.complaints() if connectors and not warnings else {}
     rows = []
-    for name, facts in sorted(found.items()):
+    for name, facts in sorted(connectors.items()):
         info, status = facts.get("info") or {}, facts.get("status") or {}
         config = info.get("config") or {}
         type_ = str(info.get("type") or status.get("type") or "unknown")
@@ -235,8 +235,8 @@ def show_connectors(statement: Show, context: StatementContext) -> Entity:
             class_ = config.get(_CLASS, "")
             rows.append(SimpleConnectorInfo(name=name, type=type_, class_name=class_, state=_state(status)))
             failures = list(_failures(name, _without_secrets(status, config)))
-            if not failures and (said := _cause(masked(complaints.get(name, ""), secrets(config)))):
-                failures = [f"Connector {name} is running, but its log says: {said}"]
+            if not failures and (cause := _cause(masked(complaints.get(name, ""), secrets(config)))):
+                failures = [f"Connector {name} is running, but its log says: {cause}"]
             warnings += map(KsqlWarning, failures)
     return ConnectorList(
         statement_text=statement.source_text, connectors=tuple(rows), warnings=tuple(warnings)

@@ -283,21 +283,21 @@ def swap(statement: Swap, context: StatementContext) -> Action:
     to write the table's topic (QueryRuns), whenever that is.
     """
     name, services = statement.name, context.services
-    known = _required(name, context)
-    assert known.logical is not None  # no push query evolves
-    sink = known.logical.sink
+    new_version = _required(name, context)
+    assert new_version.logical is not None  # no push query evolves
+    sink = new_version.logical.sink
     if not context.is_replay:
-        check_evolution(known.logical, context)
-        query = services.queries.find(known.id)
+        check_evolution(new_version.logical, context)
+        query = services.queries.find(new_version.id)
         state = None if query is None else services.queries.state_of(query)[0]
         if query is None or state != State.RUNNING:
             reason = "has not begun" if query is None else f"is in state {state}"
-            raise KsqlError("INVALID_STATEMENT", reason=f"The new version, {known.id}, {reason}.")
+            raise KsqlError("INVALID_STATEMENT", reason=f"The new version, {new_version.id}, {reason}.")
         services.admin.require_topic(query.plan.sink.topic)
         done = progress(query, services)
         if not done.has_caught_up:
             why = "has no checkpoint yet" if done.is_unread else f"{MAX_LAG}: {done.most:,}"
-            reason = f"The new version, {known.id}, has {done.left:,} records left to read ({why})."
+            reason = f"The new version, {new_version.id}, has {done.left:,} records left to read ({why})."
             raise KsqlError(
                 "INVALID_STATEMENT", reason=reason, hint=f"DESCRIBE EVOLUTION {name}; shows how far it is."
             )
@@ -309,23 +309,23 @@ def swap(statement: Swap, context: StatementContext) -> Action:
             query.rows = both
         rows = [each.read(services.admin) for each in both]
         if query.evolution.verify:
-            found = compared(query, query.evolution, table, rows, services)
-            _check_verified(found.failures(query.evolution.verify), name)
+            comparison = compared(query, query.evolution, table, rows, services)
+            _check_verified(comparison.failures(query.evolution.verify), name)
     old = [q for q in context.queries if q.sink == name and q.creates_sink]
-    context.queries = [q for q in context.queries if q is not known and q not in old]
-    context.queries.append(replace(known, sink=name, creates_sink=True, evolves=None))
-    context.metastore.add(sink, known.sources)
+    context.queries = [q for q in context.queries if q is not new_version and q not in old]
+    context.queries.append(replace(new_version, sink=name, creates_sink=True, evolves=None))
+    context.metastore.add(sink, new_version.sources)
 
     def writers() -> list[ManagedQuery]:
         return [q for q in services.queries.all() if q.creates_sink and q.plan.sink.name == name]
 
     def apply(_: Starts) -> Outcome:
-        query = services.queries.find(known.id)
+        query = services.queries.find(new_version.id)
         if query is None:
-            raise KsqlError("QUERY_UNKNOWN", id=known.id, hint="It has been dropped meanwhile.")
+            raise KsqlError("QUERY_UNKNOWN", id=new_version.id, hint="It has been dropped meanwhile.")
         before = writers()
         swapped = _swapped(query, sink, before, str(services.config["ksql.service.id"]))
-        services.metastore.add(swapped.plan.sink, known.sources)
+        services.metastore.add(swapped.plan.sink, new_version.sources)
         services.views.renew(swapped.plan.sink)
         if not services.queries.is_replaying:
             for writer in before:
@@ -336,8 +336,8 @@ def swap(statement: Swap, context: StatementContext) -> Action:
         except KsqlError as error:
             message = f"{error.message} Query {query.id} exists in state ERROR, and the server retries it."
             return Outcome(message, query.id, is_failed=True)
-        found = services.queries.swapped(swapped) if not services.queries.is_replaying else None
-        done = f": {found.changed} keys changed, {found.removed} removed" if found is not None else ""
+        changes = services.queries.swapped(swapped) if not services.queries.is_replaying else None
+        done = f": {changes.changed} keys changed, {changes.removed} removed" if changes is not None else ""
         return Outcome(f"{query.id} writes {name} from now on{done}.", query.id)
 
     def cleanup() -> CleanupRecord:
@@ -459,9 +459,9 @@ def describe_evolution(statement: DescribeEvolution, context: StatementContext) 
 
     def run() -> Entity:
         there = services.queries.all()
-        found = next((q for q in there if evolves(q) == name), None)
+        query = next((q for q in there if evolves(q) == name), None)
         aborted = services.versions.aborted(name)
-        if found is None and aborted is not None:
+        if query is None and aborted is not None:
             return EvolutionDescription(
                 statement_text=statement.source_text,
                 name=name,
@@ -476,14 +476,14 @@ def describe_evolution(statement: DescribeEvolution, context: StatementContext) 
                 timestamp=aborted.written_ms,
                 user=aborted.user,
             )
-        if found is None:
+        if query is None:
             swapped = (q for q in there if q.evolution is not None and q.plan.sink.name == name)
-            found = next(swapped, None)
-        if found is None or found.evolution is None:
+            query = next(swapped, None)
+        if query is None or query.evolution is None:
             raise KsqlError("INVALID_STATEMENT", reason=f"{name} has not evolved.")
-        described = _described(statement.source_text, found, found.evolution, table, services)
-        if described.reason is None and not found.evolution.is_swapped:
-            return replace(described, reason=_refusal(found, context))
+        described = _described(statement.source_text, query, query.evolution, table, services)
+        if described.reason is None and not query.evolution.is_swapped:
+            return replace(described, reason=_refusal(query, context))
         return described
 
     return Immediate(run, waits=True)
@@ -502,25 +502,25 @@ def _refusal(query: ManagedQuery, context: StatementContext) -> str | None:
 def _described(
     text: str, query: ManagedQuery, evolution: Evolution, table: DataSource, services: Services
 ) -> EvolutionDescription:
-    left: int | None = None
+    records_left: int | None = None
     reason: str | None = None
-    found: Differences | None = None
+    changes: Differences | None = None
     rows: verification.Comparison | None = None
     now, host = services.queries.state_of(query)
     until = services.queries.warm_up(query)
     if until is not None:
-        state, left = WARMING_UP, _left(services.queries.checkpoints.committed_offsets(query), until)
+        state, records_left = WARMING_UP, _left(services.queries.checkpoints.committed_offsets(query), until)
     elif evolution.is_swapped:
         state = SWAPPED if services.queries.has_taken_over(query) else SWAPPING
-        found = services.queries.swapped(query)
+        changes = services.queries.swapped(query)
     else:
         done = progress(query, services)
-        left, reason = done.left, query.swap_refusal
+        records_left, reason = done.left, query.swap_refusal
         state = CAUGHT_UP if done.has_caught_up else BACKFILLING
         if state == CAUGHT_UP and now == State.RUNNING:
             both = [differences.rows(services.admin, topic) for topic in (table.topic, evolution.topic)]
             rows = compared(query, evolution, table, both, services)
-            found = Differences(rows.changed, rows.only_old)
+            changes = Differences(rows.changed, rows.only_old)
             failures = rows.failures(evolution.verify)
             state = VERIFIED if evolution.verify and not failures else CAUGHT_UP
             reason = "; ".join(failures) or reason
@@ -535,9 +535,9 @@ def _described(
         query_id=query.id,
         topic=evolution.topic or table.topic,
         is_manual=evolution.is_manual,
-        records_left=left,
-        keys_changed=None if found is None else found.changed,
-        keys_removed=None if found is None else found.removed,
+        records_left=records_left,
+        keys_changed=None if changes is None else changes.changed,
+        keys_removed=None if changes is None else changes.removed,
         rows=None if rows is None else rows.rows,
         columns_changed={} if rows is None else rows.columns,
         samples=tuple(

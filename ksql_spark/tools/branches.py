@@ -301,15 +301,15 @@ def _evolved(
 def _swapped(client: Client, console: Console, name: str) -> Iterator[str]:
     try:
         while True:
-            (told,) = client.run(f"DESCRIBE EVOLUTION {quoted_name(name)};")
-            if told["state"] == "swapped":
+            (evolution,) = client.run(f"DESCRIBE EVOLUTION {quoted_name(name)};")
+            if evolution["state"] == "swapped":
                 console.line(f"{'changed':<8} TABLE {name}")
                 return
-            if told["state"] in ("failed", "aborted"):
-                console.line(f"{'failed':<8} TABLE {name}: {told['reason'] or told['state']}")
+            if evolution["state"] in ("failed", "aborted"):
+                console.line(f"{'failed':<8} TABLE {name}: {evolution['reason'] or evolution['state']}")
                 yield name
                 return
-            console.status(f"{told['state']} {name}: {told['recordsLeft'] or 0:,} records left")
+            console.status(f"{evolution['state']} {name}: {evolution['recordsLeft'] or 0:,} records left")
             time.sleep(_LOOK_S)
     finally:
         console.clear_status()

@@ -236,27 +236,27 @@ def compared(source: Client, target: Client, other: Result) -> Comparison:
     Raises:
         ClientError: a server does not answer.
     """
-    found = Comparison(other.kind, str(other.described["name"]))
+    comparison = Comparison(other.kind, str(other.described["name"]))
     declared = other.declared()
     if declared is None:
-        return replace(found, reason="the size of its windows is not in its statement")
+        return replace(comparison, reason="the size of its windows is not in its statement")
     columns = [*comparable(other.columns)]
     if windows := other.described.get("windowType"):
         # the ends of other windows follow from their starts
         columns += BOUNDS if windows in ("SESSION", "CUMULATIVE") else BOUNDS[:1]
     try:
-        target.run(f"DROP {found.kind} IF EXISTS {_THERE};")  # of a comparison that was killed
+        target.run(f"DROP {comparison.kind} IF EXISTS {_THERE};")  # of a comparison that was killed
         target.run(declared)
         try:
-            differences = compared_rows(target, found.name, _THERE, columns)
+            differences = compared_rows(target, comparison.name, _THERE, columns)
         finally:
-            target.run(f"DROP {found.kind} {_THERE};")
+            target.run(f"DROP {comparison.kind} {_THERE};")
         is_behind = not differences.are_none and any(
-            _has_more_to_read(client, found.name) for client in (target, source)
+            _has_more_to_read(client, comparison.name) for client in (target, source)
         )
     except ClientError as error:
-        return replace(found, reason=" ".join(str(error).split()))
-    return replace(found, differences=differences, is_behind=is_behind)
+        return replace(comparison, reason=" ".join(str(error).split()))
+    return replace(comparison, differences=differences, is_behind=is_behind)
 
 
 def _value(value: Any) -> str:

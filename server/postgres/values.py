@@ -305,13 +305,13 @@ def _far_of(text: str) -> str:
     """A date, or a timestamp, of any year, as the REST API writes it; what is none is left to KSQL."""
     if text.strip().lower().lstrip("+-") == "infinity":
         raise ValueError(_NO_INFINITY)
-    found = _FAR.fullmatch(text)
-    if found is None or not int(found[1]):
+    match = _FAR.fullmatch(text)
+    if match is None or not int(match[1]):
         return text
-    year = 1 - int(found[1]) if found[4] else int(found[1])
+    year = 1 - int(match[1]) if match[4] else int(match[1])
     try:
-        date = date_text(far_instant(f"{year:+05}{found[2]}"))
-        time = found[3] and datetime.time.fromisoformat(found[3]).isoformat(timespec="milliseconds")
+        date = date_text(far_instant(f"{year:+05}{match[2]}"))
+        time = match[3] and datetime.time.fromisoformat(match[3]).isoformat(timespec="milliseconds")
     except ValueError:
         return text
     return f"{date}T{time}" if time else date

@@ -361,26 +361,26 @@ class Placement:
     def note(self, slot: int) -> Mapping[str, Any]:
         """Return a slot's note (Holder.note): the queries that have left it, and problems of those in it."""
         if not self._where.knows(slot):  # this server has just received it
-            known, log_end = self._membership.read_notes()
+            notes, log_end = self._membership.read_notes()
             for one in self._membership.slots:
-                self._where.read(one, parse_register(known[one].told) if one in known else {}, log_end)
+                self._where.read(one, parse_register(notes[one].told) if one in notes else {}, log_end)
             self.take_soon()
-        told: dict[str, Any] = {}
+        note: dict[str, Any] = {}
         if register := self._where.register(slot):
-            told["gone"] = register
+            note["gone"] = register
         if self._runner is None:
-            return {**told, "states": {_ALL: "REGISTERED"}}
-        told["states"] = self._runner.troubles(lambda query_id: self._slot(query_id) == slot)
+            return {**note, "states": {_ALL: "REGISTERED"}}
+        note["states"] = self._runner.troubles(lambda query_id: self._slot(query_id) == slot)
         if self._membership.is_first(slot):
-            told["cost"] = self._costs.total
-            told["server"] = self.says()
-        said = {query: of for query, of in self.says_of_queries().items() if self._slot(query) == slot}
-        if said:
-            told["figures"] = said
+            note["cost"] = self._costs.total
+            note["server"] = self.says()
+        figures = {query: of for query, of in self.says_of_queries().items() if self._slot(query) == slot}
+        if figures:
+            note["figures"] = figures
         for name in ("figures", "server", "states"):
-            if len(json.dumps(told)) > MAX_METADATA_CHARACTERS:
-                told.pop(name, None)
-        return told
+            if len(json.dumps(note)) > MAX_METADATA_CHARACTERS:
+                note.pop(name, None)
+        return note
 
     def noted(self, notes: Mapping[int, Mapping[str, Any]]) -> None:
         """Record that the queries named in these notes are now in another slot (Holder.noted)."""
