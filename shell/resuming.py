@@ -79,7 +79,7 @@ class Resuming:
             if "continuationToken" in frame:
                 self._token = str(frame["continuationToken"])
                 ready, self._held = [*ready, *self._held], []
-            elif self._tells_loss(frame):
+            elif self._reports_loss(frame):
                 self._begin_again()
                 return [*ready, {"note": LOST}]
             elif self._token is not None and "row" in frame:
@@ -95,7 +95,7 @@ class Resuming:
         if self._stream is not None:
             self._stream.close()
 
-    def _tells_loss(self, frame: Mapping[str, Any]) -> bool:
+    def _reports_loss(self, frame: Mapping[str, Any]) -> bool:
         """Whether the frame says that the server is gone, for a query that can resume."""
         error = frame.get("errorMessage")
         if error is None or self._token is None or self._stream is None:

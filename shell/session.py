@@ -205,10 +205,10 @@ class Session:
     def count_inserted(self, target: str) -> None:
         """A row was written to ``target``."""
         if self._inserted is not None and self._inserted[0] != target:
-            self.tell_inserted()
+            self.report_inserted()
         self._inserted = (target, (self._inserted[1] if self._inserted is not None else 0) + 1)
 
-    def tell_inserted(self) -> None:
+    def report_inserted(self) -> None:
         """Report how many rows were written since the last report."""
         inserted, self._inserted = self._inserted, None
         if inserted is not None:
@@ -267,7 +267,7 @@ class Session:
         view = QueryView(self.results, is_push, text)
         with self.results.paging() if not is_push else contextlib.nullcontext():
             self._show_stream(stream, view)
-        self._tell_end(view, "Query terminated", began)
+        self._report_end(view, "Query terminated", began)
 
     def copy(self, text: str) -> None:
         """Run a COPY. Raises ClientError."""
@@ -309,7 +309,7 @@ class Session:
             stream = self.client.print_topic(text, self.settings)
         view = _LinesView(self.results)
         self._show_stream(stream, view)
-        self._tell_end(view, "Topic printing ceased", began)
+        self._report_end(view, "Topic printing ceased", began)
 
     def limited(self, frames: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
         """``frames`` up to the row limit, after ``count`` rows."""
@@ -357,7 +357,7 @@ class Session:
         view.early = []
         return lambda: live(stream, view)
 
-    def _tell_end(self, view: View, farewell: str, began: float) -> None:
+    def _report_end(self, view: View, farewell: str, began: float) -> None:
         self.last_took_s = time.monotonic() - began
         if self.console.form.is_for_people:
             if view.final_message:

@@ -220,13 +220,13 @@ def _sample(of: Totals | QueryFigures, before: Totals | QueryFigures | None, pas
     ]
 
 
-def _said(figures: QueryFigures) -> list[Any]:
+def _encoded(figures: QueryFigures) -> list[Any]:
     """Figures as a note has them, which is short."""
     errors = {kind: count for kind, count in figures.errors.items() if count}
     return [*(getattr(figures, name) for name in _OF_QUERIES), figures.failures, errors]
 
 
-def told_figures(said: Mapping[str, Any]) -> dict[str, QueryFigures]:
+def decoded_figures(said: Mapping[str, Any]) -> dict[str, QueryFigures]:
     """The figures of another server's queries; without those that another release wrote."""
     found = {}
     for query, row in said.items():
@@ -280,7 +280,7 @@ class History:
         self._took_s = 0.0
         #: the states of queries just before it
         self._states_then: Mapping[str, object] = {}
-        #: this server's report to others: its queries, with the figures that told_figures() reads
+        #: this server's report to others: its queries, with the figures that decoded_figures() reads
         self.says: Mapping[str, list[Any]] = {}
 
     def sample(self) -> None:
@@ -301,7 +301,9 @@ class History:
                 for topics in self._topics:
                     topics.add(self._at, spans)
                 self.says = {
-                    query: _said(self._of(query, of)) for query, of in found.items() if isinstance(of, Totals)
+                    query: _encoded(self._of(query, of))
+                    for query, of in found.items()
+                    if isinstance(of, Totals)
                 }
 
     def latest(self) -> tuple[int, dict[str, QueryFigures]]:

@@ -110,7 +110,7 @@ class _Catalog:
 
 
 @contextmanager
-def _restarting_said() -> Iterator[None]:
+def _restart_reported() -> Iterator[None]:
     """Report that Spark is restarting if a call finds its JVM gone.
 
     Raises:
@@ -173,7 +173,7 @@ class QueryService:
         if settings is not None:
             known = self.plans.find(catalog, settings, request.text)
             if known is not None:
-                with registry.with_functions(services.catalog.published_functions), _restarting_said():
+                with registry.with_functions(services.catalog.published_functions), _restart_reported():
                     plan = known.plan
                     check_source(request.rights, Role.READER, plan.source.name)
                     return self._answer(plan, request)
@@ -196,7 +196,7 @@ class QueryService:
             elif statement.query.emit is not None:
                 stream = self._push(statement, context, request)
             else:
-                with _restarting_said():
+                with _restart_reported():
                     stream = self._pull(statement, context, request, catalog, settings)
         if stream.kind == "PUSH":
             self._streams[stream.query_id] = stream, request.user
@@ -322,7 +322,7 @@ class QueryService:
         starts = start_offsets(plan, context)
         is_continued = request.continuation_token is not None
         if request.continuation_token is not None:
-            if read is None and not _tells_places(bound):
+            if read is None and not _has_places(bound):
                 reason = (
                     "Only queries whose rows each come from one record of a stream can resume from a token."
                 )
@@ -385,7 +385,7 @@ class QueryService:
                 bound.limit,
                 clean_up,
                 places=places,
-                gives_tokens=bool(effective[TOKENS]) and _tells_places(bound),
+                gives_tokens=bool(effective[TOKENS]) and _has_places(bound),
             )
         except BaseException:
             services.queries.drop(query)
@@ -584,7 +584,7 @@ class QueryService:
         self._feeds.close()
 
 
-def _tells_places(bound: PushQuery) -> bool:
+def _has_places(bound: PushQuery) -> bool:
     """Whether each row of a Spark query tells how far its stream has been read."""
 
     def has_one_row_each(node: Node) -> bool:

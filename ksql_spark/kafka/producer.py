@@ -128,10 +128,10 @@ class RecordProducer:
             self._produce(topic, key, value, timestamp_ms, headers, partition, None)
             return
 
-        def tell(error: KafkaError | None, message: Message) -> None:
+        def deliver(error: KafkaError | None, message: Message) -> None:
             report(self._failure(error, topic) if error else None)
 
-        self._produce(topic, key, value, timestamp_ms, headers, partition, tell)
+        self._produce(topic, key, value, timestamp_ms, headers, partition, deliver)
 
     def send_all(
         self, topic: str, records: Sequence[tuple[bytes | None, bytes | None]], timestamp_ms: int

@@ -54,26 +54,26 @@ def next_batch(origin: Origin, mark: Mark | None, known: Mapping[str, Known]) ->
         KsqlError: LAKE_MISSING; LAKE_FAILED: it is not there, cannot be read, or lacks what comes next;
             LAKE_UNREADABLE: rows were changed, not added.
     """
-    return reading.told(origin, lambda: _next(origin, mark, known))
+    return reading.checked(origin, lambda: _next(origin, mark, known))
 
 
 def same_batch(origin: Origin, mark: Mark, known: Mapping[str, Known]) -> Batch:
     """The batch ``mark`` once more; the parameters and errors are those of next_batch()."""
-    return reading.told(origin, lambda: _same(origin, mark, known))
+    return reading.checked(origin, lambda: _same(origin, mark, known))
 
 
 def state_of(origin: Origin) -> object:
     """Something that changes whenever the table does; see next_batch() for errors."""
     if origin.format in (DELTA, ICEBERG):
         return reading.state_of(origin)
-    return reading.told(origin, lambda: _files(origin.path))
+    return reading.checked(origin, lambda: _files(origin.path))
 
 
 def changed_files(origin: Origin, known: Mapping[str, Known]) -> list[str]:
     """Files of a folder that are not as they were read: their new rows are in no batch."""
     if origin.format in (DELTA, ICEBERG):
         return []
-    there = reading.told(origin, lambda: _files(origin.path))
+    there = reading.checked(origin, lambda: _files(origin.path))
     return [name for name, size in there.items() if name in known and known[name].size != size]
 
 
@@ -109,7 +109,7 @@ def unreadable(origin: Origin, reason: str) -> KsqlError:
 
 
 def _rows(origin: Origin, read: Part, columns: Sequence[Column]) -> pa.Table:
-    return reading.told(origin, lambda: reading.converted(read(columns), columns, origin, may_lack=True))
+    return reading.checked(origin, lambda: reading.converted(read(columns), columns, origin, may_lack=True))
 
 
 # ---- files --------------------------------------------------------------------------------------------

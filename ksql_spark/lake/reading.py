@@ -41,7 +41,7 @@ def read(origin: Origin, columns: Sequence[Column]) -> pa.Table:
         KsqlError: LAKE_MISSING; LAKE_FAILED: it is not there or cannot be read; LAKE_UNREADABLE: a column is
             not there, or has values that its type does not have.
     """
-    found = told(origin, lambda: _READERS[origin.format](origin, columns))
+    found = checked(origin, lambda: _READERS[origin.format](origin, columns))
     return converted(found, columns, origin)
 
 
@@ -63,10 +63,10 @@ def state_of(origin: Origin) -> object | None:
     Raises:
         KsqlError: LAKE_MISSING, LAKE_FAILED.
     """
-    return told(origin, lambda: _STATES.get(origin.format, _state_of_files)(origin))
+    return checked(origin, lambda: _STATES.get(origin.format, _state_of_files)(origin))
 
 
-def told(origin: Origin, act: Callable[[], T]) -> T:
+def checked(origin: Origin, act: Callable[[], T]) -> T:
     """Call ``act`` and return its result; turn errors into KsqlError.
 
     Raises:

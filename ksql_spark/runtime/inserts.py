@@ -103,11 +103,11 @@ class RowInserter:
         self._names: dict[str, str] = {}
         self._moved = threading.Lock()
         self._sent = 0
-        self._told = 0
+        self._reported = 0
         self._next = 0
         self._early: set[int] = set()
         self._errors: dict[int, KsqlError] = {}
-        self._has_told = False
+        self._has_signalled = False
         self._closed = False
 
     def insert(self, lines: Iterable[bytes]) -> bool:
@@ -151,15 +151,15 @@ class RowInserter:
     def acknowledged(self) -> Acknowledged:
         """Return the range of rows that have been written since the last call."""
         with self._moved:
-            self._has_told = False
-            first, self._told = self._told, self._next
+            self._has_signalled = False
+            first, self._reported = self._reported, self._next
             return Acknowledged(first, self._next, self._errors.get(self._next))
 
     @property
     def is_idle(self) -> bool:
         """Whether every sent row has been acknowledged or has failed, and the client has read that."""
         with self._moved:
-            return self._told == self._sent or self._next in self._errors
+            return self._reported == self._sent or self._next in self._errors
 
     def close(self) -> None:
         """Accept no more rows; rows that were sent are still written."""
@@ -177,10 +177,10 @@ class RowInserter:
                     self._next += 1
             else:
                 self._early.add(number)
-            has_news = self._next > self._told or self._next in self._errors
-            if not has_news or self._has_told:
+            has_news = self._next > self._reported or self._next in self._errors
+            if not has_news or self._has_signalled:
                 return
-            self._has_told = True
+            self._has_signalled = True
         self._on_news()
 
     def _encoded(self, line: bytes) -> tuple[bytes | None, bytes | None]:

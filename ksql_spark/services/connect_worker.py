@@ -120,7 +120,7 @@ class EmbeddedConnect(EmbeddedService):
     def ended(self) -> KsqlError:
         """The error for a worker that exited unexpectedly, with its last output."""
         code = self._child.exit_code if self._child else None
-        return self._error(reason_of(self._said(), code, self.start_timeout_s), "has ended")
+        return self._error(reason_of(self._output(), code, self.start_timeout_s), "has ended")
 
     # ---- the process
 
@@ -145,7 +145,7 @@ class EmbeddedConnect(EmbeddedService):
 
     def _answers(self) -> bool:
         # a response alone could come from a worker of another server at this port
-        return self._has_said(_LISTENS) and self.client.is_ready()
+        return self._has_printed(_LISTENS) and self.client.is_ready()
 
     def _ready_line(self) -> str:
         return f"Kafka Connect runs at {self.client.url}, log in {self.log_file}"

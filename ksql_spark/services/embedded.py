@@ -94,7 +94,7 @@ class EmbeddedService(abc.ABC):
     def why_ended(self) -> str:
         """Describe why the process exited, as a clause without a period."""
         child = self._child
-        return reason_of(self._said(), child.exit_code if child is not None else None, self.start_timeout_s)
+        return reason_of(self._output(), child.exit_code if child is not None else None, self.start_timeout_s)
 
     def restart(self) -> None:
         """Restart it after its process has exited unexpectedly, at the port that its clients know.
@@ -251,16 +251,16 @@ class EmbeddedService(abc.ABC):
         child.stop(self.stop_timeout_s)
         if self._stopped:
             raise self._interrupted()
-        lines = self._said()
+        lines = self._output()
         if self._may_move and not self._keeps_port and any(self.port_taken in line for line in lines):
             return False
         raise self._failure(lines, code)
 
-    def _has_said(self, what: str) -> bool:
+    def _has_printed(self, what: str) -> bool:
         """Whether a line of this run contains ``what``."""
-        return any(what in line for line in self._said())
+        return any(what in line for line in self._output())
 
-    def _said(self) -> list[str]:
+    def _output(self) -> list[str]:
         """The log and output of this run."""
         lines: list[str] = []
         for file, start in {self.log_file: self._log_start, self._printed: 0}.items():

@@ -74,7 +74,7 @@ def plan_evolution(statement: Statement, context: StatementContext) -> Evolution
 
     def report() -> str:
         lines = [
-            *_told(way, old_sink),
+            *_consequences(way, old_sink),
             *_columns(old_sink, new.sink),
             *_plan(old, new, context),
             *_state(way, context),
@@ -146,7 +146,7 @@ def _is_possible(evolve: Evolve | None, statement: CreateAsSelect, context: Stat
     return True
 
 
-def _told(way: _Way, table: DataSource) -> Iterator[str]:
+def _consequences(way: _Way, table: DataSource) -> Iterator[str]:
     if way.refusal is not None:
         how = "in place" if way.is_in_place else "at once" if way.is_at_once else "as a backfill"
         yield f"Not possible {how}: {way.refusal.message}"

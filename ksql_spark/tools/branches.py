@@ -29,7 +29,7 @@ from ksql_spark.shell.options import (
     OptionProblem,
     add_connection_options,
     connect,
-    tell_server,
+    report_server,
 )
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.statements import parsed, quoted_name
@@ -60,7 +60,7 @@ def main(argv: Sequence[str]) -> int:
         def run(context: Context) -> None:
             client, console = context.session.client, context.session.console
             if options.action != "diff":
-                tell_server(context.session, options.server)
+                report_server(context.session, options.server)
             console.status(f"reading the statements of {client.url}")
             try:
                 failures.extend(_ACTIONS[options.action](client, Branch(options.name), options, console))

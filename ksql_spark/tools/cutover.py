@@ -133,7 +133,7 @@ class _CutOver:
             self._take()
         except (Refused, ServerError):
             if not is_begun:
-                self._told("resumed", (self._run_there("RESUME", query) for query in writers))
+                self._report("resumed", (self._run_there("RESUME", query) for query in writers))
             raise
         self._finish(writers)
 
@@ -187,7 +187,7 @@ class _CutOver:
         """Stop the other server's queries, and wait until their positions are final."""
         for query in writers:
             if not _is_paused(query):
-                self._told("paused", [self._run_there("PAUSE", query)])
+                self._report("paused", [self._run_there("PAUSE", query)])
         settle_s = self._settle_s()
         since, before = time.monotonic(), None
         while True:
@@ -280,8 +280,8 @@ class _CutOver:
         ids = ", ".join(str(query["id"]) for query in described["writeQueries"])
         if writers:
             self._clean_up()
-        self._told("taken", [f"{ids} writes topic {self.other.topic}"])
-        self._told("ended", (self._run_there("TERMINATE", query) for query in writers))
+        self._report("taken", [f"{ids} writes topic {self.other.topic}"])
+        self._report("ended", (self._run_there("TERMINATE", query) for query in writers))
 
     def _wait_until_moved(self) -> None:
         while True:
@@ -377,7 +377,7 @@ class _CutOver:
             self.source.run(statement)
         except ServerError as error:
             reason = " ".join(error.message.split())
-            self._told("asked", [f"run {statement} on the other server, which refuses it: {reason}"])
+            self._report("asked", [f"run {statement} on the other server, which refuses it: {reason}"])
             while verb != "RESUME" and not self._is_over(verb, query_id):
                 self.console.status(f"{self.what}: waiting for {statement}")
                 time.sleep(_LOOK_S)
@@ -387,7 +387,7 @@ class _CutOver:
         query = next((each for each in self._writers() if each["id"] == query_id), None)
         return query is None or (verb == "PAUSE" and _is_paused(query))
 
-    def _told(self, state: str, texts: Iterable[str]) -> None:
+    def _report(self, state: str, texts: Iterable[str]) -> None:
         for text in texts:
             self.console.line(f"{state:<8} {self.what}: {text}")
 

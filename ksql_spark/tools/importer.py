@@ -30,7 +30,7 @@ from ksql_spark.shell.options import (
     connect,
     make_client,
     properties_of,
-    tell_server,
+    report_server,
 )
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.statements import parsed, quoted_name, type_text
@@ -108,7 +108,7 @@ def main(argv: Sequence[str]) -> int:
         def run(context: Context) -> None:
             act = _act(options)
             if act in (_take_over, _cut_over) and not options.dry_run:
-                tell_server(context.session, options.server)
+                report_server(context.session, options.server)
             failures.extend(act(source, context.session.client, options, console))
 
         options.output, options.define = "TABULAR", []

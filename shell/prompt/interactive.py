@@ -61,7 +61,7 @@ class Interactive:
         self._session.on_start = progress.follow
         self._watch = ServerWatch(
             lambda: self._metadata.client,
-            lambda text: self._tell(repl, text),
+            lambda text: self._report(repl, text),
             self._engine_failed,
             also=self._follow_queries,
         )
@@ -74,8 +74,8 @@ class Interactive:
             self._metadata.close()
         return 0
 
-    def _tell(self, repl: Repl, text: str) -> None:
-        """Tell a change of the server's state, and ask what it has now."""
+    def _report(self, repl: Repl, text: str) -> None:
+        """Report a change of the server's state, and ask what it has now."""
         repl.say(self._session.console.dim(text))
         self._metadata.refresh()
 

@@ -59,7 +59,7 @@ class ServerWatch:
         failed = self._engine_failed()
         client = self._client()
         if failed is not None:
-            self._tell_lost(
+            self._report_lost(
                 client.url, f"The engine has stopped: {failed} The next statement starts it again."
             )
             self.state = "stopped"
@@ -67,7 +67,7 @@ class ServerWatch:
         try:
             self.state = str(client.info().get("serverStatus", "")).lower()
         except Unreachable:
-            self._tell_lost(client.url, f"Lost the server at {client.url}.")
+            self._report_lost(client.url, f"Lost the server at {client.url}.")
             self.state = "lost"
             return
         except ServerError:  # it answers, but still starts or wants credentials
@@ -80,7 +80,7 @@ class ServerWatch:
             if lost == client.url:
                 self._say(f"The server at {lost} is back.")
 
-    def _tell_lost(self, url: str, message: str) -> None:
+    def _report_lost(self, url: str, message: str) -> None:
         if self._lost != url:
             self._lost = url
             self._say(message)

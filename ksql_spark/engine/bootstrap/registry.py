@@ -61,8 +61,8 @@ class RegistryOfSpark:
         #: held while Spark is being told
         self._lock = threading.Lock()
 
-    def tell(self) -> None:
-        """Tell a JVM that has just started."""
+    def configure_jvm(self) -> None:
+        """Configure a JVM that has just started."""
         with self._lock:
             session = self._spark.running_session
             set_registry(session, self._settings)

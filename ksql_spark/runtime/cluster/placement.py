@@ -266,7 +266,7 @@ class Placement:
         """
         return notes(self._admin, self._group, self._topic)
 
-    def told_of_queries(self) -> dict[str, Any]:
+    def figures_of_others(self) -> dict[str, Any]:
         """Return what other servers report about their queries, by query, at most about a second old.
 
         Raises:
