@@ -670,18 +670,18 @@ class Config(Mapping[str, Any]):
         return cls(merged)
 
     def __getitem__(self, name: str) -> Any:
-        known = canonical(name)
-        if known is None:
+        full_name = canonical(name)
+        if full_name is None:
             raise KeyError(name)
-        assert find(known).in_force, f"{known} is read, so its row must have in_force=True"
-        return self._value(known)
+        assert find(full_name).in_force, f"{full_name} is read, so its row must have in_force=True"
+        return self._value(full_name)
 
-    def _value(self, known: str) -> Any:
-        if known in self._set:
-            return self._set[known]
-        if known == "ksql.spark.data.dir":
+    def _value(self, name: str) -> Any:
+        if name in self._set:
+            return self._set[name]
+        if name == "ksql.spark.data.dir":
             return str(default_data_dir())
-        return PROPERTIES[known].default if known in PROPERTIES else None
+        return PROPERTIES[name].default if name in PROPERTIES else None
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted({*PROPERTIES, *self._set}))
@@ -798,9 +798,11 @@ class Config(Mapping[str, Any]):
         Raises:
             KsqlError: PROPERTY_INVALID for a login module, or a trust store, that librdkafka cannot use.
         """
-        given = self.kafka_security_settings()
+        security = self.kafka_security_settings()
         settings = {
-            theirs: given[ours] for ours, theirs in _LIBRDKAFKA_NAMES.items() if given.get(ours) is not None
+            theirs: security[ours]
+            for ours, theirs in _LIBRDKAFKA_NAMES.items()
+            if security.get(ours) is not None
         }
         authorities = settings.get("ssl.ca.location", ".pem")
         if not authorities.endswith(_PEM_NAMES):
@@ -810,9 +812,9 @@ class Config(Mapping[str, Any]):
                 value=authorities,
                 reason=f"it must be a PEM file named {', '.join(_PEM_NAMES)}; keytool -list -rfc writes one",
             )
-        if given.get("ssl.endpoint.identification.algorithm") == "":
+        if security.get("ssl.endpoint.identification.algorithm") == "":
             settings["ssl.endpoint.identification.algorithm"] = "none"
-        if jaas := given.get("sasl.jaas.config"):
+        if jaas := security.get("sasl.jaas.config"):
             found = dict(re.findall(r'(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"', jaas))
             if len(found) != 2:
                 raise KsqlError(

@@ -163,8 +163,10 @@ def _sorted_union(root: Node, query: nodes.SetOperation, context: Context) -> No
     keys = []
     for item in query.order_by:
         column = _by_position(item, [c.name for c in root.schema.columns])
-        found = root.schema.find(column) if column is not None else None
-        bound = bind_expression(item.this, scope) if found is None else ColumnRef(found.name, found.type)
+        selected = root.schema.find(column) if column is not None else None
+        bound = (
+            bind_expression(item.this, scope) if selected is None else ColumnRef(selected.name, selected.type)
+        )
         keys.append(_sort_key(item, bound))
     return Sort(root, tuple(keys))
 

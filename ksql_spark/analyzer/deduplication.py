@@ -133,8 +133,8 @@ def row_number(select: nodes.Select) -> tuple[nodes.WindowFunction, int]:
             f"{_QUALIFY}.", at, hint="Put other conditions into the WHERE of this query or of one around it."
         )
     check_plain(function)
-    for what, given in (("PARTITION BY", function.partition_by), ("ORDER BY", function.order_by)):
-        if not given:
+    for what, clause in (("PARTITION BY", function.partition_by), ("ORDER BY", function.order_by)):
+        if not clause:
             raise invalid(f"{_QUALIFY}: {what} is missing.", function)
     return found
 

@@ -297,13 +297,13 @@ def _check_outer(
 def conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
     """The operands of AND in a condition, left to right; a loop, because a chain may be long."""
     parts: list[exp.Expr] = []
-    left = [condition] if condition is not None else []
-    while left:
-        part = left.pop()
+    pending = [condition] if condition is not None else []
+    while pending:
+        part = pending.pop()
         while isinstance(part, exp.Paren) and isinstance(part.this, exp.And | exp.EQ | exp.Paren):
             part = part.this
         if isinstance(part, exp.And):
-            left += (part.this, part.expression)
+            pending += (part.this, part.expression)
         else:
             parts.append(part)
     return parts[::-1]

@@ -49,15 +49,15 @@ def find_lookups(predicate: Expression, source: DataSource) -> tuple[KeyLookup, 
 
 
 def _lookups(alternatives: list[_Alternative], keys: list[str]) -> tuple[KeyLookup, ...] | None:
-    found: dict[KeyLookup, None] = {}
+    lookups: dict[KeyLookup, None] = {}
     for alternative in alternatives:
         if any(k not in alternative for k in keys):
             return None
         for values in product(*(alternative[k] for k in keys)):
-            found[KeyLookup(tuple(values))] = None
-            if len(found) > MAX_LOOKUPS:
+            lookups[KeyLookup(tuple(values))] = None
+            if len(lookups) > MAX_LOOKUPS:
                 return None
-    return tuple(found) if keys else None
+    return tuple(lookups) if keys else None
 
 
 #: key column -> the values it may have

@@ -107,8 +107,8 @@ def _bind(
     return Origin(path, format_, table, refresh_ms)
 
 
-def _format(given: Properties, statement: CreateSource) -> str:
-    node = given.lake_format
+def _format(properties: Properties, statement: CreateSource) -> str:
+    node = properties.lake_format
     if node is None:
         raise invalid(
             "LAKE needs the property FORMAT, which says what is there.", statement,

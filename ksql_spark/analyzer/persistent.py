@@ -149,27 +149,29 @@ def is_stateless(root: Node) -> bool:
     return isinstance(root, kept) and all(map(is_stateless, below))
 
 
-def _start(root: Node, given: Properties) -> Start:
+def _start(root: Node, properties: Properties) -> Start:
     """Return the position at which START lets a query begin.
 
     Raises:
         KsqlError: as Properties.start; INVALID_STATEMENT for offsets of a query that keeps state.
     """
-    start = given.start()
+    start = properties.start()
     if isinstance(start, tuple) and not is_stateless(root):
         reason = "START at offsets is for queries that keep no state: this one's would lack what was before."
         hint = "START = 'earliest', or a time that is early enough, reads it first."
-        raise invalid(reason, given.node("START"), hint=hint)
+        raise invalid(reason, properties.node("START"), hint=hint)
     return start
 
 
-def _expiring(root: Node, given: Properties) -> Node:
+def _expiring(root: Node, properties: Properties) -> Node:
     """``root`` with the rows' TTL: a part of its aggregation, where it has one over a stream."""
-    ttl_ms = given.ttl_ms()
+    ttl_ms = properties.ttl_ms()
     if ttl_ms is None:
         return root
     if root.kind != TABLE or root.window is not None:
-        raise invalid("TTL is for tables without a window.", given.node("TTL"), hint=_TTL_HINTS[root.kind])
+        raise invalid(
+            "TTL is for tables without a window.", properties.node("TTL"), hint=_TTL_HINTS[root.kind]
+        )
     if isinstance(root, Project) and (below := _expiring_groups(root.child, ttl_ms)) is not None:
         return replace(root, child=below)
     return Expire(root, ttl_ms)
@@ -274,36 +276,40 @@ def left_most_source(node: Node) -> DataSource | None:
 
 
 def _key_format(
-    statement: CreateAsSelect, given: Properties, planned: Planned, schema: Schema, origin: DataSource | None,
-    config: Mapping[str, Any],
+    statement: CreateAsSelect, properties: Properties, planned: Planned, schema: Schema,
+    origin: DataSource | None, config: Mapping[str, Any],
 ) -> FormatSpec:  # fmt: skip
-    name, node = given.format_name("KEY")
+    name, node = properties.format_name("KEY")
     inherited = replace(origin.key_format, envelope=None) if origin is not None else FormatSpec("KAFKA")
     select = planned.select
     if not schema.key:
-        if select.partition_by == () and name not in (None, "NONE") and given.node("KEY_FORMAT") is not None:
+        if (
+            select.partition_by == ()
+            and name not in (None, "NONE")
+            and properties.node("KEY_FORMAT") is not None
+        ):
             raise invalid("Key format specified for stream without key columns.", node)
         if select.partition_by == ():
             return FormatSpec("NONE")
         # keys that a later query derives will have this format
-        return inherited if name is None else given.format_spec("KEY", name, inherited)
+        return inherited if name is None else properties.format_spec("KEY", name, inherited)
     if name is not None:
         check_columns(name, schema.key, is_key=True, node=node)
-        return given.format_spec("KEY", name, inherited)
+        return properties.format_spec("KEY", name, inherited)
     name = inherited.name
     if name == "NONE":
         name = (settings.text(config, "ksql.persistence.default.format.key") or "KAFKA").upper()
     hint = "Add WITH (KEY_FORMAT = 'JSON')." if name == "KAFKA" else None
     check_columns(name, schema.key, is_key=True, node=statement, hint=hint)
-    spec = given.format_spec("KEY", name, inherited)
+    spec = properties.format_spec("KEY", name, inherited)
     return replace(spec, wrapped=inherited.wrapped if inherited.name == name else None)
 
 
 def _value_format(
-    statement: CreateAsSelect, given: Properties, schema: Schema, origin: DataSource | None,
+    statement: CreateAsSelect, properties: Properties, schema: Schema, origin: DataSource | None,
     config: Mapping[str, Any],
 ) -> FormatSpec:  # fmt: skip
-    name, node = given.format_name("VALUE")
+    name, node = properties.format_name("VALUE")
     inherited = origin.value_format if origin is not None else FormatSpec("JSON")
     name = name or inherited.name
     if name == "NONE":
@@ -315,8 +321,8 @@ def _value_format(
             hint="Add WITH (VALUE_FORMAT = 'JSON').",
         )
     check_columns(name, schema.value, is_key=False, node=node or statement)
-    spec = given.format_spec("VALUE", name, inherited)
-    check_wrapping(name, len(schema.value), spec.wrapped, given.node("WRAP_SINGLE_VALUE"))
+    spec = properties.format_spec("VALUE", name, inherited)
+    check_wrapping(name, len(schema.value), spec.wrapped, properties.node("WRAP_SINGLE_VALUE"))
     return replace(spec, wrapped=effective_wrapping(spec, len(schema.value), config))
 
 
@@ -365,13 +371,13 @@ def _bind_insert(statement: InsertSelect, metastore: MetaStore, config: Mapping[
     return PersistentQuery(root, sink, False, query_id, _start(root, given), given.by_event_time())
 
 
-def _query_id(given: Properties) -> str | None:
-    value = given.get("QUERY_ID")
+def _query_id(properties: Properties) -> str | None:
+    value = properties.get("QUERY_ID")
     if value is None:
         return None
     if not re.fullmatch(r"[A-Za-z0-9_]+", value):
         raise failure(
-            "PROPERTY_IN_WITH", given.node("QUERY_ID"), name="QUERY_ID",
+            "PROPERTY_IN_WITH", properties.node("QUERY_ID"), name="QUERY_ID",
             reason="a query id consists of letters, digits and _",
         )  # fmt: skip
     upper = str(value).upper()
@@ -379,7 +385,7 @@ def _query_id(given: Properties) -> str | None:
         raise invalid(
             "Query IDs must not start with a reserved query ID prefix "
             f"({', '.join(RESERVED_QUERY_IDS)}). Got '{upper}'.",
-            given.node("QUERY_ID"),
+            properties.node("QUERY_ID"),
         )
     return upper
 

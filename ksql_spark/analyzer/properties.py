@@ -181,14 +181,14 @@ class Properties:
         name, node = self.get("ENVELOPE"), self.node("ENVELOPE")
         if name is None:
             return None
-        found = ENVELOPES.get(name.lower())
-        if found is None:
+        envelope = ENVELOPES.get(name.lower())
+        if envelope is None:
             near = nearest(name, ENVELOPES)
             hint = f"Did you mean {near}?" if near else None
             reason = f"'{name}' is none of {', '.join(ENVELOPES)}"
             raise failure("PROPERTY_IN_WITH", node, name="ENVELOPE", reason=reason, hint=hint)
-        if value_format not in found.formats:
-            wanted = " or ".join(found.formats)
+        if value_format not in envelope.formats:
+            wanted = " or ".join(envelope.formats)
             reason = f"'{name.lower()}' needs the VALUE_FORMAT {wanted}, and it is {value_format}"
             raise failure("PROPERTY_IN_WITH", node, name="ENVELOPE", reason=reason)
         for other in ("WRAP_SINGLE_VALUE", "WINDOW_TYPE"):
@@ -337,12 +337,12 @@ class Properties:
             return schema
         if kind == TABLE:
             raise invalid("HEADERS is for streams only.", node)
-        found = schema.find(identifier(name))
-        if found is None or found.role is not Role.VALUE:
+        column = schema.find(identifier(name))
+        if column is None or column.role is not Role.VALUE:
             raise invalid(f"The HEADERS column set in the WITH clause is not a value column: '{name}'.", node)
-        if found.type != HEADERS:
-            raise invalid(f"Invalid type for HEADERS column: expected {HEADERS}, got {found.type}.", node)
-        columns = tuple(replace(c, role=Role.HEADERS) if c is found else c for c in schema.columns)
+        if column.type != HEADERS:
+            raise invalid(f"Invalid type for HEADERS column: expected {HEADERS}, got {column.type}.", node)
+        columns = tuple(replace(c, role=Role.HEADERS) if c is column else c for c in schema.columns)
         if not Schema(columns).value:
             raise invalid("The projection contains no value columns besides the headers.", node)
         return Schema(columns)
@@ -543,13 +543,13 @@ def with_naming(spec: FormatSpec, side: str, config: Mapping[str, Any]) -> Forma
     Raises:
         KsqlError: PROPERTY_INVALID for a strategy that is none of schema_registry.STRATEGIES.
     """
-    given = settings.text(config, _STRATEGY[side])
-    if given is None or not CAPABILITIES[spec.name].registry:
+    setting = settings.text(config, _STRATEGY[side])
+    if setting is None or not CAPABILITIES[spec.name].registry:
         return spec
-    strategy = given.strip().rpartition(".")[2]  # as in other programs, it may be a Java class
+    strategy = setting.strip().rpartition(".")[2]  # as in other programs, it may be a Java class
     if strategy not in STRATEGIES:
         reason = f"Expected one of {', '.join(STRATEGIES)}"
-        raise KsqlError("PROPERTY_INVALID", name=_STRATEGY[side], value=given, reason=reason)
+        raise KsqlError("PROPERTY_INVALID", name=_STRATEGY[side], value=setting, reason=reason)
     return replace(spec, naming=None if strategy == TOPIC_NAME else strategy)
 
 
@@ -576,14 +576,14 @@ def check_topic_name(name: str, node: nodes.Property | None) -> None:
 
 def _topic_offsets(text: str) -> tuple[TopicOffset, ...] | None:
     """Parse START's offsets by topic and partition; return None if ``text`` has another form."""
-    found: dict[str, dict[int, int]] = {}
+    by_topic: dict[str, dict[int, int]] = {}
     for part in text.split(";"):
         topic = _TOPIC_OFFSETS.fullmatch(part.strip())
         offsets = offset_text.offsets(topic[2]) if topic is not None else None
-        if topic is None or offsets is None or topic[1] in found:
+        if topic is None or offsets is None or topic[1] in by_topic:
             return None
-        found[topic[1]] = offsets
-    return tuple((topic, *place) for topic, offsets in found.items() for place in offsets.items())
+        by_topic[topic[1]] = offsets
+    return tuple((topic, *place) for topic, offsets in by_topic.items() for place in offsets.items())
 
 
 def _shown(value: Any) -> str:

@@ -209,11 +209,11 @@ def named_query(
 def _bind_relation(from_item: nodes.Relation, context: Context, prefixed: bool) -> BoundRelation:
     alias, query, context = named_query(from_item, context)
     if query is not None:
-        found = _nested(query, alias, context, prefixed, from_item)
+        relation = _nested(query, alias, context, prefixed, from_item)
     else:
-        found = source_relation(from_item, context.metastore, prefixed)
-    context.size.add(found.schema, from_item)
-    return found
+        relation = source_relation(from_item, context.metastore, prefixed)
+    context.size.add(relation.schema, from_item)
+    return relation
 
 
 def source_relation(from_item: nodes.Relation, metastore: MetaStore, prefixed: bool) -> BoundRelation:

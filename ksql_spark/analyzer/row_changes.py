@@ -111,7 +111,7 @@ def _check_changeable(
 
 def _values(statement: UpdateRows, source: DataSource, scope: Scope) -> dict[str, Expression]:
     """Return the values that SET assigns to value columns, coerced to their types."""
-    found: dict[str, Expression] = {}
+    values: dict[str, Expression] = {}
     for assignment in statement.assignments:
         node, name = assignment.this, str(assignment.this.this)
         column = source.schema.find(name)
@@ -125,11 +125,11 @@ def _values(statement: UpdateRows, source: DataSource, scope: Scope) -> dict[str
                 node,
                 hint="INSERT a row with the new key, and DELETE this one.",
             )
-        if name in found:
+        if name in values:
             raise invalid(f"Column name {name} is listed twice.", node)
         value = insert_coerce(bind_expression(assignment.value, scope), column.type, name, assignment.value)
         match value:
             case Cast(Literal(None)):  # which needs no Spark
                 value = Literal(None, column.type)
-        found[name] = value
-    return found
+        values[name] = value
+    return values

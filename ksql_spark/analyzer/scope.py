@@ -163,13 +163,13 @@ class Scope:
         if alias and alias not in (x.alias for x in self.relations):
             self._check_struct(alias, name, node)
         candidates = (self.relation(alias, node),) if alias else self.relations
-        found = [(relation, type_) for relation in candidates if (type_ := relation.find(name)) is not None]
-        if len(found) > 1:
-            places = " or ".join(f"{relation.alias}.{name}" for relation, _ in found)
+        matches = [(relation, type_) for relation in candidates if (type_ := relation.find(name)) is not None]
+        if len(matches) > 1:
+            places = " or ".join(f"{relation.alias}.{name}" for relation, _ in matches)
             raise failure("COLUMN_AMBIGUOUS", node, name=name, places=places)
-        if not found:
+        if not matches:
             raise self._unknown(alias, name, node)
-        relation, type_ = found[0]
+        relation, type_ = matches[0]
         if relation.schema.find(name) is None:
             self.named.add((relation.alias, name))
         return ColumnRef(relation.internal(name), type_)

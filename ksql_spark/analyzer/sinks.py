@@ -90,11 +90,11 @@ def bind_create_sink(statement: CreateSink | CreateSinkAs, metastore: MetaStore)
     )
 
 
-def _is_archive(given: Properties, type_: str) -> bool:
-    value = given.get("ARCHIVE")
+def _is_archive(properties: Properties, type_: str) -> bool:
+    value = properties.get("ARCHIVE")
     if value is None:
         return False
-    node = given.node("ARCHIVE")
+    node = properties.node("ARCHIVE")
     if str(value).lower() not in ("true", "false"):
         raise failure("PROPERTY_IN_WITH", node, name="ARCHIVE", reason="Expected true or false")
     is_archive = str(value).lower() == "true"
@@ -103,12 +103,12 @@ def _is_archive(given: Properties, type_: str) -> bool:
             "PROPERTY_IN_WITH", node, name="ARCHIVE", reason=f"archives are written by TYPE = '{PARQUET}'"
         )
     if is_archive:
-        _refuse(given, "PARTITION_BY", "archives are grouped by day and partition")
+        _refuse(properties, "PARTITION_BY", "archives are grouped by day and partition")
     return is_archive
 
 
-def _required(given: Properties, name: str, what: str, statement: CreateSink | CreateSinkAs) -> str:
-    value = given.get(name)
+def _required(properties: Properties, name: str, what: str, statement: CreateSink | CreateSinkAs) -> str:
+    value = properties.get(name)
     if not value:
         raise invalid(f"{what} needs the property {name} in its WITH clause.", statement)
     return str(value)
@@ -139,11 +139,11 @@ def _place(
     return url, folded(source.name) if table is None else table
 
 
-def check_catalog(given: Properties, name: str, path: str, type_: str) -> None:
+def check_catalog(properties: Properties, name: str, path: str, type_: str) -> None:
     """Check a path that names a table of a catalog.
 
     Args:
-        given: the properties of WITH.
+        properties: the properties of WITH.
         name: the property that has the path.
         path: its value.
         type_: of the table: delta, iceberg …
@@ -153,14 +153,15 @@ def check_catalog(given: Properties, name: str, path: str, type_: str) -> None:
     """
     if path.startswith("catalog:") and not (type_ == ICEBERG and CATALOG_TABLE.fullmatch(path)):
         raise failure(
-            "PROPERTY_IN_WITH", given.node(name), name=name, reason="it is no table in a catalog of Iceberg",
+            "PROPERTY_IN_WITH", properties.node(name), name=name,
+            reason="it is no table in a catalog of Iceberg",
             hint=f"For instance: {name} = 'catalog:prod/sales.orders', with '{ICEBERG}'.",
         )  # fmt: skip
 
 
-def _refuse(given: Properties, name: str, reason: str) -> None:
-    if name in given:
-        raise failure("PROPERTY_IN_WITH", given.node(name), name=name, reason=reason)
+def _refuse(properties: Properties, name: str, reason: str) -> None:
+    if name in properties:
+        raise failure("PROPERTY_IN_WITH", properties.node(name), name=name, reason=reason)
 
 
 def _check_names(source: DataSource, statement: CreateSink | CreateSinkAs) -> None:
@@ -174,9 +175,9 @@ def _check_names(source: DataSource, statement: CreateSink | CreateSinkAs) -> No
             )
 
 
-def _partition_by(given: Properties, source: DataSource) -> tuple[PartitionColumn, ...]:
-    text, node = given.get("PARTITION_BY"), given.node("PARTITION_BY")
-    parts = [] if text is None else [_part(one.strip(), source, given) for one in text.split(",")]
+def _partition_by(properties: Properties, source: DataSource) -> tuple[PartitionColumn, ...]:
+    text, node = properties.get("PARTITION_BY"), properties.node("PARTITION_BY")
+    parts = [] if text is None else [_part(one.strip(), source, properties) for one in text.split(",")]
     names = [part.name for part in parts]
     there = {column.name for column in source.schema.columns}
     for part in parts:
@@ -189,16 +190,16 @@ def _partition_by(given: Properties, source: DataSource) -> tuple[PartitionColum
     return tuple(parts)
 
 
-def _part(text: str, source: DataSource, given: Properties) -> PartitionColumn:
+def _part(text: str, source: DataSource, properties: Properties) -> PartitionColumn:
     def bad(reason: str, hint: str | None = None) -> Exception:
         return failure(
-            "PROPERTY_IN_WITH", given.node("PARTITION_BY"), name="PARTITION_BY", reason=reason, hint=hint
+            "PROPERTY_IN_WITH", properties.node("PARTITION_BY"), name="PARTITION_BY", reason=reason, hint=hint
         )
 
-    found = _PART.fullmatch(text)
-    if found is None:
+    match = _PART.fullmatch(text)
+    if match is None:
         raise bad(f"'{text}' is neither a column nor a function of one", "For instance: 'day(ts), region'.")
-    transform, name = found[1], identifier(found[2])
+    transform, name = match[1], identifier(match[2])
     column = source.schema.find(name)
     if column is None:
         near = nearest(name, (c.name for c in source.schema.columns))

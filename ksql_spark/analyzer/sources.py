@@ -107,13 +107,13 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
 _OF_ONE_TOPIC = ("KAFKA_TOPIC", "PARTITIONS", "REPLICAS", "RETENTION_MS", "ARCHIVE", "INFER", "LAKE")
 
 
-def _pattern(given: Properties, statement: CreateSource) -> str | None:
+def _pattern(properties: Properties, statement: CreateSource) -> str | None:
     """The topic of a stream with TOPIC_PATTERN (beyond ksqlDB); None for one over one topic.
 
     Raises:
         KsqlError: INVALID_STATEMENT.
     """
-    pattern, node = given.get("TOPIC_PATTERN"), given.node("TOPIC_PATTERN")
+    pattern, node = properties.get("TOPIC_PATTERN"), properties.node("TOPIC_PATTERN")
     if pattern is None:
         return None
     if statement.kind == TABLE:
@@ -127,29 +127,29 @@ def _pattern(given: Properties, statement: CreateSource) -> str | None:
             statement,
         )
     for name in _OF_ONE_TOPIC:
-        if name in given:
-            raise invalid(f"'{name}' is not for streams with TOPIC_PATTERN.", given.node(name))
-    found = topic_patterns.problem(pattern) if pattern else "it is empty"
-    if found is not None:
+        if name in properties:
+            raise invalid(f"'{name}' is not for streams with TOPIC_PATTERN.", properties.node(name))
+    problem = topic_patterns.problem(pattern) if pattern else "it is empty"
+    if problem is not None:
         raise invalid(
-            f"TOPIC_PATTERN is not a regular expression of topics: {found}.", node,
+            f"TOPIC_PATTERN is not a regular expression of topics: {problem}.", node,
             hint="For instance: 'orders\\..*' for orders.eu and orders.us.",
         )  # fmt: skip
     return topic_patterns.topic_of(pattern)
 
 
-def _archive(given: Properties, kind: str) -> str | None:
+def _archive(properties: Properties, kind: str) -> str | None:
     """The folder that ARCHIVE names.
 
     Raises:
         KsqlError: it is none, or not for this statement.
     """
-    folder, node = given.get("ARCHIVE"), given.node("ARCHIVE")
+    folder, node = properties.get("ARCHIVE"), properties.node("ARCHIVE")
     if folder is None:
         return None
     if kind == TABLE:
         raise invalid("ARCHIVE is for streams: the topic of a table has no past.", node)
-    if "LAKE" in given:
+    if "LAKE" in properties:
         raise invalid("'ARCHIVE' is not for streams with LAKE: their topics keep all rows.", node)
     if not isinstance(folder, str) or not folder.strip():
         raise invalid(
@@ -263,7 +263,7 @@ def _constraints(
     statement: CreateSource, schema: Schema, metastore: MetaStore, config: Mapping[str, Any]
 ) -> tuple[Constraint, ...]:
     """NOT NULL and CHECK in the statement (beyond ksqlDB), bound to its columns."""
-    found: list[Constraint] = []
+    constraints: list[Constraint] = []
     checks = [check for column in statement.columns for check in column.checks] + statement.checks
     for definition in statement.columns:
         if definition.not_null:
@@ -271,7 +271,7 @@ def _constraints(
             assert column is not None
             reference = ColumnRef(column.name, column.type)
             text = f"{name_text(column.name)} NOT NULL"
-            found.append(Constraint(text, Call("IS NOT NULL", (reference,), BOOLEAN)))
+            constraints.append(Constraint(text, Call("IS NOT NULL", (reference,), BOOLEAN)))
     scope = Scope(
         (BoundRelation(statement.name, schema, statement.kind),),
         types=metastore.types(),
@@ -283,14 +283,14 @@ def _constraints(
             raise invalid("A CHECK cannot call user functions.", check)
         if not columns_in(bound):
             raise invalid("A CHECK must name a column.", check)
-        found.append(Constraint(render(check), bound))
-    if found and statement.source and statement.kind == TABLE:
+        constraints.append(Constraint(render(check), bound))
+    if constraints and statement.source and statement.kind == TABLE:
         node = next((c for c in statement.columns if c.not_null), checks[0] if checks else statement)
         raise invalid(
             "A SOURCE TABLE cannot have constraints, since pull queries read its topic as it is.", node,
             hint="CREATE TABLE ... without SOURCE, and CREATE TABLE ... AS SELECT to query it.",
         )  # fmt: skip
-    return tuple(found)
+    return tuple(constraints)
 
 
 # ---- formats ------------------------------------------------------------------------------------------
@@ -328,7 +328,9 @@ def _formats(
     )
 
 
-def format_names(given: Properties, statement: CreateSource, config: Mapping[str, Any]) -> dict[str, str]:
+def format_names(
+    properties: Properties, statement: CreateSource, config: Mapping[str, Any]
+) -> dict[str, str]:
     """The names of the KEY and VALUE formats: those of the statement, else the defaults.
 
     With an ENVELOPE, keys are in the format of values by default.
@@ -336,11 +338,11 @@ def format_names(given: Properties, statement: CreateSource, config: Mapping[str
     Raises:
         KsqlError: an unknown format; no value format and no default for it.
     """
-    key_name, _ = given.format_name("KEY")
-    value_name, _ = given.format_name("VALUE")
+    key_name, _ = properties.format_name("KEY")
+    value_name, _ = properties.format_name("VALUE")
     if value_name is None:
         default = settings.text(config, "ksql.persistence.default.format.value")
-        if default is None and "LAKE" in given:
+        if default is None and "LAKE" in properties:
             default = "JSON"
         if default is None:
             raise invalid(
@@ -349,7 +351,7 @@ def format_names(given: Properties, statement: CreateSource, config: Mapping[str
                 statement,
             )
         value_name = known_format(default, statement)
-    if key_name is None and "ENVELOPE" in given:
+    if key_name is None and "ENVELOPE" in properties:
         key_name = value_name  # keys are records, too
     if key_name is None:
         default = settings.text(config, "ksql.persistence.default.format.key")

@@ -113,11 +113,11 @@ def within_of(
     highest: list[int] = []
     rest: list[Expression] = []
     for part in parts:
-        found = [_difference(one, left, right) for one in _comparisons(part)]
-        if not found or None in found:
+        differences = [_difference(one, left, right) for one in _comparisons(part)]
+        if not differences or None in differences:
             rest.append(part)
             continue
-        for bound in found:
+        for bound in differences:
             assert bound is not None
             (lowest if bound[0] == ">=" else highest).append(bound[1])
     if not lowest or not highest:

@@ -56,13 +56,13 @@ def is_possible(text: str, kind: str) -> bool:
     if separator and (kind == "DATE" or (not time and kind == "TIME")):
         return False
     if day or kind != "TIME":
-        found = _DATE.fullmatch(day)
-        if found is None:
+        match = _DATE.fullmatch(day)
+        if match is None:
             return False
         try:
-            date(int(found[1]), int(found[2] or 1), int(found[3] or 1))
+            date(int(match[1]), int(match[2] or 1), int(match[3] or 1))
         except ValueError:
-            return int(found[1]) == 0  # Python has no year 0
+            return int(match[1]) == 0  # Python has no year 0
     if not time:
         return True
     clock = _TIME.fullmatch(time) if kind == "TIME" else _TIME.match(time)

@@ -155,9 +155,9 @@ class WindowFunctions:
             frame.last,
             None if frame.time is None else frame.time.milliseconds,
         )
-        for known in self.calls:
-            if replace(made, call=replace(made.call, name=known.call.name)) == known:
-                return ColumnRef(known.call.name, known.call.type)
+        for existing in self.calls:
+            if replace(made, call=replace(made.call, name=existing.call.name)) == existing:
+                return ColumnRef(existing.call.name, existing.call.type)
         self.calls.append(made)
         return ColumnRef(made.call.name, made.call.type)
 

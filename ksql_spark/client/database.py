@@ -140,19 +140,19 @@ class Result:
     def _opened(self, timeout: float | None) -> Iterator[Any]:
         """The running query, which ends with the block, or after ``timeout`` seconds."""
         if self._is_query:
-            found: Any = self._connection.stream(self.text, self._parameters)
+            cursor: Any = self._connection.stream(self.text, self._parameters)
         else:
-            found = _Answers(self.entities)
-        timer = threading.Timer(timeout, found.interrupt) if timeout is not None else None
+            cursor = _Answers(self.entities)
+        timer = threading.Timer(timeout, cursor.interrupt) if timeout is not None else None
         if timer is not None:
             timer.daemon = True
             timer.start()
         try:
-            yield found
+            yield cursor
         finally:
             if timer is not None:
                 timer.cancel()
-            found.close()
+            cursor.close()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.text.strip()}>"

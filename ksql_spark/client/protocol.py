@@ -76,11 +76,11 @@ class Settings:
         >>> settings.properties
         {'auto.offset.reset': 'earliest'}
         """
-        found = _SETTING.fullmatch(text)
-        if found is None:
+        match = _SETTING.fullmatch(text)
+        if match is None:
             return
-        name, value = found["quoted"] or found["name"], found["value"]
-        changed = self.properties if found["verb"].upper() in ("SET", "UNSET") else self.variables
+        name, value = match["quoted"] or match["name"], match["value"]
+        changed = self.properties if match["verb"].upper() in ("SET", "UNSET") else self.variables
         if value is None:
             changed.pop(name, None)
         else:
@@ -225,20 +225,20 @@ def _in_a_row(value: Any) -> Any:
 
 def acknowledged(line: str) -> int:
     """The number of the row that a line acknowledges. Raises ProgrammingError if the row failed."""
-    found = json.loads(line)
-    if found.get("status") != "ok":
+    answer = json.loads(line)
+    if answer.get("status") != "ok":
         raise ProgrammingError(
-            f"row {found.get('seq')}: {found.get('message')}", found.get("error_code"), None
+            f"row {answer.get('seq')}: {answer.get('message')}", answer.get("error_code"), None
         )
-    return int(found["seq"])
+    return int(answer["seq"])
 
 
 def columns_of(line: str) -> Columns:
     """The first line of a result."""
-    found = json.loads(line)
-    if "columnNames" not in found:
-        raise of_answer(500, found)
-    return Columns(str(found.get("queryId")), tuple(found["columnNames"]), tuple(found["columnTypes"]))
+    header = json.loads(line)
+    if "columnNames" not in header:
+        raise of_answer(500, header)
+    return Columns(str(header.get("queryId")), tuple(header["columnNames"]), tuple(header["columnTypes"]))
 
 
 def token_of(line: str) -> str | None:
@@ -251,12 +251,12 @@ def token_of(line: str) -> str | None:
 def failure(status: int, content: bytes, url: str) -> DatabaseError:
     """The error in a response from ``url`` that is not a result."""
     try:
-        found = json.loads(content)
+        body = json.loads(content)
     except ValueError:
-        found = None
-    if status == 404 and not (isinstance(found, dict) and "message" in found):
+        body = None
+    if status == 404 and not (isinstance(body, dict) and "message" in body):
         return no_server(url)
-    return of_answer(status, found)
+    return of_answer(status, body)
 
 
 def parsed(content: bytes, kind: type[Any], url: str) -> Any:

@@ -159,12 +159,14 @@ class CommandRunner:
     def finish_pending(self) -> None:
         """Remove the orphans of a statement that was running when the server was killed."""
         services = self._services
-        left = self._pending.orphans(self._order.has)
+        orphans = self._pending.orphans(self._order.has)
         used = {source.topic for source in services.metastore.sources()}
-        topics = [name for name in left.topics if name not in used and services.admin.topic(name) is not None]
+        topics = [
+            name for name in orphans.topics if name not in used and services.admin.topic(name) is not None
+        ]
         there = {query.id for query in services.queries.all()}
-        services.queries.end_transactions(*left.transactions)
-        services.queries.checkpoints.remove(*(query for query in left.queries if query not in there))
+        services.queries.end_transactions(*orphans.transactions)
+        services.queries.checkpoints.remove(*(query for query in orphans.queries if query not in there))
         services.admin.delete_topics(topics)
         self._pending.done()
 

@@ -48,11 +48,11 @@ def freshness(graph: Graph, node_id: str, grown: Grown, view_lag: int | None) ->
 
 def _before(graph: Graph) -> dict[str, list[str]]:
     """Node -> those whose records go to it."""
-    found: dict[str, list[str]] = {node.id: [] for node in graph.nodes}
+    writers: dict[str, list[str]] = {node.id: [] for node in graph.nodes}
     for edge in graph.edges:
-        if edge.source in found and edge.target in found:
-            found[edge.target].append(edge.source)
-    return found
+        if edge.source in writers and edge.target in writers:
+            writers[edge.target].append(edge.source)
+    return writers
 
 
 def _upstream(node_id: str, before: Mapping[str, list[str]]) -> list[str]:

@@ -247,8 +247,8 @@ class QueryService:
             if not view.has_reached(ends):
                 when_current = partial(view.when_reached, ends, time.monotonic() + PULL_TIMEOUT_S)
         else:
-            given = properties.get(STALENESS)
-            staleness_s = (catalog.staleness_ms if given is None else int(given)) / 1000
+            staleness = properties.get(STALENESS)
+            staleness_s = (catalog.staleness_ms if staleness is None else int(staleness)) / 1000
             if not views.is_current(view, staleness_s):
                 when_current = partial(views.when_current, view, PULL_TIMEOUT_S, staleness_s=staleness_s)
         stopped = self._services.queries.stopped_writers(plan.source.name)
@@ -444,10 +444,10 @@ class QueryService:
 
     def _catalog(self) -> _Catalog:
         """Return the current catalog; it is the same object until the metastore or configuration changes."""
-        services, known = self._services, self._known_catalog
-        if known.metastore is not services.published or known.config is not services.config:
-            known = self._known_catalog = _Catalog(services.published, services.config)
-        return known
+        services, catalog = self._services, self._known_catalog
+        if catalog.metastore is not services.published or catalog.config is not services.config:
+            catalog = self._known_catalog = _Catalog(services.published, services.config)
+        return catalog
 
     def _answer(self, plan: PullQuery, request: Request) -> QueryStream:
         """The rows of a lookup or scan of a table."""

@@ -26,8 +26,8 @@ def source_schemas(source: DataSource, registry: SchemaRegistry | None) -> Sourc
         return SubjectVersions(
             spec.subject,
             tuple(
-                SchemaVersion(version=number, id=found.id, type=found.kind, schema=found.text)
-                for number, found in versions
+                SchemaVersion(version=number, id=schema.id, type=schema.kind, schema=schema.text)
+                for number, schema in versions
             ),
         )
 

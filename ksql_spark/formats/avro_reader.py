@@ -58,17 +58,17 @@ class Input:
 
     def number(self) -> int:
         """A long."""
-        data, at, found, shift = self.data, self.at, 0, 0
+        data, at, value, shift = self.data, self.at, 0, 0
         while shift < _NUMBER_BITS:
             if at >= len(data):
                 raise _ended()
             byte = data[at]
             at += 1
-            found |= (byte & 0x7F) << shift
+            value |= (byte & 0x7F) << shift
             if byte < 0x80:
                 self.at = at
-                found &= (1 << _NUMBER_BITS) - 1
-                return found >> 1 ^ -(found & 1)
+                value &= (1 << _NUMBER_BITS) - 1
+                return value >> 1 ^ -(value & 1)
             shift += 7
         raise BadRecord("A number is too long.")
 
@@ -102,10 +102,10 @@ class Input:
 
     def index(self, count: int) -> int:
         """The index of a union's branch or of an enum's symbol."""
-        found = self.integer()
-        if not 0 <= found < count:
-            raise BadRecord(f"There is no choice number {found}.")
-        return found
+        index = self.integer()
+        if not 0 <= index < count:
+            raise BadRecord(f"There is no choice number {index}.")
+        return index
 
 
 def _ended() -> BadRecord:

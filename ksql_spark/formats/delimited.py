@@ -90,11 +90,11 @@ class DelimitedSerde(Serde):
         fields: list[str] = []
         at = 0
         while True:
-            found = self._field.match(line, at)
-            if found is None:
+            match = self._field.match(line, at)
+            if match is None:
                 raise BadRecord("a quoted field has no end")
-            quoted, at = found["quoted"], found.end()
-            fields.append(found["plain"] if quoted is None else quoted.replace('""', '"'))
+            quoted, at = match["quoted"], match.end()
+            fields.append(match["plain"] if quoted is None else quoted.replace('""', '"'))
             if at == len(line) or line[at] in "\r\n":
                 return fields
             if line[at] != self.delimiter:

@@ -114,10 +114,10 @@ def example(spec: Spec, one: Example) -> str:
             gives = "rows " + ", ".join(map(value, one.result)) if one.result else "no row"
         return f"{called} → {gives}"
     texts, columns = [], []
-    for given, letter in zip(one.args, string.ascii_lowercase, strict=False):
-        if isinstance(given, list):
+    for argument, letter in zip(one.args, string.ascii_lowercase, strict=False):
+        if isinstance(argument, list):
             texts.append(letter)
-            columns.append(f"{letter} = {', '.join(ksql(expression(v)) for v in given)}")
+            columns.append(f"{letter} = {', '.join(ksql(expression(v)) for v in argument)}")
         else:
-            texts.append(ksql(expression(given)))
+            texts.append(ksql(expression(argument)))
     return f"{spec.name}({', '.join(texts)}) over {'; '.join(columns) or 'rows'} → {value(one.result)}"

@@ -144,10 +144,10 @@ class ConfluentRegistry:
         try:
             if self._copies is None:
                 raise away
-            found = json.loads((self._copies / f"{schema_id}.json").read_text(encoding="utf-8"))
-            references = dict(zip(found["names"], found["references"], strict=True))
+            copy = json.loads((self._copies / f"{schema_id}.json").read_text(encoding="utf-8"))
+            references = dict(zip(copy["names"], copy["references"], strict=True))
             number = schema_id if isinstance(schema_id, int) else 0
-            return RegisteredSchema(number, found["kind"], found["text"], references)
+            return RegisteredSchema(number, copy["kind"], copy["text"], references)
         except (OSError, ValueError, TypeError, KeyError):  # it does not exist, or is damaged
             raise away from None
 
@@ -160,10 +160,10 @@ class ConfluentRegistry:
         path = f"compatibility/subjects/{quote(subject, safe='')}/versions/latest?verbose=true"
         body = _sent(schema).to_dict()
         # test_compatibility omits the registry's explanation
-        found = self._ask(lambda: self._client._rest_client.post(path, body=body))
-        if found is None or found["is_compatible"]:
+        answer = self._ask(lambda: self._client._rest_client.post(path, body=body))
+        if answer is None or answer["is_compatible"]:
             return None
-        return _sentence("; ".join(found.get("messages") or ["it is incompatible with the latest"]))
+        return _sentence("; ".join(answer.get("messages") or ["it is incompatible with the latest"]))
 
     def register(self, subject: str, schema: RegisteredSchema) -> int:
         """See SchemaRegistry."""

@@ -90,15 +90,15 @@ def first_offsets(folder: str, topic: str, since_ms: int | None) -> dict[int, in
         last = manifests.newest(store)
         _check(folder, topic, last)
         try:
-            found: dict[int, int] = {}
+            offsets: dict[int, int] = {}
             for name, (_, first, _) in manifests.listed(store, last).items():
-                if (known := _FOLDER.match(name)) is not None:
-                    partition = int(known[2])
+                if (match := _FOLDER.match(name)) is not None:
+                    partition = int(match[2])
                     content = partial(manifests.content, store, last, name)
-                    offset = first if since_ms is None else _since(content, known[1], first, since_ms)
+                    offset = first if since_ms is None else _since(content, match[1], first, since_ms)
                     if offset is not None:
-                        found[partition] = min(offset, found.get(partition, offset))
-            return found if since_ms is not None else dict.fromkeys(found, 0)
+                        offsets[partition] = min(offset, offsets.get(partition, offset))
+            return offsets if since_ms is not None else dict.fromkeys(offsets, 0)
         except FileNotFoundError:
             continue  # a compaction has replaced it
     raise KsqlError("LAKE_FAILED", path=folder, reason="a file of the newest commit is not there")

@@ -119,8 +119,8 @@ _Place = tuple[Catalog, tuple[str, ...], str | None]
 
 def _known(path: str) -> _Place | None:
     """Load the catalog of a path ``catalog:NAME/namespace.table``; return None for other paths."""
-    found = CATALOG_TABLE.fullmatch(path)
-    return found and (load_catalog(found["catalog"]), tuple(found["table"].split(".")), None)
+    match = CATALOG_TABLE.fullmatch(path)
+    return match and (load_catalog(match["catalog"]), tuple(match["table"].split(".")), None)
 
 
 def _own(folder: Path) -> _Place:

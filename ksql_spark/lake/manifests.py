@@ -75,8 +75,8 @@ def newest(store: Store, names: Iterable[str] | None = None) -> Manifest:
         KsqlError: LAKE_FAILED.
     """
     while True:
-        found = (_NAME.fullmatch(name) for name in (store.names(OWN) if names is None else names))
-        numbers = [int(known[1]) for known in found if known is not None and known[2] == "json"]
+        matches = (_NAME.fullmatch(name) for name in (store.names(OWN) if names is None else names))
+        numbers = [int(match[1]) for match in matches if match is not None and match[2] == "json"]
         if not numbers:
             return Manifest()
         number, names = max(numbers), None
@@ -220,10 +220,10 @@ def tidy(store: Store, manifest: Manifest, names: Iterable[str]) -> None:
         KsqlError: LAKE_FAILED.
     """
     for name in names:
-        known = _NAME.fullmatch(name)
-        if known is None or int(known[1]) > manifest.number or name in manifest.lists:
+        match = _NAME.fullmatch(name)
+        if match is None or int(match[1]) > manifest.number or name in manifest.lists:
             continue
-        if known[2] != "json" or int(known[1]) <= manifest.number - _KEPT:
+        if match[2] != "json" or int(match[1]) <= manifest.number - _KEPT:
             store.remove(f"{OWN}/{name}")
 
 

@@ -88,12 +88,12 @@ class Positions:
             self._writer.close()
             raise
         for key, value in last.items():
-            found = json.loads(value)
-            if found.pop("lake") == self.lake:
+            fields = json.loads(value)
+            if fields.pop("lake") == self.lake:
                 if key == _POSITION:
-                    self.position = Position(**found)
+                    self.position = Position(**fields)
                 else:
-                    self.files[key.decode()] = Known(**found)
+                    self.files[key.decode()] = Known(**fields)
 
     def write(
         self, topic: str, records: Iterable[Encoded], position: Position, files: Mapping[str, Known]

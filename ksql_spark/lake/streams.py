@@ -184,13 +184,13 @@ def by_time(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found = [times(part([time_column])) for part in parts]
+    times_of_parts = [times(part([time_column])) for part in parts]
     starts = [0]
-    for each in found:
+    for each in times_of_parts:
         starts.append(starts[-1] + len(each))
-    all_times = pa.chunked_array([chunk for each in found for chunk in each.chunks], pa.int64())
+    all_times = pa.chunked_array([chunk for each in times_of_parts for chunk in each.chunks], pa.int64())
     order = pc.sort_indices(all_times)
-    del found, all_times
+    del times_of_parts, all_times
     kept: tuple[int, pa.Table] | None = None
     for start in range(skip, len(order), most):
         wanted = order.slice(start, most)

@@ -376,16 +376,20 @@ class _Rules:
 
     def _has_group(self, node: Node, groups: Sequence[NamedExpression]) -> bool:
         """Whether rows of a group are in one partition."""
-        found = self._partitioning(node)
+        partitioning = self._partitioning(node)
         by = [group.expression for group in groups]
-        return found is not None and bool(found.keys) and all(key in by for key in found.keys)
+        return (
+            partitioning is not None
+            and bool(partitioning.keys)
+            and all(key in by for key in partitioning.keys)
+        )
 
     def _join_why_not(self, join: Join) -> str | None:
         left = self._partitioning(unfiltered(join, join.left))
         right = self._partitioning(unfiltered(join, join.right))
         sides = (("left", left, join.left_key), ("right", right, join.right_key))
-        for side, found, key in sides:
-            if found is None or found.keys != (key,):
+        for side, partitioning, key in sides:
+            if partitioning is None or partitioning.keys != (key,):
                 return f"{key} is not the key of the {side} side"
         assert left is not None and right is not None
         if left.encoding != right.encoding:
@@ -393,11 +397,11 @@ class _Rules:
         return None
 
     def _set_operation_why_not(self, branches: Sequence[Node]) -> str | None:
-        found = [self._partitioning(branch) for branch in branches]
-        for branch, how in zip(branches, found, strict=True):
+        partitionings = [self._partitioning(branch) for branch in branches]
+        for branch, how in zip(branches, partitionings, strict=True):
             if how is None or how.keys != tuple(ColumnRef(c.name, c.type) for c in branch.schema.key):
                 return "the topic of a table has another key"
-        if any(how != found[0] for how in found):
+        if any(how != partitionings[0] for how in partitionings):
             return "the keys of the tables are not written in the same way"
         return None
 
@@ -458,12 +462,12 @@ def _excludes_null(predicate: Expression, keys: tuple[Expression, ...]) -> bool:
     return False
 
 
-def _renamed(found: _Partitioning | None, keys: Sequence[NamedExpression]) -> _Partitioning | None:
+def _renamed(partitioning: _Partitioning | None, keys: Sequence[NamedExpression]) -> _Partitioning | None:
     """The partitioning after a projection with these ``keys``; None if the projection drops a column."""
     names = {key.expression: ColumnRef(key.name, key.expression.type) for key in keys}
-    if found is None or not all(key in names for key in found.keys):
+    if partitioning is None or not all(key in names for key in partitioning.keys):
         return None
-    return _Partitioning(tuple(names[key] for key in found.keys), found.encoding)
+    return _Partitioning(tuple(names[key] for key in partitioning.keys), partitioning.encoding)
 
 
 def _encoding(source: DataSource) -> object:

@@ -72,11 +72,11 @@ class PendingStatement:
             token = str(body["token"])
             found = body["logged" if is_logged(token) else "unlogged"]
             transactions = tuple(found.get("transactions", ()))
-            left = Orphans(tuple(found["topics"]), tuple(found["queries"]), transactions)
+            orphans = Orphans(tuple(found["topics"]), tuple(found["queries"]), transactions)
         except FileNotFoundError:
             return Orphans()
         except (OSError, ValueError, TypeError, KeyError):
             log.exception("%s/%s is damaged: not cleaning up after the last statement", self._folder, _FILE)
             return Orphans()
         log.warning("the server was killed during a statement; cleaning up %s", found)
-        return left
+        return orphans

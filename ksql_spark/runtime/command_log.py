@@ -191,9 +191,9 @@ class CarriedOut:
             removed: what is removed.
             cascades: whether all goes that would use it, too.
         """
-        gone, left, before = set(removed), list(self.skipped), -1
+        gone, remaining, before = set(removed), list(self.skipped), -1
         while before != len(gone):
-            before, records, left = len(gone), left, []
+            before, records, remaining = len(gone), remaining, []
             texts = {text for _, text in gone}
             for record in records:
                 names = record.names - gone
@@ -203,8 +203,8 @@ class CarriedOut:
                     gone |= {name for name in record.names if cascades or name[0] == QUERY}
                     names -= gone
                 if names or not record.names:
-                    left.append(replace(record, names=names))
-        self.skipped = left
+                    remaining.append(replace(record, names=names))
+        self.skipped = remaining
 
     def check_writable(self) -> None:
         """Raise if this server must not write to the log.

@@ -230,12 +230,12 @@ class RowInserter:
 
     def _column(self, member: str) -> str:
         """The name of the column that a row's member refers to: upper case, unless it is quoted."""
-        found = self._names.get(member)
-        if found is None:
-            found = column_name(member)
+        column = self._names.get(member)
+        if column is None:
+            column = column_name(member)
             if len(self._names) < 1000:
-                self._names[member] = found
-        return found
+                self._names[member] = column
+        return column
 
 
 Row = Mapping[str, Any]

@@ -48,9 +48,9 @@ class TopicRows:
         Raises:
             KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED.
         """
-        found = admin.identities([self.topic]).get(self.topic)
-        if found is None or found.id != self._id:  # the topic was recreated
-            self._id, self._next, self._rows = found.id if found is not None else None, {}, {}
+        identity = admin.identities([self.topic]).get(self.topic)
+        if identity is None or identity.id != self._id:  # the topic was recreated
+            self._id, self._next, self._rows = identity.id if identity is not None else None, {}, {}
         with TopicReader(admin.servers, self.topic, self._next, settings=admin.settings) as reader:
             for records in reader.read_to_end():
                 latest(records, self._rows)

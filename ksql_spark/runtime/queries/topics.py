@@ -109,10 +109,10 @@ class QueryTopics:
         """
         if not self.patterns:
             return []
-        known = self._known or self._read()
-        new = [name for name in self.found(there) if name not in known.ids]
+        noted = self._known or self._read()
+        new = [name for name in self.found(there) if name not in noted.ids]
         if new:
-            self.note(replace(known, ids={**known.ids, **{name: there[name].id for name in new}}))
+            self.note(replace(noted, ids={**noted.ids, **{name: there[name].id for name in new}}))
         return new
 
     def changed(self, there: Mapping[str, TopicIdentity]) -> list[str]:
