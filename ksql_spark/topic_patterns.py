@@ -97,9 +97,9 @@ def expressions(pattern: str) -> Expressions:
     """
     starts = ["_"]
     at = 0
-    while (found := _NOT.match(pattern, at)) is not None:
-        starts.append(found[1])
-        at = found.end()
+    while (match := _NOT.match(pattern, at)) is not None:
+        starts.append(match[1])
+        at = match.end()
     return Expressions(pattern[at:], f"(?:{'|'.join(starts)}).*")
 
 

@@ -22,10 +22,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def epoch_ms(text: str) -> int | None:
     """Epoch milliseconds of a partial ISO date-time; None if ``text`` is not one."""
-    found = _MOMENT.fullmatch(text.strip())
-    if found is None:
+    match = _MOMENT.fullmatch(text.strip())
+    if match is None:
         return None
-    part = found.groupdict()
+    part = match.groupdict()
     hour = int(part["hour"] or 0)
     is_midnight = hour == 24 and not any(int(part[p] or 0) for p in ("minute", "second", "fraction"))
     if hour > 23 and not is_midnight:

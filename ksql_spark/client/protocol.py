@@ -130,8 +130,8 @@ def is_query(text: str) -> bool:
     >>> is_query("SHOW TABLES;")
     False
     """
-    found = _LEADING.match(text)
-    rest = text[found.end() :] if found is not None else text
+    match = _LEADING.match(text)
+    rest = text[match.end() :] if match is not None else text
     return rest[:6].upper() == "SELECT" or re.match(r"with\b", rest, re.IGNORECASE) is not None
 
 

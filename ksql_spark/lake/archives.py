@@ -162,7 +162,7 @@ def extent(folder: str, first_ms: int | None = None, last_ms: int | None = None)
     """
     manifests, store = _manifests(folder)
     names = manifests.listed(store, manifests.newest(store))
-    days = [known[1] for name in names if (known := _FOLDER.match(name)) is not None]
+    days = [match[1] for name in names if (match := _FOLDER.match(name)) is not None]
     wanted = [
         day
         for day in days

@@ -43,10 +43,10 @@ def create_connector(statement: CreateConnector, context: StatementContext) -> A
     if empty := next((p.name for p in statement.properties if p.value is None), None):
         reason = f"Property {empty} of connector {name} is NULL."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint="Leave it out.")
-    given = {p.name: _text(p.value) for p in statement.properties}
-    class_ = given.get(_CLASS, "").strip()
+    properties = {p.name: _text(p.value) for p in statement.properties}
+    class_ = properties.get(_CLASS, "").strip()
     if not class_:
-        meant = next((key for key in given if key.lower() == _CLASS), None)
+        meant = next((key for key in properties if key.lower() == _CLASS), None)
         raise KsqlError(
             "INVALID_STATEMENT",
             reason=f"Connector {name} has no class.",
@@ -54,7 +54,7 @@ def create_connector(statement: CreateConnector, context: StatementContext) -> A
             if meant and meant != _CLASS
             else f"Add WITH (\"{_CLASS}\" = '...'); SHOW CONNECTOR PLUGINS lists them.",
         )
-    _check_name(name, given)
+    _check_name(name, properties)
 
     def run() -> Entity:
         connect = cluster.client()
@@ -62,7 +62,7 @@ def create_connector(statement: CreateConnector, context: StatementContext) -> A
             return exists(there)
         plugins = connect.plugins()
         _check_kind(kind, class_, plugins)
-        config = cluster.completed(kind, {**given, "name": name})
+        config = cluster.completed(kind, {**properties, "name": name})
         with _without(secrets(config)):
             try:
                 made = connect.create(name, config)
@@ -100,8 +100,8 @@ def _check_name(name: str, config: Mapping[str, str]) -> None:
     problem = None
     if not name.strip() or name in (".", ".."):
         problem = "It cannot be used as a name."
-    elif found := _NOT_IN_NAMES.search(name):
-        problem = f"It contains {found[0]!r}, which Kafka Connect cannot have in a name."
+    elif match := _NOT_IN_NAMES.search(name):
+        problem = f"It contains {match[0]!r}, which Kafka Connect cannot have in a name."
     elif len(name.encode()) > _LONGEST_NAME:
         problem = f"It has {len(name.encode())} bytes, more than {_LONGEST_NAME}."
     elif config.get("name", name) != name:

@@ -238,14 +238,14 @@ def check_evolution(
 
 def _all_made_of(name: str, context: StatementContext) -> set[str]:
     """The sinks of all queries that read a source, directly or not."""
-    found: set[str] = set()
+    sinks: set[str] = set()
     ahead = [name]
     while ahead:
         source = ahead.pop()
-        new = {q.sink for q in context.queries if source in q.sources} - found
-        found |= new
+        new = {q.sink for q in context.queries if source in q.sources} - sinks
+        sinks |= new
         ahead += new
-    return found
+    return sinks
 
 
 def evolution_of(name: str, context: StatementContext) -> KnownQuery | None:
@@ -260,17 +260,17 @@ def _required(name: str, context: StatementContext) -> KnownQuery:
         KsqlError: SOURCE_UNKNOWN, INVALID_STATEMENT if there is none.
     """
     context.metastore.require(name)
-    found = evolution_of(name, context)
+    new_version = evolution_of(name, context)
     queries = context.services.queries
-    if found is None and any(queries.warm_up(q) for q in queries.all() if q.plan.sink.name == name):
+    if new_version is None and any(queries.warm_up(q) for q in queries.all() if q.plan.sink.name == name):
         reason = f"The old version of {name} has ended; the new one reads its history, then goes on."
         hint = f"DESCRIBE EVOLUTION {name}; shows how far it is. ROLLBACK {name}; undoes it once it goes on."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
-    if found is None:
+    if new_version is None:
         reason = f"No new version of {name} runs beside it."
         hint = f"CREATE OR REPLACE ... {name} WITH (EVOLVE = 'backfill') AS SELECT ... starts one."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
-    return found
+    return new_version
 
 
 # ---- SWAP ---------------------------------------------------------------------------------------------
@@ -374,7 +374,7 @@ def compared(
         ),
     )
     tolerance = max((check.tolerance for check in evolution.verify if check.what == "values"), default=0.0)
-    found = verification.compare(old, new, readers, tolerance)
+    comparison = verification.compare(old, new, readers, tolerance)
     for check in evolution.verify:
         if check.what == SELECT:
             versions = {OLD: table, NEW: beside.sink}
@@ -388,8 +388,8 @@ def compared(
             session, folder = services.spark.session(), services.views.folder
             setting = services.config.__getitem__
             selected = batch.first_rows(bound, tables, session, folder, setting, verification.SAMPLES)
-            found = found._replace(selected=selected)
-    return found
+            comparison = comparison._replace(selected=selected)
+    return comparison
 
 
 def _by_name(versions: Mapping[str, DataSource], table: DataSource) -> dict[str, DataSource]:
@@ -430,18 +430,18 @@ def _swapped(
 def abort_evolution(statement: AbortEvolution, context: StatementContext) -> Action:
     """End the new version, with its state and its topic; the old one has never noticed it."""
     name, services = statement.name, context.services
-    known = _required(name, context)
-    context.queries.remove(known)
+    new_version = _required(name, context)
+    context.queries.remove(new_version)
 
     def which() -> list[ManagedQuery]:
-        query = services.queries.find(known.id)
+        query = services.queries.find(new_version.id)
         return [] if query is None else [query]
 
     termination = Termination(services.queries, which)
 
     def apply(_: Starts) -> Outcome:
         termination.apply()
-        return Outcome(f"{name} stays as it is: its new version, {known.id}, has ended.")
+        return Outcome(f"{name} stays as it is: its new version, {new_version.id}, has ended.")
 
     def cleanup() -> CleanupRecord:
         return CleanupRecord(logged=termination.orphans())
@@ -594,16 +594,16 @@ def progress(query: ManagedQuery, services: Services) -> Progress:
     """
     committed = services.queries.checkpoints.committed_offsets(query)
     topics = services.admin.expanded(source.topic for source in query.plan.sources)
-    left = dict.fromkeys(topics, 0)
+    unread = dict.fromkeys(topics, 0)
     for (topic, partition), end in services.admin.end_offsets(*topics).items():
-        left[topic] += max(0, end - committed.get(topic, {}).get(partition, 0))
+        unread[topic] += max(0, end - committed.get(topic, {}).get(partition, 0))
     most = int(query.properties.get(MAX_LAG, services.config[MAX_LAG]))
 
     def is_unread(topic: str) -> bool:
         starts = {int(p): offset for p, offset in query.starts.get(topic, {}).items()}
-        return left[topic] > 0 and committed.get(topic, {}) == starts
+        return unread[topic] > 0 and committed.get(topic, {}) == starts
 
-    return Progress(sum(left.values()), most, any(map(is_unread, topics)))
+    return Progress(sum(unread.values()), most, any(map(is_unread, topics)))
 
 
 __all__ = [

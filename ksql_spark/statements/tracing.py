@@ -124,10 +124,10 @@ def _found(
 
 def _starts(name: str, query: ManagedQuery, context: StatementContext) -> Mapping[str, Mapping[str, int]]:
     """Return where the query began to read; after UNDROP, before the DROP, as its rows remain."""
-    known = context.services.versions.of(name)
-    if not known or known[-1].way != UNDROPPED:
+    versions = context.services.versions.of(name)
+    if not versions or versions[-1].way != UNDROPPED:
         return query.starts
-    return next((v.starts for v in reversed(known) if v.way not in (UNDROPPED, IN_PLACE)), query.starts)
+    return next((v.starts for v in reversed(versions) if v.way not in (UNDROPPED, IN_PLACE)), query.starts)
 
 
 def _records(places: Sequence[Place], trace: Trace, context: StatementContext) -> list[SourceRecord]:

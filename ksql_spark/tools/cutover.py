@@ -160,11 +160,10 @@ class _CutOver:
             )
 
     def _check_rows(self) -> None:
-        found = shadow.compared(self.source, self.target, self.other)
-        if found.state in ("differs", "unknown") and not self.force:
-            raise Refused(
-                f"{found.state}: {found.reason or found.differences}. --force takes it over as it is."
-            )
+        comparison = shadow.compared(self.source, self.target, self.other)
+        if comparison.state in ("differs", "unknown") and not self.force:
+            reason = comparison.reason or comparison.differences
+            raise Refused(f"{comparison.state}: {reason}. --force takes it over as it is.")
 
     def _check_stateless(self, writers: Sequence[Mapping[str, Any]]) -> None:
         """Refuse queries whose results at the other server's positions depend on what was before them."""
@@ -286,12 +285,14 @@ class _CutOver:
     def _wait_until_moved(self) -> None:
         while True:
             try:
-                (told,) = self.target.run(f"DESCRIBE EVOLUTION {quoted_name(self.name)};")
+                (evolution,) = self.target.run(f"DESCRIBE EVOLUTION {quoted_name(self.name)};")
             except ServerError:  # it was there from the beginning
                 return
-            if told["state"] == "failed":
-                raise Refused(f"{told['queryId']} has not taken over yet: {told['reason']}. Run it again.")
-            if told["state"] != "swapping":
+            if evolution["state"] == "failed":
+                raise Refused(
+                    f"{evolution['queryId']} has not taken over yet: {evolution['reason']}. Run it again."
+                )
+            if evolution["state"] != "swapping":
                 self.console.clear_status()
                 return
             self.console.status(f"{self.what}: writing what differs to topic {self.other.topic}")
@@ -323,17 +324,17 @@ class _CutOver:
         topics = shadow.places(shadow.describe(self.source, self.name)).get(query_id) or {}
         if not topics:
             raise Refused(f"the other server tells no positions of {query_id}.")
-        found = _next(topics)
+        offsets_by_topic = _next(topics)
         for topic, partition, place in self._known():
             if (
-                topic in found and partition not in found[topic]
+                topic in offsets_by_topic and partition not in offsets_by_topic[topic]
             ):  # a group has no position where it read nothing
                 if place.first < place.end:
                     raise Refused(f"{query_id} has no position in partition {partition} of topic {topic}.")
-                found[topic][partition] = place.end
+                offsets_by_topic[topic][partition] = place.end
         return "; ".join(
             f"{topic} {','.join(f'{n}:{offset}' for n, offset in sorted(offsets.items()))}"
-            for topic, offsets in found.items()
+            for topic, offsets in offsets_by_topic.items()
         )
 
     def _known(self) -> Iterator[tuple[str, int, Place]]:

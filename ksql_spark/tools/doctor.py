@@ -140,14 +140,14 @@ def _available_memory() -> int | None:
         text = Path("/proc/meminfo").read_text(encoding="ascii")
     except OSError:
         return None
-    found = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
-    left = int(found[1]) * 1024 if found else None
+    match = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
+    available = int(match[1]) * 1024 if match else None
     group = Path("/sys/fs/cgroup")
     try:
         bound = int((group / "memory.max").read_text()) - int((group / "memory.current").read_text())
     except (OSError, ValueError):  # no container, or no limit
-        return left
-    return bound if left is None else min(left, bound)
+        return available
+    return bound if available is None else min(available, bound)
 
 
 def _size(text: str) -> int:
@@ -156,8 +156,8 @@ def _size(text: str) -> int:
     >>> _size("2g"), _size("512m")
     (2147483648, 536870912)
     """
-    found = re.fullmatch(r"(\d+)([kmgt]?)", text.strip().lower())
-    return int(found[1]) * _UNITS[found[2]] if found else 0
+    match = re.fullmatch(r"(\d+)([kmgt]?)", text.strip().lower())
+    return int(match[1]) * _UNITS[match[2]] if match else 0
 
 
 def _gigabytes(size: int) -> str:

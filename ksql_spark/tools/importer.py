@@ -230,22 +230,22 @@ def _compare(
     source: Client, target: Client, options: argparse.Namespace, console: Console
 ) -> list[shadow.Comparison]:
     """Compare both servers, and report; returns the results that are not equal. Raises ClientError."""
-    found = []
+    comparisons = []
     console.status(f"comparing the results of {source.url}")
     for compared in shadow.compare(source, target):
-        found.append(compared)
+        comparisons.append(compared)
         console.line(_comparison(compared))
-        console.status(f"comparing, {len(found)} done")
-    console.line(_counted(found))
-    return [compared for compared in found if not compared.is_equal]
+        console.status(f"comparing, {len(comparisons)} done")
+    console.line(_counted(comparisons))
+    return [compared for compared in comparisons if not compared.is_equal]
 
 
 def _watch(
     source: Client, target: Client, options: argparse.Namespace, console: Console
 ) -> list[shadow.Comparison]:
     """Compare again and again until Ctrl-C, and report changes; return the last unequal comparisons."""
-    found: dict[str, shadow.Comparison] = {}
-    told: dict[str, str] = {}
+    comparisons: dict[str, shadow.Comparison] = {}
+    reported: dict[str, str] = {}
     counted = ""
     try:
         for number in itertools.count(1):
@@ -254,18 +254,18 @@ def _watch(
             for compared in shadow.compare(source, target):
                 latest[compared.name] = compared
                 line = _comparison(compared)
-                if told.get(compared.name) != line:
-                    told[compared.name] = line
+                if reported.get(compared.name) != line:
+                    reported[compared.name] = line
                     console.line(line)
                 console.status(f"comparison {number}: {len(latest)} done; Ctrl-C ends")
-            found = latest
-            if counted != (counted := _counted([*found.values()])):
+            comparisons = latest
+            if counted != (counted := _counted([*comparisons.values()])):
                 console.line(counted)
             console.status(f"comparison {number} is done: {counted}; Ctrl-C ends")
             time.sleep(_WATCH_EVERY_S)
     except KeyboardInterrupt:
         console.clear_status()
-    return [compared for compared in found.values() if not compared.is_equal]
+    return [compared for compared in comparisons.values() if not compared.is_equal]
 
 
 def _cut_over(source: Client, target: Client, options: argparse.Namespace, console: Console) -> list[str]:
@@ -274,10 +274,10 @@ def _cut_over(source: Client, target: Client, options: argparse.Namespace, conso
     return cutover.cut_over(source, target, there, here, force=options.force, console=console)
 
 
-def _counted(found: Sequence[shadow.Comparison]) -> str:
-    equal = sum(compared.is_equal for compared in found)
-    return f"{len(found)} results: {equal} equal" + (
-        f", {len(found) - equal} not" if equal < len(found) else ""
+def _counted(comparisons: Sequence[shadow.Comparison]) -> str:
+    equal = sum(compared.is_equal for compared in comparisons)
+    return f"{len(comparisons)} results: {equal} equal" + (
+        f", {len(comparisons) - equal} not" if equal < len(comparisons) else ""
     )
 
 
@@ -395,13 +395,13 @@ def in_order(items: Sequence[Item]) -> list[Item]:
     """The items, each after those that it needs; else by kind, number of the query and name."""
     sources = {item.name for item in items if item.kind in ("STREAM", "TABLE")}
     ranks = {"TYPE": 0, "STREAM": 1, "TABLE": 1, "QUERY": 2}
-    left = sorted(items, key=lambda item: (ranks[item.kind], _number(item), item.name))
+    pending = sorted(items, key=lambda item: (ranks[item.kind], _number(item), item.name))
     ordered: list[Item] = []
     done: set[str] = set()
-    while left:
+    while pending:
         # a source that needs a missing one, or itself, comes last and fails with a reason
-        ready = next((i for i in left if not ((i.needs & sources) - done - {i.name})), left[0])
-        left.remove(ready)
+        ready = next((i for i in pending if not ((i.needs & sources) - done - {i.name})), pending[0])
+        pending.remove(ready)
         ordered.append(ready)
         if ready.kind in ("STREAM", "TABLE"):
             done.add(ready.name)

@@ -61,8 +61,8 @@ def timeout_s(setting: str) -> float:
     >>> timeout_s("1500"), timeout_s("2 s"), timeout_s("0"), timeout_s("")
     (1.5, 2.0, 5.0, 5.0)
     """
-    found = _TIMEOUT.fullmatch(setting)
-    asked = int(found[1]) * _UNITS[found[2]] if found is not None else 0.0
+    match = _TIMEOUT.fullmatch(setting)
+    asked = int(match[1]) * _UNITS[match[2]] if match is not None else 0.0
     return min(asked, MAX_S) if asked else MAX_S
 
 

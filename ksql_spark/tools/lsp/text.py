@@ -57,23 +57,23 @@ def completions(text: str, offset: int, known: Metadata) -> list[Candidate]:
     return complete(text[:offset], metadata(text, known), after=text[offset:])
 
 
-def metadata(text: str, known: Metadata) -> Metadata:
-    """Return ``known`` with what a text declares."""
-    sources = list(_declared(text, known))
+def metadata(text: str, of_server: Metadata) -> Metadata:
+    """Return ``of_server`` with what a text declares."""
+    sources = list(_declared(text, of_server))
     columns = {source.name: tuple(column.name for column in source.schema.columns) for source in sources}
     tables = {source.name for source in sources if source.is_table}
     return replace(
-        known,
-        streams={**known.streams, **{name: c for name, c in columns.items() if name not in tables}},
-        tables={**known.tables, **{name: c for name, c in columns.items() if name in tables}},
-        functions=known.functions or tuple(_functions()),
-        signatures=known.signatures or {name: signature(spec) for name, spec in _functions().items()},
+        of_server,
+        streams={**of_server.streams, **{name: c for name, c in columns.items() if name not in tables}},
+        tables={**of_server.tables, **{name: c for name, c in columns.items() if name in tables}},
+        functions=of_server.functions or tuple(_functions()),
+        signatures=of_server.signatures or {name: signature(spec) for name, spec in _functions().items()},
         schemas={
-            **known.schemas,
+            **of_server.schemas,
             **{s.name: {c.name: to_json(schema_info(c.type)) for c in s.schema.columns} for s in sources},
         },
-        keys={**known.keys, **{s.name: tuple(c.name for c in s.schema.key) for s in sources}},
-        topics=tuple(dict.fromkeys((*known.topics, *(source.topic for source in sources)))),
+        keys={**of_server.keys, **{s.name: tuple(c.name for c in s.schema.key) for s in sources}},
+        topics=tuple(dict.fromkeys((*of_server.topics, *(source.topic for source in sources)))),
     )
 
 
