@@ -307,7 +307,7 @@ def connect(url: str | None, options: argparse.Namespace, console: Console) -> I
 
 
 def report_server(session: Session, url: str | None) -> None:
-    """Say on standard error which server is about to change, unless --server has named it with ``url``."""
+    """Print on standard error which server is about to change, unless --server has named it with ``url``."""
     if url is None:
         print(f"server: {session.client.url} (--server URL names another one)", file=sys.stderr)
 

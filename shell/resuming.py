@@ -96,7 +96,7 @@ class Resuming:
             self._stream.close()
 
     def _reports_loss(self, frame: Mapping[str, Any]) -> bool:
-        """Whether the frame says that the server is gone, for a query that can resume."""
+        """Whether the frame reports that the server is gone, for a query that can resume."""
         error = frame.get("errorMessage")
         if error is None or self._token is None or self._stream is None:
             return False

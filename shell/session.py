@@ -482,13 +482,13 @@ class QueryView(View):
         self.print_note()
 
     def print_note(self) -> None:
-        """Print what was said, once."""
+        """Print the server's note, once."""
         note, self.note = self.note, ""
         if note:
             self.console.note(self.console.dim(note))
 
     def take(self, frames: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """Note what the frames say; return their rows."""
+        """Record the notes in frames; return their rows."""
         arrived = []
         for frame in frames:
             if "row" in frame:

@@ -33,7 +33,7 @@ _ALLOWED = {"ksql.query.pull.table.scan.enabled": True, "ksql.pull.queries.enabl
 def bind_verification(
     text: str, versions: Mapping[str, DataSource], metastore: MetaStore, config: Config
 ) -> BatchQuery:
-    """The SELECT of VERIFY; rows_by_source tells how its sources are called.
+    """Bind the SELECT of VERIFY; for the names of its sources see rows_by_source.
 
     Args:
         text: the SELECT.

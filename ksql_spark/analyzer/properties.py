@@ -417,7 +417,7 @@ class Properties:
         return nodes.TimeSpan(int(parts[0]), unit, None if node is None else nodes.position(node))
 
     def lateness_ms(self, kind: str) -> int | None:
-        """LATENESS: how late rows may be for windows that say nothing of it (beyond ksqlDB).
+        """Return LATENESS: how late rows may be for windows without a GRACE PERIOD (beyond ksqlDB).
 
         Raises:
             KsqlError: a table; not a duration.

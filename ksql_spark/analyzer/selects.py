@@ -531,7 +531,7 @@ class _Binder:
     # ---- rules that need the whole --------------------------------------------------------------------
 
     def _check_order(self, deduplication: Deduplication | None, is_grouped: bool) -> None:
-        """Refuse clauses that need a sub-query to say which of them comes first."""
+        """Refuse clauses whose order is ambiguous: one of them must be in a sub-query."""
         others = {"aggregations": is_grouped, "table functions": bool(self.functions)}
         if deduplication is not None:
             clause, place = deduplication.clause, deduplication.place

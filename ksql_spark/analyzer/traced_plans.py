@@ -77,7 +77,7 @@ def place(number: int) -> tuple[str, str, str]:
 
 
 def step(number: int) -> str:
-    """The column that tells whether a row passes the step with this number, from 0."""
+    """Return the column that is true for rows that pass the step with this number, from 0."""
     return f"__PASSES_{number}"
 
 
@@ -196,7 +196,7 @@ class Tracer:
         return with_latest_time(rows, _arrival(number), *(ColumnRef(name, BIGINT) for name in place(number)))
 
     def _first(self, node: Deduplicate) -> Node:
-        """A step that tells whether a row is the first of its key."""
+        """Add a step that only the first row of each key passes."""
         below, since = self._since(node.child)
         rows, (number,) = self._ranked(below, since, node.keys, since.arrivals, [ROW_NUMBER])
         shown = ", ".join(str(written_out(key, {})) for key in node.keys)
@@ -210,7 +210,7 @@ class Tracer:
         return _with(rows, [self._step(f"an earlier record had the same {shown}", is_first)])
 
     def _best(self, node: TopN) -> Node:
-        """The places of rows in their groups, and a step that tells which are good enough."""
+        """Number the rows of each group, and add a step that only those with a small enough number pass."""
         below, since = self._since(node.child)
         keys = [key.expression for key in node.keys]
         shown = ", ".join(str(written_out(key, {})) for key in keys)

@@ -59,7 +59,7 @@ class KsqlTypes(compiler.GenericTypeCompiler):
     visit_double = visit_FLOAT = visit_DOUBLE = visit_REAL = visit_float
 
     def visit_numeric(self, type_: Any, **_: Any) -> str:
-        """Decimals, as in most databases with at most 18 digits unless they say otherwise."""
+        """Return a DECIMAL type; without a precision it has at most 18 digits, as in most databases."""
         return f"DECIMAL({type_.precision or 18}, {type_.scale or 0})"
 
     visit_NUMERIC = visit_DECIMAL = visit_numeric
@@ -265,7 +265,7 @@ def _keys(described: Mapping[str, Any]) -> list[str]:
 
 
 def _type(schema: Mapping[str, Any]) -> Any:
-    """The type of a column, from what DESCRIBE says of it."""
+    """Return the type of a column, from the answer to DESCRIBE."""
     name = str(schema["type"])
     if name == "DECIMAL":
         parameters = schema["parameters"]

@@ -66,7 +66,7 @@ class Totals:
 
 
 def totals(figures: Iterable[Figure]) -> dict[str, Totals]:
-    """Query id -> what ``figures`` say of it."""
+    """Return the totals of ``figures`` by query id."""
     found: dict[str, Totals] = {}
     for measure, labels, value in figures:
         if measure.labels[:1] != metrics.QUERY:
@@ -190,7 +190,7 @@ def _known(value: float) -> float | None:
 
 
 def _sample(of: Totals | QueryFigures, before: Totals | QueryFigures | None, passed: float) -> list[float]:
-    """The numbers of a query; those of another server's query are what that server says."""
+    """Return the numbers of a query; those of another server's query are the ones that it reports."""
     if isinstance(of, QueryFigures):
         return [_or_nan(getattr(of, name)) for name in _OF_QUERIES]
     was = before if isinstance(before, Totals) else None

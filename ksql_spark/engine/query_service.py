@@ -585,7 +585,7 @@ class QueryService:
 
 
 def _has_places(bound: PushQuery) -> bool:
-    """Whether each row of a Spark query tells how far its stream has been read."""
+    """Whether each row of a Spark query has its place in the stream that is read."""
 
     def has_one_row_each(node: Node) -> bool:
         return not isinstance(node, FlatMap) and all(map(has_one_row_each, children(node)))

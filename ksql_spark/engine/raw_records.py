@@ -44,7 +44,7 @@ def raw_records(
 
 
 def raw(record: Record) -> RawRecord:
-    """A record's bytes in base64, as many as are told."""
+    """Return a record's bytes in base64, at most as many as are shown."""
     return RawRecord(
         offset=record.offset,
         time_ms=record.timestamp_ms,

@@ -393,7 +393,7 @@ def appears(producer: Producer, topic: str, deadline: float) -> bool:
 
 
 def note_written(written: dict[str, dict[int, int]], topic: str, partition: int, offset: int) -> None:
-    """Record that a record was written, before anybody is told."""
+    """Record that a record was written, before callbacks run."""
     ends = written.get(topic)
     if ends is None:
         ends = written.setdefault(topic, {})

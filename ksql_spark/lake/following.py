@@ -149,7 +149,7 @@ class Follower(ABC, Generic[Definition, Status]):
         return self._statuses[name] if name in self._statuses else self.new_status()
 
     def follow(self) -> None:
-        """Start and stop runs as the metastore says."""
+        """Start and stop runs, so that they match the metastore."""
         with self._lock:
             if not self._is_closed:
                 self._follow()

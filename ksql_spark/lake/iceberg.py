@@ -105,7 +105,7 @@ class _IcebergTable:
             raise KsqlError("LAKE_CONFLICT", path=self._spec.path, reason=str(error)) from None
 
     def compact(self) -> None:
-        """Forget the snapshots that are older than the table's property says, except the newest one.
+        """Expire snapshots that are older than the table's property allows, except the newest one.
 
         Pyiceberg cannot rewrite data files, and leaves files of metadata that nothing names any more.
         """

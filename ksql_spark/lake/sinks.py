@@ -176,7 +176,7 @@ class SinkRun(Run[Sink, SinkStatus]):
         return 0.0 if has_more else self.sink.interval_ms / 1000
 
     def failed(self, why: str) -> None:
-        """Tell it."""
+        """Record the failure in the status."""
         self.status = replace(self.status, state=ERROR, reason=why)
 
     def is_passing(self, error: Exception, failures: int) -> float | None:

@@ -71,7 +71,7 @@ class StreamRun(Run[tuple[DataSource, Origin], OriginStatus]):
         return self.definition[1].refresh_ms / 1000
 
     def failed(self, why: str) -> None:
-        """Tell it."""
+        """Record the failure in the status."""
         self.status = replace(self.status, state=ERROR, reason=why)
 
     def refresh(self) -> None:

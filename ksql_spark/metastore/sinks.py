@@ -1,4 +1,4 @@
-"""Sinks as values: what CREATE SINK says about a table outside Kafka (beyond ksqlDB)."""
+"""Sinks as values: the tables outside Kafka that CREATE SINK writes (beyond ksqlDB)."""
 
 from __future__ import annotations
 

@@ -728,7 +728,7 @@ class BatchOver(_Unwindowed, _OneChild):
 
 @dataclass(frozen=True)
 class FirstWithin(_Unwindowed, _OneChild):
-    """Tells which rows of a batch query DISTINCT ON … WITHIN lets pass (beyond ksqlDB).
+    """Determines which rows of a batch query DISTINCT ON … WITHIN lets pass (beyond ksqlDB).
 
     Args:
         child: the rows.

@@ -140,7 +140,7 @@ class Stage:
 
     @property
     def records(self) -> RecordSpec | None:
-        """Serdes of the sink's records; None: as the sink says."""
+        """The serdes of the sink's records; None means those in the sink's definition."""
         return self.plan.records if self.exchange is None else None
 
     @cached_property

@@ -242,7 +242,7 @@ Row = Mapping[str, Any]
 
 
 def plain_constraints(source: DataSource) -> list[tuple[Constraint, Callable[[Row], bool] | None]]:
-    """Each constraint of ``source``, and what tells whether a row meets it; None if only Spark can.
+    """Return each constraint of ``source`` with a predicate over rows; None if only Spark can check it.
 
     A row has the columns' values in the formats' Python form.
     """

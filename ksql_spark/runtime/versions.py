@@ -1,4 +1,4 @@
-"""The versions of streams and tables, as told by the commands of the log (beyond ksqlDB).
+"""The versions of streams and tables, derived from the commands of the log (beyond ksqlDB).
 
 Nothing is stored: each start replays the log, and with it this history.
 """

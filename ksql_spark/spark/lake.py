@@ -79,7 +79,7 @@ def raw_records(
 
 
 def times(session: SparkSession, source: DataSource, rows: pa.Table) -> pa.ChunkedArray:
-    """The event times that the TIMESTAMP column of rows says, epoch ms; NULL where it says none."""
+    """Return the event times in the rows' TIMESTAMP column, epoch ms; NULL for rows without one."""
     assert source.timestamp is not None
     time = sources.event_time(source, quoted(source.timestamp.column))
     frame = session.createDataFrame(rows).selectExpr(f"cast({time} AS bigint) AS __t")

@@ -271,7 +271,7 @@ def start(
 
 
 def _rules(config: Mapping[str, str], fails_on_refusal: bool) -> dict[str, str]:
-    """The options that say which records a topic refuses (TopicRules.java)."""
+    """Return options that define which records a topic refuses (TopicRules.java)."""
     rules = {
         "ksql.needs.key": str("compact" in config.get("cleanup.policy", "")).lower(),
         "ksql.fails.on.refusal": str(fails_on_refusal).lower(),

@@ -145,7 +145,7 @@ def give_up(statement: Statement, context: StatementContext) -> Action | None:
 
 
 def explain(error: KsqlError, missing: Mapping[Name, SkippedRecord]) -> None:
-    """Say in the error of a statement that what it names was not made, and why."""
+    """Explain in the error of a statement that a thing it names was not made, and why."""
     parameter, kind = _UNKNOWN.get(error.condition, ("", ""))
     record = missing.get(_name(kind, str(error.parameters.get(parameter))))
     if record is not None:

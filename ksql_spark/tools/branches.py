@@ -146,7 +146,7 @@ def copied(text: str, branch: Branch, names: Collection[str], topic: str | None)
 
 
 def merged(text: str, branch: Branch) -> grammar.Statement:
-    """The statement of a copy, or of an original, as one of the original: what it says of its rows only."""
+    """Return a copy's statement as one of the original, reduced to what defines its rows."""
     (tree,) = parsed(text)
     _rename(tree, branch.original)
     if isinstance(tree, CreateAsSelect):
@@ -329,7 +329,7 @@ def _drop(client: Client, branch: Branch, options: argparse.Namespace, console: 
 def _tried(
     client: Client, console: Console, what: str, text: str, settings: Settings, done: str = "created"
 ) -> Iterator[str]:
-    """Run a statement and tell; yields what has failed."""
+    """Run a statement and report; yield it if it has failed."""
     console.status(what)
     try:
         client.run(f"{text};", settings)

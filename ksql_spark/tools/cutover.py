@@ -368,7 +368,7 @@ class _CutOver:
         return [query for query in queries if self.name in (query.get("sinks") or ())]
 
     def _run_there(self, verb: str, query: Mapping[str, Any]) -> str:
-        """Have a query of the other server paused, resumed or terminated; returns what to tell.
+        """Have a query of the other server paused, resumed or terminated; return the line to report.
 
         If that server refuses it, the user is asked to do it, and PAUSE is waited for.
         """

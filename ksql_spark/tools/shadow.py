@@ -57,7 +57,7 @@ def set_properties(tree: grammar.Statement, **values: str | None) -> None:
 
 
 def remove_way(tree: grammar.Statement) -> None:
-    """Remove what tells how a version came, or where it began, and not what it is."""
+    """Remove properties about how a version came or where it began, which do not define it."""
     # of a table, HISTORY says how long its past is kept
     is_stream = isinstance(tree, CreateAsSelect) and tree.kind == "STREAM"
     set_properties(tree, **dict.fromkeys((*_OF_THE_WAY, *(["HISTORY"] if is_stream else []))))

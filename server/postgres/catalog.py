@@ -230,7 +230,7 @@ class Catalog:
             raise CatalogError("53200", f"The query takes more than {_MAX_HEAP >> 20} MiB.") from None
 
     def _explained(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """A function for SQLite, which itself says only that one has failed."""
+        """Wrap a function for SQLite to keep its error: SQLite itself only reports that one has failed."""
 
         def explained(*arguments: Any) -> Any:
             try:

@@ -334,7 +334,7 @@ class Connection:
         return await self._welcome()
 
     async def refuse(self, message: str) -> None:
-        """Tell the client that there are too many."""
+        """Refuse the connection because there are too many."""
         with contextlib.suppress(ConnectionError):
             await self._refuse("53300", message)
         self._writer.close()

@@ -276,7 +276,7 @@ class Http2Position:
 
 
 class Refusal(asyncio.Protocol):
-    """Tells the client of a connection above the limit why it is refused, and closes the connection."""
+    """Explains to the client of a connection above the limit why it is refused, and closes the connection."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for its request: data after the close would make the client's system discard the response."""

@@ -309,12 +309,12 @@ def _http2(limits: Limits) -> Any:
             return any(not cycle.response_started for cycle in self.cycles.values())
 
         def close_late(self) -> None:
-            """Say GOAWAY, and close."""
+            """Send GOAWAY, and close."""
             self._say_goaway()
             super().close_late()
 
         def close_idle(self) -> None:
-            """Say GOAWAY, and close."""
+            """Send GOAWAY, and close."""
             self._say_goaway()
             super().close_idle()
 

@@ -1,4 +1,4 @@
-"""Help by statement: syntax and examples. The syntax is the grammar's, unless a page has more to say."""
+"""Help by statement: syntax and examples. The syntax is the grammar's, unless a page has its own."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ PAGES: Mapping[type[Statement], Page] = {
 
 
 def syntax(node: type[Statement]) -> str:
-    """The syntax of a statement: its page's, or the first line of what the grammar says of it.
+    """Return the syntax of a statement: its page's, or the first line of the grammar's docstring.
 
     >>> syntax(types.DropType)
     'DROP TYPE [IF EXISTS] name;'

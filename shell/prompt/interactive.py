@@ -103,7 +103,7 @@ class Interactive:
         )
 
     def _reach(self, repl: Repl) -> None:
-        """Greet the server above the prompt, or say why it cannot be reached (in a thread)."""
+        """Greet the server above the prompt, or report why it cannot be reached (in a thread)."""
         console, client = self._session.console, self._session.client
         try:
             for _ in until_ready(client, READY_S):

@@ -35,7 +35,7 @@ class Progress:
         return bool(self._followed)
 
     def take(self, graph: Mapping[str, Any]) -> None:
-        """Look at the answer of GET /graph; say which queries have caught up."""
+        """Read the answer of GET /graph; report which queries have caught up."""
         nodes = {node.get("name"): node for node in graph.get("nodes") or [] if node.get("kind") == "QUERY"}
         parts = []
         for query_id, was_behind in list(self._followed.items()):

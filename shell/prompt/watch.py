@@ -1,4 +1,4 @@
-"""Tells when the server is lost and when it is back, and what its state is."""
+"""Reports when the server is lost, when it is back, and what state it is in."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ServerWatch:
             self._over.wait(self._every_s)
 
     def ask(self) -> None:
-        """Ask once; tell a change."""
+        """Ask once; report a change."""
         failed = self._engine_failed()
         client = self._client()
         if failed is not None:

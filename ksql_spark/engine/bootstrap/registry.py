@@ -45,7 +45,7 @@ def schema_registry(config: Config, copies: str | None = None) -> SchemaRegistry
 
 
 class RegistryOfSpark:
-    """Tells Spark's JVM which schema registry to use, and how much state it may cache in its heap.
+    """Configures Spark's JVM: its schema registry, and how much state it may cache in its heap.
 
     Args:
         config: the server's.

@@ -287,9 +287,7 @@ class Placement:
     # ---- Holder ------------------------------------------------------------------------------------
 
     def gained(self, slots: frozenset[int]) -> None:
-        """Forget what older notes said about the slots (Holder.gained); queries start in their own thread,
-        once the new notes have been read.
-        """
+        """Forget older notes about the slots (Holder.gained). Queries start once new ones are read."""
         self._where.forget(slots)
 
     def take_soon(self) -> None:

@@ -122,5 +122,5 @@ class QueryCheckpoints:
 
 
 def _loaded(query: ManagedQuery) -> str:
-    """The file that says so; its name has the number of the last sub-topology."""
+    """Return the name of the file that marks a query's tables as loaded, with its last sub-topology's number."""
     return f"{len(query.plan.inner)}.loaded"

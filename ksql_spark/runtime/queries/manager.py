@@ -162,7 +162,7 @@ class QueryManager:
         return self._runs.position(query)
 
     def state_of(self, query: ManagedQuery) -> tuple[str, str | None]:
-        """A query's state, and the host that runs it if that is another server: as it has told.
+        """Return a query's state, and its host if that is another server, according to that server's note.
 
         Raises:
             KsqlError: as KafkaAdmin.

@@ -48,7 +48,7 @@ Node = Atom | Group
 
 
 class Unclosed(Exception):
-    """A text that ends in a quote or comment; ``line`` and ``column`` say where that begins."""
+    """Raised for a text that ends within a quote or comment, which begins at ``line`` and ``column``."""
 
     def __init__(self, token: Token) -> None:
         super().__init__(f"This {grammar.opened(token)} is never closed.")
@@ -271,7 +271,7 @@ def _split(nodes: Sequence[Node], word: str) -> list[list[Node]]:
 
 
 def _split_before(nodes: Sequence[Node], starts: Callable[[int], bool]) -> list[list[Node]]:
-    """The nodes in parts, each of which but the first begins where ``starts`` says."""
+    """Split the nodes into parts; each part but the first begins with a node for which ``starts`` is true."""
     parts: list[list[Node]] = [[]]
     for index, node in enumerate(nodes):
         if parts[-1] and starts(index):
