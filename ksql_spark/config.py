@@ -31,7 +31,7 @@ _BOUNDS = {"int": 2**31 - 1, "long": 2**63 - 1}
 
 @dataclass(frozen=True)
 class Property:
-    """One property.
+    """A property: its name, type, default value and description.
 
     Args:
         name: its canonical name.

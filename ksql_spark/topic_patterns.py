@@ -105,7 +105,7 @@ def expressions(pattern: str) -> Expressions:
 
 @lru_cache(maxsize=1000)
 def _compiled(pattern: str) -> tuple[Regex, Regex]:
-    """Raises InvalidRegex."""
+    """Compile an expression. Raises InvalidRegex."""
     whole, never = expressions(pattern)
     return Regex(whole), Regex(never)
 

@@ -13,7 +13,7 @@ from ksql_spark.security.authorization import Role
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """An endpoint's rules."""
+    """The rules of an endpoint: who may use it, and which bodies it takes."""
 
     #: the least role that may use it; statements are also checked one by one. None: anybody may
     role: Role | None

@@ -85,7 +85,7 @@ class _Requests:
         return ()
 
     def collect(self) -> Iterator[Any]:
-        """The metric families."""
+        """Return the metric families of requests."""
         from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 
         counts = CounterMetricFamily(f"{PREFIX}requests", "Requests.", labels=("path", "status"))
@@ -109,7 +109,7 @@ class _Engine:
         return ()
 
     def collect(self) -> Iterator[Any]:
-        """The metric families."""
+        """Return the metric families of the engine."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
         kinds = {

@@ -82,7 +82,7 @@ def _absolute(line: int, column: int, first_line: int, first_column: int) -> tup
 
 
 class Session:
-    """Runs statements.
+    """Runs statements and shows their results, with the settings of one user.
 
     Args:
         client: the client of the server.
@@ -443,7 +443,7 @@ class View:
 
 
 class _LinesView(View):
-    """PRINT."""
+    """Shows the lines of a PRINT."""
 
     unit = "line"
 

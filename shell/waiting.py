@@ -65,7 +65,7 @@ class Running:
 
     @classmethod
     def of(cls, client: Client) -> Running:
-        """All that is there now.
+        """Read the catalog of the server as it is now.
 
         Raises:
             ClientError: the server does not say.

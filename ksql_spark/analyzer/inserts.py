@@ -47,7 +47,7 @@ class Conversion(NamedTuple):
 
 @dataclass(frozen=True)
 class BoundRow:
-    """One row to write.
+    """A row that INSERT writes, with values bound to columns.
 
     Args:
         source: the stream or table.

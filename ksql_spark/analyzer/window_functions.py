@@ -100,7 +100,7 @@ class WindowFunctions:
             raise invalid(f"{function.name} has no FILTER.", function.condition, hint="Aggregates have.")
 
     def _of_another_row(self, node: nodes.WindowFunction, scope: Scope) -> Expression:
-        """LAG or LEAD."""
+        """Bind LAG or LEAD, which take a value of another row."""
         name, written = node.this.name, node.this.arguments
         where = "back" if name == "LAG" else "ahead"
         if not 1 <= len(written) <= 3 or node.this.distinct or isinstance(written[0], exp.Star):

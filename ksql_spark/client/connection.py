@@ -328,7 +328,7 @@ class Connection:
         return answer, url
 
     def _whole(self, path: str, **arguments: Any) -> _Whole:
-        """A complete response."""
+        """Return a complete response."""
         answer, url = self._send(path, **arguments)
         with contextlib.closing(answer):
             _check(answer, url)

@@ -157,7 +157,7 @@ def _count(text: str) -> int:
 
 
 def _time(text: str) -> int:
-    """Epoch milliseconds."""
+    """Parse a time; return epoch milliseconds."""
     if text.isdecimal():
         return int(text)
     try:

@@ -84,7 +84,7 @@ class AvroSerde(FramedSerde):
         return f"ksql.{quote_identifier(f'decode_avro:{self.ddl}')}({data})"
 
     def explain_sql(self, data: str) -> str:
-        """The decoder's message."""
+        """Return text with the decoder's message about a bad record."""
         return f"ksql.{quote_identifier(f'explain_avro:{self.ddl}')}({data})"
 
     def encode_sql(self, texts: Sequence[str]) -> str:

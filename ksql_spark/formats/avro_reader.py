@@ -57,7 +57,7 @@ class Input:
         return len(self.data) - self.at
 
     def number(self) -> int:
-        """A long."""
+        """Read a long."""
         data, at, value, shift = self.data, self.at, 0, 0
         while shift < _NUMBER_BITS:
             if at >= len(data):
@@ -73,21 +73,21 @@ class Input:
         raise BadRecord("A number is too long.")
 
     def integer(self) -> int:
-        """An int."""
+        """Read an int."""
         found = self.number()
         if found not in _INT:
             raise BadRecord("A number does not fit INT.")
         return found
 
     def take(self, size: int) -> bytes:
-        """The next bytes."""
+        """Read the next ``size`` bytes."""
         if not 0 <= size <= self.left:
             raise _ended()
         self.at += size
         return self.data[self.at - size : self.at]
 
     def bytes(self) -> bytes:
-        """Length-prefixed bytes."""
+        """Read bytes after their length."""
         return self.take(self.number())
 
     def block(self) -> int:

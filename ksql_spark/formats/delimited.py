@@ -115,7 +115,7 @@ class DelimitedSerde(Serde):
         return self._call("decode_delimited", data)
 
     def explain_sql(self, data: str) -> str:
-        """The decoder's message."""
+        """Return text with the decoder's message about a bad record."""
         return self._call("explain_delimited", data)
 
     def _call(self, function: str, data: str) -> str:

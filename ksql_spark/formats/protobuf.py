@@ -124,7 +124,7 @@ class ProtobufSerde(FramedSerde):
         return _call("decode_protobuf", {"ddl": self.ddl}, data)
 
     def explain_sql(self, data: str) -> str:
-        """The decoder's message."""
+        """Return text with the decoder's message about a bad record."""
         return _call("explain_protobuf", {"ddl": self.ddl}, data)
 
     def encode_sql(self, texts: Sequence[str]) -> str:
@@ -197,7 +197,7 @@ class ProtobufNoSrSerde(Serde):
         return _call("decode_protobuf", {"ddl": self.ddl, "schema": self.schema}, data)
 
     def explain_sql(self, data: str) -> str:
-        """The decoder's message."""
+        """Return text with the decoder's message about a bad record."""
         return _call("explain_protobuf", {"ddl": self.ddl, "schema": self.schema}, data)
 
     def encode_sql(self, texts: Sequence[str]) -> str:

@@ -86,7 +86,7 @@ class ConfluentRegistry:
         return self.url
 
     def require(self) -> None:
-        """See SchemaRegistry: it runs elsewhere."""
+        """Do nothing: the registry runs elsewhere (see SchemaRegistry)."""
 
     def has_schemas(self) -> bool:
         """See SchemaRegistry."""

@@ -67,7 +67,7 @@ class Run(ABC, Generic[Definition, Status]):
         self._closing.set()
 
     def join(self, timeout_s: float) -> None:
-        """Wait for that one."""
+        """Wait until the run has ended."""
         self._thread.join(timeout_s)
 
     def _run(self) -> None:

@@ -104,7 +104,7 @@ def _same(origin: Origin, mark: Mark, known: Mapping[str, Known]) -> Batch:
 
 
 def unreadable(origin: Origin, reason: str) -> KsqlError:
-    """LAKE_UNREADABLE."""
+    """Return the error LAKE_UNREADABLE."""
     return KsqlError("LAKE_UNREADABLE", path=origin.path, reason=reason)
 
 

@@ -70,7 +70,7 @@ class OriginStatus:
 
 
 class OriginRun(Run[tuple[DataSource, Origin], OriginStatus]):
-    """One table that follows its origin, until close().
+    """A run that keeps one table equal to its origin, until close().
 
     Args:
         definition: the table, and its origin.
@@ -89,7 +89,7 @@ class OriginRun(Run[tuple[DataSource, Origin], OriginStatus]):
         self._equal: tuple[object, Mapping[int, int]] | None = None
 
     def work(self) -> float:
-        """Refresh."""
+        """Refresh the table."""
         self.refresh()
         return self.definition[1].refresh_ms / 1000
 
@@ -132,7 +132,7 @@ class Runs(Protocol):
     def __call__(
         self, definition: tuple[DataSource, Origin], status: OriginStatus
     ) -> Run[tuple[DataSource, Origin], OriginStatus]:
-        """One that is not started yet."""
+        """Return a run that is not started yet."""
 
 
 class Origins(Follower[tuple[DataSource, Origin], OriginStatus]):

@@ -139,7 +139,7 @@ def next_range(positions: Mapping[int, int], ends: Mapping[int, int], most: int)
 
 
 class SinkRun(Run[Sink, SinkStatus]):
-    """One sink, until close().
+    """A run that writes one sink, until close().
 
     Args:
         sink: the sink.

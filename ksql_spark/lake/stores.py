@@ -24,7 +24,7 @@ _RETRIES: Any = {"max_retries": 3, "retry_timeout": timedelta(seconds=10)}
 
 
 class Store:
-    """A folder.
+    """A folder of a lake, on this machine or in an object store.
 
     Args:
         path: a path of this machine, or a URL such as ``s3://bucket/folder``.
@@ -67,7 +67,7 @@ class Store:
         return []
 
     def all_names(self) -> list[str]:
-        """All files below it."""
+        """Return the names of all files below the folder."""
         with self._lake_errors():
             return [one["path"] for part in self._store.list() for one in part]
 

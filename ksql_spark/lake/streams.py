@@ -40,7 +40,7 @@ class Encoder(Protocol):
 
 
 class StreamRun(Run[tuple[DataSource, Origin], OriginStatus]):
-    """One stream that follows a lake table, until close().
+    """A run that fills one stream from a lake table, until close().
 
     Args:
         definition: the stream, and its origin.
@@ -66,7 +66,7 @@ class StreamRun(Run[tuple[DataSource, Origin], OriginStatus]):
         self._read: object | None = None
 
     def work(self) -> float:
-        """Refresh."""
+        """Read what the lake table has gained."""
         self.refresh()
         return self.definition[1].refresh_ms / 1000
 

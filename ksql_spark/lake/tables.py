@@ -60,7 +60,7 @@ Report = Callable[[Sequence[Refusal]], None]
 
 
 def ignore(refused: Sequence[Refusal]) -> None:
-    """A Report that nobody reads."""
+    """Ignore a report; a Report for callers that want none."""
 
 
 class LakeTable(Protocol):

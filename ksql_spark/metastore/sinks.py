@@ -58,7 +58,7 @@ class PartitionColumn:
 
 @dataclass(frozen=True)
 class Sink:
-    """A sink.
+    """A sink: a stream or table, and the table outside Kafka that gets its rows.
 
     Args:
         name: its name.

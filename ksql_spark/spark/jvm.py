@@ -49,7 +49,7 @@ def _class(session: SparkSession, name: str) -> Any:
 
 
 def _map(session: SparkSession, entries: Mapping[str, str]) -> Any:
-    """A HashMap."""
+    """Return a Java HashMap of a mapping."""
     made = _class(session, "java.util.HashMap")()
     for key, value in entries.items():
         made.put(key, value)
@@ -116,7 +116,7 @@ def _is_not_from_py4j(record: logging.LogRecord) -> bool:
 
 
 class HeapUse(NamedTuple):
-    """The heap at one moment."""
+    """The use of the JVM's heap at one moment."""
 
     #: how often new objects were collected since the JVM started
     collections: int
@@ -448,7 +448,7 @@ class JavaLog(Protocol):
         ...
 
     def of(self, name: str) -> Any:
-        """One log."""
+        """Return the log with this name."""
         ...
 
     def counts(self, name: str, query: str) -> Sequence[int]:

@@ -27,7 +27,7 @@ GROUPS = 5
 
 @dataclass(frozen=True)
 class Evolution:
-    """A planned replacement.
+    """A planned replacement of the running version.
 
     Args:
         bound: the new version.

@@ -582,7 +582,7 @@ class Progress:
 
     @property
     def has_caught_up(self) -> bool:
-        """Whether it may take over."""
+        """Whether the new version may take over."""
         return self.left <= self.most and not self.is_unread
 
 

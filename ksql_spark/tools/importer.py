@@ -53,7 +53,7 @@ _MASKED = re.compile(r"^(\[hidden\]|\*+)$")
 
 @dataclass(frozen=True)
 class Item:
-    """Something to create.
+    """A stream, table, query or type that the import must create.
 
     Attributes:
         kind: TYPE, STREAM, TABLE or QUERY.

@@ -209,7 +209,7 @@ class _Process:
 
     @property
     def is_running(self) -> bool:
-        """Whether it can be asked."""
+        """Whether the process still runs."""
         return self._child.poll() is None
 
     def answer(self, request: bytes, described: bytes) -> Rows | CatalogError:
@@ -234,7 +234,7 @@ class _Process:
         return CatalogError("53200", "The query of the catalog takes more memory than there is for it.")
 
     def end(self) -> None:
-        """Kill it."""
+        """Kill the process."""
         self._child.kill()
 
 
@@ -247,7 +247,7 @@ def _write(stream: IO[bytes], data: bytes) -> None:
 
 
 def _read(stream: IO[bytes]) -> Any:
-    """Raises EOFError."""
+    """Read one message. Raises EOFError."""
     size = stream.read(4)
     data = stream.read(struct.unpack("!I", size)[0]) if len(size) == 4 else b""
     if not data:

@@ -118,7 +118,7 @@ class IdleProtocol(asyncio.Protocol):
         self.app = self._served
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Start."""
+        """Start the timer that closes idle connections."""
         super().connection_made(transport)
         self.active_at = self.loop.time()
         if self.limits.idle_s:
@@ -284,7 +284,7 @@ class Refusal(asyncio.Protocol):
         self._timer = asyncio.get_running_loop().call_later(REFUSAL_S, self._transport.abort)
 
     def data_received(self, data: bytes) -> None:
-        """Respond."""
+        """Answer the first bytes with the refusal."""
         self._transport.write(_TOO_MANY)
         self._transport.close()
 

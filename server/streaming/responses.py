@@ -332,7 +332,7 @@ class Ndjson(Format):
 
 
 class Lines(Format):
-    """PRINT: its lines, unchanged."""
+    """Writes the lines of a PRINT unchanged."""
 
     shows_errors = False
 
@@ -348,7 +348,7 @@ class Lines(Format):
         return "".join(f"{row.values[0]}\n" for row in rows).encode(errors="replace")
 
     def error(self, error: dict[str, Any]) -> bytes:
-        """Only the message."""
+        """Return only the message of an error."""
         return f"{error['message']}\n".encode(errors="replace")
 
     def end(self) -> bytes:
@@ -429,7 +429,7 @@ class _Columns:
         self._known: dict[int, tuple[list[ResultColumn], bytes]] = {}
 
     def of(self, columns: list[ResultColumn]) -> bytes:
-        """``"columnNames":[…],"columnTypes":[…]}``."""
+        """Return the end of a header: ``"columnNames":[…],"columnTypes":[…]}``."""
         known = self._known.get(id(columns))
         if known is None:
             names, types = [c.name for c in columns], [c.type for c in columns]

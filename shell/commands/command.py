@@ -58,7 +58,7 @@ def is_on(name: str, arguments: Sequence[str], otherwise: bool) -> bool:
 
 @dataclass(frozen=True)
 class Command:
-    """One command.
+    """A command of the shell: its names, its arguments and the function that runs it.
 
     Attributes:
         name: its words, in lower case.

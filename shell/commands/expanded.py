@@ -1,4 +1,4 @@
-r"""\x: vertical rows."""
+r"""The command \x, which shows rows vertically."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from ksql_spark.grammar.statements import (
 
 @dataclass(frozen=True)
 class Page:
-    """One statement.
+    """A page of help about one statement.
 
     Attributes:
         titles: the words by which it is found.

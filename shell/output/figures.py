@@ -22,7 +22,7 @@ def count_text(value: float | None) -> str:
 
 
 def time_text(seconds: float | None) -> str:
-    """A time.
+    """Format a duration.
 
     >>> time_text(0.012), time_text(2.5), time_text(75), time_text(7300)
     ('12 ms', '2.5 s', '1 min', '2 h')
@@ -36,7 +36,7 @@ def time_text(seconds: float | None) -> str:
 
 
 def bytes_text(value: float | None) -> str:
-    """A size.
+    """Format a number of bytes.
 
     >>> bytes_text(512), bytes_text(2_500_000)
     ('512 B', '2.5 MB')

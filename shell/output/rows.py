@@ -75,7 +75,7 @@ def columns_of(schema: str) -> list[Column]:
 
 
 def _split(schema: str) -> list[str]:
-    """``schema`` at its outermost commas."""
+    """Split ``schema`` at its outermost commas."""
     parts, depth, quoted, begin = [], 0, False, 0
     for index, character in enumerate(schema):
         if character == "`":
@@ -322,7 +322,7 @@ class TextPrinter:
 
 
 class JsonPrinter:
-    """The frames themselves."""
+    """Prints the frames themselves, as JSON."""
 
     def __init__(self, console: Console, header: Mapping[str, Any]) -> None:
         self._console = console

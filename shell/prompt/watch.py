@@ -41,7 +41,7 @@ class ServerWatch:
         self._lost: str | None = None
 
     def start(self) -> None:
-        """Begin to ask."""
+        """Begin to ask the server periodically."""
         self._thread.start()
 
     def close(self) -> None:

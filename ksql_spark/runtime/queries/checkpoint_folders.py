@@ -122,5 +122,5 @@ class QueryCheckpoints:
 
 
 def _loaded(query: ManagedQuery) -> str:
-    """Return the name of the file that marks a query's tables as loaded, with its last sub-topology's number."""
+    """Return the name of the file that marks a query's tables as loaded."""
     return f"{len(query.plan.inner)}.loaded"

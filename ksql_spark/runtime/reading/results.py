@@ -150,7 +150,7 @@ class QueryStream(Protocol):
 
 
 class PullResult(QueryStream):
-    """Rows in memory."""
+    """The result of a pull query, whose rows are in memory."""
 
     def __init__(
         self, columns: list[ResultColumn], rows: list[Row], final_message: str | None = None

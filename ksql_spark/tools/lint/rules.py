@@ -33,7 +33,7 @@ Found = tuple[Any, str]
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule.
+    """A rule of lint, with its explanation and examples.
 
     Attributes:
         name: its name, in lower case with hyphens.
