@@ -1,4 +1,4 @@
-"""EXPLAIN ROW and EXPLAIN MISSING ROW: what traces the rows of a query (beyond ksqlDB)."""
+"""EXPLAIN ROW and EXPLAIN MISSING ROW: trace the rows of a query to records (beyond ksqlDB)."""
 
 from __future__ import annotations
 

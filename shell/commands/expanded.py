@@ -1,4 +1,4 @@
-r"""The command \x, which shows rows vertically."""
+r"""\x: show rows vertically."""
 
 from __future__ import annotations
 
