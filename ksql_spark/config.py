@@ -928,7 +928,7 @@ def _unescape(text: str) -> str:
     named = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
     return re.sub(
         r"\\(?:u([0-9a-fA-F]{4})|(.))",
-        lambda found: chr(int(found[1], 16)) if found[1] else named.get(found[2], found[2]),
+        lambda match: chr(int(match[1], 16)) if match[1] else named.get(match[2], match[2]),
         text,
         flags=re.DOTALL,
     )

@@ -359,11 +359,11 @@ class _Binder:
         of = self._of_row(argument)
         text = f"PREV({_written(argument, '')}{f', {back}' if back > 1 else ''})"
         made = PreviousValue("", of.name, back, of.type, text)
-        known = next((p for p in self.previous if replace(made, name=p.name) == p), None)
-        if known is None:
-            known = replace(made, name=f"{PREVIOUS}{len(self.previous)}")
-            self.previous.append(known)
-        return ColumnRef(known.name, known.type)
+        value = next((p for p in self.previous if replace(made, name=p.name) == p), None)
+        if value is None:
+            value = replace(made, name=f"{PREVIOUS}{len(self.previous)}")
+            self.previous.append(value)
+        return ColumnRef(value.name, value.type)
 
     def _match_value(self, node: nodes.MatchValue, scope: Scope) -> Expression:
         assert isinstance(scope, _MatchScope)
@@ -385,9 +385,9 @@ class _Binder:
         inner = ", ".join(_written(a, symbol or "") for a in call.arguments) or "*"
         text = f"{call.function}({inner})"
         made = PatternAggregate(symbol, call, text)
-        for known in self.aggregates:
-            if replace(made, call=replace(call, name=known.call.name)) == known:
-                return self._column(known.call.name, known, scope)
+        for existing in self.aggregates:
+            if replace(made, call=replace(call, name=existing.call.name)) == existing:
+                return self._column(existing.call.name, existing, scope)
         name = f"{VALUE}{len(self.values) + len(self.aggregates)}"
         made = replace(made, call=replace(call, name=name))
         self.aggregates.append(made)

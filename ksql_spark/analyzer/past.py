@@ -117,7 +117,7 @@ def bind_past(
     """
     with within_statement(query):
         copy = query.copy()
-        found = {}
+        past_by_name = {}
         common = {table.table_name for table in copy.find_all(nodes.CommonTable)}
         for relation in [*copy.find_all(nodes.PastSource)]:
             if relation.source_name in common:
@@ -125,10 +125,10 @@ def bind_past(
                 raise invalid(reason, relation, hint="Give the one of WITH another name.")
             past = _past(relation, metastore, config)
             name = f"{past.table.name} {past.first_ms} {past.last_ms} {past.position}"
-            found[name] = past
+            past_by_name[name] = past
             _replace(relation, name)
-        sources = (replace(past.table, name=name) for name, past in found.items())
-        return bind_batch(copy, with_sources(metastore, sources), config), found
+        sources = (replace(past.table, name=name) for name, past in past_by_name.items())
+        return bind_batch(copy, with_sources(metastore, sources), config), past_by_name
 
 
 def _past(relation: nodes.PastSource, metastore: MetaStore, config: Mapping[str, Any]) -> Past:

@@ -122,12 +122,12 @@ def _first(part: _Part) -> tuple[int, ...]:
         case _State(number):
             return (number,)
         case _Sequence(parts):
-            found: tuple[int, ...] = (_EMPTY,)
+            states: tuple[int, ...] = (_EMPTY,)
             for following in parts:
-                if _EMPTY not in found:
+                if _EMPTY not in states:
                     break
-                found = _then(found, _first(following))
-            return found
+                states = _then(states, _first(following))
+            return states
         case _Choice(parts):
             return _each_once(state for choice in parts for state in _first(choice))
         case _Optional(inner, reluctant):

@@ -343,8 +343,8 @@ def _bind_insert(statement: InsertSelect, metastore: MetaStore, config: Mapping[
     check_one_topic(sink, "insert into", statement.this)
     if sink.schema.headers:
         raise invalid(f"Cannot insert into {sink.name} because it has header columns", statement.this)
-    given = Properties(statement.properties, INSERT)
-    query_id = _query_id(given)
+    properties = Properties(statement.properties, INSERT)
+    query_id = _query_id(properties)
     planned = bind_any(statement.query, make_context(metastore, config), sink.name)
     _check_windowed_tables(planned, statement)
     if planned.root.kind != STREAM:
@@ -368,7 +368,7 @@ def _bind_insert(statement: InsertSelect, metastore: MetaStore, config: Mapping[
         root: Node = UnionAll(tuple(fitted(c, names, types) for c in planned.root.children))
     else:
         root = fitted(planned.root, names, types)
-    return PersistentQuery(root, sink, False, query_id, _start(root, given), given.by_event_time())
+    return PersistentQuery(root, sink, False, query_id, _start(root, properties), properties.by_event_time())
 
 
 def _query_id(properties: Properties) -> str | None:

@@ -294,16 +294,18 @@ class Properties:
                 reason = f"'{value}' is none of {', '.join(values)}"
                 raise failure("PROPERTY_IN_WITH", self.node(name), name=name, reason=reason)
         way = self.get("EVOLVE")
-        given = [name for name in ("SWAP", "VERIFY") if self.get(name) is not None]
-        given += ["HISTORY"] if self._keeps_history else []
+        dependents = [name for name in ("SWAP", "VERIFY") if self.get(name) is not None]
+        dependents += ["HISTORY"] if self._keeps_history else []
         if way is None:
-            if given:
-                raise invalid(f"'{given[0]}' needs 'EVOLVE' too.", self.node(given[0]))
+            if dependents:
+                raise invalid(f"'{dependents[0]}' needs 'EVOLVE' too.", self.node(dependents[0]))
             return None
-        given += ["START"] if self.get("START") is not None else []
-        if way.lower() in (FROM_NOW, IN_PLACE) and given:
-            reason = f"'{given[0]}' is not for EVOLVE = '{way.lower()}', which begins where the old one ends."
-            raise invalid(reason, self.node(given[0]))
+        dependents += ["START"] if self.get("START") is not None else []
+        if way.lower() in (FROM_NOW, IN_PLACE) and dependents:
+            reason = (
+                f"'{dependents[0]}' is not for EVOLVE = '{way.lower()}', which begins where the old one ends."
+            )
+            raise invalid(reason, self.node(dependents[0]))
         is_manual = (self.get("SWAP") or AUTO).lower() == MANUAL
         return Evolve(way.lower(), is_manual, self._keeps_history, self._verify())
 
@@ -486,19 +488,19 @@ class Properties:
             if pattern is not None:
                 raise invalid("'TIMESTAMP_FORMAT' needs 'TIMESTAMP' too.", self.node("TIMESTAMP_FORMAT"))
             return inherited
-        column = identifier(name)
-        found = schema.find(column)
-        if found is None:
-            near = nearest(column, (c.name for c in schema.columns))
+        column_name = identifier(name)
+        column = schema.find(column_name)
+        if column is None:
+            near = nearest(column_name, (c.name for c in schema.columns))
             raise invalid(
-                f"The TIMESTAMP column set in the WITH clause does not exist in the schema: '{column}'.",
+                f"The TIMESTAMP column set in the WITH clause does not exist in the schema: '{column_name}'.",
                 self.node("TIMESTAMP"), hint=f"Did you mean {near}?" if near else None,
             )  # fmt: skip
-        if found.type == STRING:
+        if column.type == STRING:
             if pattern is None:
                 raise invalid(
-                    f"A String timestamp field, `{column}`, has been specified without also specifying the "
-                    "timestamp_format.",
+                    f"A String timestamp field, `{column_name}`, has been specified without also specifying "
+                    "the timestamp_format.",
                     self.node("TIMESTAMP"),
                 )
             problem = _pattern_problem(pattern)
@@ -507,18 +509,18 @@ class Properties:
                     "PROPERTY_IN_WITH", self.node("TIMESTAMP_FORMAT"), name="TIMESTAMP_FORMAT",
                     reason=f"Invalid date time format: {pattern}. {problem}",
                 )  # fmt: skip
-        elif found.type not in (BIGINT, TIMESTAMP):
+        elif column.type not in (BIGINT, TIMESTAMP):
             raise invalid(
-                f"Timestamp column, `{column}`, should be LONG(INT64), TIMESTAMP, or a String with a "
-                f"timestamp_format specified. It is {found.type}.",
+                f"Timestamp column, `{column_name}`, should be LONG(INT64), TIMESTAMP, or a String with a "
+                f"timestamp_format specified. It is {column.type}.",
                 self.node("TIMESTAMP"),
             )
         elif pattern is not None:
             raise invalid(
-                f"'TIMESTAMP_FORMAT' is set, but the column `{column}` is not a STRING.",
+                f"'TIMESTAMP_FORMAT' is set, but the column `{column_name}` is not a STRING.",
                 self.node("TIMESTAMP_FORMAT"),
             )
-        return TimestampColumn(column, pattern)
+        return TimestampColumn(column_name, pattern)
 
 
 _QUOTED = re.compile(r"'[^']*'")

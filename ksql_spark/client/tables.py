@@ -78,12 +78,12 @@ def rows_of(data: Any) -> Iterable[Mapping[str, Any]]:
     if isinstance(data, Mapping):
         return [data]
     if hasattr(data, "notna") and hasattr(data, "to_dict"):  # pandas
-        found: list[Mapping[str, Any]] = data.astype(object).where(data.notna(), None).to_dict("records")
-        return found
+        dicts: list[Mapping[str, Any]] = data.astype(object).where(data.notna(), None).to_dict("records")
+        return dicts
     for method in ("to_dicts", "to_pylist"):  # polars, pyarrow
         if hasattr(data, method):
-            found = getattr(data, method)()
-            return found
+            dicts = getattr(data, method)()
+            return dicts
     rows: Iterable[Mapping[str, Any]] = data
     return rows
 

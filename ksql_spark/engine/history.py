@@ -291,18 +291,18 @@ class History:
             if not self._is_older_than(max(least_s, self._took_s / MOST_OF_TIME)):
                 return
             begun = self._clock()
-            found: dict[str, Totals | QueryFigures] = {**self._told(), **totals(self._figures())}
+            figures: dict[str, Totals | QueryFigures] = {**self._told(), **totals(self._figures())}
             spans = self._spans()
             with self._lock:
-                self._found, self._at, self._states_then = found, self._clock(), states
+                self._found, self._at, self._states_then = figures, self._clock(), states
                 self._took_s = self._at - begun
                 for ring in (self._fine, self._coarse):
-                    ring.add(self._at, found)
+                    ring.add(self._at, figures)
                 for topics in self._topics:
                     topics.add(self._at, spans)
                 self.says = {
                     query: _encoded(self._of(query, of))
-                    for query, of in found.items()
+                    for query, of in figures.items()
                     if isinstance(of, Totals)
                 }
 
@@ -345,8 +345,8 @@ class History:
         return MetricsHistory(
             every_s=ring.every_s,
             times_ms=times_ms,
-            queries={query: QuerySeries(**found) for query, found in of_queries.items()},
-            topics={topic: TopicSeries(**found) for topic, found in of_topics.items()},
+            queries={query: QuerySeries(**series) for query, series in of_queries.items()},
+            topics={topic: TopicSeries(**series) for topic, series in of_topics.items()},
         )
 
     def _of(self, query: str, of: Totals | QueryFigures) -> QueryFigures:

@@ -231,10 +231,10 @@ class QueryService:
         elif "${" in text:
             return None
         catalog, views = self._catalog(), self._services.views
-        known = self.plans.find(catalog, settings_of(properties), text)
-        plan = None if known is None else lookups.plan_of(known, self._services.registry)
+        cached = self.plans.find(catalog, settings_of(properties), text)
+        plan = None if cached is None else lookups.plan_of(cached, self._services.registry)
         view = None if plan is None else views.following(plan.source)
-        if known is None or plan is None or view is None:
+        if cached is None or plan is None or view is None:
             return None
         if rights.role is None:
             check_source(rights, Role.READER, plan.source.name)
@@ -252,7 +252,7 @@ class QueryService:
             if not views.is_current(view, staleness_s):
                 when_current = partial(views.when_current, view, PULL_TIMEOUT_S, staleness_s=staleness_s)
         stopped = self._services.queries.stopped_writers(plan.source.name)
-        return LookUp(plan, known.values, view, when_current=when_current, stopped=stopped)
+        return LookUp(plan, cached.values, view, when_current=when_current, stopped=stopped)
 
     def _ends(
         self, view: View, catalog: _Catalog, properties: Mapping[str, Any], token: str | None

@@ -63,15 +63,15 @@ class ConfluentRegistry:
         self._away: tuple[KsqlError, float] | None = None
         #: schemas by id and by GUID, which never change
         self._known: dict[int | UUID, RegisteredSchema] = {}
-        given = settings or {}
-        own = {theirs: given[ours] for ours, theirs in _SETTINGS.items() if given.get(ours)}
-        token = given.get("bearer.auth.token")
+        security = settings or {}
+        own = {theirs: security[ours] for ours, theirs in _SETTINGS.items() if security.get(ours)}
+        token = security.get("bearer.auth.token")
         if token:
             own |= {
                 "bearer.auth.credentials.source": "STATIC_TOKEN",
                 "bearer.auth.token": token,
-                "bearer.auth.logical.cluster": given.get("bearer.auth.logical.cluster", ""),
-                "bearer.auth.identity.pool.id": given.get("bearer.auth.identity.pool.id", ""),
+                "bearer.auth.logical.cluster": security.get("bearer.auth.logical.cluster", ""),
+                "bearer.auth.identity.pool.id": security.get("bearer.auth.identity.pool.id", ""),
             }
         try:
             self._client = SchemaRegistryClient(

@@ -70,13 +70,13 @@ class PendingStatement:
         try:
             body: Mapping[str, Any] = json.loads(self._folder.read(_FILE))
             token = str(body["token"])
-            found = body["logged" if is_logged(token) else "unlogged"]
-            transactions = tuple(found.get("transactions", ()))
-            orphans = Orphans(tuple(found["topics"]), tuple(found["queries"]), transactions)
+            left_behind = body["logged" if is_logged(token) else "unlogged"]
+            transactions = tuple(left_behind.get("transactions", ()))
+            orphans = Orphans(tuple(left_behind["topics"]), tuple(left_behind["queries"]), transactions)
         except FileNotFoundError:
             return Orphans()
         except (OSError, ValueError, TypeError, KeyError):
             log.exception("%s/%s is damaged: not cleaning up after the last statement", self._folder, _FILE)
             return Orphans()
-        log.warning("the server was killed during a statement; cleaning up %s", found)
+        log.warning("the server was killed during a statement; cleaning up %s", left_behind)
         return orphans

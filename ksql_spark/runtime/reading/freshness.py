@@ -258,8 +258,8 @@ def _notify_of_failure(waits: Sequence[_Wait], error: KsqlError) -> None:
 
 def by_topic(ends: Mapping[tuple[str, int], int], topics: Iterable[str]) -> dict[str, dict[int, int]]:
     """``ends`` of ``topics``: topic -> partition -> offset."""
-    found: dict[str, dict[int, int]] = {topic: {} for topic in topics}
+    offsets: dict[str, dict[int, int]] = {topic: {} for topic in topics}
     for (topic, partition), end in ends.items():
-        if topic in found:
-            found[topic][partition] = end
-    return found
+        if topic in offsets:
+            offsets[topic][partition] = end
+    return offsets

@@ -401,12 +401,12 @@ class View:
             after = f"{_COLUMNS} WHERE (key, window_start, window_end) > (?, ?, ?)"
             read, values = f"{_COLUMNS} WHERE key >= ?{condition}{order}", (low, *bound)
             while True:
-                found = self._read(read, values)
-                if found:
-                    yield self._rows(found)
-                if len(found) < PAGE_ROWS:
+                page = self._read(read, values)
+                if page:
+                    yield self._rows(page)
+                if len(page) < PAGE_ROWS:
                     break
-                *_, start, end, key = found[-1]
+                *_, start, end, key = page[-1]
                 read, values = f"{after}{condition}{order}", (key, start, end, *bound)
 
     def scan(self, most: int = -1) -> list[StoredRow]:
