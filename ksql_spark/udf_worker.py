@@ -111,16 +111,16 @@ def _described(function: Function) -> dict[str, Any]:
 
 def describe(sources: Sequence[dict[str, str]]) -> list[dict[str, Any]]:
     """Return for each source {"functions": […]}, or {"error": one line} if it cannot be loaded."""
-    found: list[dict[str, Any]] = []
+    descriptions: list[dict[str, Any]] = []
     for source in sources:
         try:
             functions = [_described(f) for f in udf.functions_in(load(source))]
-            found.append({"functions": functions})
+            descriptions.append({"functions": functions})
         except udf.InvalidFunction as error:
-            found.append({"error": str(error)})
+            descriptions.append({"error": str(error)})
         except BaseException as error:  # whatever user code raises, SystemExit too
-            found.append({"error": explain(error, source.get("file"))})
-    return found
+            descriptions.append({"error": explain(error, source.get("file"))})
+    return descriptions
 
 
 # ---- calling ------------------------------------------------------------------------------------------

@@ -399,9 +399,9 @@ class Session:
 
     def undefine(self, name: str, quiet: bool = False) -> None:
         """UNDEFINE: remove a variable."""
-        known = next((known for known in self.variables if known.upper() == name.upper()), None)
-        if known is not None:
-            del self.variables[known]
+        variable = next((variable for variable in self.variables if variable.upper() == name.upper()), None)
+        if variable is not None:
+            del self.variables[variable]
         elif not quiet:
             self.console.warning(f"Cannot undefine variable '{name}' which was never defined")
 

@@ -122,10 +122,10 @@ def _wait_for_lake(client: Client, console: Console, name: str) -> None:
 def _wait_for_sink(client: Client, console: Console, name: str) -> None:
     ends: dict[int, int] = {}
     while True:
-        (told,) = client.run(f"DESCRIBE SINK {quoted_name(name)};")
-        if told["sink"]["state"] == "ERROR":
-            raise ClientError(f"The sink {name} has failed: {told['sink']['reason']}")
-        places = {place["partition"]: place for place in told["positions"]}
+        (description,) = client.run(f"DESCRIBE SINK {quoted_name(name)};")
+        if description["sink"]["state"] == "ERROR":
+            raise ClientError(f"The sink {name} has failed: {description['sink']['reason']}")
+        places = {place["partition"]: place for place in description["positions"]}
         ends = ends or {partition: place["end"] for partition, place in places.items()}
         if ends and all(places[partition]["offset"] >= end for partition, end in ends.items()):
             return

@@ -757,12 +757,12 @@ def _is_of_elements(expression: exp.Expr) -> bool:
 
 def _array(node: exp.Expr) -> exp.Expr | None:
     """The array whose elements a function gives, one in a row; None: it does not."""
-    found: exp.Expr | None = None
+    array: exp.Expr | None = None
     if isinstance(node, exp.Explode):
-        found = node.this
+        array = node.this
     elif isinstance(node, exp.Anonymous) and node.name.lower() in ("generate_subscripts", _EXPANDED):
-        found = node.expressions[0]
-    return found
+        array = node.expressions[0]
+    return array
 
 
 def _with_elements(select: exp.Select) -> exp.Expr:

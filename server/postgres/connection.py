@@ -150,8 +150,8 @@ class Portal:
         """Raise if there is another number of formats than of columns."""
         found, wanted = len(self.formats), len(self.columns or ())
         if found > 1 and found != wanted and self.columns is not None:
-            said = f"bind message has {found} result formats but query has {wanted} columns"
-            raise Failure("08P01", said)
+            message = f"bind message has {found} result formats but query has {wanted} columns"
+            raise Failure("08P01", message)
 
 
 class Connection:
@@ -554,12 +554,12 @@ class Connection:
         """The types of the columns of the sources that a statement names: by name, and by place from 0."""
         piece = (statement.inner or statement).piece
         names = {one.name for one in await self._work_on(statements.relations, piece)}
-        found: dict[Any, int] = {}
+        types: dict[Any, int] = {}
         for source in await self._sources():
             if source.name in names:
-                found |= {field.name: values.type_of(field.schema).oid for field in source.fields}
-                found |= {at: values.type_of(field.schema).oid for at, field in enumerate(source.fields)}
-        return found
+                types |= {field.name: values.type_of(field.schema).oid for field in source.fields}
+                types |= {at: values.type_of(field.schema).oid for at, field in enumerate(source.fields)}
+        return types
 
     async def _bind(self, message: messages.Bind) -> PgStatement:
         prepared = self._prepared.get(message.statement)
@@ -631,10 +631,14 @@ class Connection:
     async def _execute(self, portal: Portal, max_rows: int) -> None:
         if not portal.is_open:
             await self._open(portal)
-            told, kind = portal.prepared.columns, portal.prepared.statement.kind
-            if kind == Kind.CATALOG and told is not None and _is_text_of(told, portal.columns or ()):
-                portal.columns = told
-            if kind in (Kind.QUERY, Kind.CATALOG) and told not in (None, portal.columns):
+            described, kind = portal.prepared.columns, portal.prepared.statement.kind
+            if (
+                kind == Kind.CATALOG
+                and described is not None
+                and _is_text_of(described, portal.columns or ())
+            ):
+                portal.columns = described
+            if kind in (Kind.QUERY, Kind.CATALOG) and described not in (None, portal.columns):
                 await _close(portal)
                 raise _changed()
         await self._send_rows(portal, max_rows)
@@ -1021,10 +1025,10 @@ def _parameter_type(place: str | int | statements.Elements | None, known: Mappin
     return known.get(place, values.TEXT.oid)
 
 
-def _is_text_of(told: Sequence[Column], found: Sequence[Column]) -> bool:
-    """Whether values of ``found`` can be sent as ``told``: a column without values is text."""
-    return len(told) == len(found) and all(
-        old.type in (values.TEXT, new.type) for old, new in zip(told, found, strict=True)
+def _is_text_of(described: Sequence[Column], actual: Sequence[Column]) -> bool:
+    """Whether values of ``actual`` can be sent as ``described``: a column without values is text."""
+    return len(described) == len(actual) and all(
+        old.type in (values.TEXT, new.type) for old, new in zip(described, actual, strict=True)
     )
 
 

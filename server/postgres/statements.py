@@ -546,16 +546,16 @@ class Elements:
     column: str
 
 
-def parameter_columns(found: PgStatement) -> dict[int, str | int | Elements]:
+def parameter_columns(parsed: PgStatement) -> dict[int, str | int | Elements]:
     """Return for each parameter what it is compared with or inserted into.
 
     The result is number -> the column, by name or by place from 0; Elements for ``= ANY ($1)``; or LIMIT.
     """
-    found = found.inner or found
-    piece = found.piece
-    if not found.parameters or _word(piece, 0) not in ("SELECT", "WITH", "INSERT", "UPDATE", "DELETE"):
+    parsed = parsed.inner or parsed
+    piece = parsed.piece
+    if not parsed.parameters or _word(piece, 0) not in ("SELECT", "WITH", "INSERT", "UPDATE", "DELETE"):
         return {}
-    tree = found.tree or _tree(piece, _before_emit(piece.tokens) or piece.tokens)
+    tree = parsed.tree or _tree(piece, _before_emit(piece.tokens) or piece.tokens)
     columns: dict[int, str | int | Elements] = {}
     for parameter in tree.find_all(exp.Placeholder) if tree is not None else ():
         deadline.check()

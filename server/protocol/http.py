@@ -108,17 +108,17 @@ def trusted_proxies(config: Config) -> list[str]:
     Raises:
         KsqlError: PROPERTY_INVALID, an entry is not an address or network.
     """
-    found = []
+    proxies = []
     for text in config[PROXIES]:
         try:
             network = ipaddress.ip_network(text)
         except ValueError as error:
             reason = f"expected an address or a network, such as 10.0.0.7 or 10.0.0.0/8 ({error})"
             raise KsqlError("PROPERTY_INVALID", name=PROXIES, value=text, reason=reason) from None
-        found.append(str(network))
+        proxies.append(str(network))
         if network.version == IPV4:  # a listener at [::] shows such clients in this form
-            found.append(f"::ffff:{network.network_address}/{network.prefixlen + 96}")
-    return found
+            proxies.append(f"::ffff:{network.network_address}/{network.prefixlen + 96}")
+    return proxies
 
 
 def _check(settings: TlsSettings) -> None:

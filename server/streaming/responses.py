@@ -430,14 +430,14 @@ class _Columns:
 
     def of(self, columns: list[ResultColumn]) -> bytes:
         """Return the end of a header: ``"columnNames":[…],"columnTypes":[…]}``."""
-        known = self._known.get(id(columns))
-        if known is None:
+        cached = self._known.get(id(columns))
+        if cached is None:
             names, types = [c.name for c in columns], [c.type for c in columns]
-            known = columns, b'"columnNames":%b,"columnTypes":%b}' % (encode(names), encode(types))
+            cached = columns, b'"columnNames":%b,"columnTypes":%b}' % (encode(names), encode(types))
             if len(self._known) >= self._size:
                 self._known = {}
-            self._known[id(columns)] = known
-        return known[1]
+            self._known[id(columns)] = cached
+        return cached[1]
 
 
 _COLUMNS = _Columns()

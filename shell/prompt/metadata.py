@@ -117,19 +117,19 @@ class MetadataCache:
 
     def _parts(self) -> Iterator[Metadata]:
         """Yield what the server has, more each time; what people ask for most comes first."""
-        known = self.current
+        current = self.current
         answers = {**(self._ask("SHOW STREAMS;") or {}), **(self._ask("SHOW TABLES;") or {})}
         streams = [str(s["name"]) for s in answers.get("streams") or []]
         tables = [str(s["name"]) for s in answers.get("tables") or []]
         yield replace(
-            known,
-            streams={name: known.streams.get(name, ()) for name in streams},
-            tables={name: known.tables.get(name, ()) for name in tables},
+            current,
+            streams={name: current.streams.get(name, ()) for name in streams},
+            tables={name: current.tables.get(name, ()) for name in tables},
         )
         fields = self._fields([*streams, *tables])
         columns = {name: tuple(str(one["name"]) for one in found) for name, found in fields.items()}
         found = replace(
-            known,
+            current,
             streams={name: columns.get(name, ()) for name in streams},
             tables={name: columns.get(name, ()) for name in tables},
             schemas={
