@@ -71,7 +71,9 @@ class GroupingSets:
         return ColumnRef(self.name, INTEGER)
 
     def call(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
-        """``GROUPING(column, …)``: the bits of the columns that a row's set does not have.
+        """Bind ``GROUPING(column, …)``: the bits of the columns that a row's set does not have.
+
+        With ``GROUPING SETS ((a, b), (a), ())``, ``GROUPING(a, b)`` is 0, 1 and 3.
 
         Raises:
             KsqlError: INVALID_STATEMENT: an argument is not grouped.

@@ -65,7 +65,11 @@ _Alternative = dict[str, tuple[Expression, ...]]
 
 
 def _alternatives(node: Expression, keys: frozenset[str]) -> list[_Alternative]:
-    """``node`` as alternatives (ORs), each with the values that it allows for key columns."""
+    """Return ``node`` as alternatives (ORs), each with the values that it allows for key columns.
+
+    With the keys A and B, ``(A = 1 OR A = 2) AND B = 3 AND C = 4`` gives ``{A: (1,), B: (3,)}`` and
+    ``{A: (2,), B: (3,)}``.
+    """
     match node:
         case Call("OR", (left, right), _):
             return [*_alternatives(left, keys), *_alternatives(right, keys)]

@@ -165,5 +165,9 @@ def _each_once(states: Iterator[int] | Sequence[int]) -> tuple[int, ...]:
 
 
 def _up_to_accept(states: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the states up to ACCEPT, which is preferred to those after it and needs no row."""
+    """Return the states up to ACCEPT, which is preferred to those after it and needs no row.
+
+    >>> _up_to_accept((0, ACCEPT, 1)), _up_to_accept((0, 1))
+    ((0, -1), (0, 1))
+    """
     return states[: states.index(ACCEPT) + 1] if ACCEPT in states else states

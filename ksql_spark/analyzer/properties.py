@@ -577,7 +577,11 @@ def check_topic_name(name: str, node: nodes.Property | None) -> None:
 
 
 def _topic_offsets(text: str) -> tuple[TopicOffset, ...] | None:
-    """Parse START's offsets by topic and partition; return None if ``text`` has another form."""
+    """Parse START's offsets by topic and partition; return None if ``text`` has another form.
+
+    >>> _topic_offsets("orders 0:120,1:77; sites 0:5")
+    (('orders', 0, 120), ('orders', 1, 77), ('sites', 0, 5))
+    """
     by_topic: dict[str, dict[int, int]] = {}
     for part in text.split(";"):
         topic = _TOPIC_OFFSETS.fullmatch(part.strip())

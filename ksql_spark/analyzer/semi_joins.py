@@ -303,7 +303,11 @@ def _of_stream(
 
 
 def _sides(part: Expression, own: set[str]) -> tuple[Expression, ColumnRef] | None:
-    """Return the sides of an equation: the outer query's expression, and one of the columns ``own``."""
+    """Return the sides of an equation: the outer query's expression, and one of the columns ``own``.
+
+    In ``SELECT … FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.k = o.x + 1)``, where ``own`` are the columns
+    of i, these are ``o.x + 1`` and ``i.k``.
+    """
     if not isinstance(part, Call) or part.function != "=":
         return None
     first, second = part.arguments

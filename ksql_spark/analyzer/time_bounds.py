@@ -39,6 +39,8 @@ class TimeBounds(NamedTuple):
 def bounds_of(root: Node) -> list[TimeBounds]:
     """Return for each of ``relations(root)`` the range of ROWTIMEs outside of which its rows cannot count.
 
+    ``SELECT * FROM s WHERE ROWTIME > 5 AND ROWTIME <= 9;`` gives ``TimeBounds(6, 9)``.
+
     Args:
         root: of a query that reads what is there.
     """

@@ -42,7 +42,11 @@ def on_text(left: Expression, right: Expression, residual: Expression | None) ->
 
 
 def best_text(count: int, limit: str) -> str:
-    """Describe which rows of each group a Top-N keeps, as in "the first 3" or "RANK <= 3"."""
+    """Describe which rows of each group a Top-N keeps.
+
+    >>> best_text(3, ROW_NUMBER), best_text(3, "RANK")
+    ('the first 3', 'RANK <= 3')
+    """
     return f"the first {count}" if limit == ROW_NUMBER else f"{limit} <= {count}"
 
 

@@ -100,7 +100,11 @@ def settings(
 
 
 def _bytes(memory: str) -> int:
-    """Parse the memory size of Java's -Xmx, such as "2g"; return bytes."""
+    """Parse the memory size of Java's -Xmx; return bytes.
+
+    >>> _bytes("2g"), _bytes("512m"), _bytes("1024")
+    (2147483648, 536870912, 1024)
+    """
     units = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
     unit = units.get(memory[-1:].lower(), 1)
     return int(memory[:-1] if unit > 1 else memory) * unit

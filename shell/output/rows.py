@@ -75,7 +75,11 @@ def columns_of(schema: str) -> list[Column]:
 
 
 def _split(schema: str) -> list[str]:
-    """Split ``schema`` at its outermost commas."""
+    """Split ``schema`` at its outermost commas.
+
+    >>> _split("A INT,B MAP<STRING, INT>")
+    ['A INT', 'B MAP<STRING, INT>']
+    """
     parts, depth, quoted, begin = [], 0, False, 0
     for index, character in enumerate(schema):
         if character == "`":

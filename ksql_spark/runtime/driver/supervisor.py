@@ -177,7 +177,11 @@ class SparkSupervisor:
 
 
 def _how_it_ended(code: int) -> str:
-    """Describe how a process with this exit code ended, as in "was ended by signal SIGKILL"."""
+    """Describe how a process with this exit code ended.
+
+    >>> _how_it_ended(1), _how_it_ended(-9)
+    ('ended with code 1', 'was ended by signal SIGKILL')
+    """
     if code >= 0:
         return f"ended with code {code}"
     try:
