@@ -150,7 +150,7 @@ class StreamRun(Run[tuple[DataSource, Origin], OriginStatus]):
 
 
 def _with_last(slices: Iterable[pa.Table]) -> Iterator[tuple[pa.Table | None, bool]]:
-    """Each slice and whether it is the last one; without any there is None."""
+    """Yield each slice, and whether it is the last one; yield only (None, True) if there are none."""
     before: pa.Table | None = None
     for one in slices:
         if before is not None:

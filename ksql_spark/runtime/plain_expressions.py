@@ -112,7 +112,10 @@ def _of_null(ansi: bool) -> bool | None:
 
 
 def _logic(conditions: Sequence[PlainValue], decides: bool, ansi: bool) -> PlainValue:
-    """AND or OR: ``decides`` if a condition has this value; else, if one is NULL, NULL where ``ansi``."""
+    """Return AND (``decides`` is False) or OR (``decides`` is True) of the conditions.
+
+    It is ``decides`` if a condition has this value; else NULL if ``ansi`` and one is NULL; else the opposite.
+    """
     if ansi:
 
         def value(row: PlainRow, values: Values) -> bool | None:

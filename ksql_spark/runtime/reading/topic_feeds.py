@@ -66,7 +66,7 @@ class PushMemory:
         return self.waiting >= self._max_waiting
 
     def hold(self, batch: Batch) -> None:
-        """One more client waits to read a batch."""
+        """Count one more client that waits to read a batch."""
         with self._lock:
             holders = self._holders.get(batch, 0)
             self._holders[batch] = holders + 1
@@ -74,7 +74,7 @@ class PushMemory:
                 self.waiting += batch.size
 
     def let_go(self, batch: Batch) -> None:
-        """One client fewer waits to read a batch."""
+        """Count one client fewer that waits to read a batch."""
         with self._lock:
             holders = self._holders[batch] - 1
             if holders:
