@@ -51,10 +51,10 @@ def parse_lazily(
     allowed: StatementSet = StatementSet.SERVER,
     substitution: bool = True,
 ) -> Iterator[Statement]:
-    """As `parse`, but one statement at a time, so that statements before an error are returned."""
-    known = {name.upper(): value for name, value in (variables or {}).items()}
+    """Yield what `parse` returns, one statement at a time, so that those before an error come out."""
+    defined = {name.upper(): value for name, value in (variables or {}).items()}
     for piece in pieces(text, tokens(text)):
-        node = parse_statement(piece, known if substitution else None, allowed=allowed)
+        node = parse_statement(piece, defined if substitution else None, allowed=allowed)
         if not piece.complete:
             last = piece.tokens[-1]
             lines = text.split("\n")
@@ -69,9 +69,9 @@ def parse_lazily(
             )
         yield node
         if isinstance(node, DefineVariable):
-            known[node.name.upper()] = node.value
+            defined[node.name.upper()] = node.value
         elif isinstance(node, UndefineVariable):
-            known.pop(node.name.upper(), None)
+            defined.pop(node.name.upper(), None)
 
 
 def parse_one(

@@ -43,7 +43,7 @@ _Rule = Callable[[Sequence[Token], int, Sequence[str]], tuple[str, int] | None]
 
 
 def advice(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple[str, int] | None:
-    """What to write instead of the token ``index``, which is not allowed there.
+    """Return advice on what to write instead of the token ``index``, which is not allowed there.
 
     Args:
         tokens: of the statement.
@@ -56,7 +56,7 @@ def advice(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tupl
 
 
 def stray_character(token: Token) -> str | None:
-    """What is wrong with a character that belongs to no token, if known, without a period."""
+    """Describe what is wrong with a character that belongs to no token, without a period; None if unknown."""
     character = token.text[:1]
     if token.token_type != TokenType.UNKNOWN:
         return None

@@ -147,7 +147,7 @@ class Cursor(Parser):
         )
 
     def _explained(self, index: int, expected: Sequence[str]) -> tuple[str, int, str | None, bool]:
-        """Why the parser is stuck at ``index``.
+        """Explain why the parser is stuck at ``index``.
 
         Returns:
             The message, the index of the token to show, the suggested word, and whether the message is

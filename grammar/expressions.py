@@ -481,7 +481,7 @@ class ExpressionParser(Cursor):
         return self.build(nodes.WindowFunction, start, this=call, **args)
 
     def _frame(self) -> nodes.Frame:
-        """What follows ROWS."""
+        """Parse what follows ROWS."""
         start = self._index - 1
         if not self.word("BETWEEN"):
             return nodes.Frame(self._frame_bound(), 0, self.span(start))
@@ -494,7 +494,7 @@ class ExpressionParser(Cursor):
         return nodes.Frame(first, last, self.span(start))
 
     def _range(self) -> nodes.Frame:
-        """What follows RANGE: ``[BETWEEN] INTERVAL time PRECEDING [AND CURRENT ROW]``."""
+        """Parse what follows RANGE: ``[BETWEEN] INTERVAL time PRECEDING [AND CURRENT ROW]``."""
         start = self._index - 1
         is_between = self.word("BETWEEN")
         self.expect_word("INTERVAL")

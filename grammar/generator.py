@@ -1,4 +1,4 @@
-"""From trees to text, for `grammar.render`.
+"""Converts trees to text, for `grammar.render`.
 
 The text is one line, with keywords in upper case, aliases with AS, and names quoted only if necessary. It
 parses to the same tree. The rules of statements are in `grammar.statements`.

@@ -1,4 +1,4 @@
-"""From text to tokens (reference §1.1), and to statements.
+"""Splits text into tokens (reference §1.1), and into statements.
 
 sqlglot's own scanner reads character by character and cannot express some of KSQL's rules (digit-led
 names, three kinds of numbers, comments without nesting); one regular expression can, and is
@@ -38,7 +38,7 @@ _PATTERN = r"""
 
 
 class Rules(Enum):
-    """Where comments and dollar quotes end, which is not the same for all clients."""
+    """The rules for the ends of comments and dollar quotes, which are not the same for all clients."""
 
     #: comments do not nest, and `--` takes the next character, whatever it is: a bare one swallows the next
     #: line (§1.1, a quirk)
@@ -117,7 +117,7 @@ class StatementText:
 
     @property
     def start(self) -> int:
-        """How many characters of the whole text are before it."""
+        """The offset in the whole text at which the statement begins."""
         return self.tokens[0].start if self.tokens else 0
 
 
@@ -174,7 +174,7 @@ def tokens(text: str, rules: Rules = Rules.KSQL) -> Iterator[Token]:
 
 
 def _end_of_block(text: str, start: int) -> int | None:
-    """Where a comment ends that may have others in it; None if it does not."""
+    """Return the end of a comment that may contain others; None if it is not closed."""
     depth = 0
     for mark in _BLOCK.finditer(text, start):
         depth += 1 if mark[0] == "/*" else -1
@@ -184,7 +184,7 @@ def _end_of_block(text: str, start: int) -> int | None:
 
 
 def opened(token: Token) -> str | None:
-    """What ``token`` leaves open ("string", "quoted name", "comment", "code"), or None."""
+    """Return what ``token`` leaves open ("string", "quoted name", "comment", "code"), or None."""
     if token.token_type != TokenType.UNKNOWN:
         return None
     if token.text[0] == "$":

@@ -129,15 +129,15 @@ def with_parameters(text: str, values: Sequence[Any] | Mapping[str, Any]) -> str
         unknown = [name for name in values if name not in known]
         if unknown:
             raise ParameterMismatch(f"The statement has no parameter :{unknown[0]}.")
-        found = [values[name] for name in names if name is not None]
+        ordered = [values[name] for name in names if name is not None]
     else:
-        found = list(values)
-        if len(found) != len(names):
+        ordered = list(values)
+        if len(ordered) != len(names):
             raise ParameterMismatch(
-                f"The statement has {len(names)} parameters, but got {len(found)} values."
+                f"The statement has {len(names)} parameters, but got {len(ordered)} values."
             )
     parts = [between[0]]
-    for value, following in zip(found, between[1:], strict=True):
+    for value, following in zip(ordered, between[1:], strict=True):
         # with spaces around it, so that it cannot merge with adjacent tokens
         parts += (" ", literal(value), " ", following)
     return "".join(parts)
@@ -153,12 +153,12 @@ def _parts(text: str) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
     between: list[str] = []
     names: list[str | None] = []
     end = 0
-    for found in _PARAMETER.finditer(text):
-        if found["any"] is None and found["name"] is None:
+    for match in _PARAMETER.finditer(text):
+        if match["any"] is None and match["name"] is None:
             continue
-        between.append(text[end : found.start()])
-        names.append(found["name"])
-        end = found.end()
+        between.append(text[end : match.start()])
+        names.append(match["name"])
+        end = match.end()
     return (*between, text[end:]), tuple(names)
 
 

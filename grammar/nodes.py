@@ -437,7 +437,7 @@ class ErrorsOf(Relation):
 
 
 class Pattern(Node):
-    """What MATCH_RECOGNIZE looks for: a PatternSymbol, PatternSequence, PatternChoice or PatternRepeat."""
+    """A pattern of MATCH_RECOGNIZE: a PatternSymbol, PatternSequence, PatternChoice or PatternRepeat."""
 
 
 class PatternSymbol(Pattern):

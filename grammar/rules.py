@@ -13,9 +13,9 @@ from ksql_spark.grammar.parser import KsqlParser
 
 
 class StatementSet(Enum):
-    """Which statements a text may contain (reference §1.4)."""
+    """A set of statements that a text may contain (reference §1.4)."""
 
-    SERVER = 0  #: those that a server executes
+    SERVER = 0  #: statements that a server executes
     SCRIPT = 1  #: those, and RUN SCRIPT
     TEST = 2  #: those, and the assertions of the test tool
 

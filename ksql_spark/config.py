@@ -31,7 +31,7 @@ _BOUNDS = {"int": 2**31 - 1, "long": 2**63 - 1}
 
 @dataclass(frozen=True)
 class Property:
-    """One property.
+    """A property: its name, type, default value and description.
 
     Args:
         name: its canonical name.
@@ -124,7 +124,7 @@ def _json_text(value: Any) -> str:
 
 
 def share_of(most: int, share: float) -> int:
-    """How many of ``most`` one client may have, if ``share`` is its part of them: at least one.
+    """Return how many of ``most`` one client may have, if ``share`` is its part of them: at least one.
 
     >>> share_of(100, 0.8), share_of(1, 0.8), share_of(0, 0.8)
     (80, 1, 0)
@@ -586,24 +586,24 @@ def find(name: str, source: str | None = None) -> Property:
     Raises:
         KsqlError: PROPERTY_UNKNOWN with the nearest name.
     """
-    known = canonical(name)
-    if known is None:
+    property_name = canonical(name)
+    if property_name is None:
         hints = [f"It is in {source}."] if source else []
         bare = (entry.removeprefix(STREAMS_PREFIX) for entry in PROPERTIES)
         near = nearest(name, [*PROPERTIES, *bare, *KAFKA_SETTINGS])
         if near:
             hints.append(f"Did you mean '{near}'?")
         raise KsqlError("PROPERTY_UNKNOWN", name=name, hint=" ".join(hints) or None)
-    if known in PROPERTIES:
-        return PROPERTIES[known]
-    kind: Type = "password" if is_secret(known) else "string"
+    if property_name in PROPERTIES:
+        return PROPERTIES[property_name]
+    kind: Type = "password" if is_secret(property_name) else "string"
     return Property(
-        known,
+        property_name,
         kind,
         None,
         "Passed on unchanged.",
-        editable=_setting(known) in CLIENTS_MAY_SET,
-        in_force=_is_passed_on(known),
+        editable=_setting(property_name) in CLIENTS_MAY_SET,
+        in_force=_is_passed_on(property_name),
     )
 
 
@@ -670,18 +670,18 @@ class Config(Mapping[str, Any]):
         return cls(merged)
 
     def __getitem__(self, name: str) -> Any:
-        known = canonical(name)
-        if known is None:
+        full_name = canonical(name)
+        if full_name is None:
             raise KeyError(name)
-        assert find(known).in_force, f"{known} is read, so its row must have in_force=True"
-        return self._value(known)
+        assert find(full_name).in_force, f"{full_name} is read, so its row must have in_force=True"
+        return self._value(full_name)
 
-    def _value(self, known: str) -> Any:
-        if known in self._set:
-            return self._set[known]
-        if known == "ksql.spark.data.dir":
+    def _value(self, name: str) -> Any:
+        if name in self._set:
+            return self._set[name]
+        if name == "ksql.spark.data.dir":
             return str(default_data_dir())
-        return PROPERTIES[known].default if known in PROPERTIES else None
+        return PROPERTIES[name].default if name in PROPERTIES else None
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted({*PROPERTIES, *self._set}))
@@ -694,7 +694,7 @@ class Config(Mapping[str, Any]):
         return canonical(name) in self._set
 
     def with_values(self, values: Mapping[str, Any]) -> Config:
-        """This configuration with some values replaced, including those that requests may not override."""
+        """Return this configuration with some values replaced, even those that requests may not override."""
         return Config({**self._set, **Config(values)._set})
 
     def with_overrides(self, overrides: Mapping[str, Any]) -> Config:
@@ -798,9 +798,11 @@ class Config(Mapping[str, Any]):
         Raises:
             KsqlError: PROPERTY_INVALID for a login module, or a trust store, that librdkafka cannot use.
         """
-        given = self.kafka_security_settings()
+        security = self.kafka_security_settings()
         settings = {
-            theirs: given[ours] for ours, theirs in _LIBRDKAFKA_NAMES.items() if given.get(ours) is not None
+            theirs: security[ours]
+            for ours, theirs in _LIBRDKAFKA_NAMES.items()
+            if security.get(ours) is not None
         }
         authorities = settings.get("ssl.ca.location", ".pem")
         if not authorities.endswith(_PEM_NAMES):
@@ -810,9 +812,9 @@ class Config(Mapping[str, Any]):
                 value=authorities,
                 reason=f"it must be a PEM file named {', '.join(_PEM_NAMES)}; keytool -list -rfc writes one",
             )
-        if given.get("ssl.endpoint.identification.algorithm") == "":
+        if security.get("ssl.endpoint.identification.algorithm") == "":
             settings["ssl.endpoint.identification.algorithm"] = "none"
-        if jaas := given.get("sasl.jaas.config"):
+        if jaas := security.get("sasl.jaas.config"):
             found = dict(re.findall(r'(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"', jaas))
             if len(found) != 2:
                 raise KsqlError(
@@ -926,7 +928,7 @@ def _unescape(text: str) -> str:
     named = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
     return re.sub(
         r"\\(?:u([0-9a-fA-F]{4})|(.))",
-        lambda found: chr(int(found[1], 16)) if found[1] else named.get(found[2], found[2]),
+        lambda match: chr(int(match[1], 16)) if match[1] else named.get(match[2], match[2]),
         text,
         flags=re.DOTALL,
     )

@@ -20,7 +20,7 @@ _MAX_CHARACTERS = 100_000
 
 
 class Known:
-    """What a client learns from a response, collected while its request runs. Thread-safe."""
+    """The positions that a client learns from a response, collected while its request runs. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

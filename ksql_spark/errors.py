@@ -447,7 +447,7 @@ def too_deep(statement: str | None = None) -> KsqlError:
 
 
 def query_hint(query_id: str, known: Iterable[str]) -> str:
-    """What to do about an unknown id of a query, of which the ``known`` ones may be told."""
+    """Return a hint about an unknown id of a query; it may name ids in ``known``."""
     near = nearest(query_id, known)
     return f"Did you mean {near}?" if near else "SHOW QUERIES lists all queries."
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re2
 
-#: what a compiled pattern may take, bytes; the steps for a character of the text grow with it
+#: maximum size of a compiled pattern, bytes; the steps for a character of the text grow with it
 _MAX_MEMORY = 1 << 20
 _MAX_SHOWN = 100
 

@@ -27,7 +27,7 @@ _NEEDS_QUOTES = re.compile(r'[",\r\n]|^$|^\s|\s$')
 
 
 class Misfit(ValueError):
-    """What is wrong with a file, with its place, such as ``line 2: …``."""
+    """Raised with what is wrong in a file, and where, such as ``line 2: …``."""
 
 
 #: a row's place, and its values by the names in the file

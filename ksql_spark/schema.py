@@ -10,7 +10,7 @@ from ksql_spark.types import BIGINT, INTEGER, SqlType, quote_identifier
 
 
 class Role(Enum):
-    """Where a column of a record comes from."""
+    """The part of a record in which a column is."""
 
     KEY = "KEY"
     VALUE = "VALUE"
@@ -87,11 +87,11 @@ RESERVED_COLUMNS = frozenset(PSEUDO_COLUMNS) | frozenset(WINDOW_BOUNDS)
 # hidden columns of frames, besides pseudo columns (spark/build.py)
 #: the record's value is NULL (in a table: a tombstone)
 NULL_VALUE = "__NULL_VALUE"
-#: of streams with several key columns (BOOLEAN): the record's key as a whole is NULL
+#: hidden column of streams with several key columns (BOOLEAN): the record's key as a whole is NULL
 NULL_KEY = "__NULL_KEY"
-#: of rows that come from one record: its headers, which are copied to the output (§6.1)
+#: hidden column of rows that come from one record: its headers, which are copied to the output (§6.1)
 FORWARDED_HEADERS = "__HEADERS"
-#: of rows that have a column called ROWTIME, a key that PARTITION BY made: their event time, ms
+#: hidden column with the event time, ms, of rows where PARTITION BY made a key called ROWTIME
 EVENT_TIME = "__ROWTIME"
-#: of what goes into an internal topic: the operator's stream time when the row left it, ms
+#: hidden column of internal topics: the operator's stream time when the row left it, ms
 STREAM_TIME = "__STREAM_TIME"

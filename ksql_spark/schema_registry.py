@@ -50,11 +50,11 @@ class SchemaRegistry(Protocol):
 
     @property
     def url(self) -> str:
-        """Its address; for an on-demand registry, valid once it is running."""
+        """The registry's address; for an on-demand registry, valid once it is running."""
 
     @property
     def address(self) -> str | None:
-        """Its current address; None for an on-demand registry that has not started."""
+        """The registry's current address; None for an on-demand registry that has not started."""
 
     def require(self) -> None:
         """Make sure that it is available for future records, if it starts on demand.
@@ -67,7 +67,7 @@ class SchemaRegistry(Protocol):
         """Whether it may have schemas; does not start it. False if it was never needed."""
 
     def problem(self) -> str | None:
-        """Why it currently cannot be used, or None; does not start an on-demand registry."""
+        """Return why the registry currently cannot be used, or None; does not start an on-demand registry."""
 
     def latest(self, subject: str) -> RegisteredSchema | None:
         """The newest schema of ``subject``, or None if the subject does not exist."""
@@ -79,10 +79,10 @@ class SchemaRegistry(Protocol):
         """The schema with this id, or None."""
 
     def kept(self, schema_id: int | UUID) -> RegisteredSchema | None:
-        """Like ``by_id``, but caches existing ids, for reading records. A UUID is a GUID."""
+        """Return ``by_id`` of an id, cached if it exists, for reading records. A UUID is a GUID."""
 
     def incompatibility(self, subject: str, schema: RegisteredSchema) -> str | None:
-        """Why ``schema`` cannot be registered under ``subject``, in the registry's words; None if it can."""
+        """Return why the registry would not accept ``schema`` under ``subject``, in its words; else None."""
 
     def register(self, subject: str, schema: RegisteredSchema) -> int:
         """Register ``schema``, ignoring its id, under ``subject``, and return the new id.

@@ -16,10 +16,10 @@ class Folder(Protocol):
 
     @property
     def uri(self) -> str:
-        """Its URI in Spark's form."""
+        """The directory's URI in Spark's form."""
 
     def __str__(self) -> str:
-        """Its location in readable form."""
+        """Return the directory's location in readable form."""
 
     def sub(self, name: str) -> Folder:
         """A subdirectory."""
@@ -77,33 +77,33 @@ class LocalFolder:
 
     @property
     def uri(self) -> str:
-        """As in Folder."""
+        """The directory's URI; see Folder."""
         return self.path.absolute().as_uri()
 
     def __str__(self) -> str:
         return str(self.path)
 
     def sub(self, name: str) -> LocalFolder:
-        """As in Folder."""
+        """Return a subdirectory; see Folder."""
         return LocalFolder(self.path / name)
 
     def exists(self) -> bool:
-        """As in Folder."""
+        """Whether the directory exists; see Folder."""
         return self.path.exists()
 
     def names(self) -> list[str]:
-        """As in Folder."""
+        """Return the names of its entries; see Folder."""
         try:
             return os.listdir(self.path)
         except FileNotFoundError:
             return []
 
     def read(self, name: str) -> str:
-        """As in Folder."""
+        """Return the text of a file; see Folder."""
         return (self.path / name).read_text(encoding="utf-8")
 
     def write(self, name: str, text: str) -> None:
-        """As in Folder."""
+        """Write a file atomically; see Folder."""
         self.path.mkdir(parents=True, exist_ok=True)
         written = self.path / f".{name}.tmp"
         with written.open("w", encoding="utf-8") as file:
@@ -114,12 +114,12 @@ class LocalFolder:
         written.replace(self.path / name)
 
     def forget(self, name: str) -> None:
-        """As in Folder."""
+        """Remove a file; see Folder."""
         self._checksum(name).unlink(missing_ok=True)
         (self.path / name).unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """As in Folder."""
+        """Remove the directory; see Folder."""
         shutil.rmtree(self.path, ignore_errors=True)
         if self.path.exists():  # something was written meanwhile
             shutil.rmtree(self.path, ignore_errors=True)

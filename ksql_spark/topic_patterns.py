@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ksql_spark.regexes import InvalidRegex, Regex
 
-#: what the two read differently, or only one of them reads
+#: syntax that the two engines read differently, or only one of them reads
 _DIFFERENT = re.compile(
     r"""
       \\(?:[^\w]|[dDwWsS])       # an escaped sign, or a class of characters: both read it
@@ -29,7 +29,7 @@ _DIFFERENT = re.compile(
     """,
     re.VERBOSE,
 )
-#: of what the name must not begin with; it has no parentheses
+#: a prefix that names must not have: (?!…), without parentheses inside
 _NOT = re.compile(r"\(\?!((?:[^\\()]|\\.)*)\)")
 
 
@@ -88,7 +88,7 @@ def expanded(topics: Iterable[str], there: Iterable[str]) -> list[str]:
 
 
 def expressions(pattern: str) -> Expressions:
-    """What names must match and must not match.
+    """Split ``pattern`` into an expression that names must match, and one that they must not match.
 
     >>> expressions("a.*")
     Expressions(whole='a.*', never='(?:_).*')
@@ -97,21 +97,21 @@ def expressions(pattern: str) -> Expressions:
     """
     starts = ["_"]
     at = 0
-    while (found := _NOT.match(pattern, at)) is not None:
-        starts.append(found[1])
-        at = found.end()
+    while (match := _NOT.match(pattern, at)) is not None:
+        starts.append(match[1])
+        at = match.end()
     return Expressions(pattern[at:], f"(?:{'|'.join(starts)}).*")
 
 
 @lru_cache(maxsize=1000)
 def _compiled(pattern: str) -> tuple[Regex, Regex]:
-    """Raises InvalidRegex."""
+    """Compile an expression. Raises InvalidRegex."""
     whole, never = expressions(pattern)
     return Regex(whole), Regex(never)
 
 
 def problem(pattern: str) -> str | None:
-    """Why ``pattern`` cannot be one; None if it can.
+    """Return why ``pattern`` cannot be a pattern of topics; None if it can.
 
     >>> problem("a(b|c)+"), problem("(?:a|b).[0-9]{2,}"), problem(r"orders\\..*"), problem("(?!a).*")
     (None, None, None, None)

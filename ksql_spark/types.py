@@ -150,7 +150,7 @@ def contains_variant(type_: SqlType) -> bool:
 
 
 def without_equality(type_: SqlType) -> str | None:
-    """What of ``type_`` Spark cannot compare, for messages: MAPs or VARIANTs; None: it can be a key.
+    """Return which part of ``type_`` Spark cannot compare, MAPs or VARIANTs; None: it can be a key.
 
     >>> without_equality(Array(Map(STRING, STRING)))
     'MAPs'
@@ -159,7 +159,7 @@ def without_equality(type_: SqlType) -> str | None:
 
 
 VARIANTS = "VARIANTs"
-#: what messages advise, since scalars in a VARIANT have no type of their own
+#: advice in messages, since scalars in a VARIANT have no type of their own
 CAST_VARIANT = "Cast it: payload:user.id::STRING."
 
 
@@ -176,7 +176,7 @@ def contains_map(type_: SqlType) -> bool:
 
 
 def size(type_: SqlType) -> int:
-    """How many types ``type_`` is made of, at all levels, itself included."""
+    """Count the types that ``type_`` consists of, at all levels, including itself."""
     match type_:
         case Array(element):
             return 1 + size(element)

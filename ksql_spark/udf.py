@@ -307,13 +307,13 @@ def _raw(function: Any) -> list[Any]:
 def _parameters(function: Any, *, skip: int, owner: Any = None) -> tuple[Parameter, ...]:
     hints = _hints(function)
     explained = {**_explained(owner), **_explained(function)}
-    found = []
+    parameters = []
     for parameter in list(inspect.signature(function).parameters.values())[skip:]:
         where = f"{function.__qualname__}, parameter {parameter.name}"
         if parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD):
             raise InvalidFunction(f"{where}: SQL passes arguments by position only.")
         is_variadic = parameter.kind is parameter.VAR_POSITIONAL
-        found.append(
+        parameters.append(
             Parameter(
                 parameter.name,
                 _hint(hints.get(parameter.name), where),
@@ -322,9 +322,9 @@ def _parameters(function: Any, *, skip: int, owner: Any = None) -> tuple[Paramet
                 is_variadic=is_variadic,
             )
         )
-    if any(p.has_default for p in found) and any(p.is_variadic for p in found):
+    if any(p.has_default for p in parameters) and any(p.is_variadic for p in parameters):
         raise InvalidFunction(f"{function.__qualname__}: either defaults or *arguments, not both.")
-    return tuple(found)
+    return tuple(parameters)
 
 
 def _is_vector(hint: Any) -> bool:
@@ -437,7 +437,7 @@ def _description(target: Any) -> str:
 def _explained(target: Any) -> dict[str, str]:
     """Parameter -> its description in the docstring's ``Args:``."""
     lines = inspect.cleandoc(getattr(target, "__doc__", None) or "").splitlines()
-    found: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     name = None
     inside = False
     for line in lines:
@@ -447,10 +447,10 @@ def _explained(target: Any) -> dict[str, str]:
             inside = False
         elif inside and (match := re.match(r"    \*{0,2}(\w+)(?: \([^)]*\))?: *(.*)", line)):
             name = match[1]
-            found[name] = match[2].strip()
+            descriptions[name] = match[2].strip()
         elif inside and name and line.strip():
-            found[name] = f"{found[name]} {line.strip()}".strip()
-    return found
+            descriptions[name] = f"{descriptions[name]} {line.strip()}".strip()
+    return descriptions
 
 
 # ---- values -------------------------------------------------------------------------------------------

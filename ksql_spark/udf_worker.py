@@ -110,17 +110,17 @@ def _described(function: Function) -> dict[str, Any]:
 
 
 def describe(sources: Sequence[dict[str, str]]) -> list[dict[str, Any]]:
-    """For each source {"functions": […]}, or {"error": one line} if it cannot be loaded."""
-    found: list[dict[str, Any]] = []
+    """Return for each source {"functions": […]}, or {"error": one line} if it cannot be loaded."""
+    descriptions: list[dict[str, Any]] = []
     for source in sources:
         try:
             functions = [_described(f) for f in udf.functions_in(load(source))]
-            found.append({"functions": functions})
+            descriptions.append({"functions": functions})
         except udf.InvalidFunction as error:
-            found.append({"error": str(error)})
+            descriptions.append({"error": str(error)})
         except BaseException as error:  # whatever user code raises, SystemExit too
-            found.append({"error": explain(error, source.get("file"))})
-    return found
+            descriptions.append({"error": explain(error, source.get("file"))})
+    return descriptions
 
 
 # ---- calling ------------------------------------------------------------------------------------------
@@ -266,9 +266,9 @@ def _read(row: Sequence[Any], readers: list[tuple[int, Callable[[Any], Any]]]) -
 
 
 class _Aggregate:
-    """From (op, state, other, arguments…) to (state, value, error). States are pickled; NULL: a new group.
+    """Calls an aggregate: from (op, state, other, arguments…) to (state, value, error).
 
-    A call that fails leaves the state unchanged.
+    States are pickled; a NULL state begins a new group. A call that fails leaves the state unchanged.
     """
 
     def __init__(self, function: Function, results: Any, arrow: _Arrow) -> None:

@@ -177,14 +177,14 @@ def _describe_truly(app: FastAPI) -> None:
     whole = app.openapi
 
     def openapi() -> dict[str, Any]:
-        found = whole()
-        for methods in found["paths"].values():
+        document = whole()
+        for methods in document["paths"].values():
             for entry in methods.values():
                 entry["responses"].pop("422", None)
         for name in ("HTTPValidationError", "ValidationError"):
-            found.get("components", {}).get("schemas", {}).pop(name, None)
-        found.setdefault("components", {}).setdefault("schemas", {}).update(schemas(REFERENCE))
-        return found
+            document.get("components", {}).get("schemas", {}).pop(name, None)
+        document.setdefault("components", {}).setdefault("schemas", {}).update(schemas(REFERENCE))
+        return document
 
     app.openapi = openapi  # type: ignore[method-assign]
 

@@ -55,8 +55,8 @@ class Console:
 
     def response(self, name: str, scope: Scope) -> Response | None:
         """The file called ``name`` as an answer to a request; None: there is none."""
-        found = self._file(name)
-        if found is None:
+        file = self._file(name)
+        if file is None:
             return None
         is_zipped = "gzip" in Headers(scope=scope).get("accept-encoding", "")
         headers = {
@@ -65,9 +65,7 @@ class Console:
             "Vary": "Accept, Accept-Encoding" if name == PAGE else "Accept-Encoding",
             **({"Content-Encoding": "gzip"} if is_zipped else {}),
         }
-        return Response(
-            found.zipped if is_zipped else found.plain, headers=headers, media_type=found.media_type
-        )
+        return Response(file.zipped if is_zipped else file.plain, headers=headers, media_type=file.media_type)
 
     def _file(self, name: str) -> _File | None:
         try:
@@ -77,12 +75,12 @@ class Console:
             if path is None or media_type is None:
                 return None
             written_ns = path.stat().st_mtime_ns
-            found = self._files.get(name)
-            if found is None or found.written_ns != written_ns:
+            file = self._files.get(name)
+            if file is None or file.written_ns != written_ns:
                 plain = path.read_bytes()
-                found = _File(written_ns, plain, gzip.compress(plain, mtime=0), media_type)
-                self._files[name] = found
-            return found
+                file = _File(written_ns, plain, gzip.compress(plain, mtime=0), media_type)
+                self._files[name] = file
+            return file
         except OSError:
             return None
 

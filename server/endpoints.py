@@ -13,7 +13,7 @@ from ksql_spark.security.authorization import Role
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """An endpoint's rules."""
+    """The rules of an endpoint: who may use it, and which bodies it takes."""
 
     #: the least role that may use it; statements are also checked one by one. None: anybody may
     role: Role | None
@@ -77,7 +77,7 @@ class Endpoints:
 
     def rules(self, path: str) -> Rules:
         """The rules of the endpoint at ``path``; UNKNOWN if there is none."""
-        found = self._rules.get(path)
-        if found is None:
-            found = next((r for base, r in self._prefixes.items() if path.startswith(base)), UNKNOWN)
-        return found
+        rules = self._rules.get(path)
+        if rules is None:
+            rules = next((r for base, r in self._prefixes.items() if path.startswith(base)), UNKNOWN)
+        return rules

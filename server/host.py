@@ -130,7 +130,7 @@ class Host:
     async def call_while_connected(
         self, http: HttpRequest, request: Request, method: Callable[[Engine], T], *, is_query: bool = False
     ) -> T:
-        """Like ``call``, but cancels ``request`` when the client of ``http`` disconnects.
+        """Call the engine as ``call`` does, but cancel ``request`` when the client of ``http`` disconnects.
 
         A query does not wait for statements: it uses a thread for reads.
         """
@@ -178,10 +178,10 @@ class Host:
         if stream.kind != "PUSH":
             return await self.read(lambda: read(timeout_s))
         loop, context = asyncio.get_running_loop(), copy_context()
-        found = await loop.run_in_executor(self._catch_ups, context.run, read, CATCH_UP_WAIT_S)
-        if not found and found is not None:
+        rows = await loop.run_in_executor(self._catch_ups, context.run, read, CATCH_UP_WAIT_S)
+        if not rows and rows is not None:
             await asyncio.sleep(CATCH_UP_PAUSE_S)
-        return found
+        return rows
 
     def opened(self, stream: QueryStream) -> None:
         """Register an open stream, so that close_streams() can end it."""

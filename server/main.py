@@ -204,7 +204,7 @@ def _bind(host: str, port: int, send_timeout_ms: int) -> socket.socket:
 
 
 def _bind_problem(error: OSError, host: str, port: int) -> str:
-    """One line that says why the port cannot be bound, and what to do."""
+    """Describe in one line why the port cannot be bound, and what to do."""
     if error.errno == errno.EADDRINUSE:
         return (
             f"Port {port} on {host} is already in use. Stop the program that uses it "

@@ -81,11 +81,11 @@ class _Requests:
         self._sums[path] += seconds
 
     def describe(self) -> Iterable[Any]:
-        """Nothing."""
+        """Return nothing."""
         return ()
 
     def collect(self) -> Iterator[Any]:
-        """The metric families."""
+        """Return the metric families of requests."""
         from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 
         counts = CounterMetricFamily(f"{PREFIX}requests", "Requests.", labels=("path", "status"))
@@ -105,11 +105,11 @@ class _Engine:
         self._figures = figures
 
     def describe(self) -> Iterable[Any]:
-        """Nothing, so that registration does not query the engine."""
+        """Return nothing, so that registration does not query the engine."""
         return ()
 
     def collect(self) -> Iterator[Any]:
-        """The metric families."""
+        """Return the metric families of the engine."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
         kinds = {

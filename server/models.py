@@ -120,7 +120,7 @@ class MetadataForKeyBody(Body):
 
 
 class RestartBody(Body):
-    """Of POST /connectors/<name>/restart: nothing."""
+    """The body of POST /connectors/<name>/restart, which is empty."""
 
 
 class DrainBody(Body):
@@ -176,7 +176,7 @@ async def read_body(model: type[B], http: HttpRequest) -> B:
 
 
 def parsed_body(model: type[B], text: bytes | str) -> B:
-    """JSON as ``model``.
+    """Parse JSON as ``model``.
 
     Raises:
         RequestError: the body is not a JSON object, or a member is missing or has the wrong type.

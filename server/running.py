@@ -53,7 +53,7 @@ FOR_EVER_S = 2**31
 
 
 def between_requests_s(config: Config) -> int:
-    """How long to keep connections without a request; if IDLE is set, it alone decides."""
+    """Return how long to keep connections without a request, seconds; if IDLE is set, it alone decides."""
     if config.is_set(IDLE):
         return int(config[IDLE]) or FOR_EVER_S
     return BETWEEN_REQUESTS_S
@@ -324,7 +324,7 @@ class Running:
 
 
 def _address(sock: socket.socket) -> str:
-    """Where a port is bound, as URLs have it."""
+    """Return the address at which a port is bound, as URLs have it."""
     host, port = sock.getsockname()[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 

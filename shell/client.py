@@ -23,7 +23,7 @@ class ClientError(Exception):
 
 
 class Unreachable(ClientError):
-    """No server responds."""
+    """Raised if no server responds."""
 
 
 class ServerError(ClientError):
@@ -39,7 +39,7 @@ class ServerError(ClientError):
 
 @dataclass(frozen=True)
 class Settings:
-    """What a request includes: property overrides, variables, and whether it waits for earlier commands."""
+    """The settings of a request: property overrides, variables, and whether it waits for earlier commands."""
 
     properties: Mapping[str, Any] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class Client:
 
     def info(self) -> dict[str, Any]:
         """``version``, ``kafkaClusterId``, ``ksqlServiceId``, ``serverStatus``. Raises ClientError."""
-        with self._said():
+        with self._user_errors():
             return self._connection.info()
 
     def run(self, text: str, settings: Settings | None = None) -> list[dict[str, Any]]:
@@ -101,7 +101,7 @@ class Client:
         Raises:
             ClientError: also for a logged statement whose query does not run.
         """
-        with self._said():
+        with self._user_errors():
             return self._connection.run(text, **_arguments(settings))
 
     def validate(self, text: str, settings: Settings) -> int:
@@ -110,7 +110,7 @@ class Client:
         Raises:
             ClientError: a statement is invalid, or the server cannot validate.
         """
-        with self._said():
+        with self._user_errors():
             return self._connection.validate(
                 text, properties=settings.properties, variables=settings.variables
             )
@@ -129,7 +129,7 @@ class Client:
         """
         arguments = _arguments(settings)
         del arguments["waits"]
-        with self._said():
+        with self._user_errors():
             return self._connection.frames(text, **arguments, resumable=resumable, after=after)
 
     def rows(self, text: str, settings: Settings | None = None) -> Iterator[list[Any]]:
@@ -144,17 +144,17 @@ class Client:
 
     def print_topic(self, text: str, settings: Settings | None = None) -> FrameStream:
         """Start a PRINT; the stream has its lines as ``{"line": text}``. Raises ClientError."""
-        with self._said():
+        with self._user_errors():
             return self._connection.print_topic(text, **_arguments(settings))
 
     def insert(self, target: str, rows: Iterator[Mapping[str, Any]]) -> int:
         """Write rows to a stream or table; returns their number. Raises ClientError."""
-        with self._said():
+        with self._user_errors():
             return self._connection.insert(target, rows)
 
     def graph(self) -> dict[str, Any]:
-        """What runs and how it does: the answer of GET /graph. Raises ClientError."""
-        with self._said():
+        """Return the graph of what runs (GET /graph). Raises ClientError."""
+        with self._user_errors():
             return self._connection.graph()
 
     def rebuild_state(self, query_id: str) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class Client:
         Raises:
             ClientError: the query does not exist.
         """
-        with self._said():
+        with self._user_errors():
             return self._connection.rebuild_state(query_id)
 
     def close(self) -> None:
@@ -172,7 +172,7 @@ class Client:
             self._connection.close()
 
     @contextlib.contextmanager
-    def _said(self) -> Iterator[None]:
+    def _user_errors(self) -> Iterator[None]:
         """Converts errors of the client to errors for the user."""
         from ksql_spark import client
 

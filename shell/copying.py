@@ -54,12 +54,12 @@ class Copy:
 
 
 def parsed(text: str) -> Copy:
-    """What a COPY says. Raises ClientError."""
-    found = _COPY.fullmatch(text.strip())
-    if found is None:
+    """Parse a COPY. Raises ClientError."""
+    match = _COPY.fullmatch(text.strip())
+    if match is None:
         raise ClientError(f"This is no COPY: {USAGE}")
-    file = Path(found["file"].replace("''", "'")).expanduser()
-    return Copy(file, found["name"], found["query"] and f"{found['query'].strip()};")
+    file = Path(match["file"].replace("''", "'")).expanduser()
+    return Copy(file, match["name"], match["query"] and f"{match['query'].strip()};")
 
 
 def rows_of(file: Path, fields: Mapping[str, Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
@@ -89,10 +89,10 @@ def rows_of(file: Path, fields: Mapping[str, Mapping[str, Any]]) -> Iterator[Map
 
 def refused(error: ServerError, file: Path) -> ClientError:
     """The error of a server that has refused a row, with the row's place in the file."""
-    found = _ROW.match(error.message)
-    if found is None:
+    match = _ROW.match(error.message)
+    if match is None:
         return error
     with file.open("rb") as data:
         rows = row_files.READERS[_READ[file.suffix.lower()]](data)
-        place, _ = next(islice(rows, int(found[1]), None))
-    return ClientError(f"{file}: {place}: {found[2]}")
+        place, _ = next(islice(rows, int(match[1]), None))
+    return ClientError(f"{file}: {place}: {match[2]}")

@@ -66,7 +66,7 @@ def dry_run(scripts: Iterable[tuple[str, str]], context: Context) -> None:
 
 
 def _error(parts: Sequence[_Part], context: Context) -> ServerError | None:
-    """What the server says against the statements, or None."""
+    """Return the server's error about the statements, or None if they are valid."""
     session = context.session
     try:
         with session.console.busy():

@@ -143,7 +143,7 @@ class KsqlMagics(Magics):
         return _Answer(answer) if answer else None
 
     def complete(self, text: str) -> Iterator[str]:
-        """What may stand at the end of ``text`` in place of its last word."""
+        """Yield what may stand at the end of ``text`` in place of its last word."""
         found = _CELL.fullmatch(text) or _LINE.fullmatch(text)
         if found is None:
             return
@@ -267,7 +267,7 @@ class _View:
         (self._table if self._chart is None else self._chart).take([row])
 
     def text(self) -> str:
-        """What it looks like now."""
+        """The current text of the view."""
         if self._chart is None:
             return self._table.text(self._console, _LINES)
         return self._chart.text(self._console, _LINES, is_bars=self._is_bars) + "\n"

@@ -306,8 +306,8 @@ def connect(url: str | None, options: argparse.Namespace, console: Console) -> I
             _stop(connection.server, console)
 
 
-def tell_server(session: Session, url: str | None) -> None:
-    """Say on standard error which server is about to change, unless --server has named it with ``url``."""
+def report_server(session: Session, url: str | None) -> None:
+    """Print on standard error which server is about to change, unless --server has named it with ``url``."""
     if url is None:
         print(f"server: {session.client.url} (--server URL names another one)", file=sys.stderr)
 
@@ -333,5 +333,5 @@ __all__ = [
     "add_script_options",
     "connect",
     "definition",
-    "tell_server",
+    "report_server",
 ]

@@ -26,14 +26,14 @@ BACK = "The server is back; the query goes on where it stopped."
 
 
 class Frames(Protocol):
-    """What is read of a query."""
+    """The part of a query's result stream that is used here; see FrameStream."""
 
     def read(self, timeout_s: float) -> list[dict[str, Any]] | None:
-        """As FrameStream.read."""
+        """Read frames; see FrameStream.read."""
         ...
 
     def close(self) -> None:
-        """As FrameStream.close."""
+        """Close the stream; see FrameStream.close."""
         ...
 
 
@@ -62,7 +62,7 @@ class Resuming:
         self._resumed = threading.Event()
 
     def read(self, timeout_s: float) -> list[dict[str, Any]] | None:
-        """As FrameStream.read."""
+        """Read frames; see FrameStream.read. A lost stream is resumed."""
         if self._is_lost:
             if not self._resumed.wait(timeout_s):
                 return []
@@ -79,7 +79,7 @@ class Resuming:
             if "continuationToken" in frame:
                 self._token = str(frame["continuationToken"])
                 ready, self._held = [*ready, *self._held], []
-            elif self._tells_loss(frame):
+            elif self._reports_loss(frame):
                 self._begin_again()
                 return [*ready, {"note": LOST}]
             elif self._token is not None and "row" in frame:
@@ -89,14 +89,14 @@ class Resuming:
         return ready
 
     def close(self) -> None:
-        """As FrameStream.close."""
+        """Close the stream; see FrameStream.close."""
         self._is_over.set()
         self._resumed.set()
         if self._stream is not None:
             self._stream.close()
 
-    def _tells_loss(self, frame: Mapping[str, Any]) -> bool:
-        """Whether the frame says that the server is gone, for a query that can resume."""
+    def _reports_loss(self, frame: Mapping[str, Any]) -> bool:
+        """Whether the frame reports that the server is gone, for a query that can resume."""
         error = frame.get("errorMessage")
         if error is None or self._token is None or self._stream is None:
             return False

@@ -31,7 +31,7 @@ class ScriptFailure(ClientError):
 
 
 def skipped(count: int | None) -> str:
-    """How many statements an error has skipped, for the end of its message."""
+    """Describe how many statements an error has skipped, for the end of its message."""
     return f"\n{count} statement{'s were' if count > 1 else ' was'} skipped." if count else ""
 
 
@@ -65,7 +65,7 @@ def run_script(lines: Iterable[str], name: str, context: Context) -> None:
             raise ScriptFailure(name, replace(failure.moved(line - 1), skipped=left)) from None
         finally:
             console.step = before
-    context.session.tell_inserted()
+    context.session.report_inserted()
 
 
 def run_file(path: str, text: str, context: Context) -> None:
@@ -111,10 +111,10 @@ def run_text(text: str, context: Context) -> None:
         try:
             _run_part(part, len(parts) > 1 or bool(context.running_scripts), context)
         except Failure as failure:
-            context.session.tell_inserted()
+            context.session.report_inserted()
             raise replace(failure, skipped=len(parts) - number) if len(parts) > 1 else failure from None
     if not context.running_scripts:
-        context.session.tell_inserted()
+        context.session.report_inserted()
 
 
 def _run_part(part: grammar.StatementText, is_one_of_many: bool, context: Context) -> None:
@@ -125,7 +125,7 @@ def _run_part(part: grammar.StatementText, is_one_of_many: bool, context: Contex
         raise Failure(ClientError("This comment is never closed."), start.line, start.col)
     target = session.inserts_into(part)
     if target is None:
-        session.tell_inserted()
+        session.report_inserted()
         if is_one_of_many and console.form.is_for_people:
             console.note()
             console.note(console.cyan(safe(entities.one_line(statements.shown(part.text))) + ";"))

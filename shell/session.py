@@ -82,7 +82,7 @@ def _absolute(line: int, column: int, first_line: int, first_column: int) -> tup
 
 
 class Session:
-    """Runs statements.
+    """Runs statements and shows their results, with the settings of one user.
 
     Args:
         client: the client of the server.
@@ -140,7 +140,7 @@ class Session:
 
     @property
     def results(self) -> Console:
-        """Where results go: the console, or a file in the console's format."""
+        """The console to which results go, or a file in the console's format."""
         if self._file is None:
             return self.console
         self._file.form, self._file.wrap = self.console.form, self.console.wrap
@@ -205,10 +205,10 @@ class Session:
     def count_inserted(self, target: str) -> None:
         """A row was written to ``target``."""
         if self._inserted is not None and self._inserted[0] != target:
-            self.tell_inserted()
+            self.report_inserted()
         self._inserted = (target, (self._inserted[1] if self._inserted is not None else 0) + 1)
 
-    def tell_inserted(self) -> None:
+    def report_inserted(self) -> None:
         """Report how many rows were written since the last report."""
         inserted, self._inserted = self._inserted, None
         if inserted is not None:
@@ -267,7 +267,7 @@ class Session:
         view = QueryView(self.results, is_push, text)
         with self.results.paging() if not is_push else contextlib.nullcontext():
             self._show_stream(stream, view)
-        self._tell_end(view, "Query terminated", began)
+        self._report_end(view, "Query terminated", began)
 
     def copy(self, text: str) -> None:
         """Run a COPY. Raises ClientError."""
@@ -309,7 +309,7 @@ class Session:
             stream = self.client.print_topic(text, self.settings)
         view = _LinesView(self.results)
         self._show_stream(stream, view)
-        self._tell_end(view, "Topic printing ceased", began)
+        self._report_end(view, "Topic printing ceased", began)
 
     def limited(self, frames: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
         """``frames`` up to the row limit, after ``count`` rows."""
@@ -357,7 +357,7 @@ class Session:
         view.early = []
         return lambda: live(stream, view)
 
-    def _tell_end(self, view: View, farewell: str, began: float) -> None:
+    def _report_end(self, view: View, farewell: str, began: float) -> None:
         self.last_took_s = time.monotonic() - began
         if self.console.form.is_for_people:
             if view.final_message:
@@ -399,9 +399,9 @@ class Session:
 
     def undefine(self, name: str, quiet: bool = False) -> None:
         """UNDEFINE: remove a variable."""
-        known = next((known for known in self.variables if known.upper() == name.upper()), None)
-        if known is not None:
-            del self.variables[known]
+        variable = next((variable for variable in self.variables if variable.upper() == name.upper()), None)
+        if variable is not None:
+            del self.variables[variable]
         elif not quiet:
             self.console.warning(f"Cannot undefine variable '{name}' which was never defined")
 
@@ -431,7 +431,7 @@ class View:
 
     @property
     def counted(self) -> str:
-        """How much was shown, such as "1 row"."""
+        """Describe how much was shown, such as "1 row"."""
         return f"{self.count:,} {self.unit}{'' if self.count == 1 else 's'}"
 
     def show(self, frames: Sequence[Mapping[str, Any]]) -> None:
@@ -443,7 +443,7 @@ class View:
 
 
 class _LinesView(View):
-    """PRINT."""
+    """Shows the lines of a PRINT."""
 
     unit = "line"
 
@@ -482,13 +482,13 @@ class QueryView(View):
         self.print_note()
 
     def print_note(self) -> None:
-        """Print what was said, once."""
+        """Print the server's note, once."""
         note, self.note = self.note, ""
         if note:
             self.console.note(self.console.dim(note))
 
     def take(self, frames: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """Note what the frames say; return their rows."""
+        """Record the notes in frames; return their rows."""
         arrived = []
         for frame in frames:
             if "row" in frame:
@@ -539,7 +539,7 @@ class QueryView(View):
 
 
 def _started(entity: Mapping[str, Any]) -> str | None:
-    """Where to look after a statement that started a query; None if it started none."""
+    """Describe where to look after a statement that started a query; None if it started none."""
     query_id = (entity.get("commandStatus") or {}).get("queryId")
     if not query_id:
         return None

@@ -1,4 +1,4 @@
-"""What the client must know about a statement: where it ends, and who handles it (reference §8.2).
+"""Parses what the client must know about a statement: where it ends, and who handles it (reference §8.2).
 
 Everything else about the language is up to the server.
 """
@@ -25,7 +25,7 @@ _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 
 
 class Kind(Enum):
-    """Who handles a statement, and how."""
+    """The part of the client or server that handles a statement, and how."""
 
     PLAIN = "plain"
     QUERY = "query"
@@ -61,7 +61,7 @@ def body(text: str) -> str:
 
 
 def kind_of(text: str) -> Kind:
-    """Who handles the statement.
+    """Return who handles the statement.
 
     >>> kind_of("-- all of it\\nselect * from s;")
     <Kind.QUERY: 'query'>

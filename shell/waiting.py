@@ -38,14 +38,18 @@ def wait_for_queries(client: Client, console: Console, but: Collection[str] = ()
                 places = dict(_places(client, sink))
                 if ends is None:
                     ends = {place: end for place, (_, end) in places.items()}
-                left = sum(max(end - places[place][0], 0) for place, end in ends.items() if place in places)
-                if not left:
+                remaining = sum(
+                    max(end - places[place][0], 0) for place, end in ends.items() if place in places
+                )
+                if not remaining:
                     break
                 now = time.monotonic()
-                first = first or (now, left)
-                done, took_s = first[1] - left, now - first[0]
-                rest = f", {done / took_s:,.0f}/s, {left / done * took_s:,.0f} s" if done and took_s else ""
-                console.status(f"waiting for {sink}: {left:,} records left{rest}")
+                first = first or (now, remaining)
+                done, took_s = first[1] - remaining, now - first[0]
+                rest = (
+                    f", {done / took_s:,.0f}/s, {remaining / done * took_s:,.0f} s" if done and took_s else ""
+                )
+                console.status(f"waiting for {sink}: {remaining:,} records left{rest}")
                 time.sleep(LOOK_S)
     finally:
         console.clear_status()
@@ -53,7 +57,7 @@ def wait_for_queries(client: Client, console: Console, but: Collection[str] = ()
 
 @dataclass(frozen=True)
 class Running:
-    """What a server has: ids of persistent queries; names of streams, tables and sinks."""
+    """The catalog of a server: ids of persistent queries; names of streams, tables and sinks."""
 
     queries: frozenset[str]
     sources: frozenset[str]
@@ -61,7 +65,7 @@ class Running:
 
     @classmethod
     def of(cls, client: Client) -> Running:
-        """All that is there now.
+        """Read the catalog of the server as it is now.
 
         Raises:
             ClientError: the server does not say.
@@ -118,10 +122,10 @@ def _wait_for_lake(client: Client, console: Console, name: str) -> None:
 def _wait_for_sink(client: Client, console: Console, name: str) -> None:
     ends: dict[int, int] = {}
     while True:
-        (told,) = client.run(f"DESCRIBE SINK {quoted_name(name)};")
-        if told["sink"]["state"] == "ERROR":
-            raise ClientError(f"The sink {name} has failed: {told['sink']['reason']}")
-        places = {place["partition"]: place for place in told["positions"]}
+        (description,) = client.run(f"DESCRIBE SINK {quoted_name(name)};")
+        if description["sink"]["state"] == "ERROR":
+            raise ClientError(f"The sink {name} has failed: {description['sink']['reason']}")
+        places = {place["partition"]: place for place in description["positions"]}
         ends = ends or {partition: place["end"] for partition, place in places.items()}
         if ends and all(places[partition]["offset"] >= end for partition, end in ends.items()):
             return
@@ -130,7 +134,7 @@ def _wait_for_sink(client: Client, console: Console, name: str) -> None:
 
 
 def _places(client: Client, sink: str) -> Iterator[tuple[tuple[Any, ...], tuple[int, int]]]:
-    """How far the queries that write ``sink`` have read each partition, and where that ends.
+    """Yield for each partition how far the queries that write ``sink`` have read it, and its end.
 
     Raises:
         ClientError: one has failed.

@@ -87,19 +87,19 @@ def _rule(parser: KsqlParser, allowed: StatementSet) -> StatementRule:
         rule = BY_START.get(" ".join(words[:length]))
         if rule is not None and rule.statement_set.value <= allowed.value:
             return rule
-    known = [s.split() for s, rule in BY_START.items() if rule.statement_set.value <= allowed.value]
+    phrases = [s.split() for s, rule in BY_START.items() if rule.statement_set.value <= allowed.value]
     first = words[0] if words else ""
-    if not any(k[0] == first for k in known):
+    if not any(k[0] == first for k in phrases):
         if first in _INSTEAD:
             parser.unknown_statement(None, _INSTEAD[first])
-        suggestion = nearest(first, (k[0] for k in known)) if first else None
+        suggestion = nearest(first, (k[0] for k in phrases)) if first else None
         parser.unknown_statement(suggestion)
     # the first words are right: report which could follow
     right = 0
-    while right < len(words) and any(k[: right + 1] == words[: right + 1] for k in known):
+    while right < len(words) and any(k[: right + 1] == words[: right + 1] for k in phrases):
         right += 1
     parser.skip(right)
-    for following in sorted({k[right] for k in known if k[:right] == words[:right] and len(k) > right}):
+    for following in sorted({k[right] for k in phrases if k[:right] == words[:right] and len(k) > right}):
         parser.word(following)
     parser.fail()
 

@@ -86,8 +86,8 @@ class Aggregates:
             )
         literals = [a.value if isinstance(a, Literal) else None for a in arguments]
         with placed_at(node):
-            found = registry.resolve(node.name, [a.type for a in arguments], literals)
-        coerced = tuple(coerce(a, t) for a, t in zip(arguments, found.parameter_types, strict=True))
+            resolved = registry.resolve(node.name, [a.type for a in arguments], literals)
+        coerced = tuple(coerce(a, t) for a, t in zip(arguments, resolved.parameter_types, strict=True))
         if node.distinct and contains_variant(coerced[0].type):
             check_comparable(coerced[0].type, "DISTINCT", f"{scope.show(coerced[0])} (VARIANT)", node)
         name = f"{VARIABLE}{len(self.calls)}"
@@ -96,16 +96,16 @@ class Aggregates:
             condition = bind_predicate(node.condition, replace(inside, clause="FILTER"))
         made = AggregateCall(
             name,
-            found.spec.name,
+            resolved.spec.name,
             coerced,
-            found.result_type,
+            resolved.result_type,
             bool(node.distinct),
             condition,
-            by_arrival=found.spec.by_arrival,
+            by_arrival=resolved.spec.by_arrival,
         )
-        for known in self.calls:
-            if replace(made, name=known.name) == known:
-                return ColumnRef(known.name, known.type)
+        for existing in self.calls:
+            if replace(made, name=existing.name) == existing:
+                return ColumnRef(existing.name, existing.type)
         self.calls.append(made)
         return ColumnRef(name, made.type)
 

@@ -163,8 +163,10 @@ def _sorted_union(root: Node, query: nodes.SetOperation, context: Context) -> No
     keys = []
     for item in query.order_by:
         column = _by_position(item, [c.name for c in root.schema.columns])
-        found = root.schema.find(column) if column is not None else None
-        bound = bind_expression(item.this, scope) if found is None else ColumnRef(found.name, found.type)
+        selected = root.schema.find(column) if column is not None else None
+        bound = (
+            bind_expression(item.this, scope) if selected is None else ColumnRef(selected.name, selected.type)
+        )
         keys.append(_sort_key(item, bound))
     return Sort(root, tuple(keys))
 
@@ -421,16 +423,16 @@ class _Select:
         shown = len(values)
         by = []
         for node, expression in keys:
-            found = next((v for v in values if v.expression == expression), None)
-            if found is None:
+            sort_value = next((v for v in values if v.expression == expression), None)
+            if sort_value is None:
                 if self.select.distinct:
                     raise invalid(
                         "SELECT DISTINCT can only be sorted by columns that it selects.", node,
                         hint="Add the expression to the SELECT.",
                     )  # fmt: skip
-                found = NamedExpression(f"{SORT}{len(values) - shown}", expression)
-                values.append(found)
-            by.append(_sort_key(node, ColumnRef(found.name, expression.type)))
+                sort_value = NamedExpression(f"{SORT}{len(values) - shown}", expression)
+                values.append(sort_value)
+            by.append(_sort_key(node, ColumnRef(sort_value.name, expression.type)))
         plan = Project(plan, (), tuple(values))
         if self.select.distinct:
             for item in items:

@@ -111,12 +111,12 @@ class _Mismatch(Exception):
 
 def _merge(wanted: SqlType, member: Expression) -> SqlType:
     """``wanted``, widened so that ``member`` fits too."""
-    given = member.type
+    type_ = member.type
     if not isinstance(wanted, Null) and isinstance(member, Cast) and member.operand == Literal(None, NULL):
         # a NULL has any type, even if an inner list has given it one
-        return common_type(wanted, given) or wanted
-    if isinstance(wanted, Null) or isinstance(given, Null):
-        return given if isinstance(wanted, Null) else wanted
+        return common_type(wanted, type_) or wanted
+    if isinstance(wanted, Null) or isinstance(type_, Null):
+        return type_ if isinstance(wanted, Null) else wanted
     match wanted, member:
         case Array(element), Call("ARRAY", members, _):
             for inner in members:
@@ -130,17 +130,17 @@ def _merge(wanted: SqlType, member: Expression) -> SqlType:
             return Map(key, value)
         case Struct(fields), MakeStruct(given_fields, _):
             return _merge_struct(fields, dict(given_fields))
-        case Struct(fields), _ if isinstance(given, Struct) and wanted != given:
-            return _merge_columns(fields, given)
+        case Struct(fields), _ if isinstance(type_, Struct) and wanted != type_:
+            return _merge_columns(fields, type_)
     if wanted == STRING and is_scalar_literal(member):
         return STRING
-    if given == STRING and isinstance(member, Literal) and wanted != STRING:
+    if type_ == STRING and isinstance(member, Literal) and wanted != STRING:
         widened = with_text(wanted, str(member.value))
         if widened is None:
             raise _Mismatch(wanted, str(member.value))
         return widened
-    merged = common_type(wanted, given)
-    if merged is None or (STRING in (wanted, given) and merged != STRING):
+    merged = common_type(wanted, type_)
+    if merged is None or (STRING in (wanted, type_) and merged != STRING):
         raise _Mismatch(wanted)
     return merged
 

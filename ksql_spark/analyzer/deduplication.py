@@ -44,7 +44,7 @@ class Deduplication:
 
 
 def bind_deduplication(select: nodes.Select, source: From) -> Deduplication | None:
-    """What DISTINCT ON or QUALIFY of ``select`` asks for; None without them.
+    """Bind DISTINCT ON or QUALIFY of ``select``; return None without them.
 
     Raises:
         KsqlError: INVALID_STATEMENT, or as bind_expression.
@@ -125,18 +125,18 @@ def row_number(select: nodes.Select) -> tuple[nodes.WindowFunction, int]:
         KsqlError: INVALID_STATEMENT.
     """
     assert select.qualify is not None
-    found = _first_rows(select.qualify, select)
-    function = found[0] if found is not None else None
-    if found is None or function is None or function.this.name not in RANKING:
+    first_rows = _first_rows(select.qualify, select)
+    function = first_rows[0] if first_rows is not None else None
+    if first_rows is None or function is None or function.this.name not in RANKING:
         at: Placed = select.qualify if function is None else function.this.this
         raise invalid(
             f"{_QUALIFY}.", at, hint="Put other conditions into the WHERE of this query or of one around it."
         )
     check_plain(function)
-    for what, given in (("PARTITION BY", function.partition_by), ("ORDER BY", function.order_by)):
-        if not given:
+    for what, clause in (("PARTITION BY", function.partition_by), ("ORDER BY", function.order_by)):
+        if not clause:
             raise invalid(f"{_QUALIFY}: {what} is missing.", function)
-    return found
+    return first_rows
 
 
 def check_plain(function: nodes.WindowFunction) -> None:

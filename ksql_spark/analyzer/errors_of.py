@@ -89,7 +89,7 @@ def errors_of(
 
 
 def has_replays(schema: Schema) -> bool:
-    """Whether the stream over the log tells which records were replayed: those of earlier releases do not."""
+    """Whether the stream over the log marks replayed records: that of an earlier release does not."""
     return all(schema.find(name) is not None for name in ("INPUT", "REPLAY"))
 
 

@@ -25,7 +25,7 @@ _HISTORY = {
 
 
 def evolve_of(statement: CreateAsSelect) -> Evolve | None:
-    """How the statement asks for a running query to be changed; None if it does not.
+    """Return the EVOLVE settings of the statement; None if it does not ask to change a running query.
 
     Raises:
         KsqlError: PROPERTY_IN_WITH, INVALID_STATEMENT.
@@ -156,7 +156,7 @@ def check_written_rows(old: DataSource, new: DataSource, node: Placed | None = N
 
 
 def _bounds(window: Windowing | None) -> str:
-    """Which bounds of its window a row's key has."""
+    """Return which bounds of the window a row's key has: "none", "start" or "both"."""
     if window is None:
         return "none"
     return "both" if window.has_end else "start"

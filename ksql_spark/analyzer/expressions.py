@@ -140,9 +140,9 @@ def call(name: str, arguments: Sequence[Expression], node: exp.Expr | None) -> C
     """A call of a scalar function or operator, with its overload chosen and its arguments coerced."""
     literals = [e.value if isinstance(e, Literal) else None for e in arguments]
     with placed_at(node):
-        found = registry.resolve(name, [e.type for e in arguments], literals)
-    coerced = tuple(coerce(e, t) for e, t in zip(arguments, found.parameter_types, strict=True))
-    return Call(found.spec.name, coerced, found.result_type)
+        resolved = registry.resolve(name, [e.type for e in arguments], literals)
+    coerced = tuple(coerce(e, t) for e, t in zip(arguments, resolved.parameter_types, strict=True))
+    return Call(resolved.spec.name, coerced, resolved.result_type)
 
 
 # ---- relations -------------------------------------------------------------------------------------------
@@ -601,13 +601,13 @@ def _criterion(node: Expression, place: exp.Expr) -> Expression:
 
 def bind_arguments(node: nodes.FunctionCall, scope: Scope) -> list[Expression]:
     """The bound arguments of a call: without ``*``, interval units as texts, lambdas bound in two phases."""
-    given = [a for a in node.arguments if not isinstance(a, exp.Star)]
-    if not any(isinstance(a, nodes.Lambda) for a in given):
-        return [_argument(a, scope) for a in given]
-    plain = {i: _argument(a, scope) for i, a in enumerate(given) if not isinstance(a, nodes.Lambda)}
+    arguments = [a for a in node.arguments if not isinstance(a, exp.Star)]
+    if not any(isinstance(a, nodes.Lambda) for a in arguments):
+        return [_argument(a, scope) for a in arguments]
+    plain = {i: _argument(a, scope) for i, a in enumerate(arguments) if not isinstance(a, nodes.Lambda)}
     types: list[SqlType] = []
     literals: list[Any] = []
-    for i, argument in enumerate(given):
+    for i, argument in enumerate(arguments):
         if isinstance(argument, nodes.Lambda):
             types.append(registry.unbound_lambda(len(argument.parameters)))
             literals.append(None)
@@ -619,7 +619,7 @@ def bind_arguments(node: nodes.FunctionCall, scope: Scope) -> list[Expression]:
         parameters = registry.lambda_parameters(node.name, types, literals)
     return [
         _lambda(a, parameters[i] or (), scope) if isinstance(a, nodes.Lambda) else plain[i]
-        for i, a in enumerate(given)
+        for i, a in enumerate(arguments)
     ]
 
 

@@ -71,7 +71,9 @@ class GroupingSets:
         return ColumnRef(self.name, INTEGER)
 
     def call(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
-        """``GROUPING(column, …)``: the bits of the columns that a row's set does not have.
+        """Bind ``GROUPING(column, …)``: the bits of the columns that a row's set does not have.
+
+        With ``GROUPING SETS ((a, b), (a), ())``, ``GROUPING(a, b)`` is 0, 1 and 3.
 
         Raises:
             KsqlError: INVALID_STATEMENT: an argument is not grouped.
@@ -79,13 +81,15 @@ class GroupingSets:
         bits = [self._bit(argument, scope) for argument in node.arguments]
         if not bits:
             raise invalid("GROUPING needs columns of GROUP BY.", node)
-        found: dict[int, list[int]] = {}
+        numbers_by_value: dict[int, list[int]] = {}
         for number in self.numbers:
             value = sum(1 << place for place, bit in enumerate(reversed(bits)) if number & bit)
-            found.setdefault(value, []).append(number)
-        if found == {number: [number] for number in self.numbers}:
+            numbers_by_value.setdefault(value, []).append(number)
+        if numbers_by_value == {number: [number] for number in self.numbers}:
             return self.number
-        whens = tuple((self._is_one_of(numbers), Literal(value, INTEGER)) for value, numbers in found.items())
+        whens = tuple(
+            (self._is_one_of(numbers), Literal(value, INTEGER)) for value, numbers in numbers_by_value.items()
+        )
         return Case(whens, None, INTEGER)
 
     def _bit(self, argument: exp.Expr, scope: Scope) -> int:

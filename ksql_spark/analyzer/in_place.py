@@ -53,7 +53,7 @@ _FIXED: dict[type, tuple[str, tuple[str, ...]]] = {
 
 
 class _Differs(Exception):
-    """What differs although the state depends on it."""
+    """Raised with a difference between two plans that the state does not allow."""
 
 
 def fitted(old: PersistentQuery, new: PersistentQuery, node: Placed | None = None) -> PersistentQuery:

@@ -57,32 +57,34 @@ def infer_columns(
             SQL, for an id together with columns, or for samples that give no columns; those of ``sample``.
     """
     with within_statement(statement):
-        given = Properties(statement.properties, CREATE)
-        topic = given.get("KAFKA_TOPIC")
+        properties = Properties(statement.properties, CREATE)
+        topic = properties.get("KAFKA_TOPIC")
         if not topic:
             return statement  # it will be refused later
-        if "INFER" in given:
-            return _sampled(statement, given, topic, config, registry, sample)
-        found = {side: _side(statement, side, given, topic, config, registry) for side in ("KEY", "VALUE")}
-    if not any(found.values()):
+        if "INFER" in properties:
+            return _sampled(statement, properties, topic, config, registry, sample)
+        inferred = {
+            side: _side(statement, side, properties, topic, config, registry) for side in ("KEY", "VALUE")
+        }
+    if not any(inferred.values()):
         return statement
-    if "ENVELOPE" in given and (value := found["VALUE"]) is not None:  # rows have their key, too
-        keys = {c.name for c in (found["KEY"] or ((),))[0]} | {c.name for c in statement.columns}
-        found["VALUE"] = tuple(c for c in value[0] if c.name not in keys), value[1]
-    return _written_out(statement, found, given)
+    if "ENVELOPE" in properties and (value := inferred["VALUE"]) is not None:  # rows have their key, too
+        keys = {c.name for c in (inferred["KEY"] or ((),))[0]} | {c.name for c in statement.columns}
+        inferred["VALUE"] = tuple(c for c in value[0] if c.name not in keys), value[1]
+    return _written_out(statement, inferred, properties)
 
 
 def _side(
-    statement: CreateSource, side: str, given: Properties, topic: str, config: Mapping[str, Any],
+    statement: CreateSource, side: str, properties: Properties, topic: str, config: Mapping[str, Any],
     registry: SchemaRegistry | None,
 ) -> tuple[tuple[Column, ...], ReadSchema] | None:  # fmt: skip
     """The columns of one side and the schema they come from; None if nothing is inferred."""
-    names = format_names(given, statement, config)
-    name, envelope = names[side], given.envelope(names["VALUE"])
-    spec = with_naming(given.format_spec(side, name), side, config)
+    names = format_names(properties, statement, config)
+    name, envelope = names[side], properties.envelope(names["VALUE"])
+    spec = with_naming(properties.format_spec(side, name), side, config)
     wanted = ("KEY", "PRIMARY KEY") if side == "KEY" else (None,)
     is_listed = any(c.constraint in wanted for c in statement.columns)
-    node = given.node(f"{side}_SCHEMA_ID")
+    node = properties.node(f"{side}_SCHEMA_ID")
     if spec.schema_id is not None:
         check_id(side, name, node)
         if is_listed:
@@ -92,12 +94,12 @@ def _side(
     elif is_listed or not CAPABILITIES[name].registry:
         return None
     if side == "VALUE":
-        check_wrapping(name, 1, spec.wrapped, given.node("WRAP_SINGLE_VALUE"))
+        check_wrapping(name, 1, spec.wrapped, properties.node("WRAP_SINGLE_VALUE"))
     is_bare = CAPABILITIES[name].unwrapped if side == "KEY" else spec.wrapped is False
     is_bare = is_bare and envelope is None
     schema = _fetched(side, spec, topic, registry, node or statement)
     member = ENVELOPES[envelope].row if envelope is not None and side == "VALUE" else None
-    found, read = _columns(side, spec, topic, schema, is_bare, node or statement, member)
+    columns, read = _columns(side, spec, topic, schema, is_bare, node or statement, member)
     if len(read.names) > 1 and spec.full_name is None:
         listed = "\n".join(f"- {n}" for n in read.names)
         raise invalid(
@@ -105,13 +107,13 @@ def _side(
             f"Please specify a schema full name in the WITH clause using {side}_SCHEMA_FULL_NAME",
             node or statement,
         )
-    if side == "KEY" and len(found) > 1 and envelope is None:
+    if side == "KEY" and len(columns) > 1 and envelope is None:
         raise invalid(
             f"The key schema for {_origin(spec, topic)} contains multiple columns, which is not supported by "
             f"ksqlDB at this time.\nSchema:{schema.text}",
             node or statement,
         )
-    return found, read
+    return columns, read
 
 
 # ---- ALTER … REFRESH SCHEMA ----------------------------------------------------------------------------
@@ -173,25 +175,25 @@ SAMPLE = "sample"
 
 
 def _sampled(
-    statement: CreateSource, given: Properties, topic: str, config: Mapping[str, Any],
+    statement: CreateSource, properties: Properties, topic: str, config: Mapping[str, Any],
     registry: SchemaRegistry | None, sample: Sampler,
 ) -> CreateSource:  # fmt: skip
     """``statement`` with the formats and columns of sample records, and without INFER."""
-    node = given.node("INFER")
-    if "ENVELOPE" in given:
+    node = properties.node("INFER")
+    if "ENVELOPE" in properties:
         raise invalid("'INFER' is not for sources with an ENVELOPE.", node, hint="List the columns.")
-    if str(given.get("INFER")).lower() != SAMPLE:
-        reason = f"Expected '{SAMPLE}', got '{given.get('INFER')}'"
+    if str(properties.get("INFER")).lower() != SAMPLE:
+        reason = f"Expected '{SAMPLE}', got '{properties.get('INFER')}'"
         raise failure("PROPERTY_IN_WITH", node, name="INFER", reason=reason)
     words = {side: _WORDS[statement.kind] if side == "KEY" else None for side in ("KEY", "VALUE")}
     missing = [s for s, word in words.items() if all(c.constraint != word for c in statement.columns)]
     if not missing:
         raise invalid("INFER is only for statements that do not list all columns.", node)
-    if given.windowing() is not None and "KEY" in missing:
+    if properties.windowing() is not None and "KEY" in missing:
         raise invalid("The key of a windowed topic cannot be inferred: list it.", node)
     samples = sample(topic)
-    found: dict[str, tuple[tuple[Column, ...], ReadSchema] | None] = {"KEY": None, "VALUE": None}
-    properties = [grammar.render(p) for p in statement.properties if p.name.upper() != "INFER"]
+    inferred: dict[str, tuple[tuple[Column, ...], ReadSchema] | None] = {"KEY": None, "VALUE": None}
+    rendered = [grammar.render(p) for p in statement.properties if p.name.upper() != "INFER"]
     for side in missing:
         own = [(r.key if side == "KEY" else r.value, r.headers) for r in samples]
         data = [d for d, _ in own if d is not None]
@@ -204,39 +206,39 @@ def _sampled(
                 node,
                 hint="List the columns.",
             )
-        name, is_given = _format_of(side, given, config, framed, registry)
+        name, is_given = _format_of(side, properties, config, framed, registry)
         data = framed if CAPABILITIES[name].registry else data
         if not is_given:
-            properties.append(f"{side}_FORMAT = '{name}'")
-        columns_, read = _proposed(side, given, config, topic, name, data, registry, node or statement)
-        found[side] = columns_, read
-    taken = {c.name for c in found["KEY"][0]} if found["KEY"] else set()
+            rendered.append(f"{side}_FORMAT = '{name}'")
+        columns_, read = _proposed(side, properties, config, topic, name, data, registry, node or statement)
+        inferred[side] = columns_, read
+    taken = {c.name for c in inferred["KEY"][0]} if inferred["KEY"] else set()
     taken |= {c.name for c in statement.columns} | RESERVED_COLUMNS
-    if found["VALUE"] is not None:
-        kept = tuple(c for c in found["VALUE"][0] if c.name not in taken)
-        found["VALUE"] = kept, found["VALUE"][1]
-    return _written_out(statement, found, given, properties)
+    if inferred["VALUE"] is not None:
+        kept = tuple(c for c in inferred["VALUE"][0] if c.name not in taken)
+        inferred["VALUE"] = kept, inferred["VALUE"][1]
+    return _written_out(statement, inferred, properties, rendered)
 
 
 def _format_of(
-    side: str, given: Properties, config: Mapping[str, Any], data: Sequence[bytes],
+    side: str, properties: Properties, config: Mapping[str, Any], data: Sequence[bytes],
     registry: SchemaRegistry | None,
 ) -> tuple[str, bool]:  # fmt: skip
     """The format of a side, guessed if it is not given; and whether it was guessed."""
-    name, node = given.format_name(side)
+    name, node = properties.format_name(side)
     default = settings.text(config, "ksql.persistence.default.format.value") if side == "VALUE" else None
     if name is None and default is not None:
-        name = known_format(default, given.node("INFER") or node)
+        name = known_format(default, properties.node("INFER") or node)
     if name is not None:
         return name, node is not None
     return guessed(data, registry) or "KAFKA", False
 
 
 def _proposed(
-    side: str, given: Properties, config: Mapping[str, Any], topic: str, name: str, data: Sequence[bytes],
-    registry: SchemaRegistry | None, node: Placed,
+    side: str, properties: Properties, config: Mapping[str, Any], topic: str, name: str,
+    data: Sequence[bytes], registry: SchemaRegistry | None, node: Placed,
 ) -> tuple[tuple[Column, ...], ReadSchema]:  # fmt: skip
-    spec = with_naming(given.format_spec(side, name), side, config)
+    spec = with_naming(properties.format_spec(side, name), side, config)
     role = Role.KEY if side == "KEY" else Role.VALUE
     if CAPABILITIES[name].registry:
         return _of_named_schema(side, spec, topic, data, registry, node)
@@ -351,7 +353,7 @@ def _written_out(
 # ---- CREATE … AS SELECT -------------------------------------------------------------------------------
 
 
-def with_schema_ids(sink: DataSource, given: Properties, registry: SchemaRegistry | None) -> DataSource:
+def with_schema_ids(sink: DataSource, properties: Properties, registry: SchemaRegistry | None) -> DataSource:
     """``sink`` with the full names of the schemas in *_SCHEMA_ID, which its columns must match.
 
     The columns of a side must be the first ones of its schema, with the same names and types; further fields
@@ -361,27 +363,28 @@ def with_schema_ids(sink: DataSource, given: Properties, registry: SchemaRegistr
         KsqlError: SCHEMA_REGISTRY_MISSING; a format without schemas, an unknown schema, columns that do not
         match.
     """
-    key = _fitting("KEY", sink.key_format, sink.schema.key, sink, given, registry)
-    value = _fitting("VALUE", sink.value_format, sink.schema.value, sink, given, registry)
+    key = _fitting("KEY", sink.key_format, sink.schema.key, sink, properties, registry)
+    value = _fitting("VALUE", sink.value_format, sink.schema.value, sink, properties, registry)
     return replace(sink, key_format=key, value_format=value)
 
 
 def _fitting(
-    side: str, spec: FormatSpec, own: Sequence[Column], sink: DataSource, given: Properties,
+    side: str, spec: FormatSpec, own: Sequence[Column], sink: DataSource, properties: Properties,
     registry: SchemaRegistry | None,
 ) -> FormatSpec:  # fmt: skip
-    node = given.node(f"{side}_SCHEMA_ID")
+    node = properties.node(f"{side}_SCHEMA_ID")
     if node is None:
         return spec
     check_id(side, spec.name, node)
     is_bare = CAPABILITIES[spec.name].unwrapped if side == "KEY" else spec.wrapped is False
     schema = _fetched(side, spec, sink.topic, registry, node)
-    found, read = _columns(side, spec, sink.topic, schema, is_bare, node)
-    wrong = [c for i, c in enumerate(own) if i >= len(found) or c != found[i]]
+    columns, read = _columns(side, spec, sink.topic, schema, is_bare, node)
+    wrong = [c for i, c in enumerate(own) if i >= len(columns) or c != columns[i]]
     if wrong:
         raise invalid(
             f"The following {side.lower()} columns are changed, missing or reordered: "
-            f"[{', '.join(map(str, wrong))}]. Schema from schema registry is [{', '.join(map(str, found))}]",
+            f"[{', '.join(map(str, wrong))}]. Schema from schema registry is "
+            f"[{', '.join(map(str, columns))}]",
             node,
         )
     if not is_bare:

@@ -47,7 +47,7 @@ class Conversion(NamedTuple):
 
 @dataclass(frozen=True)
 class BoundRow:
-    """One row to write.
+    """A row that INSERT writes, with values bound to columns.
 
     Args:
         source: the stream or table.
@@ -62,7 +62,7 @@ class BoundRow:
 
     @property
     def conversions(self) -> tuple[Conversion, ...]:
-        """What converts a value or a member of one, to its column's type or because the statement says so."""
+        """The conversions of values or their members, to columns' types or by the statement's CASTs."""
         return tuple(one for _, value in self.values for one in _conversions(value))
 
 
@@ -218,19 +218,19 @@ def _columns(statement: InsertValues, source: DataSource) -> list[tuple[str, Sql
                 statement,
             )
         return [(c.name, c.type, None) for c in plain]
-    found: list[tuple[str, SqlType, exp.Expr | None]] = []
+    columns: list[tuple[str, SqlType, exp.Expr | None]] = []
     headers = [str(i.this) for i in statement.columns if _is_header(source, str(i.this))]
     if headers:
         raise invalid(f"Cannot insert into HEADER columns: {', '.join(headers)}", statement.columns[0])
     for identifier in statement.columns:
         name = str(identifier.this)
-        if any(name == known for known, _, _ in found):
+        if any(name == listed for listed, _, _ in columns):
             raise invalid(f"Column name {name} is listed twice.", identifier)
         column = schema.find(name)
         if column is not None:
-            found.append((name, column.type, identifier))
+            columns.append((name, column.type, identifier))
         elif name == ROWTIME:
-            found.append((name, PSEUDO_COLUMNS[ROWTIME], identifier))
+            columns.append((name, PSEUDO_COLUMNS[ROWTIME], identifier))
         elif name in PSEUDO_COLUMNS:
             raise invalid(f"Inserting into column `{name}` is not allowed.", identifier)
         else:
@@ -240,11 +240,11 @@ def _columns(statement: InsertValues, source: DataSource) -> list[tuple[str, Sql
                 identifier,
                 hint=f"Did you mean {near}?" if near else None,
             )
-    if len(found) != len(statement.values):
+    if len(columns) != len(statement.values):
         raise invalid(
-            f"Expected number columns and values to match: {len(found)}, {len(statement.values)}", statement
+            f"Expected number columns and values to match: {len(columns)}, {len(statement.values)}", statement
         )
-    return found
+    return columns
 
 
 def _is_header(source: DataSource, name: str) -> bool:

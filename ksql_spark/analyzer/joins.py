@@ -236,7 +236,7 @@ def _equality(
         return parts[0], []
     on = scope.at("JOIN ON")
     aliases = {relation.alias for relation in relations_of(left)}
-    found: list[tuple[exp.Expr, Expression]] = []
+    equalities: list[tuple[exp.Expr, Expression]] = []
     for part in parts:
         if not isinstance(part, exp.EQ):
             continue
@@ -244,17 +244,17 @@ def _equality(
         for one, other in (sides, sides[::-1]):
             of_left = _sources(one, scope)
             if of_left and of_left <= aliases and _sources(other, scope) == {right.alias}:
-                found.append((part, other))
-    if right.kind == TABLE and len(found) > 1:
-        found = [pair for pair in found if _is_key(pair[1], right)]
-    if len(found) != 1:
+                equalities.append((part, other))
+    if right.kind == TABLE and len(equalities) > 1:
+        equalities = [pair for pair in equalities if _is_key(pair[1], right)]
+    if len(equalities) != 1:
         shown = show(bind_expression(node.on, on), scope)
         reason = f"joins on multiple conditions are not yet supported. Got {shown}."
         raise failure(
             "JOIN_INVALID", node.on, reason=reason,
             hint="ON takes one = between the sides; AND may add other conditions to it.",
         )  # fmt: skip
-    return found[0][0], [part for part in parts if part is not found[0][0]]
+    return equalities[0][0], [part for part in parts if part is not equalities[0][0]]
 
 
 def _residual(
@@ -297,13 +297,13 @@ def _check_outer(
 def conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
     """The operands of AND in a condition, left to right; a loop, because a chain may be long."""
     parts: list[exp.Expr] = []
-    left = [condition] if condition is not None else []
-    while left:
-        part = left.pop()
+    pending = [condition] if condition is not None else []
+    while pending:
+        part = pending.pop()
         while isinstance(part, exp.Paren) and isinstance(part.this, exp.And | exp.EQ | exp.Paren):
             part = part.this
         if isinstance(part, exp.And):
-            left += (part.this, part.expression)
+            pending += (part.this, part.expression)
         else:
             parts.append(part)
     return parts[::-1]
@@ -440,36 +440,36 @@ def _table_join(
 
 def _grace_ms(node: nodes.Join, left: Joined | BoundRelation, right: BoundRelation) -> int | None:
     """The grace period of FOR SYSTEM_TIME AS OF, ms; None without the clause, and with CURRENT_TIMESTAMP."""
-    given = node.system_time
-    if given is None:
+    clause = node.system_time
+    if clause is None:
         return None
     if (left.kind, right.kind) != (STREAM, TABLE):
-        raise invalid("FOR SYSTEM_TIME AS OF is for joins of a stream with a table on the right.", given)
-    if given.this.name == CURRENT_TIMESTAMP and not given.this.table:
-        if given.grace is not None:
+        raise invalid("FOR SYSTEM_TIME AS OF is for joins of a stream with a table on the right.", clause)
+    if clause.this.name == CURRENT_TIMESTAMP and not clause.this.table:
+        if clause.grace is not None:
             raise invalid(
                 "FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP takes no GRACE PERIOD: rows only wait for what the "
-                "table's topic has.", given.grace,
+                "table's topic has.", clause.grace,
             )  # fmt: skip
         return None
     alias = _row_time_of(left)
     if alias is None:
         raise invalid(
             "FOR SYSTEM_TIME AS OF cannot follow a stream-stream join: its rows have the later time of both.",
-            given, hint="Put that join into a sub-query x, and use x.ROWTIME.",
+            clause, hint="Put that join into a sub-query x, and use x.ROWTIME.",
         )  # fmt: skip
-    if given.this.name != ROWTIME or given.this.table not in ("", alias):
+    if clause.this.name != ROWTIME or clause.this.table not in ("", alias):
         raise invalid(
             f"FOR SYSTEM_TIME AS OF takes the time of the stream's rows, {alias}.{ROWTIME}, "
             f"or {CURRENT_TIMESTAMP}.",
-            given.this, hint="TIMESTAMP of the stream's WITH makes a column its ROWTIME.",
+            clause.this, hint="TIMESTAMP of the stream's WITH makes a column its ROWTIME.",
         )  # fmt: skip
-    if given.grace is None:
+    if clause.grace is None:
         raise invalid(
             "FOR SYSTEM_TIME AS OF needs a GRACE PERIOD: how long rows wait for the row of their time.",
-            given, hint="For instance: GRACE PERIOD 10 SECONDS.",
+            clause, hint="For instance: GRACE PERIOD 10 SECONDS.",
         )  # fmt: skip
-    return given.grace.milliseconds
+    return clause.grace.milliseconds
 
 
 def _row_time_of(side: Joined | BoundRelation) -> str | None:
@@ -480,23 +480,23 @@ def _row_time_of(side: Joined | BoundRelation) -> str | None:
 
 
 def _within(node: nodes.Join, rule: JoinRule, left: str, right: str) -> WithinSpec | None:
-    given = node.within
+    within = node.within
     if not rule.within:
-        if given is not None:
+        if within is not None:
             pair = f"{left.title()}-{right.title()}"
             raise invalid(
                 f"A window definition was provided for a {pair} join. These joins are not windowed. "
                 "Please remove the window definition (ie. the WITHIN clause).",
-                given,
+                within,
             )
         return None
-    if given is None:
+    if within is None:
         raise invalid(
             "Stream-Stream joins must have a WITHIN clause specified. None was provided.", node,
             hint="For instance: WITHIN 1 HOUR.",
         )  # fmt: skip
-    grace = given.grace.milliseconds if given.grace is not None else None
-    before, after = given.before.milliseconds, given.after.milliseconds
+    grace = within.grace.milliseconds if within.grace is not None else None
+    before, after = within.before.milliseconds, within.after.milliseconds
     # a RIGHT join is a LEFT join with its inputs exchanged, but not (before, after): they are relative to the
     # right record (reference §6.5)
     return WithinSpec(after, before, grace) if node.kind == "RIGHT" else WithinSpec(before, after, grace)

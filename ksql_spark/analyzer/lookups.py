@@ -49,15 +49,15 @@ def find_lookups(predicate: Expression, source: DataSource) -> tuple[KeyLookup, 
 
 
 def _lookups(alternatives: list[_Alternative], keys: list[str]) -> tuple[KeyLookup, ...] | None:
-    found: dict[KeyLookup, None] = {}
+    lookups: dict[KeyLookup, None] = {}
     for alternative in alternatives:
         if any(k not in alternative for k in keys):
             return None
         for values in product(*(alternative[k] for k in keys)):
-            found[KeyLookup(tuple(values))] = None
-            if len(found) > MAX_LOOKUPS:
+            lookups[KeyLookup(tuple(values))] = None
+            if len(lookups) > MAX_LOOKUPS:
                 return None
-    return tuple(found) if keys else None
+    return tuple(lookups) if keys else None
 
 
 #: key column -> the values it may have
@@ -65,7 +65,11 @@ _Alternative = dict[str, tuple[Expression, ...]]
 
 
 def _alternatives(node: Expression, keys: frozenset[str]) -> list[_Alternative]:
-    """``node`` as alternatives (ORs), each with the values that it allows for key columns."""
+    """Return ``node`` as alternatives (ORs), each with the values that it allows for key columns.
+
+    With the keys A and B, ``(A = 1 OR A = 2) AND B = 3 AND C = 4`` gives ``{A: (1,), B: (3,)}`` and
+    ``{A: (2,), B: (3,)}``.
+    """
     match node:
         case Call("OR", (left, right), _):
             return [*_alternatives(left, keys), *_alternatives(right, keys)]
@@ -92,7 +96,7 @@ def _both(first: list[_Alternative], second: list[_Alternative]) -> list[_Altern
 
 
 def narrow(root: Node) -> tuple[tuple[KeyLookup, ...] | None, ...]:
-    """For each source below ``root``, left to right: the keys that rows of the result can come from.
+    """Return for each source below ``root``, left to right, the keys that rows of the result can come from.
 
     ``column = constant`` is never true for NULL, so a condition on a column can be pushed below outer joins:
     any row that the narrower input adds is dropped again by the WHERE, which stays.
@@ -100,26 +104,26 @@ def narrow(root: Node) -> tuple[tuple[KeyLookup, ...] | None, ...]:
     return tuple(_narrow(root, [{}]))
 
 
-def _narrow(node: Node, known: list[_Alternative]) -> Iterable[tuple[KeyLookup, ...] | None]:
-    """Lookups of the sources below ``node``; ``known``: conditions on its columns, as alternatives."""
+def _narrow(node: Node, alternatives: list[_Alternative]) -> Iterable[tuple[KeyLookup, ...] | None]:
+    """Lookups of the sources below ``node``; ``alternatives`` are conditions on its columns."""
     match node:
         case Source(source):
             keys = [node.column_name(c.name) for c in source.schema.key]
-            yield _lookups(known, keys) if source.is_table else None
+            yield _lookups(alternatives, keys) if source.is_table else None
             return
         case Filter(_, predicate):
-            said = _alternatives(predicate, frozenset(c.name for c in node.schema.columns))
-            known = _both(known, said)
+            conditions = _alternatives(predicate, frozenset(c.name for c in node.schema.columns))
+            alternatives = _both(alternatives, conditions)
         case BatchJoin():
-            known = _with_equals(known, _equal_columns(node))
+            alternatives = _with_equals(alternatives, _equal_columns(node))
         case Project(_, keys_, values):
-            known = _renamed(known, (*keys_, *values))
+            alternatives = _renamed(alternatives, (*keys_, *values))
         case Aggregate(_, group_by):
-            known = _renamed(known, group_by)
+            alternatives = _renamed(alternatives, group_by)
         case Limit():
-            known = [{}]
+            alternatives = [{}]
     for child in children(node):
-        yield from _narrow(child, known)
+        yield from _narrow(child, alternatives)
 
 
 def _renamed(known: list[_Alternative], items: Iterable[NamedExpression]) -> list[_Alternative]:
@@ -199,7 +203,7 @@ def check_scan(
     query: nodes.Select | RowChange,
     config: Mapping[str, Any],
 ) -> None:
-    """If configuration disables scans, refuse a WHERE that needs one (reference §2.5).
+    """Refuse a WHERE that needs a scan if the configuration disables scans (reference §2.5).
 
     Each disjunct of the WHERE must be a lookup; or there is only one, and it is a range scan, which windowed
     tables do not support.
@@ -229,7 +233,7 @@ _SCAN_NEEDED = "Query requires table scan to be enabled."
 
 
 def _needs_scan(conditions: _Conditions, source: DataSource, has_ranges: bool) -> str | None:
-    """Why rows that satisfy all ``conditions`` can only be found by a scan; None if they need no scan."""
+    """Return why only a scan finds the rows that satisfy all ``conditions``; None if a lookup finds them."""
     keys = frozenset(c.name for c in source.schema.key)
     comparisons = [c for c in conditions if isinstance(c, Call)]
     compared = [(name, c.function) for c in comparisons if (name := _compared_key(c, keys)) is not None]

@@ -189,16 +189,16 @@ class _Binder:
         return name
 
     def _definitions(self) -> tuple[NamedExpression, ...]:
-        found: dict[str, NamedExpression] = {}
+        definitions: dict[str, NamedExpression] = {}
         for written in self.node.definitions:
             name = written.symbol
             if name not in self.symbols:
                 raise _unknown_symbol(name, self.symbols, written.this)
-            if name in found:
+            if name in definitions:
                 raise invalid(f"DEFINE has two conditions of {name}: join them by AND.", written.this)
             condition = bind_predicate(written.condition, self._scope("DEFINE", name))
-            found[name] = NamedExpression(name, condition)
-        return tuple(found.values())
+            definitions[name] = NamedExpression(name, condition)
+        return tuple(definitions.values())
 
     def _measures(self, keys: tuple[ColumnRef, ...]) -> list[NamedExpression]:
         if not self.node.measures and not self.node.all_rows:
@@ -261,11 +261,11 @@ class _Binder:
         )
 
     def _reference(self, made: PatternValue, scope: _MatchScope) -> ColumnRef:
-        known = next((v for v in self.values if replace(made, name=v.name) == v), None)
-        if known is None:
-            known = replace(made, name=f"{VALUE}{len(self.values) + len(self.aggregates)}")
-            self.values.append(known)
-        return self._column(known.name, known, scope)
+        value = next((v for v in self.values if replace(made, name=v.name) == v), None)
+        if value is None:
+            value = replace(made, name=f"{VALUE}{len(self.values) + len(self.aggregates)}")
+            self.values.append(value)
+        return self._column(value.name, value, scope)
 
     def _column(self, name: str, made: PatternValue | PatternAggregate, scope: _MatchScope) -> ColumnRef:
         is_final = scope.is_final and bool(self.node.all_rows)
@@ -334,11 +334,11 @@ class _Binder:
         return self._reference(PatternValue("", False, None, 0, None, STRING, "CLASSIFIER()"), scope)
 
     def _logical(self, node: nodes.FunctionCall, scope: _MatchScope) -> tuple[Expression, str, bool, int]:
-        """What FIRST, LAST or PREV looks at: a value of a row, its symbol, whether FIRST, and how far."""
-        given = node.arguments
-        if not 1 <= len(given) <= 2 or isinstance(given[0], exp.Star):
+        """Bind FIRST, LAST or PREV: return the value, its symbol, whether it is FIRST, and the distance."""
+        arguments = node.arguments
+        if not 1 <= len(arguments) <= 2 or isinstance(arguments[0], exp.Star):
             raise invalid(f"{node.name} takes a value and how many rows to skip: {node.name}(A.x, 1).", node)
-        inner = given[0]
+        inner = arguments[0]
         if node.name == "PREV":
             if isinstance(inner, nodes.FunctionCall) and inner.name in ("FIRST", "LAST"):
                 return self._logical(inner, scope)
@@ -347,7 +347,7 @@ class _Binder:
         argument, symbol = self._argument(inner, scope)
         if not columns_in(argument):
             raise invalid(f"{node.name} needs a column, as in {node.name}(A.x).", node)
-        offset = self._offset(given[1]) if len(given) > 1 else 0
+        offset = self._offset(arguments[1]) if len(arguments) > 1 else 0
         return argument, symbol, node.name == "FIRST", offset
 
     def _offset(self, node: exp.Expr) -> int:
@@ -359,11 +359,11 @@ class _Binder:
         of = self._of_row(argument)
         text = f"PREV({_written(argument, '')}{f', {back}' if back > 1 else ''})"
         made = PreviousValue("", of.name, back, of.type, text)
-        known = next((p for p in self.previous if replace(made, name=p.name) == p), None)
-        if known is None:
-            known = replace(made, name=f"{PREVIOUS}{len(self.previous)}")
-            self.previous.append(known)
-        return ColumnRef(known.name, known.type)
+        value = next((p for p in self.previous if replace(made, name=p.name) == p), None)
+        if value is None:
+            value = replace(made, name=f"{PREVIOUS}{len(self.previous)}")
+            self.previous.append(value)
+        return ColumnRef(value.name, value.type)
 
     def _match_value(self, node: nodes.MatchValue, scope: Scope) -> Expression:
         assert isinstance(scope, _MatchScope)
@@ -385,9 +385,9 @@ class _Binder:
         inner = ", ".join(_written(a, symbol or "") for a in call.arguments) or "*"
         text = f"{call.function}({inner})"
         made = PatternAggregate(symbol, call, text)
-        for known in self.aggregates:
-            if replace(made, call=replace(call, name=known.call.name)) == known:
-                return self._column(known.call.name, known, scope)
+        for existing in self.aggregates:
+            if replace(made, call=replace(call, name=existing.call.name)) == existing:
+                return self._column(existing.call.name, existing, scope)
         name = f"{VALUE}{len(self.values) + len(self.aggregates)}"
         made = replace(made, call=replace(call, name=name))
         self.aggregates.append(made)

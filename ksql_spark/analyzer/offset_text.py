@@ -8,10 +8,14 @@ _OFFSET = re.compile(r"(\d{1,9}):(\d{1,18})")
 
 
 def offsets(text: str) -> dict[int, int] | None:
-    """Partition -> offset; None if ``text`` is not ``partition:offset``, with commas between, each once."""
-    found = [_OFFSET.fullmatch(part.strip()) for part in text.split(",")]
-    known = {int(each[1]): int(each[2]) for each in found if each is not None}
-    return known if len(known) == len(found) else None
+    """Parse the offsets of a topic, by partition; return None if ``text`` has another form.
+
+    >>> offsets("0:120, 1:77"), offsets("0:120,0:121"), offsets("0")
+    ({0: 120, 1: 77}, None, None)
+    """
+    matches = [_OFFSET.fullmatch(part.strip()) for part in text.split(",")]
+    by_partition = {int(match[1]): int(match[2]) for match in matches if match is not None}
+    return by_partition if len(by_partition) == len(matches) else None
 
 
 __all__ = ["offsets"]

@@ -17,12 +17,12 @@ from ksql_spark.types import Array, Decimal, Map, Primitive, SqlType, Struct, co
 _FORMATS = (CSV, DELTA, ICEBERG, JDBC, JSON, PARQUET)
 #: properties that say something about records that others write
 _OF_RECORDS = ("ENVELOPE", "INFER", "WINDOW_OFFSET", "WINDOW_SIZE", "WINDOW_TIME_ZONE", "WINDOW_TYPE")
-#: of a table the rows have no time, and stay
+#: properties only of streams: a table's rows have no time, and stay
 _OF_STREAMS = ("RETENTION_MS", "TIMESTAMP")
 
 
 def bind_origin(statement: CreateSource, source: DataSource, metastore: MetaStore) -> Origin | None:
-    """What the stream or table that ``statement`` creates follows; None: nothing.
+    """Bind the external table that the stream or table created by ``statement`` follows; None without one.
 
     Args:
         statement: CREATE STREAM or TABLE … WITH (…).
@@ -33,29 +33,31 @@ def bind_origin(statement: CreateSource, source: DataSource, metastore: MetaStor
         KsqlError: with the position of the property that breaks a rule.
     """
     with within_statement(statement):
-        given = Properties(statement.properties, CREATE)
-        if "LAKE" in given:
-            return _bind(statement, given, source, metastore)
+        properties = Properties(statement.properties, CREATE)
+        if "LAKE" in properties:
+            return _bind(statement, properties, source, metastore)
         for name in ("REFRESH", "TABLE"):
-            if name in given:
+            if name in properties:
                 raise failure(
-                    "PROPERTY_IN_WITH", given.node(name), name=name, reason="it needs the property LAKE"
+                    "PROPERTY_IN_WITH", properties.node(name), name=name, reason="it needs the property LAKE"
                 )
         return None
 
 
-def _bind(statement: CreateSource, given: Properties, source: DataSource, metastore: MetaStore) -> Origin:
-    path = given.get("LAKE")
+def _bind(
+    statement: CreateSource, properties: Properties, source: DataSource, metastore: MetaStore
+) -> Origin:
+    path = properties.get("LAKE")
     if not path.strip():
-        raise invalid("LAKE must not be empty.", given.node("LAKE"))
+        raise invalid("LAKE must not be empty.", properties.node("LAKE"))
     kind = source.kind.lower()
     for name in (*_OF_RECORDS, *(_OF_STREAMS if source.kind == TABLE else ())):
-        if name in given:
-            raise invalid(f"'{name}' is not for {kind}s with LAKE.", given.node(name))
+        if name in properties:
+            raise invalid(f"'{name}' is not for {kind}s with LAKE.", properties.node(name))
     if statement.source or statement.or_replace:
         word = "SOURCE" if statement.source else "OR REPLACE"
         hint = f"DROP {source.kind} first."
-        raise invalid(f"{word} is not for {kind}s with LAKE.", given.node("LAKE"), hint=hint)
+        raise invalid(f"{word} is not for {kind}s with LAKE.", properties.node("LAKE"), hint=hint)
     if source.constraints and source.kind == TABLE:
         raise invalid("A table with LAKE cannot have constraints: its rows are those of the lake.", statement)
     if source.schema.headers:
@@ -66,23 +68,25 @@ def _bind(statement: CreateSource, given: Properties, source: DataSource, metast
         raise invalid(
             f"The topic {source.topic} is that of {others[0]}. A {kind} with LAKE needs a topic of its own, "
             "because its rows are those of the lake.",
-            given.node("KAFKA_TOPIC") or statement,
+            properties.node("KAFKA_TOPIC") or statement,
             hint="Give it another KAFKA_TOPIC.",
         )
-    format_ = _format(given, statement)
-    check_catalog(given, "LAKE", path, format_)
+    format_ = _format(properties, statement)
+    check_catalog(properties, "LAKE", path, format_)
     if format_ == JDBC and source.kind != TABLE:
         reason = "a database does not say which rows are new. A stream needs files, delta or iceberg"
-        raise failure("PROPERTY_IN_WITH", given.lake_format, name="FORMAT", reason=reason)
+        raise failure("PROPERTY_IN_WITH", properties.lake_format, name="FORMAT", reason=reason)
     if format_ == JDBC and not DATABASE_URL.match(path):
         raise failure(
-            "PROPERTY_IN_WITH", given.node("LAKE"), name="LAKE",
+            "PROPERTY_IN_WITH", properties.node("LAKE"), name="LAKE",
             reason="it is no URL of PostgreSQL or SQLite",
             hint="For instance: 'postgresql://user:password@host:5432/database'.",
         )  # fmt: skip
-    table = given.get("TABLE")
+    table = properties.get("TABLE")
     if table is not None and format_ != JDBC:
-        raise failure("PROPERTY_IN_WITH", given.node("TABLE"), name="TABLE", reason=f"only '{JDBC}' has it")
+        raise failure(
+            "PROPERTY_IN_WITH", properties.node("TABLE"), name="TABLE", reason=f"only '{JDBC}' has it"
+        )
     if format_ == JDBC and table is None:
         table = folded(source.name)
     for column in source.schema.columns:
@@ -94,15 +98,17 @@ def _bind(statement: CreateSource, given: Properties, source: DataSource, metast
         if not _can_have(format_, column.type):
             reason = f"{format_} cannot have the column {column.name}, which is {column.type}."
             raise invalid(reason, statement)
-    refresh = given.get("REFRESH")
-    refresh_ms = 60_000 if refresh is None else given.duration("REFRESH", refresh)
+    refresh = properties.get("REFRESH")
+    refresh_ms = 60_000 if refresh is None else properties.duration("REFRESH", refresh)
     if refresh_ms <= 0:
-        raise failure("PROPERTY_IN_WITH", given.node("REFRESH"), name="REFRESH", reason="it must be positive")
+        raise failure(
+            "PROPERTY_IN_WITH", properties.node("REFRESH"), name="REFRESH", reason="it must be positive"
+        )
     return Origin(path, format_, table, refresh_ms)
 
 
-def _format(given: Properties, statement: CreateSource) -> str:
-    node = given.lake_format
+def _format(properties: Properties, statement: CreateSource) -> str:
+    node = properties.lake_format
     if node is None:
         raise invalid(
             "LAKE needs the property FORMAT, which says what is there.", statement,

@@ -26,14 +26,14 @@ from ksql_spark.plan.nodes import BatchQuery
 _Rows = TypeVar("_Rows")
 #: the names of the two versions
 OLD, NEW = "OLD", "NEW"
-#: what an administrator forbids to clients does not concern VERIFY, which reads both tables anyway
+#: settings for VERIFY, which reads both tables even if an administrator forbids that to clients
 _ALLOWED = {"ksql.query.pull.table.scan.enabled": True, "ksql.pull.queries.enable": True}
 
 
 def bind_verification(
     text: str, versions: Mapping[str, DataSource], metastore: MetaStore, config: Config
 ) -> BatchQuery:
-    """The SELECT of VERIFY; rows_by_source tells how its sources are called.
+    """Bind the SELECT of VERIFY; for the names of its sources see rows_by_source.
 
     Args:
         text: the SELECT.
@@ -90,7 +90,7 @@ def _replace(relation: nodes.PastSource, name: str) -> None:
 
 @dataclass(frozen=True)
 class Past:
-    """What a query reads of a table's past.
+    """The part of a table's history that a query reads.
 
     Args:
         table: the table.
@@ -117,7 +117,7 @@ def bind_past(
     """
     with within_statement(query):
         copy = query.copy()
-        found = {}
+        past_by_name = {}
         common = {table.table_name for table in copy.find_all(nodes.CommonTable)}
         for relation in [*copy.find_all(nodes.PastSource)]:
             if relation.source_name in common:
@@ -125,10 +125,10 @@ def bind_past(
                 raise invalid(reason, relation, hint="Give the one of WITH another name.")
             past = _past(relation, metastore, config)
             name = f"{past.table.name} {past.first_ms} {past.last_ms} {past.position}"
-            found[name] = past
+            past_by_name[name] = past
             _replace(relation, name)
-        sources = (replace(past.table, name=name) for name, past in found.items())
-        return bind_batch(copy, with_sources(metastore, sources), config), found
+        sources = (replace(past.table, name=name) for name, past in past_by_name.items())
+        return bind_batch(copy, with_sources(metastore, sources), config), past_by_name
 
 
 def _past(relation: nodes.PastSource, metastore: MetaStore, config: Mapping[str, Any]) -> Past:

@@ -122,12 +122,12 @@ def _first(part: _Part) -> tuple[int, ...]:
         case _State(number):
             return (number,)
         case _Sequence(parts):
-            found: tuple[int, ...] = (_EMPTY,)
+            states: tuple[int, ...] = (_EMPTY,)
             for following in parts:
-                if _EMPTY not in found:
+                if _EMPTY not in states:
                     break
-                found = _then(found, _first(following))
-            return found
+                states = _then(states, _first(following))
+            return states
         case _Choice(parts):
             return _each_once(state for choice in parts for state in _first(choice))
         case _Optional(inner, reluctant):
@@ -165,5 +165,9 @@ def _each_once(states: Iterator[int] | Sequence[int]) -> tuple[int, ...]:
 
 
 def _up_to_accept(states: tuple[int, ...]) -> tuple[int, ...]:
-    """Without those that come after ACCEPT, which is preferred to them and needs no row."""
+    """Return the states up to ACCEPT, which is preferred to those after it and needs no row.
+
+    >>> _up_to_accept((0, ACCEPT, 1)), _up_to_accept((0, 1))
+    ((0, -1), (0, 1))
+    """
     return states[: states.index(ACCEPT) + 1] if ACCEPT in states else states

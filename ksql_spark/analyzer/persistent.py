@@ -117,7 +117,7 @@ def _bind_create(
             statement.this,
         )
     check_free(statement, existing, bool(statement.or_replace))
-    given = Properties(statement.properties, CREATE_AS)
+    properties = Properties(statement.properties, CREATE_AS)
     try:
         planned = bind_any(statement.query, make_context(metastore, config), statement.name)
     except KsqlError as error:
@@ -130,12 +130,14 @@ def _bind_create(
         raise
     _check_kind(planned.root.kind, statement)
     _check_windowed_tables(planned, statement)
-    root = _expiring(planned.root, given)
-    given.evolve()
-    sink = with_schema_ids(_sink(statement, given, planned, config), given, registry)
+    root = _expiring(planned.root, properties)
+    properties.evolve()
+    sink = with_schema_ids(_sink(statement, properties, planned, config), properties, registry)
     if existing is not None:
         check_replacement(existing, sink, statement)
-    return PersistentQuery(root, sink, True, by_event_time=given.by_event_time(), start=_start(root, given))
+    return PersistentQuery(
+        root, sink, True, by_event_time=properties.by_event_time(), start=_start(root, properties)
+    )
 
 
 def is_stateless(root: Node) -> bool:
@@ -147,27 +149,29 @@ def is_stateless(root: Node) -> bool:
     return isinstance(root, kept) and all(map(is_stateless, below))
 
 
-def _start(root: Node, given: Properties) -> Start:
-    """What START says of a query.
+def _start(root: Node, properties: Properties) -> Start:
+    """Return the position at which START lets a query begin.
 
     Raises:
         KsqlError: as Properties.start; INVALID_STATEMENT for offsets of a query that keeps state.
     """
-    start = given.start()
+    start = properties.start()
     if isinstance(start, tuple) and not is_stateless(root):
         reason = "START at offsets is for queries that keep no state: this one's would lack what was before."
         hint = "START = 'earliest', or a time that is early enough, reads it first."
-        raise invalid(reason, given.node("START"), hint=hint)
+        raise invalid(reason, properties.node("START"), hint=hint)
     return start
 
 
-def _expiring(root: Node, given: Properties) -> Node:
+def _expiring(root: Node, properties: Properties) -> Node:
     """``root`` with the rows' TTL: a part of its aggregation, where it has one over a stream."""
-    ttl_ms = given.ttl_ms()
+    ttl_ms = properties.ttl_ms()
     if ttl_ms is None:
         return root
     if root.kind != TABLE or root.window is not None:
-        raise invalid("TTL is for tables without a window.", given.node("TTL"), hint=_TTL_HINTS[root.kind])
+        raise invalid(
+            "TTL is for tables without a window.", properties.node("TTL"), hint=_TTL_HINTS[root.kind]
+        )
     if isinstance(root, Project) and (below := _expiring_groups(root.child, ttl_ms)) is not None:
         return replace(root, child=below)
     return Expire(root, ttl_ms)
@@ -214,28 +218,28 @@ def _check_windowed_tables(planned: Planned, statement: nodes.Statement) -> None
 
 
 def _sink(
-    statement: CreateAsSelect, given: Properties, planned: Planned, config: Mapping[str, Any]
+    statement: CreateAsSelect, properties: Properties, planned: Planned, config: Mapping[str, Any]
 ) -> DataSource:
-    schema = given.with_headers(planned.root.schema, statement.kind)
+    schema = properties.with_headers(planned.root.schema, statement.kind)
     window = planned.root.window
     origin = _origin(planned)
     prefix = settings.text(config, "ksql.output.topic.name.prefix") or ""
-    topic = given.get("KAFKA_TOPIC")
+    topic = properties.get("KAFKA_TOPIC")
     if topic is not None and not topic.strip():
-        raise invalid("KAFKA_TOPIC must not be empty.", given.node("KAFKA_TOPIC"))
+        raise invalid("KAFKA_TOPIC must not be empty.", properties.node("KAFKA_TOPIC"))
     if topic is None:
         topic = f"{prefix}{statement.name}"
         check_topic_name(topic, None)
     if settings.is_read_only_topic(config, topic):
-        raise invalid(f"Cannot write to read-only topic: {topic}", given.node("KAFKA_TOPIC"))
-    key_format = _key_format(statement, given, planned, schema, origin, config)
+        raise invalid(f"Cannot write to read-only topic: {topic}", properties.node("KAFKA_TOPIC"))
+    key_format = _key_format(statement, properties, planned, schema, origin, config)
     key_format = with_naming(key_format, "KEY", config)
-    value_format = with_naming(_value_format(statement, given, schema, origin, config), "VALUE", config)
-    retention = given.get("RETENTION_MS")
+    value_format = with_naming(_value_format(statement, properties, schema, origin, config), "VALUE", config)
+    retention = properties.get("RETENTION_MS")
     if retention is not None and statement.kind == TABLE and window is None:
         raise invalid(
             "Cannot define RETENTION_MS on an unwindowed table: its topic is compacted.",
-            given.node("RETENTION_MS"),
+            properties.node("RETENTION_MS"),
         )
     if retention is None and origin is not None and statement.kind == STREAM:
         retention = origin.retention_ms
@@ -245,11 +249,11 @@ def _sink(
         retention = None if retention is None else max(retention, grouping.window.retention_ms)
     return DataSource(
         statement.name, statement.kind, schema, topic, key_format, value_format,
-        partitions=given.get("PARTITIONS"),
-        replicas=given.get("REPLICAS") if "REPLICAS" in given or origin is None else origin.replicas,
-        retention_ms=retention, timestamp=given.timestamp(schema), window=window, is_sink=True,
-        statement=statement.source_text, is_replicated=given.replicated(statement.kind, window),
-        lateness_ms=given.lateness_ms(statement.kind), history_ms=given.history_ms(statement.kind),
+        partitions=properties.get("PARTITIONS"),
+        replicas=origin.replicas if origin and "REPLICAS" not in properties else properties.get("REPLICAS"),
+        retention_ms=retention, timestamp=properties.timestamp(schema), window=window, is_sink=True,
+        statement=statement.source_text, is_replicated=properties.replicated(statement.kind, window),
+        lateness_ms=properties.lateness_ms(statement.kind), history_ms=properties.history_ms(statement.kind),
     )  # fmt: skip
 
 
@@ -272,36 +276,40 @@ def left_most_source(node: Node) -> DataSource | None:
 
 
 def _key_format(
-    statement: CreateAsSelect, given: Properties, planned: Planned, schema: Schema, origin: DataSource | None,
-    config: Mapping[str, Any],
+    statement: CreateAsSelect, properties: Properties, planned: Planned, schema: Schema,
+    origin: DataSource | None, config: Mapping[str, Any],
 ) -> FormatSpec:  # fmt: skip
-    name, node = given.format_name("KEY")
+    name, node = properties.format_name("KEY")
     inherited = replace(origin.key_format, envelope=None) if origin is not None else FormatSpec("KAFKA")
     select = planned.select
     if not schema.key:
-        if select.partition_by == () and name not in (None, "NONE") and given.node("KEY_FORMAT") is not None:
+        if (
+            select.partition_by == ()
+            and name not in (None, "NONE")
+            and properties.node("KEY_FORMAT") is not None
+        ):
             raise invalid("Key format specified for stream without key columns.", node)
         if select.partition_by == ():
             return FormatSpec("NONE")
         # keys that a later query derives will have this format
-        return inherited if name is None else given.format_spec("KEY", name, inherited)
+        return inherited if name is None else properties.format_spec("KEY", name, inherited)
     if name is not None:
         check_columns(name, schema.key, is_key=True, node=node)
-        return given.format_spec("KEY", name, inherited)
+        return properties.format_spec("KEY", name, inherited)
     name = inherited.name
     if name == "NONE":
         name = (settings.text(config, "ksql.persistence.default.format.key") or "KAFKA").upper()
     hint = "Add WITH (KEY_FORMAT = 'JSON')." if name == "KAFKA" else None
     check_columns(name, schema.key, is_key=True, node=statement, hint=hint)
-    spec = given.format_spec("KEY", name, inherited)
+    spec = properties.format_spec("KEY", name, inherited)
     return replace(spec, wrapped=inherited.wrapped if inherited.name == name else None)
 
 
 def _value_format(
-    statement: CreateAsSelect, given: Properties, schema: Schema, origin: DataSource | None,
+    statement: CreateAsSelect, properties: Properties, schema: Schema, origin: DataSource | None,
     config: Mapping[str, Any],
 ) -> FormatSpec:  # fmt: skip
-    name, node = given.format_name("VALUE")
+    name, node = properties.format_name("VALUE")
     inherited = origin.value_format if origin is not None else FormatSpec("JSON")
     name = name or inherited.name
     if name == "NONE":
@@ -313,8 +321,8 @@ def _value_format(
             hint="Add WITH (VALUE_FORMAT = 'JSON').",
         )
     check_columns(name, schema.value, is_key=False, node=node or statement)
-    spec = given.format_spec("VALUE", name, inherited)
-    check_wrapping(name, len(schema.value), spec.wrapped, given.node("WRAP_SINGLE_VALUE"))
+    spec = properties.format_spec("VALUE", name, inherited)
+    check_wrapping(name, len(schema.value), spec.wrapped, properties.node("WRAP_SINGLE_VALUE"))
     return replace(spec, wrapped=effective_wrapping(spec, len(schema.value), config))
 
 
@@ -335,8 +343,8 @@ def _bind_insert(statement: InsertSelect, metastore: MetaStore, config: Mapping[
     check_one_topic(sink, "insert into", statement.this)
     if sink.schema.headers:
         raise invalid(f"Cannot insert into {sink.name} because it has header columns", statement.this)
-    given = Properties(statement.properties, INSERT)
-    query_id = _query_id(given)
+    properties = Properties(statement.properties, INSERT)
+    query_id = _query_id(properties)
     planned = bind_any(statement.query, make_context(metastore, config), sink.name)
     _check_windowed_tables(planned, statement)
     if planned.root.kind != STREAM:
@@ -360,16 +368,16 @@ def _bind_insert(statement: InsertSelect, metastore: MetaStore, config: Mapping[
         root: Node = UnionAll(tuple(fitted(c, names, types) for c in planned.root.children))
     else:
         root = fitted(planned.root, names, types)
-    return PersistentQuery(root, sink, False, query_id, _start(root, given), given.by_event_time())
+    return PersistentQuery(root, sink, False, query_id, _start(root, properties), properties.by_event_time())
 
 
-def _query_id(given: Properties) -> str | None:
-    value = given.get("QUERY_ID")
+def _query_id(properties: Properties) -> str | None:
+    value = properties.get("QUERY_ID")
     if value is None:
         return None
     if not re.fullmatch(r"[A-Za-z0-9_]+", value):
         raise failure(
-            "PROPERTY_IN_WITH", given.node("QUERY_ID"), name="QUERY_ID",
+            "PROPERTY_IN_WITH", properties.node("QUERY_ID"), name="QUERY_ID",
             reason="a query id consists of letters, digits and _",
         )  # fmt: skip
     upper = str(value).upper()
@@ -377,7 +385,7 @@ def _query_id(given: Properties) -> str | None:
         raise invalid(
             "Query IDs must not start with a reserved query ID prefix "
             f"({', '.join(RESERVED_QUERY_IDS)}). Got '{upper}'.",
-            given.node("QUERY_ID"),
+            properties.node("QUERY_ID"),
         )
     return upper
 

@@ -43,7 +43,7 @@ class Known:
         self.make = make
         self.pattern = pattern
         self.places = places
-        #: what the runtime has derived from the pattern; dropped with the plan
+        #: the runtime's compiled form of the pattern; dropped with the plan
         self.compiled: Any = None
 
 
@@ -89,7 +89,7 @@ class PlanCache:
         return self.found(of, settings, text, take_out(text))
 
     def found(self, of: object, settings: Hashable, text: str, template: Template) -> Found | None:
-        """Like find(), for a statement whose ``template`` is known."""
+        """Return what find() returns, for a statement whose ``template`` is already computed."""
         with self._lock:
             if self._of is not of:
                 self._of = of

@@ -19,7 +19,7 @@ MAX_TYPES = 10_000
 
 
 class PlanSize:
-    """How much a statement reads, so far."""
+    """A counter of the relations and columns that a statement reads."""
 
     def __init__(self) -> None:
         self._relations = self._columns = 0

@@ -97,19 +97,20 @@ def _is_plain_hidden(item: Item) -> bool:
 
 def _find(slot: KeySlot, items: list[Item], once: bool) -> tuple[Item, str] | None:
     for candidate in slot.candidates:
-        found = [i for i in items if isinstance(i.expression, ColumnRef) and i.expression.name == candidate]
-        if len(found) > 1 and once:
-            names = [i.name for i in found]
+        columns = [i for i in items if isinstance(i.expression, ColumnRef) and i.expression.name == candidate]
+        if len(columns) > 1 and once:
+            names = [i.name for i in columns]
             if slot.what == "grouping expression":
                 said = "more than once: " + " and ".join(f"`{n}`" for n in names)
             else:
                 names.sort()
                 said = f"(`{candidate}`) more than once, aliased as: {', '.join(names[:-1])} and {names[-1]}"
             raise failure(
-                "KEY_REPEATED", found[1].node, said=said, hint=f"Use AS_VALUE({slot.shown[0]}) for the copy."
+                "KEY_REPEATED", columns[1].node, said=said,
+                hint=f"Use AS_VALUE({slot.shown[0]}) for the copy."
             )  # fmt: skip
-        if found:
-            return found[0], candidate
+        if columns:
+            return columns[0], candidate
     return None
 
 

@@ -45,7 +45,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Evolve:
-    """How EVOLVE asks for a running query to be changed.
+    """The settings of EVOLVE: a request to change a running query.
 
     Args:
         way: 'backfill': a new version runs beside the old one until the swap; 'from-now': it begins, without
@@ -76,7 +76,7 @@ _QUERY = re.compile(r"\b(?:SELECT|WITH)\b", re.IGNORECASE)
 _CHECK = re.compile(r"(rows|keys|values)(?:\s+(0?\.\d+|[01](?:\.0*)?))?", re.IGNORECASE)
 _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-#: what START says of one topic
+#: START's offsets of one topic
 _TOPIC_OFFSETS = re.compile(rf"({_TOPIC.pattern})\s+(\d+:.*)")
 #: the end of the year 9999, the last moment that START may name
 _LAST_MS = 253_402_300_799_999
@@ -172,7 +172,7 @@ class Properties:
         )  # fmt: skip
 
     def envelope(self, value_format: str) -> str | None:
-        """What ENVELOPE says is around the rows (beyond ksqlDB); None without it.
+        """Return the envelope around the rows that ENVELOPE names (beyond ksqlDB); None without it.
 
         Raises:
             KsqlError: an unknown envelope, or one that has no records in ``value_format``; a property that is
@@ -181,14 +181,14 @@ class Properties:
         name, node = self.get("ENVELOPE"), self.node("ENVELOPE")
         if name is None:
             return None
-        found = ENVELOPES.get(name.lower())
-        if found is None:
+        envelope = ENVELOPES.get(name.lower())
+        if envelope is None:
             near = nearest(name, ENVELOPES)
             hint = f"Did you mean {near}?" if near else None
             reason = f"'{name}' is none of {', '.join(ENVELOPES)}"
             raise failure("PROPERTY_IN_WITH", node, name="ENVELOPE", reason=reason, hint=hint)
-        if value_format not in found.formats:
-            wanted = " or ".join(found.formats)
+        if value_format not in envelope.formats:
+            wanted = " or ".join(envelope.formats)
             reason = f"'{name.lower()}' needs the VALUE_FORMAT {wanted}, and it is {value_format}"
             raise failure("PROPERTY_IN_WITH", node, name="ENVELOPE", reason=reason)
         for other in ("WRAP_SINGLE_VALUE", "WINDOW_TYPE"):
@@ -244,7 +244,7 @@ class Properties:
         return None if value is None else str(value)
 
     def start(self) -> Start:
-        """Where a new query starts reading according to START (beyond ksqlDB); None if it is not given.
+        """Return where a new query begins to read according to START (beyond ksqlDB); None without START.
 
         Raises:
             KsqlError: it is neither earliest, latest, a time nor offsets.
@@ -282,7 +282,7 @@ class Properties:
         raise failure("PROPERTY_IN_WITH", self.node("ORDER"), name="ORDER", reason=reason)
 
     def evolve(self) -> Evolve | None:
-        """How EVOLVE asks for a running query to be changed (beyond ksqlDB); None without EVOLVE.
+        """Return the settings of EVOLVE (beyond ksqlDB); None without EVOLVE.
 
         Raises:
             KsqlError: an unknown value; SWAP, HISTORY or START where they mean nothing.
@@ -294,16 +294,18 @@ class Properties:
                 reason = f"'{value}' is none of {', '.join(values)}"
                 raise failure("PROPERTY_IN_WITH", self.node(name), name=name, reason=reason)
         way = self.get("EVOLVE")
-        given = [name for name in ("SWAP", "VERIFY") if self.get(name) is not None]
-        given += ["HISTORY"] if self._keeps_history else []
+        dependents = [name for name in ("SWAP", "VERIFY") if self.get(name) is not None]
+        dependents += ["HISTORY"] if self._keeps_history else []
         if way is None:
-            if given:
-                raise invalid(f"'{given[0]}' needs 'EVOLVE' too.", self.node(given[0]))
+            if dependents:
+                raise invalid(f"'{dependents[0]}' needs 'EVOLVE' too.", self.node(dependents[0]))
             return None
-        given += ["START"] if self.get("START") is not None else []
-        if way.lower() in (FROM_NOW, IN_PLACE) and given:
-            reason = f"'{given[0]}' is not for EVOLVE = '{way.lower()}', which begins where the old one ends."
-            raise invalid(reason, self.node(given[0]))
+        dependents += ["START"] if self.get("START") is not None else []
+        if way.lower() in (FROM_NOW, IN_PLACE) and dependents:
+            reason = (
+                f"'{dependents[0]}' is not for EVOLVE = '{way.lower()}', which begins where the old one ends."
+            )
+            raise invalid(reason, self.node(dependents[0]))
         is_manual = (self.get("SWAP") or AUTO).lower() == MANUAL
         return Evolve(way.lower(), is_manual, self._keeps_history, self._verify())
 
@@ -337,12 +339,12 @@ class Properties:
             return schema
         if kind == TABLE:
             raise invalid("HEADERS is for streams only.", node)
-        found = schema.find(identifier(name))
-        if found is None or found.role is not Role.VALUE:
+        column = schema.find(identifier(name))
+        if column is None or column.role is not Role.VALUE:
             raise invalid(f"The HEADERS column set in the WITH clause is not a value column: '{name}'.", node)
-        if found.type != HEADERS:
-            raise invalid(f"Invalid type for HEADERS column: expected {HEADERS}, got {found.type}.", node)
-        columns = tuple(replace(c, role=Role.HEADERS) if c is found else c for c in schema.columns)
+        if column.type != HEADERS:
+            raise invalid(f"Invalid type for HEADERS column: expected {HEADERS}, got {column.type}.", node)
+        columns = tuple(replace(c, role=Role.HEADERS) if c is column else c for c in schema.columns)
         if not Schema(columns).value:
             raise invalid("The projection contains no value columns besides the headers.", node)
         return Schema(columns)
@@ -417,7 +419,7 @@ class Properties:
         return nodes.TimeSpan(int(parts[0]), unit, None if node is None else nodes.position(node))
 
     def lateness_ms(self, kind: str) -> int | None:
-        """LATENESS: how late rows may be for windows that say nothing of it (beyond ksqlDB).
+        """Return LATENESS: how late rows may be for windows without a GRACE PERIOD (beyond ksqlDB).
 
         Raises:
             KsqlError: a table; not a duration.
@@ -486,19 +488,19 @@ class Properties:
             if pattern is not None:
                 raise invalid("'TIMESTAMP_FORMAT' needs 'TIMESTAMP' too.", self.node("TIMESTAMP_FORMAT"))
             return inherited
-        column = identifier(name)
-        found = schema.find(column)
-        if found is None:
-            near = nearest(column, (c.name for c in schema.columns))
+        column_name = identifier(name)
+        column = schema.find(column_name)
+        if column is None:
+            near = nearest(column_name, (c.name for c in schema.columns))
             raise invalid(
-                f"The TIMESTAMP column set in the WITH clause does not exist in the schema: '{column}'.",
+                f"The TIMESTAMP column set in the WITH clause does not exist in the schema: '{column_name}'.",
                 self.node("TIMESTAMP"), hint=f"Did you mean {near}?" if near else None,
             )  # fmt: skip
-        if found.type == STRING:
+        if column.type == STRING:
             if pattern is None:
                 raise invalid(
-                    f"A String timestamp field, `{column}`, has been specified without also specifying the "
-                    "timestamp_format.",
+                    f"A String timestamp field, `{column_name}`, has been specified without also specifying "
+                    "the timestamp_format.",
                     self.node("TIMESTAMP"),
                 )
             problem = _pattern_problem(pattern)
@@ -507,18 +509,18 @@ class Properties:
                     "PROPERTY_IN_WITH", self.node("TIMESTAMP_FORMAT"), name="TIMESTAMP_FORMAT",
                     reason=f"Invalid date time format: {pattern}. {problem}",
                 )  # fmt: skip
-        elif found.type not in (BIGINT, TIMESTAMP):
+        elif column.type not in (BIGINT, TIMESTAMP):
             raise invalid(
-                f"Timestamp column, `{column}`, should be LONG(INT64), TIMESTAMP, or a String with a "
-                f"timestamp_format specified. It is {found.type}.",
+                f"Timestamp column, `{column_name}`, should be LONG(INT64), TIMESTAMP, or a String with a "
+                f"timestamp_format specified. It is {column.type}.",
                 self.node("TIMESTAMP"),
             )
         elif pattern is not None:
             raise invalid(
-                f"'TIMESTAMP_FORMAT' is set, but the column `{column}` is not a STRING.",
+                f"'TIMESTAMP_FORMAT' is set, but the column `{column_name}` is not a STRING.",
                 self.node("TIMESTAMP_FORMAT"),
             )
-        return TimestampColumn(column, pattern)
+        return TimestampColumn(column_name, pattern)
 
 
 _QUOTED = re.compile(r"'[^']*'")
@@ -526,7 +528,7 @@ _PATTERN_LETTERS = frozenset("GuyDMLdQqYwWEecFaBhKkHmsSAnNVvzOXxZpg")
 
 
 def _pattern_problem(pattern: str) -> str | None:
-    """Why Java's DateTimeFormatter would refuse ``pattern``; None if it accepts it."""
+    """Return why Java's DateTimeFormatter would refuse ``pattern``; None if it accepts it."""
     bare = _QUOTED.sub("", pattern)
     if "'" in bare:
         return "a quote is not closed"
@@ -543,13 +545,13 @@ def with_naming(spec: FormatSpec, side: str, config: Mapping[str, Any]) -> Forma
     Raises:
         KsqlError: PROPERTY_INVALID for a strategy that is none of schema_registry.STRATEGIES.
     """
-    given = settings.text(config, _STRATEGY[side])
-    if given is None or not CAPABILITIES[spec.name].registry:
+    setting = settings.text(config, _STRATEGY[side])
+    if setting is None or not CAPABILITIES[spec.name].registry:
         return spec
-    strategy = given.strip().rpartition(".")[2]  # as in other programs, it may be a Java class
+    strategy = setting.strip().rpartition(".")[2]  # as in other programs, it may be a Java class
     if strategy not in STRATEGIES:
         reason = f"Expected one of {', '.join(STRATEGIES)}"
-        raise KsqlError("PROPERTY_INVALID", name=_STRATEGY[side], value=given, reason=reason)
+        raise KsqlError("PROPERTY_INVALID", name=_STRATEGY[side], value=setting, reason=reason)
     return replace(spec, naming=None if strategy == TOPIC_NAME else strategy)
 
 
@@ -575,15 +577,19 @@ def check_topic_name(name: str, node: nodes.Property | None) -> None:
 
 
 def _topic_offsets(text: str) -> tuple[TopicOffset, ...] | None:
-    """What START says of its topics' partitions; None if ``text`` is no such thing."""
-    found: dict[str, dict[int, int]] = {}
+    """Parse START's offsets by topic and partition; return None if ``text`` has another form.
+
+    >>> _topic_offsets("orders 0:120,1:77; sites 0:5")
+    (('orders', 0, 120), ('orders', 1, 77), ('sites', 0, 5))
+    """
+    by_topic: dict[str, dict[int, int]] = {}
     for part in text.split(";"):
         topic = _TOPIC_OFFSETS.fullmatch(part.strip())
         offsets = offset_text.offsets(topic[2]) if topic is not None else None
-        if topic is None or offsets is None or topic[1] in found:
+        if topic is None or offsets is None or topic[1] in by_topic:
             return None
-        found[topic[1]] = offsets
-    return tuple((topic, *place) for topic, offsets in found.items() for place in offsets.items())
+        by_topic[topic[1]] = offsets
+    return tuple((topic, *place) for topic, offsets in by_topic.items() for place in offsets.items())
 
 
 def _shown(value: Any) -> str:

@@ -152,7 +152,7 @@ def _check_places(left: Planned, right: Planned, query: nodes.SetOperation) -> N
         )
 
 
-#: what to write for streams
+#: the wording for streams
 _OF_STREAMS = {
     "UNION": "Use UNION ALL, and DISTINCT ON (…) … WITHIN over it.",
     "EXCEPT": "Use WHERE NOT EXISTS (SELECT …).",

@@ -51,7 +51,7 @@ class Context:
     size: PlanSize = field(default_factory=PlanSize)
 
     def with_common_tables(self, query: nodes.QueryNode) -> Context:
-        """This context with the CTEs of ``query``. They are inlined; a later one may use earlier ones."""
+        """Return this context with the CTEs of ``query``. A later CTE may use earlier ones."""
         if not query.ctes:
             return self
         return replace(
@@ -209,11 +209,11 @@ def named_query(
 def _bind_relation(from_item: nodes.Relation, context: Context, prefixed: bool) -> BoundRelation:
     alias, query, context = named_query(from_item, context)
     if query is not None:
-        found = _nested(query, alias, context, prefixed, from_item)
+        relation = _nested(query, alias, context, prefixed, from_item)
     else:
-        found = source_relation(from_item, context.metastore, prefixed)
-    context.size.add(found.schema, from_item)
-    return found
+        relation = source_relation(from_item, context.metastore, prefixed)
+    context.size.add(relation.schema, from_item)
+    return relation
 
 
 def source_relation(from_item: nodes.Relation, metastore: MetaStore, prefixed: bool) -> BoundRelation:

@@ -75,7 +75,7 @@ def check_query_replacement(old: PersistentQuery, new: PersistentQuery, node: Pl
 
 
 def but_for_columns(source: DataSource) -> DataSource:
-    """What of a source must stay; columns may have been added to it."""
+    """Return the source without what CREATE OR REPLACE may change in it, so that the rest can be compared."""
     return replace(source, schema=Schema(()), statement="", partitions=None, replicas=None)
 
 

@@ -48,7 +48,7 @@ def bind_row_change(
     config: Mapping[str, Any],
     queries: Mapping[str, str] | None = None,
 ) -> BoundChange:
-    """Which rows ``statement`` changes, and how.
+    """Bind UPDATE, DELETE or TRUNCATE: which rows change, and how.
 
     Args:
         queries: the ids of the queries that write streams and tables, by the name of what they write.
@@ -116,8 +116,8 @@ def _is_rounded(value: Expression, target: SqlType) -> bool:
 
 
 def _values(statement: UpdateRows, source: DataSource, scope: Scope) -> dict[str, Expression]:
-    """What SET gives to value columns, coerced to their types."""
-    found: dict[str, Expression] = {}
+    """Return the values that SET assigns to value columns, coerced to their types."""
+    values: dict[str, Expression] = {}
     for assignment in statement.assignments:
         node, name = assignment.this, str(assignment.this.this)
         column = source.schema.find(name)
@@ -131,7 +131,7 @@ def _values(statement: UpdateRows, source: DataSource, scope: Scope) -> dict[str
                 node,
                 hint="INSERT a row with the new key, and DELETE this one.",
             )
-        if name in found:
+        if name in values:
             raise invalid(f"Column name {name} is listed twice.", node)
         value = bind_expression(assignment.value, scope)
         if _is_rounded(value, column.type):
@@ -140,5 +140,5 @@ def _values(statement: UpdateRows, source: DataSource, scope: Scope) -> dict[str
         match value:
             case Cast(Literal(None)):  # which needs no Spark
                 value = Literal(None, column.type)
-        found[name] = value
-    return found
+        values[name] = value
+    return values

@@ -112,7 +112,7 @@ class Scope:
         return cls((BoundRelation(alias, schema, kind, hidden=dict(PSEUDO_COLUMNS)),))
 
     def at(self, clause: str) -> Scope:
-        """This scope for another clause, in which only scalar functions are allowed."""
+        """Return this scope for another clause, in which only scalar functions are allowed."""
         return replace(self, clause=clause, aggregate=None, table_function=None, window_function=None)
 
     @property
@@ -163,13 +163,13 @@ class Scope:
         if alias and alias not in (x.alias for x in self.relations):
             self._check_struct(alias, name, node)
         candidates = (self.relation(alias, node),) if alias else self.relations
-        found = [(relation, type_) for relation in candidates if (type_ := relation.find(name)) is not None]
-        if len(found) > 1:
-            places = " or ".join(f"{relation.alias}.{name}" for relation, _ in found)
+        matches = [(relation, type_) for relation in candidates if (type_ := relation.find(name)) is not None]
+        if len(matches) > 1:
+            places = " or ".join(f"{relation.alias}.{name}" for relation, _ in matches)
             raise failure("COLUMN_AMBIGUOUS", node, name=name, places=places)
-        if not found:
+        if not matches:
             raise self._unknown(alias, name, node)
-        relation, type_ = found[0]
+        relation, type_ = matches[0]
         if relation.schema.find(name) is None:
             self.named.add((relation.alias, name))
         return ColumnRef(relation.internal(name), type_)
@@ -211,7 +211,7 @@ class Scope:
 
 
 def _alias_hint(name: str, node: exp.Expr | None) -> str | None:
-    """What to write for the alias of a SELECT item, which other expressions of its query cannot use."""
+    """Return a hint for the alias of a SELECT item, which other expressions of its query cannot use."""
     select = node.find_ancestor(Select) if node is not None else None
     for item in select.items if select is not None else ():
         is_named = isinstance(item, SelectItem) and item.alias_name == name

@@ -58,19 +58,19 @@ def bind_items(
     Raises:
         KsqlError: an unknown name, a reserved alias, or as bind_expression.
     """
-    found: list[Item | nodes.AllColumns] = []
+    items: list[Item | nodes.AllColumns] = []
     for node in select.items:
         match node:
             case nodes.AllColumns():
                 if node.source_name is not None:
                     scope.relation(node.source_name, node)
-                found.append(node)
+                items.append(node)
             case nodes.AllFields():
-                found += (Item(names.field(name), value, node) for name, value in struct_fields(node, scope))
+                items += (Item(names.field(name), value, node) for name, value in struct_fields(node, scope))
             case nodes.SelectItem():
                 bound = bind_expression(node.this, scope)
-                found.append(Item(item_name(node, bound, names, is_ambiguous), bound, node))
-    return found
+                items.append(Item(item_name(node, bound, names, is_ambiguous), bound, node))
+    return items
 
 
 def expand_stars(
@@ -131,15 +131,15 @@ def bind_groups(select: nodes.Select, scope: Scope) -> list[Expression]:
     Raises:
         KsqlError: an aggregate, a duplicate expression, a bare NULL, grouping sets.
     """
-    found: list[Expression] = []
+    expressions: list[Expression] = []
     for node in select.group_by:
         if isinstance(node, nodes.GroupingSets):
             raise invalid(f"{node.kind} is for persistent and push queries.", node, hint="Add EMIT CHANGES.")
         expression = bind_group(node, scope)
-        if expression in found:
+        if expression in expressions:
             raise invalid(f"Duplicate GROUP BY expression: {show(expression, scope)}.", node)
-        found.append(expression)
-    return found
+        expressions.append(expression)
+    return expressions
 
 
 def bind_group(node: exp.Expr, scope: Scope) -> Expression:

@@ -502,14 +502,14 @@ class _Binder:
                 select.group_by[0] if select.group_by else select,
                 hint="Add for instance COUNT(*).",
             )
-        stray = [item for item, _, left in over if left]
+        stray = [item for item, _, ungrouped in over if ungrouped]
         if stray:
             texts = [self.aggregates.show(item.expression) for item in stray]
             raise not_grouped("SELECT", texts, stray[0].node)
         if having is not None:
-            having, left = over_groups(having, groups, frozenset())
-            if left:
-                raise not_grouped("HAVING", [str(c) for c in left], select.having)
+            having, ungrouped = over_groups(having, groups, frozenset())
+            if ungrouped:
+                raise not_grouped("HAVING", [str(c) for c in ungrouped], select.having)
         if not expressions and self.target is not Target.PUSH:
             raise failure("GROUP_BY_MISSING", select, aggregates=", ".join(self.aggregates.texts))
         if self.source.tree.kind == TABLE:
@@ -531,7 +531,7 @@ class _Binder:
     # ---- rules that need the whole --------------------------------------------------------------------
 
     def _check_order(self, deduplication: Deduplication | None, is_grouped: bool) -> None:
-        """Refuse clauses that need a sub-query to say which of them comes first."""
+        """Refuse clauses whose order is ambiguous: one of them must be in a sub-query."""
         others = {"aggregations": is_grouped, "table functions": bool(self.functions)}
         if deduplication is not None:
             clause, place = deduplication.clause, deduplication.place

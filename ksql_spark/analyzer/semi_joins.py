@@ -229,10 +229,10 @@ def _within(
 ) -> WithinSpec | None:
     """The time of a stream's partners; None for a table."""
     assert relation.source is not None
-    given = select.join_within or select.within
+    within = select.join_within or select.within
     if relation.kind == TABLE:
-        if given is not None:
-            raise invalid("WITHIN of EXISTS and IN is for streams; this is a table.", given)
+        if within is not None:
+            raise invalid("WITHIN of EXISTS and IN is for streams; this is a table.", within)
         return None
     if source.tree.kind == TABLE:
         raise invalid(
@@ -240,7 +240,7 @@ def _within(
             select.relation,
             hint="Make a table of it: CREATE TABLE … AS SELECT … GROUP BY.",
         )
-    if given is None:
+    if within is None:
         raise invalid(
             f"EXISTS and IN of a stream need a WITHIN: {relation.source.name} is a stream.",
             select.relation,
@@ -249,13 +249,13 @@ def _within(
     if condition.is_negated and (select.join_within is None or select.join_within.grace is None):
         raise invalid(
             "NOT EXISTS and NOT IN of a stream need a GRACE PERIOD: how long a row waits for late partners.",
-            given,
+            within,
             hint="For instance: WITHIN 1 HOUR GRACE PERIOD 1 MINUTE.",
         )
-    if isinstance(given, nodes.TimeSpan):
-        return WithinSpec(given.milliseconds, given.milliseconds, None)
-    grace_ms = None if given.grace is None else given.grace.milliseconds
-    return WithinSpec(given.before.milliseconds, given.after.milliseconds, grace_ms)
+    if isinstance(within, nodes.TimeSpan):
+        return WithinSpec(within.milliseconds, within.milliseconds, None)
+    grace_ms = None if within.grace is None else within.grace.milliseconds
+    return WithinSpec(within.before.milliseconds, within.after.milliseconds, grace_ms)
 
 
 def _of_stream(
@@ -303,7 +303,11 @@ def _of_stream(
 
 
 def _sides(part: Expression, own: set[str]) -> tuple[Expression, ColumnRef] | None:
-    """What ``part`` equates: an expression of the outer query's columns, and one of the columns ``own``."""
+    """Return the sides of an equation: the outer query's expression, and one of the columns ``own``.
+
+    In ``SELECT … FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.k = o.x + 1)``, where ``own`` are the columns
+    of i, these are ``o.x + 1`` and ``i.k``.
+    """
     if not isinstance(part, Call) or part.function != "=":
         return None
     first, second = part.arguments

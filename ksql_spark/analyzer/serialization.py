@@ -85,7 +85,7 @@ def check_results(columns: Sequence[Column], node: Placed) -> None:
 
 
 def _refusal(name: str, column: Column) -> str | None:
-    """Why the format does not support ``column``; None if it does."""
+    """Return why the format does not support ``column``; None if it does."""
     capability = CAPABILITIES[name]
     names = capability.names
     if names is not None:

@@ -29,8 +29,8 @@ def text(config: Mapping[str, Any], name: str) -> str | None:
 
 def is_read_only_topic(config: Mapping[str, Any], topic: str) -> bool:
     """Whether nothing may be written to ``topic``: one of ksql.readonly.topics, such as the command log's."""
-    known = PROPERTIES["ksql.readonly.topics"]
-    patterns = known.parse(config.get(known.name, known.default)) or ()
+    setting = PROPERTIES["ksql.readonly.topics"]
+    patterns = setting.parse(config.get(setting.name, setting.default)) or ()
     return any(re.fullmatch(pattern, topic) for pattern in patterns)
 
 

@@ -28,7 +28,7 @@ from ksql_spark.types import DATE, TIMESTAMP, Decimal, Primitive
 
 #: the values of TYPE
 TYPES = (DELTA, ICEBERG, JDBC, PARQUET)
-#: those whose rows cannot be replaced
+#: formats whose rows cannot be replaced
 _APPENDING = (PARQUET,)
 #: functions in PARTITION_BY -> the types of their columns
 _TRANSFORMS = {
@@ -48,20 +48,20 @@ def bind_create_sink(statement: CreateSink | CreateSinkAs, metastore: MetaStore)
     """
     source = metastore.require(statement.source_name)
     check_one_topic(source, "write a sink of", statement)
-    given = Properties(statement.properties, SINK)
-    _required(given, "TYPE", "CREATE SINK", statement)
-    type_ = given.get("TYPE").lower()
+    properties = Properties(statement.properties, SINK)
+    _required(properties, "TYPE", "CREATE SINK", statement)
+    type_ = properties.get("TYPE").lower()
     if type_ not in TYPES:
         near = nearest(type_, TYPES)
         raise failure(
-            "PROPERTY_IN_WITH", given.node("TYPE"), name="TYPE",
+            "PROPERTY_IN_WITH", properties.node("TYPE"), name="TYPE",
             reason=f"'{type_}' is none of {', '.join(TYPES)}",
             hint=f"Did you mean '{near}'?" if near else None,
         )  # fmt: skip
-    path, table = _place(given, type_, source, statement)
+    path, table = _place(properties, type_, source, statement)
     if source.is_table and type_ in _APPENDING:
         raise failure(
-            "PROPERTY_IN_WITH", given.node("TYPE"), name="TYPE",
+            "PROPERTY_IN_WITH", properties.node("TYPE"), name="TYPE",
             reason=f"the rows of a table change, and files of {type_} cannot be changed",
             hint=f"TYPE = '{DELTA}' takes tables.",
         )  # fmt: skip
@@ -75,26 +75,26 @@ def bind_create_sink(statement: CreateSink | CreateSinkAs, metastore: MetaStore)
         raise invalid(f"A sink cannot write the column {min(taken)}, whose name is reserved.", statement)
     if type_ == JDBC:
         _check_names(source, statement)
-    is_archive = _is_archive(given, type_)
-    interval = given.get("COMMIT_INTERVAL")
+    is_archive = _is_archive(properties, type_)
+    interval = properties.get("COMMIT_INTERVAL")
     return Sink(
         statement.name,
         source.name,
         type_,
         path,
         table,
-        _partition_by(given, source),
-        10_000 if interval is None else given.duration("COMMIT_INTERVAL", interval),
+        _partition_by(properties, source),
+        10_000 if interval is None else properties.duration("COMMIT_INTERVAL", interval),
         statement.source_text + ";",
         is_archive=is_archive,
     )
 
 
-def _is_archive(given: Properties, type_: str) -> bool:
-    value = given.get("ARCHIVE")
+def _is_archive(properties: Properties, type_: str) -> bool:
+    value = properties.get("ARCHIVE")
     if value is None:
         return False
-    node = given.node("ARCHIVE")
+    node = properties.node("ARCHIVE")
     if str(value).lower() not in ("true", "false"):
         raise failure("PROPERTY_IN_WITH", node, name="ARCHIVE", reason="Expected true or false")
     is_archive = str(value).lower() == "true"
@@ -103,46 +103,47 @@ def _is_archive(given: Properties, type_: str) -> bool:
             "PROPERTY_IN_WITH", node, name="ARCHIVE", reason=f"archives are written by TYPE = '{PARQUET}'"
         )
     if is_archive:
-        _refuse(given, "PARTITION_BY", "archives are grouped by day and partition")
+        _refuse(properties, "PARTITION_BY", "archives are grouped by day and partition")
     return is_archive
 
 
-def _required(given: Properties, name: str, what: str, statement: CreateSink | CreateSinkAs) -> str:
-    value = given.get(name)
+def _required(properties: Properties, name: str, what: str, statement: CreateSink | CreateSinkAs) -> str:
+    value = properties.get(name)
     if not value:
         raise invalid(f"{what} needs the property {name} in its WITH clause.", statement)
     return str(value)
 
 
 def _place(
-    given: Properties, type_: str, source: DataSource, statement: CreateSink | CreateSinkAs
+    properties: Properties, type_: str, source: DataSource, statement: CreateSink | CreateSinkAs
 ) -> tuple[str, str | None]:
     """The path, or the URL of a database and the table's name."""
     if type_ != JDBC:
         for name in ("URL", "TABLE"):
-            _refuse(given, name, f"only TYPE = '{JDBC}' has it; a lake table has the property PATH")
-        path = _required(given, "PATH", "CREATE SINK", statement)
-        check_catalog(given, "PATH", path, type_)
+            _refuse(properties, name, f"only TYPE = '{JDBC}' has it; a lake table has the property PATH")
+        path = _required(properties, "PATH", "CREATE SINK", statement)
+        check_catalog(properties, "PATH", path, type_)
         return path, None
-    _refuse(given, "PATH", f"TYPE = '{JDBC}' has the property URL")
-    _refuse(given, "PARTITION_BY", f"TYPE = '{JDBC}' writes no files")
-    url = _required(given, "URL", f"TYPE = '{JDBC}'", statement)
+    _refuse(properties, "PATH", f"TYPE = '{JDBC}' has the property URL")
+    _refuse(properties, "PARTITION_BY", f"TYPE = '{JDBC}' writes no files")
+    url = _required(properties, "URL", f"TYPE = '{JDBC}'", statement)
     if not DATABASE_URL.match(url):
         raise failure(
-            "PROPERTY_IN_WITH", given.node("URL"), name="URL", reason="it is no URL of PostgreSQL or SQLite",
+            "PROPERTY_IN_WITH", properties.node("URL"), name="URL",
+            reason="it is no URL of PostgreSQL or SQLite",
             hint="For instance: 'postgresql://user:password@host:5432/database' or 'sqlite:////folder/file.db'.",
         )  # fmt: skip
-    table = given.get("TABLE")
+    table = properties.get("TABLE")
     if table is not None and not all(table.split(".", 1)):
-        raise failure("PROPERTY_IN_WITH", given.node("TABLE"), name="TABLE", reason="a name is missing")
+        raise failure("PROPERTY_IN_WITH", properties.node("TABLE"), name="TABLE", reason="a name is missing")
     return url, folded(source.name) if table is None else table
 
 
-def check_catalog(given: Properties, name: str, path: str, type_: str) -> None:
+def check_catalog(properties: Properties, name: str, path: str, type_: str) -> None:
     """Check a path that names a table of a catalog.
 
     Args:
-        given: the properties of WITH.
+        properties: the properties of WITH.
         name: the property that has the path.
         path: its value.
         type_: of the table: delta, iceberg …
@@ -152,14 +153,15 @@ def check_catalog(given: Properties, name: str, path: str, type_: str) -> None:
     """
     if path.startswith("catalog:") and not (type_ == ICEBERG and CATALOG_TABLE.fullmatch(path)):
         raise failure(
-            "PROPERTY_IN_WITH", given.node(name), name=name, reason="it is no table in a catalog of Iceberg",
+            "PROPERTY_IN_WITH", properties.node(name), name=name,
+            reason="it is no table in a catalog of Iceberg",
             hint=f"For instance: {name} = 'catalog:prod/sales.orders', with '{ICEBERG}'.",
         )  # fmt: skip
 
 
-def _refuse(given: Properties, name: str, reason: str) -> None:
-    if name in given:
-        raise failure("PROPERTY_IN_WITH", given.node(name), name=name, reason=reason)
+def _refuse(properties: Properties, name: str, reason: str) -> None:
+    if name in properties:
+        raise failure("PROPERTY_IN_WITH", properties.node(name), name=name, reason=reason)
 
 
 def _check_names(source: DataSource, statement: CreateSink | CreateSinkAs) -> None:
@@ -173,9 +175,9 @@ def _check_names(source: DataSource, statement: CreateSink | CreateSinkAs) -> No
             )
 
 
-def _partition_by(given: Properties, source: DataSource) -> tuple[PartitionColumn, ...]:
-    text, node = given.get("PARTITION_BY"), given.node("PARTITION_BY")
-    parts = [] if text is None else [_part(one.strip(), source, given) for one in text.split(",")]
+def _partition_by(properties: Properties, source: DataSource) -> tuple[PartitionColumn, ...]:
+    text, node = properties.get("PARTITION_BY"), properties.node("PARTITION_BY")
+    parts = [] if text is None else [_part(one.strip(), source, properties) for one in text.split(",")]
     names = [part.name for part in parts]
     there = {column.name for column in source.schema.columns}
     for part in parts:
@@ -188,16 +190,16 @@ def _partition_by(given: Properties, source: DataSource) -> tuple[PartitionColum
     return tuple(parts)
 
 
-def _part(text: str, source: DataSource, given: Properties) -> PartitionColumn:
+def _part(text: str, source: DataSource, properties: Properties) -> PartitionColumn:
     def bad(reason: str, hint: str | None = None) -> Exception:
         return failure(
-            "PROPERTY_IN_WITH", given.node("PARTITION_BY"), name="PARTITION_BY", reason=reason, hint=hint
+            "PROPERTY_IN_WITH", properties.node("PARTITION_BY"), name="PARTITION_BY", reason=reason, hint=hint
         )
 
-    found = _PART.fullmatch(text)
-    if found is None:
+    match = _PART.fullmatch(text)
+    if match is None:
         raise bad(f"'{text}' is neither a column nor a function of one", "For instance: 'day(ts), region'.")
-    transform, name = found[1], identifier(found[2])
+    transform, name = match[1], identifier(match[2])
     column = source.schema.find(name)
     if column is None:
         near = nearest(name, (c.name for c in source.schema.columns))

@@ -54,9 +54,9 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
     check_source_name(statement)
     existing = metastore.find(statement.name)
     _check_replaceable(statement, existing)
-    given = Properties(statement.properties, CREATE)
-    topic = _pattern(given, statement) or given.get("KAFKA_TOPIC")
-    if topic is None and "LAKE" in given:
+    properties = Properties(statement.properties, CREATE)
+    topic = _pattern(properties, statement) or properties.get("KAFKA_TOPIC")
+    if topic is None and "LAKE" in properties:
         topic = f"{settings.text(config, 'ksql.output.topic.name.prefix') or ''}{statement.name}"
     if topic is None:
         raise invalid(
@@ -64,10 +64,10 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
             hint="Add WITH (KAFKA_TOPIC = '...').",
         )  # fmt: skip
     if not topic.strip():
-        raise invalid("KAFKA_TOPIC must not be empty.", given.node("KAFKA_TOPIC"))
+        raise invalid("KAFKA_TOPIC must not be empty.", properties.node("KAFKA_TOPIC"))
     schema = _schema(statement, metastore, config)
-    window = given.windowing()
-    key_format, value_format = _formats(statement, given, schema, config)
+    window = properties.windowing()
+    key_format, value_format = _formats(statement, properties, schema, config)
     _check_inferred(statement, schema, key_format, value_format)
     if statement.kind == TABLE and not schema.key:
         raise invalid(
@@ -80,39 +80,40 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
             hint="List the columns in the statement.",
         )  # fmt: skip
     if window is not None and not schema.key:
-        raise invalid("Windowed sources require a key column.", given.node("WINDOW_TYPE"))
-    retention = given.get("RETENTION_MS")
+        raise invalid("Windowed sources require a key column.", properties.node("WINDOW_TYPE"))
+    retention = properties.get("RETENTION_MS")
     if retention is not None and statement.kind == TABLE and window is None:
         raise invalid(
             "Cannot define RETENTION_MS on an unwindowed table: its topic is compacted.",
-            given.node("RETENTION_MS"),
+            properties.node("RETENTION_MS"),
         )
     constraints = _constraints(statement, schema, metastore, config)
     source = DataSource(
         statement.name, statement.kind, schema, topic, key_format, value_format,
-        partitions=given.get("PARTITIONS"), replicas=given.get("REPLICAS"), retention_ms=retention,
-        timestamp=given.timestamp(schema), window=window, read_only=bool(statement.source) or "LAKE" in given,
-        statement=statement.source_text, is_replicated=given.replicated(statement.kind, window),
-        constraints=constraints, lateness_ms=given.lateness_ms(statement.kind),
-        history_ms=given.history_ms(statement.kind),
-        archive=_archive(given, statement.kind),
+        partitions=properties.get("PARTITIONS"), replicas=properties.get("REPLICAS"), retention_ms=retention,
+        timestamp=properties.timestamp(schema), window=window,
+        read_only=bool(statement.source) or "LAKE" in properties,
+        statement=statement.source_text, is_replicated=properties.replicated(statement.kind, window),
+        constraints=constraints, lateness_ms=properties.lateness_ms(statement.kind),
+        history_ms=properties.history_ms(statement.kind),
+        archive=_archive(properties, statement.kind),
     )  # fmt: skip
     if existing is not None:
         check_replacement(existing, source, statement)
     return source
 
 
-#: what streams over one topic have
+#: properties only of streams over one topic
 _OF_ONE_TOPIC = ("KAFKA_TOPIC", "PARTITIONS", "REPLICAS", "RETENTION_MS", "ARCHIVE", "INFER", "LAKE")
 
 
-def _pattern(given: Properties, statement: CreateSource) -> str | None:
+def _pattern(properties: Properties, statement: CreateSource) -> str | None:
     """The topic of a stream with TOPIC_PATTERN (beyond ksqlDB); None for one over one topic.
 
     Raises:
         KsqlError: INVALID_STATEMENT.
     """
-    pattern, node = given.get("TOPIC_PATTERN"), given.node("TOPIC_PATTERN")
+    pattern, node = properties.get("TOPIC_PATTERN"), properties.node("TOPIC_PATTERN")
     if pattern is None:
         return None
     if statement.kind == TABLE:
@@ -126,29 +127,29 @@ def _pattern(given: Properties, statement: CreateSource) -> str | None:
             statement,
         )
     for name in _OF_ONE_TOPIC:
-        if name in given:
-            raise invalid(f"'{name}' is not for streams with TOPIC_PATTERN.", given.node(name))
-    found = topic_patterns.problem(pattern) if pattern else "it is empty"
-    if found is not None:
+        if name in properties:
+            raise invalid(f"'{name}' is not for streams with TOPIC_PATTERN.", properties.node(name))
+    problem = topic_patterns.problem(pattern) if pattern else "it is empty"
+    if problem is not None:
         raise invalid(
-            f"TOPIC_PATTERN is not a regular expression of topics: {found}.", node,
+            f"TOPIC_PATTERN is not a regular expression of topics: {problem}.", node,
             hint="For instance: 'orders\\..*' for orders.eu and orders.us.",
         )  # fmt: skip
     return topic_patterns.topic_of(pattern)
 
 
-def _archive(given: Properties, kind: str) -> str | None:
+def _archive(properties: Properties, kind: str) -> str | None:
     """The folder that ARCHIVE names.
 
     Raises:
         KsqlError: it is none, or not for this statement.
     """
-    folder, node = given.get("ARCHIVE"), given.node("ARCHIVE")
+    folder, node = properties.get("ARCHIVE"), properties.node("ARCHIVE")
     if folder is None:
         return None
     if kind == TABLE:
         raise invalid("ARCHIVE is for streams: the topic of a table has no past.", node)
-    if "LAKE" in given:
+    if "LAKE" in properties:
         raise invalid("'ARCHIVE' is not for streams with LAKE: their topics keep all rows.", node)
     if not isinstance(folder, str) or not folder.strip():
         raise invalid(
@@ -262,7 +263,7 @@ def _constraints(
     statement: CreateSource, schema: Schema, metastore: MetaStore, config: Mapping[str, Any]
 ) -> tuple[Constraint, ...]:
     """NOT NULL and CHECK in the statement (beyond ksqlDB), bound to its columns."""
-    found: list[Constraint] = []
+    constraints: list[Constraint] = []
     checks = [check for column in statement.columns for check in column.checks] + statement.checks
     for definition in statement.columns:
         if definition.not_null:
@@ -270,7 +271,7 @@ def _constraints(
             assert column is not None
             reference = ColumnRef(column.name, column.type)
             text = f"{name_text(column.name)} NOT NULL"
-            found.append(Constraint(text, Call("IS NOT NULL", (reference,), BOOLEAN)))
+            constraints.append(Constraint(text, Call("IS NOT NULL", (reference,), BOOLEAN)))
     scope = Scope(
         (BoundRelation(statement.name, schema, statement.kind),),
         types=metastore.types(),
@@ -282,31 +283,31 @@ def _constraints(
             raise invalid("A CHECK cannot call user functions.", check)
         if not columns_in(bound):
             raise invalid("A CHECK must name a column.", check)
-        found.append(Constraint(render(check), bound))
-    if found and statement.source and statement.kind == TABLE:
+        constraints.append(Constraint(render(check), bound))
+    if constraints and statement.source and statement.kind == TABLE:
         node = next((c for c in statement.columns if c.not_null), checks[0] if checks else statement)
         raise invalid(
             "A SOURCE TABLE cannot have constraints, since pull queries read its topic as it is.", node,
             hint="CREATE TABLE ... without SOURCE, and CREATE TABLE ... AS SELECT to query it.",
         )  # fmt: skip
-    return tuple(found)
+    return tuple(constraints)
 
 
 # ---- formats ------------------------------------------------------------------------------------------
 
 
 def _formats(
-    statement: CreateSource, given: Properties, schema: Schema, config: Mapping[str, Any]
+    statement: CreateSource, properties: Properties, schema: Schema, config: Mapping[str, Any]
 ) -> tuple[FormatSpec, FormatSpec]:
-    _, key_node = given.format_name("KEY")
-    _, value_node = given.format_name("VALUE")
-    names = format_names(given, statement, config)
+    _, key_node = properties.format_name("KEY")
+    _, value_node = properties.format_name("VALUE")
+    names = format_names(properties, statement, config)
     key_name, value_name = names["KEY"], names["VALUE"]
-    envelope = given.envelope(value_name)
+    envelope = properties.envelope(value_name)
     if not schema.key and key_node is None and not CAPABILITIES[key_name].registry:
         key_name = "NONE" if statement.columns else key_name
-    key_format = with_naming(given.format_spec("KEY", key_name), "KEY", config)
-    value_format = with_naming(given.format_spec("VALUE", value_name), "VALUE", config)
+    key_format = with_naming(properties.format_spec("KEY", key_name), "KEY", config)
+    value_format = with_naming(properties.format_spec("VALUE", value_name), "VALUE", config)
     if schema.key:
         check_columns(key_name, schema.key, is_key=True, node=statement)
     if value_name == "NONE":
@@ -314,18 +315,22 @@ def _formats(
     check_columns(value_name, schema.value, is_key=False, node=value_node or statement)
     if envelope is not None:
         if not schema.value:
-            raise invalid("A source with an ENVELOPE needs a value column.", given.node("ENVELOPE"))
+            raise invalid("A source with an ENVELOPE needs a value column.", properties.node("ENVELOPE"))
         has_records = schema.key and key_name in ENVELOPES[envelope].formats
         key_format = replace(key_format, envelope=envelope if has_records else None)
         return key_format, replace(value_format, envelope=envelope)
     if schema.value:
-        check_wrapping(value_name, len(schema.value), value_format.wrapped, given.node("WRAP_SINGLE_VALUE"))
+        check_wrapping(
+            value_name, len(schema.value), value_format.wrapped, properties.node("WRAP_SINGLE_VALUE")
+        )
     return key_format, replace(
         value_format, wrapped=effective_wrapping(value_format, len(schema.value), config)
     )
 
 
-def format_names(given: Properties, statement: CreateSource, config: Mapping[str, Any]) -> dict[str, str]:
+def format_names(
+    properties: Properties, statement: CreateSource, config: Mapping[str, Any]
+) -> dict[str, str]:
     """The names of the KEY and VALUE formats: those of the statement, else the defaults.
 
     With an ENVELOPE, keys are in the format of values by default.
@@ -333,11 +338,11 @@ def format_names(given: Properties, statement: CreateSource, config: Mapping[str
     Raises:
         KsqlError: an unknown format; no value format and no default for it.
     """
-    key_name, _ = given.format_name("KEY")
-    value_name, _ = given.format_name("VALUE")
+    key_name, _ = properties.format_name("KEY")
+    value_name, _ = properties.format_name("VALUE")
     if value_name is None:
         default = settings.text(config, "ksql.persistence.default.format.value")
-        if default is None and "LAKE" in given:
+        if default is None and "LAKE" in properties:
             default = "JSON"
         if default is None:
             raise invalid(
@@ -346,7 +351,7 @@ def format_names(given: Properties, statement: CreateSource, config: Mapping[str
                 statement,
             )
         value_name = known_format(default, statement)
-    if key_name is None and "ENVELOPE" in given:
+    if key_name is None and "ENVELOPE" in properties:
         key_name = value_name  # keys are records, too
     if key_name is None:
         default = settings.text(config, "ksql.persistence.default.format.key")

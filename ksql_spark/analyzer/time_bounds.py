@@ -37,7 +37,9 @@ class TimeBounds(NamedTuple):
 
 
 def bounds_of(root: Node) -> list[TimeBounds]:
-    """For each of ``relations(root)``, between which ROWTIMEs its rows must be to count.
+    """Return for each of ``relations(root)`` the range of ROWTIMEs outside of which its rows cannot count.
+
+    ``SELECT * FROM s WHERE ROWTIME > 5 AND ROWTIME <= 9;`` gives ``TimeBounds(6, 9)``.
 
     Args:
         root: of a query that reads what is there.
@@ -113,11 +115,11 @@ def within_of(
     highest: list[int] = []
     rest: list[Expression] = []
     for part in parts:
-        found = [_difference(one, left, right) for one in _comparisons(part)]
-        if not found or None in found:
+        differences = [_difference(one, left, right) for one in _comparisons(part)]
+        if not differences or None in differences:
             rest.append(part)
             continue
-        for bound in found:
+        for bound in differences:
             assert bound is not None
             (lowest if bound[0] == ">=" else highest).append(bound[1])
     if not lowest or not highest:

@@ -22,10 +22,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def epoch_ms(text: str) -> int | None:
     """Epoch milliseconds of a partial ISO date-time; None if ``text`` is not one."""
-    found = _MOMENT.fullmatch(text.strip())
-    if found is None:
+    match = _MOMENT.fullmatch(text.strip())
+    if match is None:
         return None
-    part = found.groupdict()
+    part = match.groupdict()
     hour = int(part["hour"] or 0)
     is_midnight = hour == 24 and not any(int(part[p] or 0) for p in ("minute", "second", "fraction"))
     if hour > 23 and not is_midnight:
@@ -56,13 +56,13 @@ def is_possible(text: str, kind: str) -> bool:
     if separator and (kind == "DATE" or (not time and kind == "TIME")):
         return False
     if day or kind != "TIME":
-        found = _DATE.fullmatch(day)
-        if found is None:
+        match = _DATE.fullmatch(day)
+        if match is None:
             return False
         try:
-            date(int(found[1]), int(found[2] or 1), int(found[3] or 1))
+            date(int(match[1]), int(match[2] or 1), int(match[3] or 1))
         except ValueError:
-            return int(found[1]) == 0  # Python has no year 0
+            return int(match[1]) == 0  # Python has no year 0
     if not time:
         return True
     clock = _TIME.fullmatch(time) if kind == "TIME" else _TIME.match(time)

@@ -78,7 +78,7 @@ class Ranking:
 
 
 def bind_ranking(select: nodes.Select, source: From) -> Ranking | None:
-    """What QUALIFY of ``select`` asks for; None if it is de-duplication, or missing.
+    """Bind QUALIFY of ``select`` as a Top-N; return None if it is de-duplication, or missing.
 
     Raises:
         KsqlError: INVALID_STATEMENT, or as bind_expression.

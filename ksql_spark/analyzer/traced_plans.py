@@ -54,7 +54,7 @@ from ksql_spark.types import BIGINT, BOOLEAN
 BEFORE_START = "it was there before the query began to read"
 DELETED = "it has deleted the row"
 REPLACED = "a later record of its key has replaced it"
-#: what cannot be traced, and what to do
+#: nodes that cannot be traced -> the reason, and a hint
 _UNSUPPORTED: Mapping[type, tuple[str, str | None]] = {
     Aggregate: (
         "GROUPING SETS and aggregations of aggregations",
@@ -77,7 +77,7 @@ def place(number: int) -> tuple[str, str, str]:
 
 
 def step(number: int) -> str:
-    """The column that tells whether a row passes the step with this number, from 0."""
+    """Return the column that is true for rows that pass the step with this number, from 0."""
     return f"__PASSES_{number}"
 
 
@@ -97,7 +97,7 @@ class Added:
 
 
 def added(number: int) -> Added:
-    """Those of the input with this number."""
+    """Return the names of the columns that tracing adds to the input with this number."""
     return Added(f"__IS_READ_{number}", f"__DELETES_{number}", f"__UNTIL_{number}")
 
 
@@ -196,7 +196,7 @@ class Tracer:
         return with_latest_time(rows, _arrival(number), *(ColumnRef(name, BIGINT) for name in place(number)))
 
     def _first(self, node: Deduplicate) -> Node:
-        """A step that tells whether a row is the first of its key."""
+        """Add a step that only the first row of each key passes."""
         below, since = self._since(node.child)
         rows, (number,) = self._ranked(below, since, node.keys, since.arrivals, [ROW_NUMBER])
         shown = ", ".join(str(written_out(key, {})) for key in node.keys)
@@ -210,7 +210,7 @@ class Tracer:
         return _with(rows, [self._step(f"an earlier record had the same {shown}", is_first)])
 
     def _best(self, node: TopN) -> Node:
-        """The places of rows in their groups, and a step that tells which are good enough."""
+        """Number the rows of each group, and add a step that only those with a small enough number pass."""
         below, since = self._since(node.child)
         keys = [key.expression for key in node.keys]
         shown = ", ".join(str(written_out(key, {})) for key in keys)
@@ -242,7 +242,7 @@ class Tracer:
         self._unknown |= {name for name, depends in unknown.items() if depends}
 
     def _over(self, node: Over) -> Node:
-        """What tells whose frames a row is in; with LEAD, a step that tells whether it still waits."""
+        """Replace OVER by columns that identify a row's frames; LEAD adds a step for rows that still wait."""
         rows, below = self._since(node.child)
         self.check(*node.keys)
         self._made += 1
@@ -327,7 +327,7 @@ class Tracer:
         return BatchOver(rows, (*keys, alive), order, framed), numbers
 
     def _join(self, node: Join) -> Node:
-        """Of two streams or two tables."""
+        """Trace a join of two streams or two tables."""
         left, right = self._side(node.left), self._side(node.right)
         conditions: list[Expression] = [call("=", [node.left_key, node.right_key], None)]
         if node.within is not None:
@@ -337,7 +337,7 @@ class Tracer:
         return self._joined(node, left, right, conditions, "FULL")
 
     def _join_of_versions(self, node: Join) -> Node:
-        """Of a stream with the row that a table had at the time of the stream's record."""
+        """Trace a join of a stream with the row that a table had at the time of the stream's record."""
         self.joins_versions = True
         left = self._side(node.left)
         inputs, steps = len(self.inputs), len(self.steps)
@@ -485,7 +485,7 @@ class _Side:
 
 @dataclass(frozen=True)
 class _Frames:
-    """What tells whose frames of OVER a row is in.
+    """The columns that identify the frames of OVER that a row is in.
 
     Args:
         keys: its group.
@@ -504,7 +504,7 @@ class _Frames:
 
 @dataclass(frozen=True)
 class _Below:
-    """What a node is made of: the numbers of its inputs and steps."""
+    """The numbers of the inputs and steps below a node."""
 
     inputs: range
     steps: range

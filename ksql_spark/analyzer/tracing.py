@@ -1,4 +1,4 @@
-"""EXPLAIN ROW and EXPLAIN MISSING ROW: what traces the rows of a query (beyond ksqlDB)."""
+"""EXPLAIN ROW and EXPLAIN MISSING ROW: trace the rows of a query to records (beyond ksqlDB)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME
 
 @dataclass(frozen=True)
 class Trace:
-    """Where the rows of a stream or table come from.
+    """A batch query that finds the records behind the rows of a stream or table.
 
     Args:
         inputs: the streams and tables that the query reads, as the batch does. The frame of each has the

@@ -1,4 +1,4 @@
-"""From types in statements to SQL types (reference §3.1); expands custom types."""
+"""Converts types in statements to SQL types (reference §3.1); expands custom types."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def bind_type(node: TypeNode, metastore: MetaStore) -> SqlType:
 
 
 def resolve_type(node: TypeNode, custom: Mapping[str, SqlType]) -> SqlType:
-    """As ``bind_type``, with custom types from a mapping."""
+    """Convert a type as ``bind_type`` does, with custom types from a mapping."""
     if not node.quoted:
         match node.name:
             case "ARRAY":

@@ -49,7 +49,7 @@ class WindowFunctions:
     place: nodes.WindowFunction | None = None
 
     def bind(self, node: nodes.WindowFunction, scope: Scope) -> Expression:
-        """What stands for a call with OVER; the ``window_function`` rule of scopes.
+        """Bind a call with OVER: return the expression that replaces it (``window_function`` of scopes).
 
         Raises:
             KsqlError: INVALID_STATEMENT, or as Aggregates.bind.
@@ -100,7 +100,7 @@ class WindowFunctions:
             raise invalid(f"{function.name} has no FILTER.", function.condition, hint="Aggregates have.")
 
     def _of_another_row(self, node: nodes.WindowFunction, scope: Scope) -> Expression:
-        """LAG or LEAD."""
+        """Bind LAG or LEAD, which take a value of another row."""
         name, written = node.this.name, node.this.arguments
         where = "back" if name == "LAG" else "ahead"
         if not 1 <= len(written) <= 3 or node.this.distinct or isinstance(written[0], exp.Star):
@@ -155,9 +155,9 @@ class WindowFunctions:
             frame.last,
             None if frame.time is None else frame.time.milliseconds,
         )
-        for known in self.calls:
-            if replace(made, call=replace(made.call, name=known.call.name)) == known:
-                return ColumnRef(known.call.name, known.call.type)
+        for existing in self.calls:
+            if replace(made, call=replace(made.call, name=existing.call.name)) == existing:
+                return ColumnRef(existing.call.name, existing.call.type)
         self.calls.append(made)
         return ColumnRef(made.call.name, made.call.type)
 

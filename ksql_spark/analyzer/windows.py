@@ -113,7 +113,7 @@ def bind_calendar(
 
 
 def longest_ms(calendar: Calendar) -> int:
-    """How long the windows of a calendar are at most."""
+    """Return the maximum length of a calendar's windows."""
     longest = nodes.TimeSpan(calendar.amount, calendar.unit).milliseconds
     return longest if calendar.zone == "UTC" else longest + HOUR_MS
 
@@ -122,11 +122,11 @@ def _check_zone(name: str, node: Placed) -> None:
     names = available_timezones() - _NOT_JAVAS
     if name in names:
         return
-    by_text = {known.casefold(): known for known in names}
+    by_text = {zone.casefold(): zone for zone in names}
     # most people know the city
-    cities = {known.rpartition("/")[2]: known for known in sorted(by_text)}
+    cities = {zone.rpartition("/")[2]: zone for zone in sorted(by_text)}
     wanted = name.casefold()
-    near = [by_text[known] for known in difflib.get_close_matches(wanted, by_text, n=3)]
+    near = [by_text[zone] for zone in difflib.get_close_matches(wanted, by_text, n=3)]
     near += [by_text[cities[city]] for city in difflib.get_close_matches(wanted, cities, n=3)]
     hint = f"Did you mean {' or '.join(repr(n) for n in dict.fromkeys(near))}?" if near else None
     raise invalid(

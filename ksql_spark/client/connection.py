@@ -95,7 +95,7 @@ class Connection:
         self._servers = Servers(urls)
         self._settings = protocol.Settings(properties)
         self._reads_own_writes = reads_own_writes
-        #: what the next query must see
+        #: consistency token with the records that the next query must include
         self._token: str | None = None
         self._sequence: int | None = None
 
@@ -119,7 +119,7 @@ class Connection:
         """Does nothing: everything has been written."""
 
     def rollback(self) -> None:
-        """Not supported. Raises NotSupportedError."""
+        """Raise NotSupportedError: statements take effect at once."""
         raise NotSupportedError("Transactions are not supported: statements take effect at once.")
 
     def close(self) -> None:
@@ -268,7 +268,7 @@ class Connection:
         return found
 
     def graph(self) -> dict[str, Any]:
-        """What runs and how it does (GET /graph): its ``nodes``, ``edges`` and ``culprits``."""
+        """Return the graph of what runs (GET /graph): its ``nodes``, ``edges`` and ``culprits``."""
         graph: dict[str, Any] = self._whole("/graph", method="GET").json(dict)
         return graph
 
@@ -328,7 +328,7 @@ class Connection:
         return answer, url
 
     def _whole(self, path: str, **arguments: Any) -> _Whole:
-        """A complete response."""
+        """Return a complete response."""
         answer, url = self._send(path, **arguments)
         with contextlib.closing(answer):
             _check(answer, url)
@@ -384,7 +384,7 @@ class Stream:
     def __init__(
         self, connection: Connection, answer: httpx.Response, url: str, position: str | None = None
     ) -> None:
-        #: of a resumable stream: all rows up to here have been returned, and perhaps some later ones
+        #: position in a resumable stream: all rows up to here have been returned, and perhaps some later ones
         self.position = position
         self._connection = connection
         self._answer = answer
@@ -507,7 +507,7 @@ class Cursor:
             stream.close()
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:
-        """Nothing."""
+        """Do nothing; DB-API requires this method."""
 
     def setoutputsize(self, size: int, column: int | None = None) -> None:
-        """Nothing."""
+        """Do nothing; DB-API requires this method."""

@@ -79,13 +79,13 @@ class _Answers:
         return self._rows
 
     def interrupt(self) -> None:
-        """Nothing: all rows are there."""
+        """Do nothing: all rows are there."""
 
     close = interrupt
 
 
 class Result:
-    """What a statement gives. A query starts when its rows are read, and anew each time they are.
+    """The result of a statement. A query starts when its rows are read, and anew each time they are.
 
     The rows of a push query (EMIT CHANGES) never end: iterate, or give the methods a ``limit`` or a
     ``timeout`` in seconds, if the query itself has no LIMIT.
@@ -96,7 +96,7 @@ class Result:
         self._connection = connection
         self._parameters = parameters
         self._is_query = protocol.is_query(text)
-        #: what the server says of statements that are not queries
+        #: the server's answers to statements that are not queries
         self.entities = [] if self._is_query else connection.run(text, parameters)
 
     def __iter__(self) -> Iterator[Row]:
@@ -140,19 +140,19 @@ class Result:
     def _opened(self, timeout: float | None) -> Iterator[Any]:
         """The running query, which ends with the block, or after ``timeout`` seconds."""
         if self._is_query:
-            found: Any = self._connection.stream(self.text, self._parameters)
+            cursor: Any = self._connection.stream(self.text, self._parameters)
         else:
-            found = _Answers(self.entities)
-        timer = threading.Timer(timeout, found.interrupt) if timeout is not None else None
+            cursor = _Answers(self.entities)
+        timer = threading.Timer(timeout, cursor.interrupt) if timeout is not None else None
         if timer is not None:
             timer.daemon = True
             timer.start()
         try:
-            yield found
+            yield cursor
         finally:
             if timer is not None:
                 timer.cancel()
-            found.close()
+            cursor.close()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.text.strip()}>"
@@ -363,7 +363,7 @@ def _is_running(auth: tuple[str, str] | None, token: str | None, verify: Any, ce
 
 @contextlib.contextmanager
 def _shown(report: Report | None) -> Iterator[Report]:
-    """What shows progress: ``report``, or a line on a terminal that is cleared at the end."""
+    """Yield a function that shows progress: ``report``, or one that rewrites a line on the terminal."""
     if report is not None or not sys.stderr.isatty():
         yield report or (lambda text: None)
         return

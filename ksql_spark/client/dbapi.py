@@ -1,4 +1,4 @@
-"""What DB-API 2.0 asks of a module besides connections: constructors and type objects."""
+"""The constructors and type objects that DB-API 2.0 requires of a module besides connections."""
 
 from __future__ import annotations
 

@@ -43,13 +43,13 @@ class KsqlTypes(compiler.GenericTypeCompiler):
     """SQL's names of SQLAlchemy's types."""
 
     def visit_string(self, type_: Any, **_: Any) -> str:
-        """All texts."""
+        """Return STRING, for texts of any length."""
         return "STRING"
 
     visit_text = visit_unicode = visit_unicode_text = visit_VARCHAR = visit_CHAR = visit_TEXT = visit_string
 
     def visit_large_binary(self, type_: Any, **_: Any) -> str:
-        """Bytes."""
+        """Return BYTES."""
         return "BYTES"
 
     def visit_float(self, type_: Any, **_: Any) -> str:
@@ -59,20 +59,20 @@ class KsqlTypes(compiler.GenericTypeCompiler):
     visit_double = visit_FLOAT = visit_DOUBLE = visit_REAL = visit_float
 
     def visit_numeric(self, type_: Any, **_: Any) -> str:
-        """Decimals, as in most databases with at most 18 digits unless they say otherwise."""
+        """Return a DECIMAL type; without a precision it has at most 18 digits, as in most databases."""
         return f"DECIMAL({type_.precision or 18}, {type_.scale or 0})"
 
     visit_NUMERIC = visit_DECIMAL = visit_numeric
 
     def visit_datetime(self, type_: Any, **_: Any) -> str:
-        """Timestamps."""
+        """Return TIMESTAMP."""
         return "TIMESTAMP"
 
     visit_TIMESTAMP = visit_datetime
 
 
 class KsqlCompiler(compiler.SQLCompiler):
-    """Queries."""
+    """Compiles SQLAlchemy's queries to KSQL."""
 
     def visit_table(self, table: Any, *arguments: Any, **options: Any) -> str:
         """A table. Its name is never ambiguous: there is one schema."""
@@ -80,7 +80,7 @@ class KsqlCompiler(compiler.SQLCompiler):
         return str(super().visit_table(table, *arguments, **options))  # type: ignore[no-untyped-call]
 
     def visit_column(self, column: Any, *arguments: Any, **options: Any) -> str:
-        """A column."""
+        """Render a column as SQLAlchemy does, but without names for ambiguous tables."""
         return super().visit_column(column, *arguments, **options | {"ambiguous_table_name_map": None})
 
     def limit_clause(self, select: Any, **options: Any) -> str:
@@ -107,7 +107,7 @@ class KsqlNames(compiler.IdentifierPreparer):
 
 
 class KsqlDialect(default.DefaultDialect):
-    """The dialect."""
+    """The dialect ``ksql`` of SQLAlchemy."""
 
     name = "ksqlspark"
     driver = "rest"
@@ -126,7 +126,7 @@ class KsqlDialect(default.DefaultDialect):
 
     @classmethod
     def import_dbapi(cls) -> ModuleType:
-        """The client."""
+        """Return this client's DB-API module."""
         return client
 
     def create_connect_args(self, url: URL) -> tuple[Sequence[Any], dict[str, Any]]:
@@ -149,7 +149,7 @@ class KsqlDialect(default.DefaultDialect):
         cursor.executemany(protocol.ended(statement), parameters)
 
     def do_rollback(self, dbapi_connection: Any) -> None:
-        """Nothing: there are no transactions."""
+        """Do nothing: there are no transactions."""
 
     def do_ping(self, dbapi_connection: Any) -> bool:
         """Whether the server responds."""
@@ -168,11 +168,11 @@ class KsqlDialect(default.DefaultDialect):
         return SCHEMA
 
     def get_isolation_level(self, dbapi_connection: Any) -> Any:
-        """Always the same."""
+        """Return AUTOCOMMIT, the only isolation level."""
         return "AUTOCOMMIT"
 
     def get_default_isolation_level(self, dbapi_conn: Any) -> Any:
-        """Always the same."""
+        """Return AUTOCOMMIT, the only isolation level."""
         return "AUTOCOMMIT"
 
     def _shown(self, name: str) -> str:
@@ -190,7 +190,7 @@ class KsqlDialect(default.DefaultDialect):
 
     @reflection.cache
     def _described(self, connection: Any, name: str, **_: Any) -> dict[str, Any]:
-        """What DESCRIBE says. Raises NoSuchTableError."""
+        """Return the answer to DESCRIBE. Raises NoSuchTableError."""
         known = [*self._names(connection, "STREAM"), *self._names(connection, "TABLE")]
         if (wanted := self._meant(name)) not in known:
             raise exc.NoSuchTableError(name)
@@ -203,15 +203,15 @@ class KsqlDialect(default.DefaultDialect):
         return [source["name"] for source in shown[f"{kind.lower()}s"]]
 
     def get_schema_names(self, connection: Any, **_: Any) -> list[str]:
-        """There is one."""
+        """Return the one schema that there is."""
         return [SCHEMA]
 
     def get_table_names(self, connection: Any, schema: str | None = None, **_: Any) -> list[str]:
-        """Tables."""
+        """Return the names of the tables."""
         return [self._shown(name) for name in self._names(connection, "TABLE")]
 
     def get_view_names(self, connection: Any, schema: str | None = None, **_: Any) -> list[str]:
-        """Streams."""
+        """Return the names of the streams, which take the place of views."""
         return [self._shown(name) for name in self._names(connection, "STREAM")]
 
     def has_table(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> bool:
@@ -224,7 +224,7 @@ class KsqlDialect(default.DefaultDialect):
     def get_columns(
         self, connection: Any, table_name: str, schema: str | None = None, **options: Any
     ) -> list[Any]:
-        """The columns."""
+        """Return the columns of a stream or table."""
         described = self._described(connection, table_name, info_cache=options.get("info_cache"))
         keys = _keys(described)
         return [
@@ -246,7 +246,7 @@ class KsqlDialect(default.DefaultDialect):
         return {"constrained_columns": keys, "name": None}
 
     def get_foreign_keys(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> Any:
-        """None."""
+        """Return none: there are no foreign keys."""
         return []
 
     get_indexes = get_unique_constraints = get_check_constraints = get_foreign_keys
@@ -265,7 +265,7 @@ def _keys(described: Mapping[str, Any]) -> list[str]:
 
 
 def _type(schema: Mapping[str, Any]) -> Any:
-    """The type of a column, from what DESCRIBE says of it."""
+    """Return the type of a column, from the answer to DESCRIBE."""
     name = str(schema["type"])
     if name == "DECIMAL":
         parameters = schema["parameters"]

@@ -73,11 +73,11 @@ class EmbeddedServer:
             env=os.environ | {variable(name): str(value) for name, value in (settings or {}).items()},
         )
         self.began = time.monotonic()
-        #: its last progress line
+        #: the engine's last progress line
         self.progress = "starting the engine"
-        #: its address, once it is ready
+        #: the engine's address, once it is ready
         self.url: str | None = None
-        #: its data folder and its log file, once it has reported them
+        #: the engine's data folder and log file, once it has reported them
         self.data_dir: str | None = None
         self.log: str | None = None
         self.ready_after_s = 0.0

@@ -50,11 +50,11 @@ class OperationalError(DatabaseError):
 
 
 class UnreachableError(OperationalError):
-    """No ksql-spark server responds."""
+    """Raised if no ksql-spark server responds."""
 
 
 class NotConnectedError(UnreachableError):
-    """No connection was made, so nothing was sent, and another server may be tried."""
+    """Raised if no connection was made: nothing was sent, so another server may be tried."""
 
 
 class IntegrityError(DatabaseError):

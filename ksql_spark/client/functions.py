@@ -12,7 +12,7 @@ from typing import Any
 
 from ksql_spark.client.errors import InterfaceError
 
-#: what a source text would end
+#: the quotes around a source text, which therefore must not contain them
 _QUOTE = "$$"
 
 
@@ -50,13 +50,13 @@ def create_statement(function: Callable[..., Any], name: str | None = None) -> s
 def _imports(function: Callable[..., Any], tree: ast.AST) -> list[str]:
     """Lines that import what the source names of its module's globals."""
     if inspect.isclass(function):
-        known = vars(inspect.getmodule(function) or ModuleType("none"))
+        names = vars(inspect.getmodule(function) or ModuleType("none"))
     else:
-        known = inspect.unwrap(function).__globals__
+        names = inspect.unwrap(function).__globals__
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     lines = []
-    for name in sorted(used & known.keys()):
-        value = known[name]
+    for name in sorted(used & names.keys()):
+        value = names[name]
         if value is function:
             continue
         if isinstance(value, ModuleType):

@@ -76,11 +76,11 @@ class Settings:
         >>> settings.properties
         {'auto.offset.reset': 'earliest'}
         """
-        found = _SETTING.fullmatch(text)
-        if found is None:
+        match = _SETTING.fullmatch(text)
+        if match is None:
             return
-        name, value = found["quoted"] or found["name"], found["value"]
-        changed = self.properties if found["verb"].upper() in ("SET", "UNSET") else self.variables
+        name, value = match["quoted"] or match["name"], match["value"]
+        changed = self.properties if match["verb"].upper() in ("SET", "UNSET") else self.variables
         if value is None:
             changed.pop(name, None)
         else:
@@ -114,12 +114,12 @@ class Columns:
 
     def row(self, line: str) -> tuple[Any, ...]:
         """A row, from its line, with the types of values.py. Raises DatabaseError if the line is an error."""
-        found = json.loads(line, parse_float=Decimal)
-        if isinstance(found, dict):
-            raise of_answer(int(found.get("error_code", 50000)) // 100, found)
+        values = json.loads(line, parse_float=Decimal)
+        if isinstance(values, dict):
+            raise of_answer(int(values.get("error_code", 50000)) // 100, values)
         for place, convert in self._converters:
-            found[place] = convert(found[place])
-        return tuple(found)
+            values[place] = convert(values[place])
+        return tuple(values)
 
 
 def is_query(text: str) -> bool:
@@ -130,8 +130,8 @@ def is_query(text: str) -> bool:
     >>> is_query("SHOW TABLES;")
     False
     """
-    found = _LEADING.match(text)
-    rest = text[found.end() :] if found is not None else text
+    match = _LEADING.match(text)
+    rest = text[match.end() :] if match is not None else text
     return rest[:6].upper() == "SELECT" or re.match(r"with\b", rest, re.IGNORECASE) is not None
 
 
@@ -225,20 +225,20 @@ def _in_a_row(value: Any) -> Any:
 
 def acknowledged(line: str) -> int:
     """The number of the row that a line acknowledges. Raises ProgrammingError if the row failed."""
-    found = json.loads(line)
-    if found.get("status") != "ok":
+    answer = json.loads(line)
+    if answer.get("status") != "ok":
         raise ProgrammingError(
-            f"row {found.get('seq')}: {found.get('message')}", found.get("error_code"), None
+            f"row {answer.get('seq')}: {answer.get('message')}", answer.get("error_code"), None
         )
-    return int(found["seq"])
+    return int(answer["seq"])
 
 
 def columns_of(line: str) -> Columns:
     """The first line of a result."""
-    found = json.loads(line)
-    if "columnNames" not in found:
-        raise of_answer(500, found)
-    return Columns(str(found.get("queryId")), tuple(found["columnNames"]), tuple(found["columnTypes"]))
+    header = json.loads(line)
+    if "columnNames" not in header:
+        raise of_answer(500, header)
+    return Columns(str(header.get("queryId")), tuple(header["columnNames"]), tuple(header["columnTypes"]))
 
 
 def token_of(line: str) -> str | None:
@@ -251,12 +251,12 @@ def token_of(line: str) -> str | None:
 def failure(status: int, content: bytes, url: str) -> DatabaseError:
     """The error in a response from ``url`` that is not a result."""
     try:
-        found = json.loads(content)
+        body = json.loads(content)
     except ValueError:
-        found = None
-    if status == 404 and not (isinstance(found, dict) and "message" in found):
+        body = None
+    if status == 404 and not (isinstance(body, dict) and "message" in body):
         return no_server(url)
-    return of_answer(status, found)
+    return of_answer(status, body)
 
 
 def parsed(content: bytes, kind: type[Any], url: str) -> Any:
@@ -278,7 +278,7 @@ def no_server(url: str) -> UnreachableError:
 
 
 def unreachable(url: str, error: Exception) -> UnreachableError:
-    """No server responds at ``url``; a NotConnectedError if nothing was sent."""
+    """Return the error for an unresponsive server; it is a NotConnectedError if nothing was sent."""
     kind = NotConnectedError if isinstance(error, _NOT_CONNECTED) else UnreachableError
     if (distrust := _caused_by(error, ssl.SSLCertVerificationError)) is not None:
         return kind(f"The certificate of the server at {url} is not trusted: {_distrusted(distrust)}")
@@ -293,7 +293,7 @@ def _caused_by(error: BaseException | None, kind: type[E]) -> E | None:
 
 
 def _distrusted(error: ssl.SSLCertVerificationError) -> str:
-    """Why a certificate is not trusted, and how to fix that."""
+    """Describe why a certificate is not trusted, and how to fix that."""
     why = f"{error.verify_message.rstrip('.')}."
     if error.verify_code in _OTHER_NAME:
         return f"{why} Use an address that the certificate covers."
@@ -304,7 +304,7 @@ def _distrusted(error: ssl.SSLCertVerificationError) -> str:
 
 
 def _about_tls(url: str, error: Exception) -> str:
-    """What to try if only one side uses TLS, or if the server may require a client certificate."""
+    """Describe what to try if only one side uses TLS, or if the server may require a client certificate."""
     scheme, _, rest = url.partition("://")
     match error:
         case httpx.RemoteProtocolError() | httpx.ReadError() if scheme == "http":
@@ -350,7 +350,7 @@ def broken_off(url: str, why: str) -> UnreachableError:
 
 
 def reason(error: BaseException) -> str:
-    """Why a connection failed."""
+    """Describe why a connection failed."""
     match error:
         case httpx.ConnectTimeout() | httpx.ReadTimeout():
             return "it took too long"

@@ -43,10 +43,10 @@ class Servers:
         The next one is that with which other requests start by then: they may have found the same.
         """
         tried: set[str] = set()
-        while left := [url for url in self._urls if url not in tried]:
-            yield left[0]
-            tried.add(left[0])
-            self._pass_over(left[0])
+        while untried := [url for url in self._urls if url not in tried]:
+            yield untried[0]
+            tried.add(untried[0])
+            self._pass_over(untried[0])
 
     def _pass_over(self, url: str) -> None:
         """Start with the address after ``url``, unless another request has already done so."""

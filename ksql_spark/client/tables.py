@@ -78,12 +78,12 @@ def rows_of(data: Any) -> Iterable[Mapping[str, Any]]:
     if isinstance(data, Mapping):
         return [data]
     if hasattr(data, "notna") and hasattr(data, "to_dict"):  # pandas
-        found: list[Mapping[str, Any]] = data.astype(object).where(data.notna(), None).to_dict("records")
-        return found
+        dicts: list[Mapping[str, Any]] = data.astype(object).where(data.notna(), None).to_dict("records")
+        return dicts
     for method in ("to_dicts", "to_pylist"):  # polars, pyarrow
         if hasattr(data, method):
-            found = getattr(data, method)()
-            return found
+            dicts = getattr(data, method)()
+            return dicts
     rows: Iterable[Mapping[str, Any]] = data
     return rows
 
@@ -98,33 +98,33 @@ def create_statement(
     """
     pyarrow = needed("pyarrow")
     if isinstance(data, pyarrow.Table):
-        found = data
+        frame = data
     elif hasattr(data, "to_arrow"):  # polars
-        found = data.to_arrow()
+        frame = data.to_arrow()
     elif hasattr(data, "notna"):  # pandas
-        found = pyarrow.Table.from_pandas(data, preserve_index=False)
+        frame = pyarrow.Table.from_pandas(data, preserve_index=False)
     else:
         listed: list[Mapping[str, Any]] = list(rows_of(data))
         every = dict.fromkeys(name for row in listed for name in row)
         if not every:
             raise InterfaceError("There are no rows, so no columns: give a frame with columns.")
-        found = pyarrow.Table.from_pylist([{name: row.get(name) for name in every} for row in listed])
+        frame = pyarrow.Table.from_pylist([{name: row.get(name) for name in every} for row in listed])
     is_table = key is not None if table is None else table
-    if key is not None and key not in found.column_names:
-        raise InterfaceError(f"There is no column {key}: the columns are {', '.join(found.column_names)}.")
+    if key is not None and key not in frame.column_names:
+        raise InterfaceError(f"There is no column {key}: the columns are {', '.join(frame.column_names)}.")
     if is_table and key is None:
         raise InterfaceError("A table needs a key: name the column with key=….")
     role = " PRIMARY KEY" if is_table else " KEY"
     columns = [
         f"{identifier(column.name)} {sql_type(column.type)}{role if column.name == key else ''}"
-        for column in found.schema
+        for column in frame.schema
     ]
-    names = {column: identifier(column) for column in found.column_names}
-    rows = [{names[column]: value for column, value in row.items()} for row in found.to_pylist()]
-    given = (topic or name).replace("'", "''")
+    names = {column: identifier(column) for column in frame.column_names}
+    rows = [{names[column]: value for column, value in row.items()} for row in frame.to_pylist()]
+    quoted_topic = (topic or name).replace("'", "''")
     text = (
         f"CREATE {'TABLE' if is_table else 'STREAM'} {identifier(name)} ({', '.join(columns)}) WITH "
-        f"(KAFKA_TOPIC = '{given}', PARTITIONS = {partitions}, VALUE_FORMAT = '{format}');"
+        f"(KAFKA_TOPIC = '{quoted_topic}', PARTITIONS = {partitions}, VALUE_FORMAT = '{format}');"
     )
     return text, rows
 

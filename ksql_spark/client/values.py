@@ -165,10 +165,10 @@ def far_instant(text: str) -> int:
     >>> far_instant("+10000-01-01"), far_instant("+10000-01-01T00:00:00.001")
     (2932897, 253402300800001)
     """
-    found = _FAR.fullmatch(text)
-    if found is None:
+    match = _FAR.fullmatch(text)
+    if match is None:
         raise ValueError(f"{text!r} is no date")
-    year, month, day, time = found.groups()
+    year, month, day, time = match.groups()
     cycles, within = divmod(int(year), 400)  # the calendar repeats every four centuries
     date = datetime.date(within + 400, int(month), int(day))
     days = date.toordinal() - _EPOCH_DAY + (cycles - 1) * _DAYS_IN_400_YEARS

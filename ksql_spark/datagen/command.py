@@ -157,7 +157,7 @@ def _count(text: str) -> int:
 
 
 def _time(text: str) -> int:
-    """Epoch milliseconds."""
+    """Parse a time; return epoch milliseconds."""
     if text.isdecimal():
         return int(text)
     try:
@@ -245,7 +245,7 @@ class Generation:
         self._topic = topic
         self._on_screen = on_screen
         self._began = time.monotonic()
-        self._told = self._began
+        self._shown_at = self._began
         self.delivered = 0
         self._failure: KsqlError | None = None
 
@@ -265,7 +265,7 @@ class Generation:
                 self._producer.send_async(
                     self._topic, event.key, event.value, event.timestamp_ms, on_delivery=self._on_delivery
                 )
-                self._tell()
+                self._show_progress()
         except KeyboardInterrupt:
             pass
         finally:
@@ -279,7 +279,7 @@ class Generation:
 
     def _wait_until(self, moment: float) -> None:
         while (left := moment - time.monotonic()) > 0:
-            self._tell()
+            self._show_progress()
             time.sleep(min(left, _PROGRESS_EVERY_S))
 
     def _on_delivery(self, error: KsqlError | None) -> None:
@@ -288,10 +288,10 @@ class Generation:
         else:
             self.delivered += 1
 
-    def _tell(self) -> None:
+    def _show_progress(self) -> None:
         now = time.monotonic()
-        if self._on_screen and now - self._told >= _PROGRESS_EVERY_S:
-            self._told = now
+        if self._on_screen and now - self._shown_at >= _PROGRESS_EVERY_S:
+            self._shown_at = now
             pace = self.delivered / (now - self._began)
             print(
                 f"\r\033[K{self.delivered:,} events to topic {self._topic}, {pace:,.0f}/s",

@@ -10,7 +10,7 @@ from ksql_spark.datagen.schema import Clock, Event, Schema, int_key, json_bytes
 
 
 class Moment(NamedTuple):
-    """What a value may depend on: the number and the time (epoch ms) of its event, and values made before."""
+    """The context of a generated value: its event's number and time (epoch ms), and earlier values."""
 
     number: int
     timestamp_ms: int
@@ -28,12 +28,12 @@ class Field(NamedTuple):
 
 
 def one_of(values: Sequence[str], weights: Sequence[int] | None = None) -> Field:
-    """A STRING: one of ``values``."""
+    """Return a STRING field that has one of ``values``."""
     return Field("STRING", lambda random, _: random.choices(values, weights)[0])
 
 
 def one_number_of(values: Sequence[int], weights: Sequence[int] | None = None) -> Field:
-    """An INT: one of ``values``."""
+    """Return an INT field that has one of ``values``."""
     return Field("INT", lambda random, _: random.choices(values, weights)[0])
 
 

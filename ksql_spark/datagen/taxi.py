@@ -35,7 +35,7 @@ def zones() -> tuple[Zone, ...]:
 
 
 def zone_events(random: Random, clock: Clock) -> Iterator[Event]:
-    """Each zone once."""
+    """Yield one event for each zone."""
     for number, zone in enumerate(zones()):
         value = {
             "LocationID": zone.location_id,

@@ -1,4 +1,4 @@
-"""What this server knows about the other servers with its service id (reference §7.1).
+"""Collects what this server knows about the other servers with its service id (reference §7.1).
 
 Servers that share queries know each other through Kafka's group protocol (runtime/cluster/placement.py).
 Otherwise there are only the heartbeats and lags that other servers report, and nothing acts on them.
@@ -58,7 +58,7 @@ class Cluster:
         self._services = services
         self._others: dict[str, _Other] = {}
         self._lock = threading.Lock()
-        #: what other servers may know about this one
+        #: this server's report to others
         self._told: Mapping[str, Any] = {}
         self._closing = threading.Event()
         if services.placement is not None and self.has_lags:
@@ -221,8 +221,8 @@ class Cluster:
         )
 
     def all_metadata(self) -> list[StreamsMetadata]:
-        """What each server runs (KafkaStreams.metadataForAllStreamsClients): the tables that it writes and
-        the partitions that it reads.
+        """Return for each server the tables that it writes and the partitions that it reads, as
+        KafkaStreams.metadataForAllStreamsClients does.
 
         Raises:
             KsqlError: as KafkaAdmin.
@@ -268,7 +268,7 @@ class Cluster:
                 log.exception("could not read the lag of views")
 
     def _lags_now(self) -> Lags:
-        """How far each view is behind its topic: table -> partition -> next offset, end of the topic."""
+        """Return the lags of views: table -> partition -> next offset, end of the topic."""
         lags = {}
         for name, (positions, topic) in self._services.views.positions().items():
             try:

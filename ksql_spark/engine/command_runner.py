@@ -103,7 +103,7 @@ class CommandRunner:
         self.statuses: dict[str, CommandStatus] = {}
         #: how many commands have been executed since startup
         self.carried_out = 0
-        #: why the log currently cannot be read
+        #: the reason why the log currently cannot be read
         self._failure: KsqlError | None = None
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
@@ -159,12 +159,14 @@ class CommandRunner:
     def finish_pending(self) -> None:
         """Remove the orphans of a statement that was running when the server was killed."""
         services = self._services
-        left = self._pending.orphans(self._order.has)
+        orphans = self._pending.orphans(self._order.has)
         used = {source.topic for source in services.metastore.sources()}
-        topics = [name for name in left.topics if name not in used and services.admin.topic(name) is not None]
+        topics = [
+            name for name in orphans.topics if name not in used and services.admin.topic(name) is not None
+        ]
         there = {query.id for query in services.queries.all()}
-        services.queries.end_transactions(*left.transactions)
-        services.queries.checkpoints.remove(*(query for query in left.queries if query not in there))
+        services.queries.end_transactions(*orphans.transactions)
+        services.queries.checkpoints.remove(*(query for query in orphans.queries if query not in there))
         services.admin.delete_topics(topics)
         self._pending.done()
 
@@ -402,27 +404,27 @@ class CommandRunner:
         Raises:
             KsqlError: STATEMENT_TIMEOUT, STOPPED; the statement is invalid.
         """
-        found: Future[Action] = Future()
+        future: Future[Action] = Future()
         limit = Deadline(CHECK_S)
 
         def check() -> None:
             try:
                 with deadline.limited(limit):
-                    found.set_result(self._action(sequence, command))
+                    future.set_result(self._action(sequence, command))
             except Exception as error:
-                found.set_exception(error)
+                future.set_exception(error)
             except BaseException as error:  # such as SystemExit, which would end the server
-                found.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
+                future.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
 
         context = contextvars.copy_context()
         threading.Thread(target=context.run, args=(check,), name="command-check", daemon=True).start()
         began = time.monotonic()
         while True:
             try:
-                return found.result(min(SAY_EVERY_S, CHECK_S))
+                return future.result(min(SAY_EVERY_S, CHECK_S))
             except FutureTimeout:
-                if found.done():  # a TimeoutError may be its own
-                    return found.result()
+                if future.done():  # a TimeoutError may be its own
+                    return future.result()
             if self._services.server.is_stopping():
                 raise KsqlError("STOPPED")
             seconds = time.monotonic() - began

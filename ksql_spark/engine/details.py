@@ -1,4 +1,4 @@
-"""How a query runs, step by step (GET /queries/{id})."""
+"""Describes a running query step by step (GET /queries/{id})."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ksql_spark.spark.traffic import Times, Traffic, Volume
 
 
 def details(query: ManagedQuery, traffic: Traffic | None) -> QueryDetails:
-    """How ``query`` runs; ``traffic``: its figures, if Spark has any."""
+    """Describe how ``query`` runs; ``traffic`` has its figures, if Spark has any."""
     runner = query.runner
     sizes, runs = state_sizes(runner), list(runner.spark)
     stages = []
@@ -77,7 +77,7 @@ def _histogram(times: Times) -> Histogram:
 
 
 def _checkpoint(report: Mapping[str, Any]) -> CheckpointReport:
-    """What Spark says of a batch."""
+    """Convert Spark's report of a batch."""
     return CheckpointReport(
         batch=int(report["batchId"]),
         time_ms=int(datetime.fromisoformat(report["timestamp"]).timestamp() * 1000),

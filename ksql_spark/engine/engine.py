@@ -51,7 +51,7 @@ class Engine:
         self.request_stop: Callable[[], None] = lambda: None
         #: replaces the process that runs the engine, for a reason; set by that process, if it can
         self.restart: Callable[[str], None] = lambda why: None
-        #: where clients reach the server: name and address; set by that process
+        #: addresses of the server for clients: name and address; set by the server's process
         self.listeners: Sequence[tuple[str, str]] = ()
         self._bootstrap = Bootstrap(
             config,
@@ -269,7 +269,7 @@ class Engine:
         return self._running.measures.figures() if self._running is not None else []
 
     def graph(self, rights: Rights = ALL_RIGHTS) -> Graph:
-        """What runs, as a graph (GET /graph), as far as a client with these rights may see it.
+        """Return what runs, as a graph (GET /graph), as far as a client with these rights may see it.
 
         Raises:
             KsqlError: NOT_READY; as KafkaAdmin.
@@ -291,7 +291,7 @@ class Engine:
         return self._parts.graphs.history(minutes, query_id, topic, rights)
 
     def query_details(self, query_id: str, rights: Rights = ALL_RIGHTS) -> QueryDetails:
-        """How a query runs, step by step (GET /queries/{id}).
+        """Describe how a query runs, step by step (GET /queries/{id}).
 
         Raises:
             KsqlError: NOT_READY; QUERY_UNKNOWN, also for a query that the client may not see.
@@ -319,7 +319,7 @@ class Engine:
         return source_schemas(services.published.require(name), services.registry)
 
     def connector_settings(self, class_: str) -> ConnectorSettings | None:
-        """What a class of connectors can be configured with; None: Kafka Connect does not have it.
+        """Return the settings of a class of connectors; None if Kafka Connect does not have it.
 
         Raises:
             KsqlError: NOT_READY; as ConnectClient.

@@ -160,19 +160,19 @@ class StatementExecutor:
         with services.lock:
             _check_writable(services)
             queries = [q for q in services.queries.all() if not q.is_transient]
-            found = next((q for q in queries if q.id.upper() == query_id.upper()), None)
-            if found is None:
+            query = next((q for q in queries if q.id.upper() == query_id.upper()), None)
+            if query is None:
                 raise KsqlError(
                     "QUERY_UNKNOWN", id=query_id, hint=query_hint(query_id, [q.id for q in queries])
                 )
-            if not services.queries.is_here(found):
-                host = _host_of(found, services)
-                raise KsqlError("QUERY_ELSEWHERE", id=found.id, host=host)
-            services.queries.rebuild(found)
-        message = f"Removed the state of {found.id}. It rereads its topics from where it first started."
-        if found.state is State.PAUSED:
+            if not services.queries.is_here(query):
+                host = _host_of(query, services)
+                raise KsqlError("QUERY_ELSEWHERE", id=query.id, host=host)
+            services.queries.rebuild(query)
+        message = f"Removed the state of {query.id}. It rereads its topics from where it first started."
+        if query.state is State.PAUSED:
             message += " It is paused; RESUME starts it."
-        return StateRebuilt(found.id, message)
+        return StateRebuilt(query.id, message)
 
     def _execute(self, request: Request) -> list[Entity]:
         services = self._services

@@ -1,4 +1,4 @@
-"""Where the delay of a stream or table comes from, stage by stage (EXPLAIN FRESHNESS)."""
+"""Finds the origin of the delay of a stream or table, stage by stage (EXPLAIN FRESHNESS)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WORTH_NAMING_S = 1.0
 
 
 def freshness(graph: Graph, node_id: str, grown: Grown, view_lag: int | None) -> Freshness:
-    """Where the delay of a stream or table comes from.
+    """Explain the delay of a stream or table: its stages, and the one that holds up the others.
 
     The culprit is the query or connector in the worst trouble (failed, paused, falling behind) among those
     whose records reach it; if none is in trouble, the stage that adds most to the age of results.
@@ -48,11 +48,11 @@ def freshness(graph: Graph, node_id: str, grown: Grown, view_lag: int | None) ->
 
 def _before(graph: Graph) -> dict[str, list[str]]:
     """Node -> those whose records go to it."""
-    found: dict[str, list[str]] = {node.id: [] for node in graph.nodes}
+    writers: dict[str, list[str]] = {node.id: [] for node in graph.nodes}
     for edge in graph.edges:
-        if edge.source in found and edge.target in found:
-            found[edge.target].append(edge.source)
-    return found
+        if edge.source in writers and edge.target in writers:
+            writers[edge.target].append(edge.source)
+    return writers
 
 
 def _upstream(node_id: str, before: Mapping[str, list[str]]) -> list[str]:

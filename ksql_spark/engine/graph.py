@@ -89,7 +89,7 @@ class Graphs:
         )
 
     def freshness(self, source: DataSource, rights: Rights) -> Freshness:
-        """Where the delay of a stream or table comes from.
+        """Explain where the delay of a stream or table comes from.
 
         Raises:
             KsqlError: as now() and Views.ends().
@@ -115,7 +115,7 @@ class Graphs:
         )
 
     def details(self, query_id: str, rights: Rights) -> QueryDetails:
-        """How a query runs, step by step.
+        """Describe how a query runs, step by step.
 
         Raises:
             KsqlError: QUERY_UNKNOWN, also for a query that the client may not see.

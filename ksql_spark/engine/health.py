@@ -163,7 +163,7 @@ class Health:
         self._registry.close()
 
     def _registry_problem(self) -> str:
-        """Why the schema registry cannot be used; empty if it can."""
+        """Return why the schema registry cannot be used; empty if it can."""
         registry = self._services.registry
         return (registry.problem() or "") if registry is not None else ""
 

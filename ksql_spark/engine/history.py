@@ -44,7 +44,7 @@ class TopicSpan(NamedTuple):
 
 @dataclass
 class Totals:
-    """What the figures say of one query, over all its topics."""
+    """The totals of a query's figures over all its topics."""
 
     #: since the server's start; None: unknown
     read: float | None = None
@@ -66,7 +66,7 @@ class Totals:
 
 
 def totals(figures: Iterable[Figure]) -> dict[str, Totals]:
-    """Query id -> what ``figures`` say of it."""
+    """Return the totals of ``figures`` by query id."""
     found: dict[str, Totals] = {}
     for measure, labels, value in figures:
         if measure.labels[:1] != metrics.QUERY:
@@ -123,7 +123,7 @@ class Ring(Generic[T]):
         self._times = array("d")
         self._next = 0
         self._values: dict[str, array[float]] = {}
-        #: what the latest sample was made of
+        #: the totals from which the latest sample was computed
         self._before: Mapping[str, T] = {}
 
     def add(self, now: float, found: Mapping[str, T]) -> None:
@@ -190,7 +190,7 @@ def _known(value: float) -> float | None:
 
 
 def _sample(of: Totals | QueryFigures, before: Totals | QueryFigures | None, passed: float) -> list[float]:
-    """The numbers of a query; those of another server's query are what that server says."""
+    """Return the numbers of a query; those of another server's query are the ones that it reports."""
     if isinstance(of, QueryFigures):
         return [_or_nan(getattr(of, name)) for name in _OF_QUERIES]
     was = before if isinstance(before, Totals) else None
@@ -220,13 +220,13 @@ def _sample(of: Totals | QueryFigures, before: Totals | QueryFigures | None, pas
     ]
 
 
-def _said(figures: QueryFigures) -> list[Any]:
+def _encoded(figures: QueryFigures) -> list[Any]:
     """Figures as a note has them, which is short."""
     errors = {kind: count for kind, count in figures.errors.items() if count}
     return [*(getattr(figures, name) for name in _OF_QUERIES), figures.failures, errors]
 
 
-def told_figures(said: Mapping[str, Any]) -> dict[str, QueryFigures]:
+def decoded_figures(said: Mapping[str, Any]) -> dict[str, QueryFigures]:
     """The figures of another server's queries; without those that another release wrote."""
     found = {}
     for query, row in said.items():
@@ -280,7 +280,7 @@ class History:
         self._took_s = 0.0
         #: the states of queries just before it
         self._states_then: Mapping[str, object] = {}
-        #: what other servers may know: this server's queries, and what told_figures() reads
+        #: this server's report to others: its queries, with the figures that decoded_figures() reads
         self.says: Mapping[str, list[Any]] = {}
 
     def sample(self) -> None:
@@ -291,21 +291,23 @@ class History:
             if not self._is_older_than(max(least_s, self._took_s / MOST_OF_TIME)):
                 return
             begun = self._clock()
-            found: dict[str, Totals | QueryFigures] = {**self._told(), **totals(self._figures())}
+            figures: dict[str, Totals | QueryFigures] = {**self._told(), **totals(self._figures())}
             spans = self._spans()
             with self._lock:
-                self._found, self._at, self._states_then = found, self._clock(), states
+                self._found, self._at, self._states_then = figures, self._clock(), states
                 self._took_s = self._at - begun
                 for ring in (self._fine, self._coarse):
-                    ring.add(self._at, found)
+                    ring.add(self._at, figures)
                 for topics in self._topics:
                     topics.add(self._at, spans)
                 self.says = {
-                    query: _said(self._of(query, of)) for query, of in found.items() if isinstance(of, Totals)
+                    query: _encoded(self._of(query, of))
+                    for query, of in figures.items()
+                    if isinstance(of, Totals)
                 }
 
     def latest(self) -> tuple[int, dict[str, QueryFigures]]:
-        """When the latest sample was taken, epoch milliseconds, and what it says of each query.
+        """Return the time of the latest sample, epoch milliseconds, and each query's figures in it.
 
         It is taken now where nothing takes samples periodically, and where a query's state has changed.
         """
@@ -343,8 +345,8 @@ class History:
         return MetricsHistory(
             every_s=ring.every_s,
             times_ms=times_ms,
-            queries={query: QuerySeries(**found) for query, found in of_queries.items()},
-            topics={topic: TopicSeries(**found) for topic, found in of_topics.items()},
+            queries={query: QuerySeries(**series) for query, series in of_queries.items()},
+            topics={topic: TopicSeries(**series) for topic, series in of_topics.items()},
         )
 
     def _of(self, query: str, of: Totals | QueryFigures) -> QueryFigures:

@@ -161,22 +161,22 @@ class Measures:
         topics = {source.topic for query in persistent for source in query.plan.sources}
         ends = self._ends([*topics, *(topic for _, topic in views.values())])
         traffic = services.queries.traffic()
-        found = [figure for query in persistent for figure in self._query(query, ends)]
+        samples = [figure for query in persistent for figure in self._query(query, ends)]
         for query in persistent:
             if query.id in traffic:
-                found += _traffic(query, traffic[query.id])
+                samples += _traffic(query, traffic[query.id])
         for table, (positions, topic) in views.items():
             if topic in ends:
-                found.append(Figure(VIEW_LAG, (table,), behind(positions, ends[topic])))
-        found += (Figure(VIEW_BYTES, (table,), size) for table, size in services.views.sizes().items())
-        found.append(Figure(STARTED, (), self._queries.started))
-        found.append(Figure(HITS, (), self._queries.plans.hits))
-        found.append(Figure(MISSES, (), self._queries.plans.misses))
-        found.append(Figure(PUSH_UNREADABLE, (), services.queries.unreadable_by_push))
-        found.append(Figure(PUSH, (), sum(query.is_transient for query in running)))
-        found.append(Figure(SPARK_RESTARTS, (), services.queries.spark_restarts))
-        found += (Figure(JVM[name], (), value) for name, value in services.queries.jvm_figures().items())
-        return found
+                samples.append(Figure(VIEW_LAG, (table,), behind(positions, ends[topic])))
+        samples += (Figure(VIEW_BYTES, (table,), size) for table, size in services.views.sizes().items())
+        samples.append(Figure(STARTED, (), self._queries.started))
+        samples.append(Figure(HITS, (), self._queries.plans.hits))
+        samples.append(Figure(MISSES, (), self._queries.plans.misses))
+        samples.append(Figure(PUSH_UNREADABLE, (), services.queries.unreadable_by_push))
+        samples.append(Figure(PUSH, (), sum(query.is_transient for query in running)))
+        samples.append(Figure(SPARK_RESTARTS, (), services.queries.spark_restarts))
+        samples += (Figure(JVM[name], (), value) for name, value in services.queries.jvm_figures().items())
+        return samples
 
     def _ends(self, topics: Iterable[str]) -> dict[str, dict[int, int]]:
         """The end offsets of existing topics."""
@@ -238,5 +238,5 @@ def _traffic(query: ManagedQuery, traffic: Traffic) -> Iterator[Figure]:
 
 
 def behind(positions: Mapping[int, int], ends: Mapping[int, int]) -> int:
-    """How many offsets lie between positions and ends, by partition."""
+    """Count the offsets between positions and ends, by partition."""
     return sum(max(0, end - positions.get(partition, 0)) for partition, end in ends.items())

@@ -71,7 +71,7 @@ from ksql_spark.security.authorization import (
     check_statement,
 )
 from ksql_spark.spark import jvm
-from ksql_spark.statements import Services, StatementContext, errors
+from ksql_spark.statements import Services, StatementContext, failed_records
 from ksql_spark.statements.batch_ranges import batch_ranges
 from ksql_spark.statements.query_start import start_offsets
 from ksql_spark.topic_patterns import pattern_of
@@ -88,7 +88,7 @@ def transient_topic_prefix(services: Services) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Catalog:
-    """What statements are bound with. Compared by identity."""
+    """The metastore and configuration that statements are bound with. Compared by identity."""
 
     metastore: MetaStore
     config: Config
@@ -110,7 +110,7 @@ class _Catalog:
 
 
 @contextmanager
-def _restarting_said() -> Iterator[None]:
+def _restart_reported() -> Iterator[None]:
     """Report that Spark is restarting if a call finds its JVM gone.
 
     Raises:
@@ -130,7 +130,7 @@ LAG = "ksql.query.pull.max.allowed.offset.lag"
 
 
 def _settings(request: Request) -> Hashable | None:
-    """What a request's plan depends on besides its text; None if the plan is not cached."""
+    """Return everything besides the text that a request's plan depends on; None if the plan is not cached."""
     if request.variables or ("${" in request.text and request.parameters is None):
         return None
     return settings_of(request.properties)
@@ -173,7 +173,7 @@ class QueryService:
         if settings is not None:
             known = self.plans.find(catalog, settings, request.text)
             if known is not None:
-                with registry.with_functions(services.catalog.published_functions), _restarting_said():
+                with registry.with_functions(services.catalog.published_functions), _restart_reported():
                     plan = known.plan
                     check_source(request.rights, Role.READER, plan.source.name)
                     return self._answer(plan, request)
@@ -185,7 +185,7 @@ class QueryService:
         (statement,) = statements
         with located(statement), registry.with_functions(context.metastore.functions):
             check_statement(request.rights, statement, context)
-            errors.check_known_queries(statement, context)
+            failed_records.check_known_queries(statement, context)
             if isinstance(statement, PrintTopic):
                 stream = self._print(statement, services, request.rights)
             elif not isinstance(statement, Query):
@@ -196,7 +196,7 @@ class QueryService:
             elif statement.query.emit is not None:
                 stream = self._push(statement, context, request)
             else:
-                with _restarting_said():
+                with _restart_reported():
                     stream = self._pull(statement, context, request, catalog, settings)
         if stream.kind == "PUSH":
             self._streams[stream.query_id] = stream, request.user
@@ -231,10 +231,10 @@ class QueryService:
         elif "${" in text:
             return None
         catalog, views = self._catalog(), self._services.views
-        known = self.plans.find(catalog, settings_of(properties), text)
-        plan = None if known is None else lookups.plan_of(known, self._services.registry)
+        cached = self.plans.find(catalog, settings_of(properties), text)
+        plan = None if cached is None else lookups.plan_of(cached, self._services.registry)
         view = None if plan is None else views.following(plan.source)
-        if known is None or plan is None or view is None:
+        if cached is None or plan is None or view is None:
             return None
         if rights.role is None:
             check_source(rights, Role.READER, plan.source.name)
@@ -247,12 +247,12 @@ class QueryService:
             if not view.has_reached(ends):
                 when_current = partial(view.when_reached, ends, time.monotonic() + PULL_TIMEOUT_S)
         else:
-            given = properties.get(STALENESS)
-            staleness_s = (catalog.staleness_ms if given is None else int(given)) / 1000
+            staleness = properties.get(STALENESS)
+            staleness_s = (catalog.staleness_ms if staleness is None else int(staleness)) / 1000
             if not views.is_current(view, staleness_s):
                 when_current = partial(views.when_current, view, PULL_TIMEOUT_S, staleness_s=staleness_s)
         stopped = self._services.queries.stopped_writers(plan.source.name)
-        return LookUp(plan, known.values, view, when_current=when_current, stopped=stopped)
+        return LookUp(plan, cached.values, view, when_current=when_current, stopped=stopped)
 
     def _ends(
         self, view: View, catalog: _Catalog, properties: Mapping[str, Any], token: str | None
@@ -322,7 +322,7 @@ class QueryService:
         starts = start_offsets(plan, context)
         is_continued = request.continuation_token is not None
         if request.continuation_token is not None:
-            if read is None and not _tells_places(bound):
+            if read is None and not _has_places(bound):
                 reason = (
                     "Only queries whose rows each come from one record of a stream can resume from a token."
                 )
@@ -385,7 +385,7 @@ class QueryService:
                 bound.limit,
                 clean_up,
                 places=places,
-                gives_tokens=bool(effective[TOKENS]) and _tells_places(bound),
+                gives_tokens=bool(effective[TOKENS]) and _has_places(bound),
             )
         except BaseException:
             services.queries.drop(query)
@@ -443,11 +443,11 @@ class QueryService:
         )
 
     def _catalog(self) -> _Catalog:
-        """What statements are currently bound with; the same object until that changes."""
-        services, known = self._services, self._known_catalog
-        if known.metastore is not services.published or known.config is not services.config:
-            known = self._known_catalog = _Catalog(services.published, services.config)
-        return known
+        """Return the current catalog; it is the same object until the metastore or configuration changes."""
+        services, catalog = self._services, self._known_catalog
+        if catalog.metastore is not services.published or catalog.config is not services.config:
+            catalog = self._known_catalog = _Catalog(services.published, services.config)
+        return catalog
 
     def _answer(self, plan: PullQuery, request: Request) -> QueryStream:
         """The rows of a lookup or scan of a table."""
@@ -584,8 +584,8 @@ class QueryService:
         self._feeds.close()
 
 
-def _tells_places(bound: PushQuery) -> bool:
-    """Whether each row of a Spark query tells how far its stream has been read."""
+def _has_places(bound: PushQuery) -> bool:
+    """Whether each row of a Spark query has its place in the stream that is read."""
 
     def has_one_row_each(node: Node) -> bool:
         return not isinstance(node, FlatMap) and all(map(has_one_row_each, children(node)))
@@ -596,7 +596,7 @@ def _tells_places(bound: PushQuery) -> bool:
 def _continued(
     token: str, starts: Mapping[str, Mapping[str, int]], admin: KafkaAdmin
 ) -> dict[str, dict[str, int]]:
-    """Where a push query resumes; partitions that its topic has gained are read from their beginning.
+    """Return where a push query resumes; partitions that its topic has gained are read from their beginning.
 
     Args:
         starts: where the query would start otherwise.

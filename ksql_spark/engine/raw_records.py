@@ -10,14 +10,14 @@ from ksql_spark.kafka.consumer import Record, read_at
 from ksql_spark.security.authorization import Rights, check_topic
 from ksql_spark.statements import Services
 
-#: how many bytes of a key, a value or a header are told
+#: how many bytes of a key, a value or a header are shown
 MOST_BYTES = 16 * 1024
 
 
 def raw_records(
     services: Services, topic: str, partition: int, offset: int | None, limit: int, rights: Rights
 ) -> RawRecords:
-    """Up to ``limit`` records of a partition from ``offset`` on; None: its newest.
+    """Return up to ``limit`` records of a partition from ``offset`` on; None: its newest.
 
     Raises:
         KsqlError: FORBIDDEN, as for PRINT; TOPIC_UNKNOWN; BAD_REQUEST for a partition that does not exist; as
@@ -44,7 +44,7 @@ def raw_records(
 
 
 def raw(record: Record) -> RawRecord:
-    """A record's bytes in base64, as many as are told."""
+    """Return a record's bytes in base64, at most as many as are shown."""
     return RawRecord(
         offset=record.offset,
         time_ms=record.timestamp_ms,

@@ -40,7 +40,7 @@ class Request:
     continuation_token: str | None = None
     #: the records that the client knows of after this response
     known: Known = field(default_factory=Known, compare=False, repr=False)
-    #: what the client may do
+    #: the client's rights
     rights: Rights = ALL_RIGHTS
     #: the client's name, if users log in
     user: str | None = None

@@ -8,7 +8,7 @@ from ksql_spark.metastore.serdes import record_spec
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.schema_registry import SchemaRegistry
 
-#: how many versions are told
+#: how many versions are listed
 MOST_VERSIONS = 20
 
 
@@ -26,8 +26,8 @@ def source_schemas(source: DataSource, registry: SchemaRegistry | None) -> Sourc
         return SubjectVersions(
             spec.subject,
             tuple(
-                SchemaVersion(version=number, id=found.id, type=found.kind, schema=found.text)
-                for number, found in versions
+                SchemaVersion(version=number, id=schema.id, type=schema.kind, schema=schema.text)
+                for number, schema in versions
             ),
         )
 

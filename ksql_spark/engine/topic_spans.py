@@ -1,4 +1,4 @@
-"""How many records the topics of streams and tables have."""
+"""Counts the records in the topics of streams and tables."""
 
 from __future__ import annotations
 

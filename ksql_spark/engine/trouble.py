@@ -1,4 +1,4 @@
-"""What is wrong with a query that holds up those after it."""
+"""Diagnoses queries that hold up those after them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ksql_spark.runtime.queries.states import State
 
 #: a query is behind if its lag has grown over this time, seconds, and a record waits for as long
 BEHIND_S, WAITS_S = 30, 10.0
-#: how many records the lag of a query has grown by: of its id and its lag
+#: returns the growth of a query's lag, records, from its id and its current lag
 Grown = Callable[[str, int | None], float]
 
 
 def trouble(node: GraphNode, grown: Grown) -> tuple[tuple[int, float], str] | None:
-    """How bad the state of a query is, the higher the worse, and a sentence; None: it is well."""
+    """Return how bad the state of a query is, the higher the worse, and a sentence; None if it is well."""
     figures = node.figures or QueryFigures(errors={})
     lag = figures.lag_records
     waiting = f", {lag:,} {'record waits' if lag == 1 else 'records wait'}" if lag else ""

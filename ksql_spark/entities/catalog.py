@@ -21,7 +21,7 @@ class SimpleFunctionInfo(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionNameList(Entity):
-    """Of SHOW FUNCTIONS."""
+    """The answer to SHOW FUNCTIONS."""
 
     functions: tuple[SimpleFunctionInfo, ...]
 
@@ -56,7 +56,7 @@ class FunctionExample(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionDescriptionList(Entity):
-    """Of DESCRIBE FUNCTION; ``path``: the file that defines it, or "internal"."""
+    """The answer to DESCRIBE FUNCTION; ``path`` is the file that defines the function, or "internal"."""
 
     name: str
     description: str
@@ -70,7 +70,7 @@ class FunctionDescriptionList(Entity):
 
 @dataclass(frozen=True, kw_only=True)
 class TypeList(Entity):
-    """Of SHOW TYPES."""
+    """The answer to SHOW TYPES."""
 
     types: Mapping[str, SchemaInfo]
 
@@ -88,7 +88,9 @@ class Property(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class PropertiesList(Entity):
-    """Of SHOW PROPERTIES, with the names of those that the request has set, and of those that nobody has."""
+    """The answer to SHOW PROPERTIES; it also names the properties that the request sets, and those that
+    nobody sets.
+    """
 
     properties: tuple[Property, ...]
     overwritten_properties: tuple[str, ...]
@@ -105,6 +107,6 @@ class Variable(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class VariablesList(Entity):
-    """Of SHOW VARIABLES."""
+    """The answer to SHOW VARIABLES."""
 
     variables: tuple[Variable, ...]

@@ -26,7 +26,7 @@ class CommandStatuses(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class CommandStatusEntity(Entity):
-    """Of logged statements; a sequence number of -1: the command log no longer exists."""
+    """The answer to a logged statement; a sequence number of -1 means that the command log is gone."""
 
     command_id: str
     command_status: CommandStatus
@@ -35,14 +35,14 @@ class CommandStatusEntity(Entity):
 
 @dataclass(frozen=True, kw_only=True)
 class WarningEntity(Entity):
-    """Of statements that had nothing to do."""
+    """The answer to a statement that had nothing to do."""
 
     message: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class TerminateQueryEntity(Entity):
-    """Of TERMINATE of a push query."""
+    """The answer to TERMINATE for a push query."""
 
     query_id: str
     was_terminated: bool
@@ -50,7 +50,7 @@ class TerminateQueryEntity(Entity):
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorsReplayed(Entity):
-    """Of REPLAY ERRORS: how many records.
+    """The answer to REPLAY ERRORS: numbers of records by their outcome.
 
     Args:
         replayed: were processed, and their results written.
@@ -70,7 +70,7 @@ class ErrorsReplayed(Entity):
 
 @dataclass(frozen=True, kw_only=True)
 class RowsChanged(Entity):
-    """Of UPDATE, DELETE and TRUNCATE; ``operation`` is one of these, ``count`` the number of rows."""
+    """The answer to UPDATE, DELETE and TRUNCATE: which of these, and the number of rows."""
 
     operation: str
     count: int
@@ -79,7 +79,7 @@ class RowsChanged(Entity):
 
 @dataclass(frozen=True)
 class RowsCopied(Body):
-    """Of POST /copy/{target}; ``rows``: how many were written."""
+    """The response to POST /copy/{target}; ``rows`` is the number of rows written."""
 
     target: str
     rows: int
@@ -87,7 +87,7 @@ class RowsCopied(Body):
 
 @dataclass(frozen=True)
 class StateRebuilt(Body):
-    """Of POST /state/rebuild."""
+    """The response to POST /state/rebuild."""
 
     query_id: str
     message: str
@@ -95,7 +95,7 @@ class StateRebuilt(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class AssertTopicEntity(Entity):
-    """Of ASSERT TOPIC; ``exists``: what was asserted."""
+    """The answer to ASSERT TOPIC; ``exists`` says whether existence or absence was asserted."""
 
     topic_name: str
     exists: bool
@@ -103,7 +103,7 @@ class AssertTopicEntity(Entity):
 
 @dataclass(frozen=True, kw_only=True)
 class AssertSchemaEntity(Entity):
-    """Of ASSERT SCHEMA, by subject or id or both."""
+    """The answer to ASSERT SCHEMA, by subject or id or both."""
 
     subject: str | None
     id: int | None

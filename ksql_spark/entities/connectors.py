@@ -22,7 +22,7 @@ class SimpleConnectorInfo(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectorList(Entity):
-    """Of SHOW CONNECTORS."""
+    """The answer to SHOW CONNECTORS."""
 
     connectors: tuple[SimpleConnectorInfo, ...]
 
@@ -38,7 +38,7 @@ class SimpleConnectorPluginInfo(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectorPluginsList(Entity):
-    """Of SHOW CONNECTOR PLUGINS."""
+    """The answer to SHOW CONNECTOR PLUGINS."""
 
     connectors_plugins: tuple[SimpleConnectorPluginInfo, ...]
 
@@ -55,21 +55,21 @@ class ConnectorInfo(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class CreateConnectorEntity(Entity):
-    """Of CREATE CONNECTOR."""
+    """The answer to CREATE CONNECTOR."""
 
     info: ConnectorInfo
 
 
 @dataclass(frozen=True, kw_only=True)
 class DropConnectorEntity(Entity):
-    """Of DROP CONNECTOR."""
+    """The answer to DROP CONNECTOR."""
 
     connector_name: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectorDescription(Entity):
-    """Of DESCRIBE CONNECTOR.
+    """The answer to DESCRIBE CONNECTOR.
 
     Args:
         status: as Kafka Connect's GET /connectors/<name>/status.
@@ -84,7 +84,7 @@ class ConnectorDescription(Entity):
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectorSetting(Body):
-    """What a class of connectors can be configured with.
+    """A setting of a class of connectors.
 
     Args:
         type: as Kafka Connect names it: STRING, INT, LONG, DOUBLE, BOOLEAN, LIST, CLASS or PASSWORD.
@@ -102,7 +102,7 @@ class ConnectorSetting(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectorSettings(Body):
-    """Of GET /connector-plugins/<class>."""
+    """The response to GET /connector-plugins/<class>."""
 
     class_name: str
     settings: tuple[ConnectorSetting, ...]

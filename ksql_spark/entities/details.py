@@ -1,4 +1,4 @@
-"""How a query runs, step by step (GET /queries/{id})."""
+"""Details of a running query, step by step (GET /queries/{id})."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class RecordVolume(Body):
 
 @dataclass(frozen=True)
 class Histogram(Body):
-    """How often something took how long since Spark started.
+    """A histogram of durations since Spark started.
 
     Args:
         bounds: upper bounds, seconds.
@@ -33,7 +33,7 @@ class Histogram(Body):
 
 @dataclass(frozen=True)
 class StepDetail(Body):
-    """What EXPLAIN says of a step; the name may be empty."""
+    """A step of a plan as EXPLAIN shows it; the name may be empty."""
 
     name: str
     text: str
@@ -126,7 +126,7 @@ class QueryTransition(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class QueryDetails(Body):
-    """Of GET /queries/{id}.
+    """The response to GET /queries/{id}.
 
     Args:
         time_ms: when this was asked, epoch milliseconds.

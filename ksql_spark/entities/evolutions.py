@@ -20,7 +20,7 @@ class EvolutionSample(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class EvolutionDescription(Entity):
-    """Of DESCRIBE EVOLUTION.
+    """The answer to DESCRIBE EVOLUTION.
 
     Args:
         name: the table.
@@ -85,7 +85,7 @@ class VersionInfo(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class VersionsList(Entity):
-    """Of SHOW VERSIONS; the last version is the current one."""
+    """The answer to SHOW VERSIONS; the last version is the current one."""
 
     name: str
     versions: tuple[VersionInfo, ...]

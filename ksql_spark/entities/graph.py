@@ -13,7 +13,7 @@ NodeKind = Literal["TOPIC", "STREAM", "TABLE", "QUERY", "CONNECTOR"]
 
 @dataclass(frozen=True, kw_only=True)
 class QueryFigures(Body):
-    """How a query does; a member is null where it is not known, or not yet.
+    """Figures about a query's work; a member is null while it is not known.
 
     Args:
         arriving_per_s: records that are written to the topics that it reads, each second.
@@ -87,7 +87,7 @@ class Culprit(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class Graph(Body):
-    """Of GET /graph.
+    """The response to GET /graph.
 
     Args:
         time_ms: when its figures were taken, epoch milliseconds; null: not yet.
@@ -118,7 +118,7 @@ class QuerySeries(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class TopicSeries(Body):
-    """Of the topic of a stream or table, one number for each of the times; null where it is not known.
+    """Samples about the topic of a stream or table, one number for each time; null where it is not known.
 
     Args:
         arriving_per_s: records that are written to it, each second, whoever writes them.
@@ -131,7 +131,7 @@ class TopicSeries(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class MetricsHistory(Body):
-    """Of GET /metrics/history.
+    """The response to GET /metrics/history.
 
     Args:
         every_s: the time between two samples, seconds.
@@ -148,7 +148,7 @@ class MetricsHistory(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class FreshnessStage(Body):
-    """What lies between a record and the stream or table that it reaches in the end.
+    """A stage that records pass on their way to a stream or table, and the delay that it adds.
 
     Args:
         name: a query's id, a connector's name, or the table whose view is meant.
@@ -166,7 +166,7 @@ class FreshnessStage(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class Freshness(Body):
-    """Where the delay of a stream or table comes from; of GET /freshness/<name>.
+    """The response to GET /freshness/<name>: where the delay of a stream or table comes from.
 
     Args:
         stages: in the order of records, from the topics that nothing here writes to the stream or table.
@@ -182,6 +182,6 @@ class Freshness(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class FreshnessEntity(Entity):
-    """Of EXPLAIN FRESHNESS."""
+    """The answer to EXPLAIN FRESHNESS."""
 
     freshness: Freshness

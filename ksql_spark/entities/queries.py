@@ -44,7 +44,7 @@ class RunningQuery(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class Queries(Entity):
-    """Of SHOW QUERIES."""
+    """The answer to SHOW QUERIES."""
 
     queries: tuple[RunningQuery, ...]
 
@@ -90,13 +90,13 @@ class QueryDescription(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class QueryDescriptionEntity(Entity):
-    """Of EXPLAIN."""
+    """The answer to EXPLAIN."""
 
     query_description: QueryDescription
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueryDescriptionList(Entity):
-    """Of SHOW QUERIES EXTENDED."""
+    """The answer to SHOW QUERIES EXTENDED."""
 
     query_descriptions: tuple[QueryDescription, ...]

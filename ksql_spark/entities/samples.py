@@ -1,4 +1,4 @@
-"""What lies behind a stream or table: the bytes in its topic, and its schemas in a registry."""
+"""The storage of a stream or table: the bytes in its topic, and its schemas in a registry."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RawRecord(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class RawRecords(Body):
-    """Of GET /topics/{topic}/records.
+    """The response to GET /topics/{topic}/records.
 
     Args:
         partitions: how many the topic has.
@@ -72,7 +72,7 @@ class SubjectVersions(Body):
 
 @dataclass(frozen=True)
 class SourceSchemas(Body):
-    """Of GET /sources/{name}/schemas; null for a side whose format has no schema in the registry."""
+    """The response to GET /sources/{name}/schemas; null for a side without a schema in the registry."""
 
     key: SubjectVersions | None
     value: SubjectVersions | None

@@ -10,7 +10,7 @@ from ksql_spark.entities.base import Body, Omitted
 
 @dataclass(frozen=True)
 class DecimalParameters(Body):
-    """Of DECIMAL."""
+    """The parameters of DECIMAL."""
 
     precision: int
     scale: int

@@ -23,7 +23,7 @@ class ServerInfo(Body):
 
 @dataclass(frozen=True)
 class ServerInfoResponse(Body):
-    """Of GET /info."""
+    """The response to GET /info."""
 
     server_info: Annotated[ServerInfo, pydantic.Field(alias="KsqlServerInfo")]
 
@@ -38,7 +38,7 @@ class RoleGrant(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class CallerRights(Body):
-    """Of GET /rights: who sends requests with these credentials, and what they may do.
+    """The response to GET /rights: who sends requests with these credentials, and what they may do.
 
     Args:
         user: their name; anonymous without authentication.
@@ -69,7 +69,7 @@ class Scope(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class ServerClusterId(Body):
-    """Of GET /v1/metadata/id."""
+    """The response to GET /v1/metadata/id."""
 
     id: str = ""
     scope: Scope
@@ -77,7 +77,7 @@ class ServerClusterId(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class ServerMetadata(Body):
-    """Of GET /v1/metadata."""
+    """The response to GET /v1/metadata."""
 
     version: str
     cluster_id: ServerClusterId
@@ -147,7 +147,7 @@ class HealthDetails(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class HealthCheckResponse(Body):
-    """Of GET /healthcheck."""
+    """The response to GET /healthcheck."""
 
     is_healthy: bool
     details: HealthDetails
@@ -178,7 +178,7 @@ class TopicPartition(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class LagInfo(Body):
-    """How far a view has read a partition, and its end."""
+    """The position of a view in a partition, and the partition's end."""
 
     current_offset_position: int
     end_offset_position: int
@@ -187,14 +187,14 @@ class LagInfo(Body):
 
 @dataclass(frozen=True)
 class StateStoreLags(Body):
-    """How far a view lags behind its topic."""
+    """The lag of a view behind its topic."""
 
     lag_by_partition: Mapping[str, LagInfo]
 
 
 @dataclass(frozen=True, kw_only=True)
 class HostStoreLags(Body):
-    """How far the views of a server lag, by table, and when that was known, epoch milliseconds."""
+    """The lags of a server's views, by table, and when they were measured, epoch milliseconds."""
 
     state_store_lags: Mapping[str, StateStoreLags]
     update_time_ms: int
@@ -212,7 +212,7 @@ class ActiveStandby(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class HostStatus(Body):
-    """What is known about a server.
+    """The last known status of a server.
 
     Args:
         last_status_update_ms: when it was last heard of, epoch milliseconds.
@@ -230,14 +230,14 @@ class HostStatus(Body):
 
 @dataclass(frozen=True)
 class ClusterStatusResponse(Body):
-    """Of GET /clusterStatus: each server by host:port."""
+    """The response to GET /clusterStatus: each server's status, by host:port."""
 
     cluster_status: Mapping[str, HostStatus]
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeyQueryMetadata(Body):
-    """Of POST /metadata/key.
+    """The response to POST /metadata/key.
 
     Args:
         table, topic, partition: the location of the key.
@@ -255,7 +255,7 @@ class KeyQueryMetadata(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class StreamsMetadata(Body):
-    """What a server runs: the tables that it writes, and the partitions that it reads."""
+    """The tables that a server writes, and the partitions that it reads."""
 
     host_info: HostInfo
     state_store_names: tuple[str, ...]
@@ -266,14 +266,14 @@ class StreamsMetadata(Body):
 
 @dataclass(frozen=True)
 class StreamsMetadataList(Body):
-    """Of GET /metadata."""
+    """The response to GET /metadata."""
 
     metadata: tuple[StreamsMetadata, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class DrainStatus(Body):
-    """Of POST /cluster/drain."""
+    """The response to POST /cluster/drain."""
 
     host: str
     drained: bool
@@ -282,21 +282,21 @@ class DrainStatus(Body):
 
 @dataclass(frozen=True)
 class Validated(Body):
-    """Of POST /ksql/validate: how many statements there are, all of them valid."""
+    """The response to POST /ksql/validate if all statements are valid: how many there are."""
 
     statements: int
 
 
 @dataclass(frozen=True)
 class Noted(Body):
-    """Of POST /heartbeat and /lag."""
+    """The response to POST /heartbeat and /lag."""
 
     ok: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class PropertyDescription(Body):
-    """What a property is for; SHOW PROPERTIES has its value.
+    """The definition of a property; SHOW PROPERTIES has its value.
 
     Args:
         choices: the allowed values; empty: any of its type.
@@ -315,7 +315,7 @@ class PropertyDescription(Body):
 
 @dataclass(frozen=True)
 class PropertyDescriptions(Body):
-    """Of GET /properties."""
+    """The response to GET /properties."""
 
     properties: tuple[PropertyDescription, ...]
 
@@ -337,6 +337,6 @@ class Service(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class ServicesList(Entity):
-    """Of SHOW SERVICES."""
+    """The answer to SHOW SERVICES."""
 
     services: tuple[Service, ...]

@@ -34,7 +34,7 @@ class SinkInfo(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class SinksList(Entity):
-    """Of SHOW SINKS."""
+    """The answer to SHOW SINKS."""
 
     sinks: tuple[SinkInfo, ...]
 
@@ -50,7 +50,7 @@ class SinkPosition(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class SinkDescription(Entity):
-    """Of DESCRIBE SINK.
+    """The answer to DESCRIBE SINK.
 
     Args:
         sink: the sink.

@@ -24,21 +24,21 @@ class SourceInfo(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class StreamsList(Entity):
-    """Of SHOW STREAMS."""
+    """The answer to SHOW STREAMS."""
 
     streams: tuple[SourceInfo, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TablesList(Entity):
-    """Of SHOW TABLES."""
+    """The answer to SHOW TABLES."""
 
     tables: tuple[SourceInfo, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConsumerPartitionOffsets(Body):
-    """How far a query has read a partition, and its end."""
+    """The position of a query in a partition, and the partition's bounds."""
 
     partition: int
     log_start_offset: int
@@ -48,7 +48,7 @@ class ConsumerPartitionOffsets(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class QueryTopicOffsetSummary(Body):
-    """How far a query has read a topic."""
+    """The positions of a query in the partitions of a topic."""
 
     kafka_topic: str
     offsets: tuple[ConsumerPartitionOffsets, ...]
@@ -56,7 +56,7 @@ class QueryTopicOffsetSummary(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class QueryOffsetSummary(Body):
-    """How far a query has read its topics; ``group_id`` is the query's id."""
+    """The positions of a query in its topics; ``group_id`` is the query's id."""
 
     group_id: str
     topic_summaries: tuple[QueryTopicOffsetSummary, ...]
@@ -144,14 +144,14 @@ class SourceDescription(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class SourceDescriptionEntity(Entity):
-    """Of DESCRIBE."""
+    """The answer to DESCRIBE."""
 
     source_description: SourceDescription
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourceDescriptionList(Entity):
-    """Of DESCRIBE STREAMS and TABLES, SHOW STREAMS EXTENDED and SHOW TABLES EXTENDED."""
+    """The answer to DESCRIBE STREAMS and TABLES, SHOW STREAMS EXTENDED and SHOW TABLES EXTENDED."""
 
     source_descriptions: tuple[SourceDescription, ...]
 
@@ -175,13 +175,13 @@ class KafkaTopicInfo(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class KafkaTopicsList(Entity):
-    """Of SHOW TOPICS."""
+    """The answer to SHOW TOPICS."""
 
     topics: tuple[KafkaTopicInfo, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class KafkaTopicsListExtended(Entity):
-    """Of SHOW TOPICS EXTENDED."""
+    """The answer to SHOW TOPICS EXTENDED."""
 
     topics: tuple[KafkaTopicInfo, ...]

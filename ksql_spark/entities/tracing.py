@@ -11,7 +11,7 @@ from ksql_spark.entities.base import Body, Entity
 
 @dataclass(frozen=True, kw_only=True)
 class DroppedRecords(Body):
-    """How many records of the row were dropped, and where."""
+    """The number of records of the row that were dropped for one reason."""
 
     reason: str
     count: int
@@ -37,7 +37,7 @@ class SourceRecord(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class RowExplanation(Entity):
-    """Of EXPLAIN ROW and EXPLAIN MISSING ROW.
+    """The answer to EXPLAIN ROW and EXPLAIN MISSING ROW.
 
     Args:
         name: the stream or table.

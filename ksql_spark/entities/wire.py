@@ -119,8 +119,8 @@ def schemas(reference: str) -> dict[str, dict[str, Any]]:
         (cls.__name__, "serialization", _adapter(cls)) for cls in _derived(Body)
     ]
     _, made = pydantic.TypeAdapter.json_schemas(inputs, by_alias=True, ref_template=reference)
-    found: dict[str, dict[str, Any]] = made["$defs"]
-    for schema in found.values():
+    definitions: dict[str, dict[str, Any]] = made["$defs"]
+    for schema in definitions.values():
         schema["description"] = schema["description"].partition("\n")[0]
         members: dict[str, dict[str, Any]] = schema.get("properties", {})
         schema["required"] = [name for name, member in members.items() if not member.pop(OMITTED, False)]
@@ -129,16 +129,16 @@ def schemas(reference: str) -> dict[str, dict[str, Any]]:
             if member.pop("default", ...) is None and name not in schema["required"]:
                 members[name], _ = member["anyOf"]  # never null
     for name, cls in ENTITIES.items():
-        schema = found[cls.__name__]
+        schema = definitions[cls.__name__]
         schema["properties"] = {"@type": {"const": name}, **schema["properties"]}
         schema["required"].insert(0, "@type")
     references = {name: reference.format(model=cls.__name__) for name, cls in ENTITIES.items()}
-    found[Entity.__name__] = {
-        "description": found[Entity.__name__]["description"],
+    definitions[Entity.__name__] = {
+        "description": definitions[Entity.__name__]["description"],
         "oneOf": [{"$ref": text} for text in references.values()],
         "discriminator": {"propertyName": "@type", "mapping": references},
     }
-    return found
+    return definitions
 
 
 def _derived(cls: type[Body]) -> Iterator[type[Body]]:

@@ -63,10 +63,10 @@ class AvroSerde(FramedSerde):
         read = self._readers.get(schema_id)
         if read is None:
             read = self._readers[schema_id] = _schema(self.writer(schema_id)).readers.reader(self._type)
-        found = read(body)
+        values = read(body)
         if not self.wrapped:
-            return [found]
-        return None if found is None else [found[c.name] for c in self.columns]
+            return [values]
+        return None if values is None else [values[c.name] for c in self.columns]
 
     @cached_property
     def _readers(self) -> dict[int | UUID, Callable[[bytes], Any]]:
@@ -84,7 +84,7 @@ class AvroSerde(FramedSerde):
         return f"ksql.{quote_identifier(f'decode_avro:{self.ddl}')}({data})"
 
     def explain_sql(self, data: str) -> str:
-        """The decoder's message."""
+        """Return text with the decoder's message about a bad record."""
         return f"ksql.{quote_identifier(f'explain_avro:{self.ddl}')}({data})"
 
     def encode_sql(self, texts: Sequence[str]) -> str:

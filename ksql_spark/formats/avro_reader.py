@@ -57,37 +57,37 @@ class Input:
         return len(self.data) - self.at
 
     def number(self) -> int:
-        """A long."""
-        data, at, found, shift = self.data, self.at, 0, 0
+        """Read a long."""
+        data, at, value, shift = self.data, self.at, 0, 0
         while shift < _NUMBER_BITS:
             if at >= len(data):
                 raise _ended()
             byte = data[at]
             at += 1
-            found |= (byte & 0x7F) << shift
+            value |= (byte & 0x7F) << shift
             if byte < 0x80:
                 self.at = at
-                found &= (1 << _NUMBER_BITS) - 1
-                return found >> 1 ^ -(found & 1)
+                value &= (1 << _NUMBER_BITS) - 1
+                return value >> 1 ^ -(value & 1)
             shift += 7
         raise BadRecord("A number is too long.")
 
     def integer(self) -> int:
-        """An int."""
+        """Read an int."""
         found = self.number()
         if found not in _INT:
             raise BadRecord("A number does not fit INT.")
         return found
 
     def take(self, size: int) -> bytes:
-        """The next bytes."""
+        """Read the next ``size`` bytes."""
         if not 0 <= size <= self.left:
             raise _ended()
         self.at += size
         return self.data[self.at - size : self.at]
 
     def bytes(self) -> bytes:
-        """Length-prefixed bytes."""
+        """Read bytes after their length."""
         return self.take(self.number())
 
     def block(self) -> int:
@@ -102,10 +102,10 @@ class Input:
 
     def index(self, count: int) -> int:
         """The index of a union's branch or of an enum's symbol."""
-        found = self.integer()
-        if not 0 <= found < count:
-            raise BadRecord(f"There is no choice number {found}.")
-        return found
+        index = self.integer()
+        if not 0 <= index < count:
+            raise BadRecord(f"There is no choice number {index}.")
+        return index
 
 
 def _ended() -> BadRecord:
@@ -158,22 +158,22 @@ class Readers:
                 return schema
 
     def _reader(self, schema: Any, type_: SqlType, path: str) -> Read:
-        found = self.of(schema)
-        if isinstance(found, list):
-            return self._union(found, type_, path)
-        match found["type"], type_:
+        resolved = self.of(schema)
+        if isinstance(resolved, list):
+            return self._union(resolved, type_, path)
+        match resolved["type"], type_:
             case "record" | "error", Struct():
-                return self._record(found, type_, path)
+                return self._record(resolved, type_, path)
             case "array", Array(element):
-                return _array(self._reader(found["items"], element, path))
-            case "array", Map() if self._is_entry(entry := self.of(found["items"])):
+                return _array(self._reader(resolved["items"], element, path))
+            case "array", Map() if self._is_entry(entry := self.of(resolved["items"])):
                 return self._entries(entry, type_, path)
             case "map", Map(_, value):
-                return _map(self._reader(found["values"], value, path))
-        plain = _plain(found, type_)
+                return _map(self._reader(resolved["values"], value, path))
+        plain = _plain(resolved, type_)
         if plain is not None:
             return plain
-        reason = f"{path} is of the Avro type {found['type']}, which does not fit {type_}."
+        reason = f"{path} is of the Avro type {resolved['type']}, which does not fit {type_}."
 
         def mismatch(_: Input) -> Any:
             # only records with the value are bad: it may be one branch of a union
@@ -214,7 +214,7 @@ class Readers:
         return lambda source: reads[source.index(len(reads))](source)
 
     def _alternative(self, branch: Any, type_: Struct, path: str) -> Read:
-        """As in Connect, a union is a STRUCT with a field for each of its types."""
+        """Return a reader of a union's branch; as in Connect, a union is a STRUCT with a field per type."""
         if self._is_null(branch):
             return _null
         names = [f.name for f in type_.fields]
@@ -270,29 +270,29 @@ class Readers:
 
     def _skip(self, source: Input, schema: Any) -> None:
         """Skip a value."""
-        found = self.of(schema)
-        if isinstance(found, list):
-            self._skip(source, found[source.index(len(found))])
+        resolved = self.of(schema)
+        if isinstance(resolved, list):
+            self._skip(source, resolved[source.index(len(resolved))])
             return
-        match found["type"]:
+        match resolved["type"]:
             case "int" | "long" | "enum":
                 source.number()
             case "string" | "bytes":
                 source.bytes()
             case "record" | "error":
-                for field in found["fields"]:
+                for field in resolved["fields"]:
                     self._skip(source, field["type"])
             case "array":
                 while count := source.block():
                     for _ in range(count):
-                        self._skip(source, found["items"])
+                        self._skip(source, resolved["items"])
             case "map":
                 while count := source.block():
                     for _ in range(count):
                         source.bytes()
-                        self._skip(source, found["values"])
+                        self._skip(source, resolved["values"])
             case "fixed":
-                source.take(found["size"])
+                source.take(resolved["size"])
             case kind:
                 source.take({"boolean": 1, "float": 4, "double": 8}.get(kind, 0))
 
@@ -376,17 +376,17 @@ def _of_long(schema: Mapping[str, Any], type_: SqlType) -> Read | None:
     parts = per_millisecond(schema, TIME if type_ == INTEGER else type_) if type_ in _TIMES else None
 
     def milliseconds(source: Input) -> int:
-        found = source.number() // (parts or 1)
-        if found * _MICROS not in _LONG:
+        value = source.number() // (parts or 1)
+        if value * _MICROS not in _LONG:
             raise BadRecord("long overflow")
-        return found
+        return value
 
     def time(source: Input) -> int:
         return in_range(source.number() // (parts or 1), TIME)
 
     def integer(source: Input) -> int:
-        found = source.number()
-        cut = abs(found) // (parts or 1) * (1 if found >= 0 else -1)
+        value = source.number()
+        cut = abs(value) // (parts or 1) * (1 if value >= 0 else -1)
         if cut not in _INT:
             raise BadRecord("integer overflow")
         return cut

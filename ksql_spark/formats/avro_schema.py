@@ -263,7 +263,7 @@ def is_entry(schema: Any) -> bool:
 
 
 def per_millisecond(schema: Mapping[str, Any], type_: SqlType) -> int | None:
-    """How many units of a long make a millisecond of a TIMESTAMP or TIME; None if it is not such a time."""
+    """Return how many units of a long make a millisecond of a TIMESTAMP or TIME; None for other types."""
     units, other = (_TIMESTAMPS, 1) if type_ == TIMESTAMP else (_TIMES, None)
     names = (str(schema.get("logicalType")), str(schema.get("connect.name")))
     return next((units[name] for name in names if name in units), other)

@@ -106,7 +106,7 @@ class Serde(ABC):
         """Spark SQL text: the STRUCT of the columns in the binary ``data``; NULL if NULL or unreadable."""
 
     def deleted_sql(self, row: str) -> str | None:
-        """Spark SQL text: whether ``row``, a STRUCT of decode_sql, tells that a row was deleted.
+        """Return Spark SQL text: whether ``row``, a STRUCT of decode_sql, means that a row was deleted.
 
         None: rows of this format never do.
         """

@@ -90,11 +90,11 @@ class DelimitedSerde(Serde):
         fields: list[str] = []
         at = 0
         while True:
-            found = self._field.match(line, at)
-            if found is None:
+            match = self._field.match(line, at)
+            if match is None:
                 raise BadRecord("a quoted field has no end")
-            quoted, at = found["quoted"], found.end()
-            fields.append(found["plain"] if quoted is None else quoted.replace('""', '"'))
+            quoted, at = match["quoted"], match.end()
+            fields.append(match["plain"] if quoted is None else quoted.replace('""', '"'))
             if at == len(line) or line[at] in "\r\n":
                 return fields
             if line[at] != self.delimiter:
@@ -115,7 +115,7 @@ class DelimitedSerde(Serde):
         return self._call("decode_delimited", data)
 
     def explain_sql(self, data: str) -> str:
-        """The decoder's message."""
+        """Return text with the decoder's message about a bad record."""
         return self._call("explain_delimited", data)
 
     def _call(self, function: str, data: str) -> str:

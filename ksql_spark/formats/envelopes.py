@@ -24,7 +24,7 @@ from ksql_spark.types import BYTES, STRING, Array, Field, Map, SqlType, Struct, 
 
 #: the column that tells whether a row was deleted, beside those of the row
 DELETED = "__DELETED"
-#: where Kafka Connect's JSON converter puts a record beside its schema
+#: the member in which Kafka Connect's JSON converter puts a record beside its schema
 _PAYLOAD = "PAYLOAD"
 
 
@@ -64,7 +64,7 @@ ENVELOPES: dict[str, Envelope] = {
 
 
 def _forms(text: str, type_: SqlType) -> Sequence[Any]:
-    """What stands for an unavailable value in a column of this type."""
+    """Return the values that may stand for an unavailable one in a column of this type."""
     data = text.encode()
     match type_:
         case Map():
@@ -122,7 +122,7 @@ class EnvelopeSerde(Serde):
 
     @property
     def asks_registry(self) -> bool:
-        """As the format."""
+        """Whether the inner format asks the registry."""
         return self._inner.asks_registry
 
     @property
@@ -216,15 +216,15 @@ class EnvelopeSerde(Serde):
         return None if self._is_key else f"coalesce({row}.{DELETED}, false)"
 
     def framed_sql(self, data: str, headers: str) -> str:
-        """As the format says."""
+        """Return the inner format's text."""
         return self._inner.framed_sql(data, headers)
 
     def or_null_sql(self, data: str) -> str:
-        """As the format says."""
+        """Return the inner format's text."""
         return self._inner.or_null_sql(data)
 
     def explain_sql(self, data: str) -> str:
-        """What is wrong with the envelope, or else with the record."""
+        """Return text that describes what is wrong with the envelope, or else with the record."""
         if not self._is_key:
             envelope = f"{self._call('explain_change')}({self._inner.decode_sql(data)})"
             return f"coalesce({envelope}, {self._inner.explain_sql(data)})"
@@ -236,7 +236,7 @@ class EnvelopeSerde(Serde):
         return f"if({_is_object_sql(data)}, {found}, {bare})"
 
     def encode_sql(self, texts: Sequence[str]) -> str:
-        """Nothing is written in envelopes: the analyzer refuses it."""
+        """Raise NotImplementedError: the analyzer refuses to write envelopes."""
         raise NotImplementedError
 
     def _call(self, function: str) -> str:

@@ -241,7 +241,7 @@ class JsonSerde(Serde):
         return f"if(ksql.is_json_null({data}), NULL, {data})"
 
     def explain_sql(self, data: str) -> str:
-        """The decoder's message."""
+        """Return text with the decoder's message about a bad record."""
         return f"ksql.{quote_identifier(f'explain_json:{self.ddl}')}({data})"
 
     def encode_sql(self, texts: Sequence[str]) -> str:

@@ -241,16 +241,16 @@ class _Reader:
             if where not in self._documents:
                 raise NotConvertible(f"it refers to {where}, which is not there")
             document = self._documents[where]
-        found = document
+        schema = document
         for part in pointer.split("/")[1:]:
             key = unquote(part).replace("~1", "/").replace("~0", "~")
-            if isinstance(found, list) and key.isdecimal() and int(key) < len(found):
-                found = found[int(key)]
-            elif isinstance(found, dict) and key in found:
-                found = found[key]
+            if isinstance(schema, list) and key.isdecimal() and int(key) < len(schema):
+                schema = schema[int(key)]
+            elif isinstance(schema, dict) and key in schema:
+                schema = schema[key]
             else:
                 raise NotConvertible(f"it refers to {reference}, which is not there")
-        return found, document
+        return schema, document
 
 
 def _properties(schema: Schema) -> list[tuple[str, Any]]:

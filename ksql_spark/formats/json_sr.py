@@ -169,7 +169,7 @@ class JsonSrSerde(FramedSerde):
         return json_schema.further_members(self.spec.schema, dict(self.spec.references), names)
 
     def decode_body(self, schema_id: int | UUID, body: bytes) -> list[Any] | None:
-        """JSON."""
+        """Decode the JSON of a record."""
         return self._json.decode(body)
 
     # ---- in Spark SQL --------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from ksql_spark.formats.base import Serde
 
 
 class NoneSerde(Serde):
-    """For keys that do not exist or are not read."""
+    """The format of keys that do not exist or are not read."""
 
     name: ClassVar[str] = "NONE"
 

@@ -124,7 +124,7 @@ class ProtobufSerde(FramedSerde):
         return _call("decode_protobuf", {"ddl": self.ddl}, data)
 
     def explain_sql(self, data: str) -> str:
-        """The decoder's message."""
+        """Return text with the decoder's message about a bad record."""
         return _call("explain_protobuf", {"ddl": self.ddl}, data)
 
     def encode_sql(self, texts: Sequence[str]) -> str:
@@ -197,7 +197,7 @@ class ProtobufNoSrSerde(Serde):
         return _call("decode_protobuf", {"ddl": self.ddl, "schema": self.schema}, data)
 
     def explain_sql(self, data: str) -> str:
-        """The decoder's message."""
+        """Return text with the decoder's message about a bad record."""
         return _call("explain_protobuf", {"ddl": self.ddl, "schema": self.schema}, data)
 
     def encode_sql(self, texts: Sequence[str]) -> str:
@@ -352,11 +352,11 @@ def _entry(
     def add(wire: int, value: Any) -> None:
         if wire != LENGTH:
             return
-        found: dict[int, Any] = {1: _default(key, to.key), 2: _default(item, to.value)}
+        parts_by_number: dict[int, Any] = {1: _default(key, to.key), 2: _default(item, to.value)}
         for number, kind, part in fields_of(value):
             if number in parts and kind == parts[number][0]:
-                found[number] = parts[number][1](part)
-        entries[found[1]] = found[2]
+                parts_by_number[number] = parts[number][1](part)
+        entries[parts_by_number[1]] = parts_by_number[2]
 
     return add
 
@@ -510,11 +510,11 @@ def _text(data: bytes) -> str:
 
 def _numbers(data: bytes) -> list[int]:
     """The numbers in the fields 1 to 4 of a message."""
-    found = [0] * 5
+    numbers = [0] * 5
     for number, wire, value in fields_of(data):
-        if number < len(found) and wire == VARINT:
-            found[number] = signed(value, 64)
-    return found
+        if number < len(numbers) and wire == VARINT:
+            numbers[number] = signed(value, 64)
+    return numbers
 
 
 def _timestamp(data: bytes) -> int:

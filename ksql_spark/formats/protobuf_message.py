@@ -71,7 +71,7 @@ class Message:
 
     @cached_property
     def fields(self) -> tuple[ProtoField, ...]:
-        """Its fields, except those of oneofs."""
+        """The fields of the message, except those of oneofs."""
         return tuple(
             self._field(e, False) for e in self._node.elements if isinstance(e, (ast.Field, ast.MapField))
         )
@@ -130,12 +130,12 @@ class ProtoFile:
             and e.value == ast.Identifier("IMPLICIT")
             for e in file.file_elements
         )
-        for found in protobuf_schema.definitions(file):
-            if isinstance(found.node, ast.Message):
-                self._messages[found.name] = Message(self, found.name, found.node, is_explicit)
+        for definition in protobuf_schema.definitions(file):
+            if isinstance(definition.node, ast.Message):
+                self._messages[definition.name] = Message(self, definition.name, definition.node, is_explicit)
             else:
-                values = [e for e in found.node.elements if isinstance(e, ast.EnumValue)]
-                self._enums[found.name] = {v.number: v.name for v in reversed(values)}
+                values = [e for e in definition.node.elements if isinstance(e, ast.EnumValue)]
+                self._enums[definition.name] = {v.number: v.name for v in reversed(values)}
 
     def at(self, path: Sequence[int]) -> Message:
         """The message at a path: an index among the file's messages, then among nested messages.

@@ -322,11 +322,11 @@ class _Reader:
             if full in _MESSAGES:
                 return _MESSAGES[full]
             if full == _DECIMAL:
-                given = _meta(options)
-                return decimal(given.get("precision"), given.get("scale"))
-            found = self._definitions.get(full)
-            if found is not None:
-                return self.message(found) if isinstance(found.node, ast.Message) else STRING
+                parameters = _meta(options)
+                return decimal(parameters.get("precision"), parameters.get("scale"))
+            definition = self._definitions.get(full)
+            if definition is not None:
+                return self.message(definition) if isinstance(definition.node, ast.Message) else STRING
         raise NotConvertible(f"it refers to {name}, which is not there")
 
 
@@ -339,16 +339,16 @@ def outwards(scope: str) -> Iterator[str]:
 
 def _meta(options: list[ast.Option]) -> dict[str, str]:
     """The params of the option (confluent.field_meta)."""
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for option in options:
         if option.name == "(confluent.field_meta).params" and isinstance(option.value, ast.MessageLiteral):
-            _add_params([option.value], found)
+            _add_params([option.value], parameters)
         elif option.name == "(confluent.field_meta)" and isinstance(option.value, ast.MessageLiteral):
             for element in option.value.elements:
                 if isinstance(element, ast.MessageLiteralField) and element.name == "params":
                     value = element.value
-                    _add_params(value if isinstance(value, list) else [value], found)
-    return found
+                    _add_params(value if isinstance(value, list) else [value], parameters)
+    return parameters
 
 
 def _add_params(entries: list[Any], found: dict[str, str]) -> None:

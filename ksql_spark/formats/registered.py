@@ -1,4 +1,4 @@
-"""From a registered schema to SQL columns (reference §5.6); one module for each kind of schema.
+"""Converts registered schemas to SQL columns (reference §5.6); one module for each kind of schema.
 
 All three follow Kafka Connect, whose converters other programs on the same topics use: a schema is a tree of
 types, and the name and parameters of a number may make it a date, a time or a decimal.

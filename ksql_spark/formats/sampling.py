@@ -110,21 +110,21 @@ def schema_of(
     Raises:
         KsqlError: the registry does not respond.
     """
-    found: dict[int | UUID, bytes] = {}
+    bodies: dict[int | UUID, bytes] = {}
     for data in samples:
         try:
             schema_id, body = unframed(data)
         except BadRecord:
             continue
-        found[schema_id] = body
+        bodies[schema_id] = body
     # ids increase; GUIDs do not
-    numbers = sorted(i for i in found if isinstance(i, int))
-    guids: list[int | UUID] = [i for i in found if not isinstance(i, int)]
+    numbers = sorted(i for i in bodies if isinstance(i, int))
+    guids: list[int | UUID] = [i for i in bodies if not isinstance(i, int)]
     for schema_id in (guids + numbers)[::-1]:
         schema = registry.kept(schema_id)
         if schema is not None:
             try:
-                name = message_name(schema, found[schema_id]) if format_ == ProtobufSerde.name else None
+                name = message_name(schema, bodies[schema_id]) if format_ == ProtobufSerde.name else None
             except (BadRecord, NotConvertible):
                 continue
             return schema, name

@@ -11,7 +11,7 @@ KEY, VALUE = "KEY", "VALUE"
 
 @dataclass(frozen=True)
 class SerdeSpec:
-    """How the keys or the values of one topic are encoded.
+    """The encoding of the keys or the values of one topic.
 
     Args:
         format: a key of formats.CAPABILITIES.
@@ -46,7 +46,7 @@ class SerdeSpec:
 
 @dataclass(frozen=True)
 class RecordSpec:
-    """How the records of one topic are encoded: their keys (without a window's bounds) and their values."""
+    """The encoding of a topic's records: of their keys (without a window's bounds) and of their values."""
 
     key: SerdeSpec
     value: SerdeSpec

@@ -114,7 +114,7 @@ def variant_text(text: str) -> str:
 
 
 def _read_variant(text: str, target: SqlType) -> str:
-    """As a column with the format JSON is read."""
+    """Return text that reads a VARIANT as the JSON format reads a column."""
     name = f"variant_as:`v` {spark_type(target, 'time(3)', 'variant')}"
     return f"ksql.{quote_identifier(name)}({text}).`v`"
 
@@ -315,9 +315,9 @@ def cast(text: str, source: SqlType, target: SqlType) -> str:
             return f"map_from_entries({entries})"
         case Struct(), Struct(fields):
             return let(text, lambda s: _cast_struct(s, source, fields, spark_type(target)))
-    found = _between(source, target)
-    assert found is not None  # can_cast says so
-    return to_text(text, source) if found.lower is None else found.lower(text, target)
+    rule = _between(source, target)
+    assert rule is not None  # can_cast says so
+    return to_text(text, source) if rule.lower is None else rule.lower(text, target)
 
 
 def _cast_struct(text: str, source: Struct, fields: tuple[Any, ...], wanted: str) -> str:

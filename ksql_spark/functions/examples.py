@@ -76,26 +76,26 @@ def _call(name: str, texts: list[str]) -> str:
     return f"{name}({', '.join(texts)})"
 
 
-def value(given: Any) -> str:
+def value(result: Any) -> str:
     """A result in the canonical form of examples, as text."""
-    match given:
+    match result:
         case None:
             return "NULL"
         case bool():
-            return str(given).upper()
+            return str(result).upper()
         case str():
-            return "'" + given.replace("'", "''").replace("\n", "\\n") + "'"
+            return "'" + result.replace("'", "''").replace("\n", "\\n") + "'"
         case bytes():
-            return f"0x{given.hex()}"
+            return f"0x{result.hex()}"
         case list():
-            return f"[{', '.join(map(value, given))}]"
+            return f"[{', '.join(map(value, result))}]"
         case dict():
-            return "{" + ", ".join(f"{k}: {value(v)}" for k, v in given.items()) + "}"
+            return "{" + ", ".join(f"{k}: {value(v)}" for k, v in result.items()) + "}"
         case Decimal():
-            return f"{given:f}"
-        case float() if not math.isfinite(given):
-            return "NaN" if math.isnan(given) else "Infinity" if given > 0 else "-Infinity"
-    return str(given)
+            return f"{result:f}"
+        case float() if not math.isfinite(result):
+            return "NaN" if math.isnan(result) else "Infinity" if result > 0 else "-Infinity"
+    return str(result)
 
 
 def call(spec: Spec, one: Example) -> str | None:
@@ -114,10 +114,10 @@ def example(spec: Spec, one: Example) -> str:
             gives = "rows " + ", ".join(map(value, one.result)) if one.result else "no row"
         return f"{called} → {gives}"
     texts, columns = [], []
-    for given, letter in zip(one.args, string.ascii_lowercase, strict=False):
-        if isinstance(given, list):
+    for argument, letter in zip(one.args, string.ascii_lowercase, strict=False):
+        if isinstance(argument, list):
             texts.append(letter)
-            columns.append(f"{letter} = {', '.join(ksql(expression(v)) for v in given)}")
+            columns.append(f"{letter} = {', '.join(ksql(expression(v)) for v in argument)}")
         else:
-            texts.append(ksql(expression(given)))
+            texts.append(ksql(expression(argument)))
     return f"{spec.name}({', '.join(texts)}) over {'; '.join(columns) or 'rows'} → {value(one.result)}"

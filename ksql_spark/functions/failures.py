@@ -1,4 +1,4 @@
-"""Which evaluations can fail, why, and how far failures propagate.
+"""Determines which evaluations can fail, why, and how far failures propagate.
 
 Reference §3.2 defines failures: an operand of an operator is NULL, a value cannot be cast, a function has no
 result. In Spark all of these are NULL. A failure is caught, and so reported, where it propagates no further:
@@ -46,7 +46,7 @@ def _is_limited(node: Call) -> bool:
 
 
 def passing_on(node: Expression) -> list[bool]:
-    """For each operand of ``node``: whether its failure makes ``node`` fail."""
+    """Return for each operand of ``node`` whether its failure makes ``node`` fail."""
     operands = children(node)
     if not isinstance(node, Call) or nullness(node) is not Nullness.ERROR:
         return [False for _ in operands]

@@ -1,4 +1,4 @@
-"""What a NULL result of an expression means (reference §3.2): a value, or a failed evaluation."""
+"""Determines what a NULL result of an expression means (reference §3.2): a value, or a failed evaluation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ksql_spark.types import BOOLEAN
 
 
 class Nullness(Enum):
-    """What a NULL result of an expression means."""
+    """The meaning of an expression's NULL results."""
 
     NEVER = "NEVER"
     #: NULL is a value
@@ -26,7 +26,7 @@ _TOTAL_LOGIC = frozenset({"AND", "OR", "NOT"})
 
 
 def on_null(call: Call) -> OnNull:
-    """What a NULL argument means for ``call``; the operators of ansi conditions pass it on."""
+    """Return what a NULL argument means for ``call``; the operators of ansi conditions pass it on."""
     return OnNull.VALUE if call.ansi else registry.require(call.function).on_null
 
 

@@ -90,7 +90,7 @@ def _remainder(a: Decimal, b: Decimal) -> Decimal:
 _DECIMAL_RESULT = {"+": _added, "-": _added, "*": _multiplied, "/": _divided, "%": _remainder}
 
 
-#: of + - * over times and INTERVALs; the analyzer brings operands into this order and these types
+#: result types of + - * over times and INTERVALs; the analyzer brings operands into this order and types
 _TEMPORAL_RESULT: dict[tuple[str, SqlType, SqlType], SqlType] = {
     **{(s, t, INTERVAL): t for s in "+-" for t in (TIMESTAMP, DATE, TIME, INTERVAL)},
     **{(s, t, CALENDAR_INTERVAL): t for s in "+-" for t in (TIMESTAMP, DATE, CALENDAR_INTERVAL)},

@@ -77,23 +77,23 @@ class Resolution:
 
 
 def _index(families: Iterable[Iterable[Spec]]) -> dict[str, Spec]:
-    found: dict[str, Spec] = {}
+    specs: dict[str, Spec] = {}
     for family in families:
         for item in family:
-            if item.name in found:
+            if item.name in specs:
                 raise ValueError(f"function {item.name} is defined twice")
-            found[item.name] = item
-    return found
+            specs[item.name] = item
+    return specs
 
 
 def _index_aliases(specs: Mapping[str, Spec]) -> dict[str, Spec]:
-    found: dict[str, Spec] = {}
+    by_alias: dict[str, Spec] = {}
     for item in specs.values():
         for alias in item.aliases:
-            if alias in specs or alias in found:
+            if alias in specs or alias in by_alias:
                 raise ValueError(f"{alias}, an alias of {item.name}, is defined twice")
-            found[alias] = item
-    return found
+            by_alias[alias] = item
+    return by_alias
 
 
 _SPECS = _index(FAMILIES)

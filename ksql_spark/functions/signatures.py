@@ -256,7 +256,7 @@ EXACT, WIDENED, PARSED = 0, 1, 10
 
 
 def implicit_cost(source: SqlType, target: SqlType) -> int | None:
-    """How far ``source`` is from ``target`` by implicit coercion (reference §3.4); None: not coercible."""
+    """Return the distance of an implicit coercion to ``target`` (reference §3.4); None if there is none."""
     if source == target or isinstance(source, Null):
         return EXACT
     order = [INTEGER, BIGINT, Decimal, DOUBLE]
@@ -389,15 +389,15 @@ class Match:
     generics: int = 0
     untyped: int = 0
 
-    def admit(self, pattern: Pattern, given: SqlType) -> bool:
+    def admit(self, pattern: Pattern, type_: SqlType) -> bool:
         """Match one argument type with ``pattern``, binding variables; False if it does not match."""
         match pattern:
             case Variable(name):
-                if isinstance(given, Function):
+                if isinstance(type_, Function):
                     return False
                 self.generics += 1
                 bound = self.bindings.get(name, NULL)
-                merged = common_type(bound, given)
+                merged = common_type(bound, type_)
                 if merged is None:
                     return False
                 if merged != bound and not isinstance(bound, Null):
@@ -405,58 +405,58 @@ class Match:
                 self.bindings[name] = merged
                 return True
             case LambdaOf(parameters, result):
-                if not isinstance(given, Function) or len(given.parameters) != len(parameters):
+                if not isinstance(type_, Function) or len(type_.parameters) != len(parameters):
                     return False
                 # the body's type is NULL while only the parameters are being resolved
-                return isinstance(given.result, Null) or self.admit(result, given.result)
+                return isinstance(type_.result, Null) or self.admit(result, type_.result)
             case AnyDecimal():
-                if isinstance(given, Null):
+                if isinstance(type_, Null):
                     self.untyped += 1
                     return True
-                if isinstance(given, Decimal):
+                if isinstance(type_, Decimal):
                     return True
-                if given in (INTEGER, BIGINT):
-                    self.cost += WIDENED * (2 if given == INTEGER else 1)
+                if type_ in (INTEGER, BIGINT):
+                    self.cost += WIDENED * (2 if type_ == INTEGER else 1)
                     return True
                 return False
             case AnyJson():
-                self.untyped += isinstance(given, Null)
-                return isinstance(given, Null) or given in (STRING, VARIANT)
+                self.untyped += isinstance(type_, Null)
+                return isinstance(type_, Null) or type_ in (STRING, VARIANT)
             case ArrayOf(element):
-                if isinstance(given, Null):
+                if isinstance(type_, Null):
                     return True
-                return isinstance(given, Array) and self.admit(element, given.element)
+                return isinstance(type_, Array) and self.admit(element, type_.element)
             case MapOf(key, value):
-                if isinstance(given, Null):
+                if isinstance(type_, Null):
                     return True
                 return (
-                    isinstance(given, Map) and self.admit(key, given.key) and self.admit(value, given.value)
+                    isinstance(type_, Map) and self.admit(key, type_.key) and self.admit(value, type_.value)
                 )
-        if isinstance(given, Function):
+        if isinstance(type_, Function):
             return False
-        if isinstance(given, Null):
+        if isinstance(type_, Null):
             self.untyped += 1
-        cost = implicit_cost(given, pattern)
+        cost = implicit_cost(type_, pattern)
         if cost is None:
             return False
         self.cost += cost
         return True
 
-    def type_of(self, pattern: Pattern, given: SqlType = NULL) -> SqlType:
-        """``pattern`` with variables replaced; ``given`` is the argument's own type (for DECIMAL)."""
+    def type_of(self, pattern: Pattern, type_: SqlType = NULL) -> SqlType:
+        """``pattern`` with variables replaced; ``type_`` is the argument's own type (for DECIMAL)."""
         match pattern:
             case Variable(name):
                 return self.bindings.get(name, NULL)
             case LambdaOf(parameters, result):
                 return Function(tuple(self.type_of(p) for p in parameters), self.type_of(result))
             case AnyDecimal():
-                return to_decimal(INTEGER if isinstance(given, Null) else given)
+                return to_decimal(INTEGER if isinstance(type_, Null) else type_)
             case AnyJson():
-                return VARIANT if given == VARIANT else STRING
+                return VARIANT if type_ == VARIANT else STRING
             case ArrayOf(element):
-                return Array(self.type_of(element, given.element if isinstance(given, Array) else NULL))
+                return Array(self.type_of(element, type_.element if isinstance(type_, Array) else NULL))
             case MapOf(key, value):
-                inner = (given.key, given.value) if isinstance(given, Map) else (NULL, NULL)
+                inner = (type_.key, type_.value) if isinstance(type_, Map) else (NULL, NULL)
                 return Map(self.type_of(key, inner[0]), self.type_of(value, inner[1]))
         return pattern
 

@@ -35,7 +35,7 @@ from ksql_spark.types import (
 
 
 class Kind(Enum):
-    """What a spec describes."""
+    """The kind of thing that a spec defines."""
 
     OPERATOR = "OPERATOR"
     SCALAR = "SCALAR"
@@ -81,7 +81,7 @@ MAX_ELEMENTS, MAX_BYTES = "ksql.functions.max.elements", "ksql.functions.max.byt
 #: the result is no larger than the largest argument, but for a constant, or a factor that nested calls do not
 #: multiply, as of UCASE; so no limit is needed
 BY_ARGUMENTS: tuple[str, ...] = ()
-#: for results that ``grow``
+#: limits of results that ``grow``
 ALL_LIMITS = (MAX_ELEMENTS, MAX_BYTES)
 
 #: a DECIMAL(38, 10) for examples; Spark would lose some of its digits

@@ -50,7 +50,7 @@ class CodeSource:
 
     @property
     def shown(self) -> str:
-        """For messages and DESCRIBE FUNCTION."""
+        """The name of the source in messages and DESCRIBE FUNCTION."""
         return self.file or self.module or ""
 
 

@@ -67,7 +67,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class TopicIdentity:
-    """What distinguishes a topic from others of the same name.
+    """The properties that distinguish a topic from others of the same name.
 
     Args:
         id: Kafka's id; a recreated topic has a new one.
@@ -288,7 +288,7 @@ class KafkaAdmin:
         return self.offsets(topics, "latest")
 
     def committed_ends(self, *topics: str) -> dict[Partition, int]:
-        """As end_offsets(), but before the first transaction that is open."""
+        """Return the ends of topics as end_offsets() does, but before the first open transaction."""
         latest = {key: OffsetSpec.latest() for name in topics for key in self._partitions(name)}
         return self._list_offsets(latest, IsolationLevel.READ_COMMITTED)
 
@@ -316,10 +316,10 @@ class KafkaAdmin:
                 spec = OffsetSpec.latest()
             case _:
                 spec = OffsetSpec.for_timestamp(at)
-        found = self._list_offsets({key: spec for name in topics for key in self._partitions(name)})
-        if missing := [key for key, offset in found.items() if offset < 0]:
-            found |= self._list_offsets({key: OffsetSpec.latest() for key in missing})
-        return found
+        offsets = self._list_offsets({key: spec for name in topics for key in self._partitions(name)})
+        if missing := [key for key, offset in offsets.items() if offset < 0]:
+            offsets |= self._list_offsets({key: OffsetSpec.latest() for key in missing})
+        return offsets
 
     def consumers(self) -> dict[str, Consumers]:
         """Readers by topic name; topics without readers are absent."""
@@ -358,10 +358,10 @@ class KafkaAdmin:
         deadline = time.monotonic() + self._timeout_s
         while True:
             try:
-                found: list[Any] = self._client.list_groups(*name, timeout=self._timeout_s)
-                errors = [each.error for each in found if each.error is not None]
+                groups: list[Any] = self._client.list_groups(*name, timeout=self._timeout_s)
+                errors = [each.error for each in groups if each.error is not None]
             except KafkaException as error:
-                found, errors = [], [error.args[0]]
+                groups, errors = [], [error.args[0]]
             # a broker that has just started has no coordinator for a moment
             if not any(error.code() in NO_COORDINATOR for error in errors) or time.monotonic() > deadline:
                 break
@@ -369,10 +369,10 @@ class KafkaAdmin:
         if errors:
             what = "list consumer groups" if group is None else f"describe consumer group '{group}'"
             raise self._failure(errors[0], what)
-        return found
+        return groups
 
     def _committed(self, group: str, partitions: Iterable[Partition]) -> list[TopicPartition]:
-        """What a group has committed; without an offset for partitions where it has committed none."""
+        """Return a group's committed offsets; partitions without one have no offset."""
         consumer = Consumer(self._connection.config(group_id=group, enable_auto_commit=False))
         wanted = [TopicPartition(*partition) for partition in partitions]
         try:
@@ -401,10 +401,10 @@ class KafkaAdmin:
         specs: Mapping[Partition, OffsetSpec],
         isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     ) -> dict[Partition, ListOffsetsResultInfo]:
-        found: dict[Partition, ListOffsetsResultInfo] = {}
+        results: dict[Partition, ListOffsetsResultInfo] = {}
         began = time.monotonic()
         deadline = began + self._timeout_s
-        while missing := {TopicPartition(*key): spec for key, spec in specs.items() if key not in found}:
+        while missing := {TopicPartition(*key): spec for key, spec in specs.items() if key not in results}:
             futures = self._client.list_offsets(
                 missing, isolation_level=isolation, request_timeout=self._timeout_s
             )
@@ -419,10 +419,10 @@ class KafkaAdmin:
                     if _is_unknown(error) and now < began + NEW_TOPIC_WAIT_S:
                         continue
                     raise self._failure(error, action, partition.topic) from None
-                found[partition.topic, partition.partition] = result
-            if len(found) < len(specs):
+                results[partition.topic, partition.partition] = result
+            if len(results) < len(specs):
                 time.sleep(0.05)
-        return found
+        return results
 
     def _is_led(self, name: str, partitions: int) -> bool:
         """Whether each partition of the topic has a leader."""

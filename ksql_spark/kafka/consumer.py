@@ -15,7 +15,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection, is_moving
 
-#: as a time: the end of the topic, see Kafka's ListOffsets
+#: the time that means the end of a topic in Kafka's ListOffsets
 _LATEST = -1
 #: how much a reader prefetches by default
 PREFETCH_BYTES = 32 * 1024 * 1024
@@ -204,10 +204,10 @@ class TopicReader:
 
     def _start(self, offsets: Mapping[int, int] | str) -> dict[int, int]:
         """The first offset to read of each partition."""
-        found = self._consumer.list_topics(self.topic, timeout=REQUEST_TIMEOUT_S).topics[self.topic]
-        if found.error:
-            raise KafkaException(found.error)
-        partitions = sorted(found.partitions)
+        metadata = self._consumer.list_topics(self.topic, timeout=REQUEST_TIMEOUT_S).topics[self.topic]
+        if metadata.error:
+            raise KafkaException(metadata.error)
+        partitions = sorted(metadata.partitions)
         if isinstance(offsets, Mapping):
             given = offsets
             return {p: given[p] if p in given else self._watermarks(p)[0] for p in partitions}
@@ -215,7 +215,7 @@ class TopicReader:
         return {p: self._watermarks(p)[side] for p in partitions}
 
     def _find_partitions(self) -> None:
-        """Also read partitions that the topic has gained; checks only now and then, without waiting."""
+        """Begin to read partitions that the topic has gained; asks only now and then, without waiting."""
         now = time.monotonic()
         if now - self._looked_at >= PARTITIONS_EVERY_S and self._asking is None:
             self._looked_at = now
@@ -427,15 +427,15 @@ class EndOffsets:
         return self._consumer
 
     def _partitions(self, topic: str) -> list[int]:
-        known = self._known.get(topic)
+        cached = self._known.get(topic)
         now = time.monotonic()
-        if known is not None and now - known[1] < self.KNOWN_S:
-            return known[0]
+        if cached is not None and now - cached[1] < self.KNOWN_S:
+            return cached[0]
         try:
-            found = self._client.list_topics(topic, timeout=REQUEST_TIMEOUT_S).topics[topic]
-            if found.error:
-                raise KafkaException(found.error)
+            metadata = self._client.list_topics(topic, timeout=REQUEST_TIMEOUT_S).topics[topic]
+            if metadata.error:
+                raise KafkaException(metadata.error)
         except KafkaException as error:
             raise self._connection.failure(error, f"read topic '{topic}'", topic) from None
-        self._known[topic] = (sorted(found.partitions), now)
+        self._known[topic] = (sorted(metadata.partitions), now)
         return self._known[topic][0]

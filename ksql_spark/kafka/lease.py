@@ -82,7 +82,7 @@ class ServiceLease:
         self._is_expired = False
         #: until when this process has not been frozen since Kafka granted or confirmed the lease
         self._awake_at = -math.inf
-        #: why Kafka most recently refused us as a group member
+        #: the reason why Kafka most recently refused us as a group member
         self._refusal: KafkaError | None = None
 
     def when_lost(self, call: Callable[[], None]) -> None:

@@ -118,7 +118,7 @@ class Note:
 
 
 class Known(NamedTuple):
-    """What the owners of slots have noted, and the offset after the log's last record, read after that."""
+    """The notes of the owners of slots, and the offset after the log's last record, read after the notes."""
 
     notes: Mapping[int, Note]
     log_end: int
@@ -138,7 +138,7 @@ class Member:
 
 
 class Membership:
-    """This server as a member.
+    """The membership of this server in the group.
 
     Args:
         admin: of the cluster.

@@ -22,7 +22,7 @@ Headers = Sequence[tuple[str, "bytes | None"]]
 
 #: how many records may be queued before writers have to wait; half of librdkafka's limit
 MAX_QUEUED = 50_000
-#: what calls that serve callbacks raise, once, after a fatal error
+#: exceptions that calls which serve callbacks raise, once, after a fatal error
 _FATAL = (KafkaException, SystemError)
 _FAILED_CALLBACK = "a delivery callback failed"
 
@@ -128,10 +128,10 @@ class RecordProducer:
             self._produce(topic, key, value, timestamp_ms, headers, partition, None)
             return
 
-        def tell(error: KafkaError | None, message: Message) -> None:
+        def deliver(error: KafkaError | None, message: Message) -> None:
             report(self._failure(error, topic) if error else None)
 
-        self._produce(topic, key, value, timestamp_ms, headers, partition, tell)
+        self._produce(topic, key, value, timestamp_ms, headers, partition, deliver)
 
     def send_all(
         self, topic: str, records: Sequence[tuple[bytes | None, bytes | None]], timestamp_ms: int
@@ -393,7 +393,7 @@ def appears(producer: Producer, topic: str, deadline: float) -> bool:
 
 
 def note_written(written: dict[str, dict[int, int]], topic: str, partition: int, offset: int) -> None:
-    """Record that a record was written, before anybody is told."""
+    """Record that a record was written, before callbacks run."""
     ends = written.get(topic)
     if ends is None:
         ends = written.setdefault(topic, {})

@@ -59,19 +59,19 @@ class ConfluentRegistry:
     ) -> None:
         self.url = url
         self._copies = copies
-        #: why it did not respond, and until when (on the monotonic clock) it is not asked again for records
+        #: why it did not respond, and the time, on the monotonic clock, before which records do not ask again
         self._away: tuple[KsqlError, float] | None = None
         #: schemas by id and by GUID, which never change
         self._known: dict[int | UUID, RegisteredSchema] = {}
-        given = settings or {}
-        own = {theirs: given[ours] for ours, theirs in _SETTINGS.items() if given.get(ours)}
-        token = given.get("bearer.auth.token")
+        security = settings or {}
+        own = {theirs: security[ours] for ours, theirs in _SETTINGS.items() if security.get(ours)}
+        token = security.get("bearer.auth.token")
         if token:
             own |= {
                 "bearer.auth.credentials.source": "STATIC_TOKEN",
                 "bearer.auth.token": token,
-                "bearer.auth.logical.cluster": given.get("bearer.auth.logical.cluster", ""),
-                "bearer.auth.identity.pool.id": given.get("bearer.auth.identity.pool.id", ""),
+                "bearer.auth.logical.cluster": security.get("bearer.auth.logical.cluster", ""),
+                "bearer.auth.identity.pool.id": security.get("bearer.auth.identity.pool.id", ""),
             }
         try:
             self._client = SchemaRegistryClient(
@@ -86,7 +86,7 @@ class ConfluentRegistry:
         return self.url
 
     def require(self) -> None:
-        """See SchemaRegistry: it runs elsewhere."""
+        """Do nothing: the registry runs elsewhere (see SchemaRegistry)."""
 
     def has_schemas(self) -> bool:
         """See SchemaRegistry."""
@@ -102,11 +102,11 @@ class ConfluentRegistry:
 
     def latest(self, subject: str) -> RegisteredSchema | None:
         """See SchemaRegistry."""
-        found = self._ask(lambda: self._client.get_latest_version(subject))
-        if found is None:
+        registered = self._ask(lambda: self._client.get_latest_version(subject))
+        if registered is None:
             return None
-        assert found.schema is not None and found.schema_id is not None
-        return self._schema(found.schema_id, found.schema)
+        assert registered.schema is not None and registered.schema_id is not None
+        return self._schema(registered.schema_id, registered.schema)
 
     def versions(self, subject: str, most: int) -> list[tuple[int, RegisteredSchema]]:
         """See SchemaRegistry."""
@@ -125,29 +125,29 @@ class ConfluentRegistry:
 
     def kept(self, schema_id: int | UUID) -> RegisteredSchema | None:
         """See SchemaRegistry."""
-        known = self._known.get(schema_id)
-        if known is not None:
-            return known
+        schema = self._known.get(schema_id)
+        if schema is not None:
+            return schema
         if self._away is not None and time.monotonic() < self._away[1]:
             return self._copied(schema_id, self._away[0])
         try:
-            known = self.by_id(schema_id) if isinstance(schema_id, int) else self._by_guid(schema_id)
+            schema = self.by_id(schema_id) if isinstance(schema_id, int) else self._by_guid(schema_id)
         except KsqlError as error:
             self._away = error, time.monotonic() + REST_S
             return self._copied(schema_id, error)
-        if known is not None:
-            self._known[schema_id] = known
-        return known
+        if schema is not None:
+            self._known[schema_id] = schema
+        return schema
 
     def _copied(self, schema_id: int | UUID, away: KsqlError) -> RegisteredSchema:
         """The copy of a schema; raises ``away`` if there is none."""
         try:
             if self._copies is None:
                 raise away
-            found = json.loads((self._copies / f"{schema_id}.json").read_text(encoding="utf-8"))
-            references = dict(zip(found["names"], found["references"], strict=True))
+            copy = json.loads((self._copies / f"{schema_id}.json").read_text(encoding="utf-8"))
+            references = dict(zip(copy["names"], copy["references"], strict=True))
             number = schema_id if isinstance(schema_id, int) else 0
-            return RegisteredSchema(number, found["kind"], found["text"], references)
+            return RegisteredSchema(number, copy["kind"], copy["text"], references)
         except (OSError, ValueError, TypeError, KeyError):  # it does not exist, or is damaged
             raise away from None
 
@@ -160,10 +160,10 @@ class ConfluentRegistry:
         path = f"compatibility/subjects/{quote(subject, safe='')}/versions/latest?verbose=true"
         body = _sent(schema).to_dict()
         # test_compatibility omits the registry's explanation
-        found = self._ask(lambda: self._client._rest_client.post(path, body=body))
-        if found is None or found["is_compatible"]:
+        answer = self._ask(lambda: self._client._rest_client.post(path, body=body))
+        if answer is None or answer["is_compatible"]:
             return None
-        return _sentence("; ".join(found.get("messages") or ["it is incompatible with the latest"]))
+        return _sentence("; ".join(answer.get("messages") or ["it is incompatible with the latest"]))
 
     def register(self, subject: str, schema: RegisteredSchema) -> int:
         """See SchemaRegistry."""

@@ -96,7 +96,7 @@ class ConnectClient:
         return list(self._ask("GET", "connector-plugins") or [])
 
     def settings(self, class_: str) -> list[dict[str, Any]] | None:
-        """What a class of connectors can be configured with; None: Connect does not have the class.
+        """Return the settings of a class of connectors; None if Connect does not have the class.
 
         As Connect describes it: ``name``, ``type``, ``required``, ``default_value``, ``documentation``.
         """
@@ -245,7 +245,7 @@ class _Authentication:
 
 
 def _tls(settings: Mapping[str, str]) -> ssl.SSLContext | bool:
-    """How to verify servers' certificates, and the client certificate; True: httpx's default."""
+    """Return the TLS context for servers' certificates and the client's own; True: httpx's default."""
     names = ("ssl.truststore.location", "ssl.keystore.location", "ssl.endpoint.identification.algorithm")
     if not any(name in settings for name in names):
         return True

@@ -14,22 +14,20 @@ class ConnectCluster(Protocol):
     """A Connect cluster. Calls may take seconds."""
 
     def client(self) -> ConnectClient:
-        """Its client; starts an on-demand worker first.
+        """Return the cluster's client; starts an on-demand worker first.
 
         Raises:
             KsqlError: CONNECT_MISSING; CONNECT_FAILED: a worker of ours did not start, or is restarting.
         """
 
     def address(self) -> str | None:
-        """Its current address; None if there is none, or a worker of ours has not started."""
+        """The cluster's current address; None if there is none, or a worker of ours has not started."""
 
     def is_in_use(self) -> bool:
         """Whether there may be connectors; does not start anything."""
 
     def problem(self) -> str | None:
-        """Why a worker of ours is not running although it should be; None if it is running, or not needed
-        yet.
-        """
+        """The reason why a worker of ours should be running but is not; None if there is none."""
 
     def last_seen(self) -> Mapping[str, Any]:
         """The last known connectors of a worker that has exited: name -> info, as in
@@ -88,7 +86,7 @@ class ConfiguredConnect:
 
 
 class NoConnect:
-    """No cluster: every statement about connectors is refused."""
+    """The absence of a cluster: every statement about connectors is refused."""
 
     def client(self) -> ConnectClient:
         """See ConnectCluster."""

@@ -74,7 +74,7 @@ def check(folder: str, topic: str) -> None:
 
 
 def first_offsets(folder: str, topic: str, since_ms: int | None) -> dict[int, int]:
-    """Of each partition of which an archive has records, an offset to begin with.
+    """Return the offset to begin with for each partition of which an archive has records.
 
     Args:
         folder: where it is.
@@ -90,22 +90,22 @@ def first_offsets(folder: str, topic: str, since_ms: int | None) -> dict[int, in
         last = manifests.newest(store)
         _check(folder, topic, last)
         try:
-            found: dict[int, int] = {}
+            offsets: dict[int, int] = {}
             for name, (_, first, _) in manifests.listed(store, last).items():
-                if (known := _FOLDER.match(name)) is not None:
-                    partition = int(known[2])
+                if (match := _FOLDER.match(name)) is not None:
+                    partition = int(match[2])
                     content = partial(manifests.content, store, last, name)
-                    offset = first if since_ms is None else _since(content, known[1], first, since_ms)
+                    offset = first if since_ms is None else _since(content, match[1], first, since_ms)
                     if offset is not None:
-                        found[partition] = min(offset, found.get(partition, offset))
-            return found if since_ms is not None else dict.fromkeys(found, 0)
+                        offsets[partition] = min(offset, offsets.get(partition, offset))
+            return offsets if since_ms is not None else dict.fromkeys(offsets, 0)
         except FileNotFoundError:
             continue  # a compaction has replaced it
     raise KsqlError("LAKE_FAILED", path=folder, reason="a file of the newest commit is not there")
 
 
 def ends(folder: str, topic: str) -> dict[int, int]:
-    """Of each partition, the offset up to which an archive has all records.
+    """Return for each partition the offset up to which an archive has all records.
 
     Args:
         folder: where it is.
@@ -148,21 +148,21 @@ def _manifests(folder: str, *, is_made: bool = False) -> tuple[ModuleType, Store
 
 
 class Extent(NamedTuple):
-    """How many files an archive has, of how many days."""
+    """The extent of an archive: its number of files, and of the days that they cover."""
 
     files: int
     days: int
 
 
 def extent(folder: str, first_ms: int | None = None, last_ms: int | None = None) -> Extent:
-    """What an archive has of the days between two times, ms of the epoch; None: any.
+    """Return the files and days that an archive has between two times, ms of the epoch; None: any.
 
     Raises:
         KsqlError: LAKE_MISSING, LAKE_FAILED.
     """
     manifests, store = _manifests(folder)
     names = manifests.listed(store, manifests.newest(store))
-    days = [known[1] for name in names if (known := _FOLDER.match(name)) is not None]
+    days = [match[1] for name in names if (match := _FOLDER.match(name)) is not None]
     wanted = [
         day
         for day in days

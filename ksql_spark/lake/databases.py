@@ -49,7 +49,7 @@ def engine_of(text: str) -> sa.Engine:
 
 @contextlib.contextmanager
 def failures(table: str, url: str) -> Iterator[None]:
-    """Tell what fails in one line, without secrets.
+    """Raise a database's errors as KsqlError, in one line and without secrets.
 
     Raises:
         KsqlError: LAKE_FAILED.

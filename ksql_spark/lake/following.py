@@ -43,7 +43,7 @@ class Run(ABC, Generic[Definition, Status]):
         self.status = status
         self._closing = threading.Event()
         self._failures = 0
-        self._told: str | None = None
+        self._reported: str | None = None
         self._thread = threading.Thread(target=self._run, name=name.replace(" ", "-"), daemon=True)
 
     @abstractmethod
@@ -55,7 +55,7 @@ class Run(ABC, Generic[Definition, Status]):
         """The latest piece of work failed: change the status."""
 
     def is_passing(self, error: Exception, failures: int) -> float | None:
-        """The pause before the next attempt, if a failure need not be told; ``failures``: in a row."""
+        """The pause before the next attempt, if a failure need not be reported; ``failures``: in a row."""
         return None
 
     def start(self) -> None:
@@ -67,7 +67,7 @@ class Run(ABC, Generic[Definition, Status]):
         self._closing.set()
 
     def join(self, timeout_s: float) -> None:
-        """Wait for that one."""
+        """Wait until the run has ended."""
         self._thread.join(timeout_s)
 
     def _run(self) -> None:
@@ -80,7 +80,7 @@ class Run(ABC, Generic[Definition, Status]):
                     return
                 pause = self._after(error)
             else:
-                self._failures, self._told = 0, None
+                self._failures, self._reported = 0, None
 
     def _after(self, error: Exception) -> float:
         self._failures += 1
@@ -88,9 +88,9 @@ class Run(ABC, Generic[Definition, Status]):
         if passing is not None:
             return passing
         why = reason(error)
-        if why != self._told:
+        if why != self._reported:
             log.warning("%s: %s", self.name, why, exc_info=not isinstance(error, KsqlError))
-        self._told = why
+        self._reported = why
         self.failed(why)
         return float(min(2.0 ** min(self._failures, 10), _LONGEST_PAUSE_S))
 
@@ -115,7 +115,7 @@ class Follower(ABC, Generic[Definition, Status]):
 
     @abstractmethod
     def there(self, store: MetaStore) -> Mapping[str, Definition | None]:
-        """What the metastore has by name; None: it is there, and has no work now."""
+        """Return the definitions in the metastore by name; None for one that is there but has no work now."""
 
     @abstractmethod
     def run_of(self, definition: Definition, status: Status) -> Run[Definition, Status]:
@@ -142,14 +142,14 @@ class Follower(ABC, Generic[Definition, Status]):
             run.join(max(until - time.monotonic(), 0.0))
 
     def status(self, name: str) -> Status:
-        """How one is doing."""
+        """Return the status of the run with this name."""
         run = self._runs.get(name)
         if run is not None:
             return run.status
         return self._statuses[name] if name in self._statuses else self.new_status()
 
     def follow(self) -> None:
-        """Start and stop runs as the metastore says."""
+        """Start and stop runs, so that they match the metastore."""
         with self._lock:
             if not self._is_closed:
                 self._follow()

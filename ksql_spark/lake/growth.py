@@ -1,4 +1,4 @@
-"""What a lake table has gained since it was read: files of a folder, commits of Delta Lake and Iceberg.
+"""Reads what a lake table has gained since the last read: new files, Delta Lake or Iceberg commits.
 
 A batch is named by its mark, a small JSON object. Whoever has the mark gets the same rows again, because
 files do not change, and the next batch begins where it ends.
@@ -43,7 +43,7 @@ class Batch:
 
 
 def next_batch(origin: Origin, mark: Mark | None, known: Mapping[str, Known]) -> Batch | None:
-    """What the table has gained since the batch ``mark``; None: nothing.
+    """Return what the table has gained since the batch ``mark``; None if nothing.
 
     Args:
         origin: the table.
@@ -54,26 +54,26 @@ def next_batch(origin: Origin, mark: Mark | None, known: Mapping[str, Known]) ->
         KsqlError: LAKE_MISSING; LAKE_FAILED: it is not there, cannot be read, or lacks what comes next;
             LAKE_UNREADABLE: rows were changed, not added.
     """
-    return reading.told(origin, lambda: _next(origin, mark, known))
+    return reading.checked(origin, lambda: _next(origin, mark, known))
 
 
 def same_batch(origin: Origin, mark: Mark, known: Mapping[str, Known]) -> Batch:
     """The batch ``mark`` once more; the parameters and errors are those of next_batch()."""
-    return reading.told(origin, lambda: _same(origin, mark, known))
+    return reading.checked(origin, lambda: _same(origin, mark, known))
 
 
 def state_of(origin: Origin) -> object:
     """Something that changes whenever the table does; see next_batch() for errors."""
     if origin.format in (DELTA, ICEBERG):
         return reading.state_of(origin)
-    return reading.told(origin, lambda: _files(origin.path))
+    return reading.checked(origin, lambda: _files(origin.path))
 
 
 def changed_files(origin: Origin, known: Mapping[str, Known]) -> list[str]:
     """Files of a folder that are not as they were read: their new rows are in no batch."""
     if origin.format in (DELTA, ICEBERG):
         return []
-    there = reading.told(origin, lambda: _files(origin.path))
+    there = reading.checked(origin, lambda: _files(origin.path))
     return [name for name, size in there.items() if name in known and known[name].size != size]
 
 
@@ -104,12 +104,12 @@ def _same(origin: Origin, mark: Mark, known: Mapping[str, Known]) -> Batch:
 
 
 def unreadable(origin: Origin, reason: str) -> KsqlError:
-    """LAKE_UNREADABLE."""
+    """Return the error LAKE_UNREADABLE."""
     return KsqlError("LAKE_UNREADABLE", path=origin.path, reason=reason)
 
 
 def _rows(origin: Origin, read: Part, columns: Sequence[Column]) -> pa.Table:
-    return reading.told(origin, lambda: reading.converted(read(columns), columns, origin, may_lack=True))
+    return reading.checked(origin, lambda: reading.converted(read(columns), columns, origin, may_lack=True))
 
 
 # ---- files --------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def _one_file(origin: Origin, name: str, columns: Sequence[Column]) -> pa.Table:
 
 
 def _delta(origin: Origin, since: int | None, until: int) -> Batch | None:
-    """What the versions after ``since`` up to ``until`` have added; since None: the whole table."""
+    """Return the rows added by the versions after ``since`` up to ``until``; since None: the whole table."""
     if since is not None and since >= until:
         return None
     mark = {"from": since, "to": until}
@@ -216,7 +216,7 @@ def _added(origin: Origin, version: int) -> set[str]:
 
 
 def _iceberg(origin: Origin, since: int | None, until: int) -> Batch | None:
-    """What the snapshots after ``since`` up to ``until`` have added; since None: the whole table."""
+    """Return the rows added by the snapshots after ``since`` up to ``until``; since None: the whole table."""
     from pyiceberg.table.snapshots import Operation, ancestors_between_ids
 
     if since == until:

@@ -27,7 +27,7 @@ from ksql_spark.lake import arrow
 from ksql_spark.lake.tables import DELETED, Report, TableSpec, ignore
 from ksql_spark.metastore.sinks import CATALOG_TABLE
 
-#: of the table in a catalog of its own, and of that catalog's file
+#: the name of a table in a catalog of its own, and of that catalog's file
 _NAME, _FILE = ("lake", "rows"), "catalog.db"
 _POSITIONS = "ksql-spark.positions"
 #: how long snapshots are kept, and Iceberg's default: five days
@@ -105,7 +105,7 @@ class _IcebergTable:
             raise KsqlError("LAKE_CONFLICT", path=self._spec.path, reason=str(error)) from None
 
     def compact(self) -> None:
-        """Forget the snapshots that are older than the table's property says, except the newest one.
+        """Expire snapshots that are older than the table's property allows, except the newest one.
 
         Pyiceberg cannot rewrite data files, and leaves files of metadata that nothing names any more.
         """
@@ -118,9 +118,9 @@ _Place = tuple[Catalog, tuple[str, ...], str | None]
 
 
 def _known(path: str) -> _Place | None:
-    """What ``catalog:NAME/namespace.table`` means; None: the path is another one."""
-    found = CATALOG_TABLE.fullmatch(path)
-    return found and (load_catalog(found["catalog"]), tuple(found["table"].split(".")), None)
+    """Load the catalog of a path ``catalog:NAME/namespace.table``; return None for other paths."""
+    match = CATALOG_TABLE.fullmatch(path)
+    return match and (load_catalog(match["catalog"]), tuple(match["table"].split(".")), None)
 
 
 def _own(folder: Path) -> _Place:

@@ -38,7 +38,7 @@ _SETTINGS = {
         "SET LOCAL idle_in_transaction_session_timeout = '60s'",
     )
 }
-#: of those who open tables one looks at a time at what is there, and makes what is missing
+#: SQL that takes a lock, by dialect: one client at a time creates the tables that are missing
 _ONE_BY_ONE = {
     "postgresql": f"SELECT pg_advisory_xact_lock(hashtext('{POSITIONS}'))",
     "sqlite": "BEGIN IMMEDIATE",
@@ -146,10 +146,10 @@ class _JdbcTable:
     def _move(self, connection: sa.Connection, ends: Mapping[int, int]) -> None:
         moves = self._moves
         for partition, end in ends.items():
-            known = self._positions.get(partition)
-            if known == end:
+            position = self._positions.get(partition)
+            if position == end:
                 continue
-            if known is None:
+            if position is None:
                 insert = _INSERTS[self._dialect](moves).values(
                     target=self._table.name, topic=self._spec.topic, partition=partition, position=end
                 )
@@ -159,11 +159,11 @@ class _JdbcTable:
             else:
                 moved = connection.execute(
                     moves.update()
-                    .where(self._mine, moves.c.partition == partition, moves.c.position == known)
+                    .where(self._mine, moves.c.partition == partition, moves.c.position == position)
                     .values(position=end)
                 )
             if moved.rowcount != 1:
-                reason = f"Its position in partition {partition} is no longer {known or 0}."
+                reason = f"Its position in partition {partition} is no longer {position or 0}."
                 raise KsqlError("LAKE_CONFLICT", path=self._spec.table, reason=reason)
 
     def _removal(self) -> sa.Delete:
@@ -204,23 +204,23 @@ class _JdbcTable:
         self,
         connection: sa.Connection,
         statement: sa.Executable,
-        given: list[dict[str, Any]],
+        rows: list[dict[str, Any]],
         refused: list[Refusal],
     ) -> None:
-        if not given:
+        if not rows:
             return
         try:
             with connection.begin_nested():
-                connection.execute(statement, given)
+                connection.execute(statement, rows)
         except sa.exc.DBAPIError as error:
             if not _is_about_rows(error):
                 raise
-            if len(given) == 1:
-                self._refuse(given[0], " ".join(str(error.orig).split()), refused)
+            if len(rows) == 1:
+                self._refuse(rows[0], " ".join(str(error.orig).split()), refused)
                 return
-            half = len(given) // 2
-            self._try(connection, statement, given[:half], refused)
-            self._try(connection, statement, given[half:], refused)
+            half = len(rows) // 2
+            self._try(connection, statement, rows[:half], refused)
+            self._try(connection, statement, rows[half:], refused)
 
     def _refuse(self, row: Mapping[str, Any], reason: str, refused: list[Refusal]) -> None:
         if len(refused) == MOST_REFUSED:
@@ -238,14 +238,14 @@ def _is_about_rows(error: sa.exc.DBAPIError) -> bool:
 
 def _unique(inspector: sa.Inspector, name: str, schema: str | None) -> list[set[str]]:
     """The sets of columns that identify a row."""
-    found = [inspector.get_pk_constraint(name, schema)["constrained_columns"]]
-    found += [unique["column_names"] for unique in inspector.get_unique_constraints(name, schema)]
-    found += [
+    keys = [inspector.get_pk_constraint(name, schema)["constrained_columns"]]
+    keys += [unique["column_names"] for unique in inspector.get_unique_constraints(name, schema)]
+    keys += [
         [column for column in index["column_names"] if column is not None]
         for index in inspector.get_indexes(name, schema, include_auto_indexes=True)
         if index["unique"] and not index.get("dialect_options", {}).get("postgresql_where")
     ]
-    return [set(columns) for columns in found]
+    return [set(columns) for columns in keys]
 
 
 def open_table(spec: TableSpec) -> _JdbcTable:

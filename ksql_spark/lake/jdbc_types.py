@@ -39,7 +39,7 @@ class _ExactInSqlite(sa.types.TypeDecorator[decimal.Decimal]):
 
 _JSON = sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
 
-#: what new columns are, and which classes of columns that are there are taken
+#: SQL type -> the type of new columns, and the classes of existing columns that fit
 _PRIMITIVES: dict[str, tuple[sa.types.TypeEngine[Any], tuple[type[sa.types.TypeEngine[Any]], ...]]] = {
     "BOOLEAN": (sa.Boolean(), (sa.Boolean,)),
     "INTEGER": (sa.Integer(), (sa.Integer, sa.Numeric)),
@@ -102,16 +102,16 @@ def values(rows: pa.RecordBatch, columns: Sequence[Column]) -> Iterator[tuple[An
     return zip(*(_column(rows[column.name], column.type) for column in columns), strict=True)
 
 
-def _column(found: pa.Array, type_: SqlType) -> list[Any]:
-    given: list[Any]
+def _column(column: pa.Array, type_: SqlType) -> list[Any]:
+    values: list[Any]
     try:
-        given = found.to_pylist()
+        values = column.to_pylist()
     except (ValueError, OverflowError):  # years that Python does not have
-        given = [_one(value) for value in found]
+        values = [_one(value) for value in column]
     if isinstance(type_, (Primitive, Decimal)):
-        return given
+        return values
     convert = _json(type_)
-    return [value if value is None or isinstance(value, Refused) else convert(value) for value in given]
+    return [value if value is None or isinstance(value, Refused) else convert(value) for value in values]
 
 
 def _one(value: pa.Scalar) -> Any:

@@ -34,7 +34,7 @@ _KEPT = 10
 #: so many files are named by manifests themselves, more of them by lists, which do not change
 _LISTED = 1000
 _NAME = re.compile(r"(\d{20})(?:-.*)?\.(json|list|tmp)")
-#: what commits call their files
+#: names of the files that commits write
 PART = re.compile(r"part-(\d{20})(?:-\d+)?\.parquet")
 
 #: a file's size in bytes; of an archive its first and last offsets, too
@@ -75,8 +75,8 @@ def newest(store: Store, names: Iterable[str] | None = None) -> Manifest:
         KsqlError: LAKE_FAILED.
     """
     while True:
-        found = (_NAME.fullmatch(name) for name in (store.names(OWN) if names is None else names))
-        numbers = [int(known[1]) for known in found if known is not None and known[2] == "json"]
+        matches = (_NAME.fullmatch(name) for name in (store.names(OWN) if names is None else names))
+        numbers = [int(match[1]) for match in matches if match is not None and match[2] == "json"]
         if not numbers:
             return Manifest()
         number, names = max(numbers), None
@@ -126,7 +126,7 @@ def _parsed(store: Store, name: str) -> dict[str, Any]:
 
 
 def content(store: Store, manifest: Manifest, name: str) -> bytes:
-    """What a file has.
+    """Return the content of a file.
 
     Raises:
         KsqlError: LAKE_FAILED.
@@ -220,10 +220,10 @@ def tidy(store: Store, manifest: Manifest, names: Iterable[str]) -> None:
         KsqlError: LAKE_FAILED.
     """
     for name in names:
-        known = _NAME.fullmatch(name)
-        if known is None or int(known[1]) > manifest.number or name in manifest.lists:
+        match = _NAME.fullmatch(name)
+        if match is None or int(match[1]) > manifest.number or name in manifest.lists:
             continue
-        if known[2] != "json" or int(known[1]) <= manifest.number - _KEPT:
+        if match[2] != "json" or int(match[1]) <= manifest.number - _KEPT:
             store.remove(f"{OWN}/{name}")
 
 

@@ -25,7 +25,7 @@ WAITING, RUNNING, ERROR = "WAITING", "RUNNING", "ERROR"
 
 
 class Changes(NamedTuple):
-    """What a refresh wrote: rows of the origin, those written, those removed; rows without a key."""
+    """The result of a refresh: numbers of rows of the origin, written, removed, and without a key."""
 
     rows: int
     written: int
@@ -48,7 +48,7 @@ class Writer(Protocol):
 
 @dataclass(frozen=True)
 class OriginStatus:
-    """How a table follows its origin on this server.
+    """The status of a table that follows its origin on this server.
 
     Args:
         state: WAITING, RUNNING or ERROR.
@@ -70,7 +70,7 @@ class OriginStatus:
 
 
 class OriginRun(Run[tuple[DataSource, Origin], OriginStatus]):
-    """One table that follows its origin, until close().
+    """A run that keeps one table equal to its origin, until close().
 
     Args:
         definition: the table, and its origin.
@@ -85,16 +85,16 @@ class OriginRun(Run[tuple[DataSource, Origin], OriginStatus]):
         super().__init__(f"table {definition[0].name}", definition, status)
         self._admin = admin
         self._write = write
-        #: what the origin and the topic were when they were equal
+        #: the states of the origin and the topic when their rows were equal
         self._equal: tuple[object, Mapping[int, int]] | None = None
 
     def work(self) -> float:
-        """Refresh."""
+        """Refresh the table."""
         self.refresh()
         return self.definition[1].refresh_ms / 1000
 
     def failed(self, why: str) -> None:
-        """Tell it."""
+        """Record the failure in the status."""
         self.status = replace(self.status, state=ERROR, reason=why)
 
     def refresh(self) -> None:
@@ -132,7 +132,7 @@ class Runs(Protocol):
     def __call__(
         self, definition: tuple[DataSource, Origin], status: OriginStatus
     ) -> Run[tuple[DataSource, Origin], OriginStatus]:
-        """One that is not started yet."""
+        """Return a run that is not started yet."""
 
 
 class Origins(Follower[tuple[DataSource, Origin], OriginStatus]):
@@ -159,5 +159,5 @@ class Origins(Follower[tuple[DataSource, Origin], OriginStatus]):
         return self._runs_of(definition, status)
 
     def new_status(self) -> OriginStatus:
-        """Nothing is known."""
+        """Return the status of a table whose refreshes have not run here."""
         return OriginStatus()

@@ -1,4 +1,4 @@
-"""How far a stream has read its lake table: a compacted topic, written in the transactions of the rows.
+"""Positions of streams in their lake tables: a compacted topic, written in the transactions of the rows.
 
 So a row is in the stream's topic if and only if the position is behind it (ADR 63).
 """
@@ -42,7 +42,7 @@ class Encoded(NamedTuple):
 
 @dataclass(frozen=True)
 class Position:
-    """How far a stream is.
+    """The position of a stream in its lake table.
 
     Args:
         mark: of the batch that it read last; None: it has read nothing.
@@ -88,12 +88,12 @@ class Positions:
             self._writer.close()
             raise
         for key, value in last.items():
-            found = json.loads(value)
-            if found.pop("lake") == self.lake:
+            fields = json.loads(value)
+            if fields.pop("lake") == self.lake:
                 if key == _POSITION:
-                    self.position = Position(**found)
+                    self.position = Position(**fields)
                 else:
-                    self.files[key.decode()] = Known(**found)
+                    self.files[key.decode()] = Known(**fields)
 
     def write(
         self, topic: str, records: Iterable[Encoded], position: Position, files: Mapping[str, Known]

@@ -41,7 +41,7 @@ def read(origin: Origin, columns: Sequence[Column]) -> pa.Table:
         KsqlError: LAKE_MISSING; LAKE_FAILED: it is not there or cannot be read; LAKE_UNREADABLE: a column is
             not there, or has values that its type does not have.
     """
-    found = told(origin, lambda: _READERS[origin.format](origin, columns))
+    found = checked(origin, lambda: _READERS[origin.format](origin, columns))
     return converted(found, columns, origin)
 
 
@@ -63,11 +63,11 @@ def state_of(origin: Origin) -> object | None:
     Raises:
         KsqlError: LAKE_MISSING, LAKE_FAILED.
     """
-    return told(origin, lambda: _STATES.get(origin.format, _state_of_files)(origin))
+    return checked(origin, lambda: _STATES.get(origin.format, _state_of_files)(origin))
 
 
-def told(origin: Origin, act: Callable[[], T]) -> T:
-    """What ``act`` returns.
+def checked(origin: Origin, act: Callable[[], T]) -> T:
+    """Call ``act`` and return its result; turn errors into KsqlError.
 
     Raises:
         KsqlError: its own; LAKE_MISSING; LAKE_FAILED for all other errors.
@@ -192,7 +192,7 @@ def _json_type(type_: SqlType) -> pa.DataType:
 
 
 def _spelled(fields: Iterable[tuple[str, SqlType]]) -> list[pa.Field]:
-    """What JSON may call them."""
+    """Return a field for each spelling of a name that JSON may use."""
     return [pa.field(way, _json_type(type_)) for name, type_ in fields for way in _ways(name)]
 
 
@@ -293,7 +293,7 @@ def _member(value: Mapping[str, Any], name: str) -> Any:
 
 
 def _plain_type(type_: SqlType) -> pa.DataType:
-    """What JSON has for a type."""
+    """Return the Arrow type for reading JSON: as _json_type, but DECIMAL as text."""
     match type_:
         case Array(element):
             return pa.list_(_plain_type(element))
@@ -358,7 +358,7 @@ def _renamed(values: pa.Array, wanted: SqlType, may_lack: bool) -> pa.Array:
 
 
 def _offsets(values: pa.Array) -> pa.Array:
-    """Where lists begin in their values; NULL for those that are NULL."""
+    """Return the offsets of lists in their values, with NULL for lists that are NULL."""
     begins = values.offsets
     if not values.null_count:
         return begins

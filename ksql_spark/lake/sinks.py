@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 #: the most records of one commit, which pass through the server's memory
 MOST_RECORDS = 500_000
-#: how often in a row another writer may be faster before that is told; seconds until the next attempt
+#: how often in a row another writer may be faster before that is reported; seconds until the next attempt
 _OVERTAKEN_TIMES, _OVERTAKEN_PAUSE_S = 5, 0.2
 
 WAITING, RUNNING, ERROR = "WAITING", "RUNNING", "ERROR"
@@ -47,7 +47,7 @@ class Range:
 
     @property
     def size(self) -> int:
-        """How many offsets it has."""
+        """The number of offsets in the range."""
         return sum(end - self.starts[partition] for partition, end in self.ends.items())
 
 
@@ -69,7 +69,7 @@ class Reader(Protocol):
 
 @dataclass(frozen=True)
 class SinkStatus:
-    """How a sink is doing on this server.
+    """The status of a sink on this server.
 
     Args:
         state: WAITING, RUNNING or ERROR.
@@ -112,7 +112,7 @@ def columns_of(sink: Sink, source: DataSource) -> tuple[Column, ...]:
 
 
 def spec_of(sink: Sink, source: DataSource, topic_id: str) -> TableSpec:
-    """What the lake table of ``sink`` must be like."""
+    """Return the specification of the lake table of ``sink``."""
     keys: tuple[str, ...] = ()
     if source.is_table:
         bounds = WINDOW_BOUNDS if source.window is not None else ()
@@ -139,7 +139,7 @@ def next_range(positions: Mapping[int, int], ends: Mapping[int, int], most: int)
 
 
 class SinkRun(Run[Sink, SinkStatus]):
-    """One sink, until close().
+    """A run that writes one sink, until close().
 
     Args:
         sink: the sink.
@@ -176,7 +176,7 @@ class SinkRun(Run[Sink, SinkStatus]):
         return 0.0 if has_more else self.sink.interval_ms / 1000
 
     def failed(self, why: str) -> None:
-        """Tell it."""
+        """Record the failure in the status."""
         self.status = replace(self.status, state=ERROR, reason=why)
 
     def is_passing(self, error: Exception, failures: int) -> float | None:
@@ -197,7 +197,7 @@ class SinkRun(Run[Sink, SinkStatus]):
             self.status = replace(self.status, compacted=self.sink.compactions, last_compaction_ms=done_ms)
 
     def _spec(self, source: DataSource) -> TableSpec:
-        """What the table must be like.
+        """Return the specification of the table.
 
         Raises:
             KsqlError: those of archives.check.
@@ -310,7 +310,7 @@ class Sinks(Follower[Sink, SinkStatus]):
         return SinkRun(definition, self._find, self._admin, self._read, status, self._report)
 
     def new_status(self) -> SinkStatus:
-        """Nothing is known."""
+        """Return the status of a sink that has not run here."""
         return SinkStatus()
 
     def _find(self, name: str) -> DataSource | None:

@@ -24,7 +24,7 @@ _RETRIES: Any = {"max_retries": 3, "retry_timeout": timedelta(seconds=10)}
 
 
 class Store:
-    """A folder.
+    """A folder of a lake, on this machine or in an object store.
 
     Args:
         path: a path of this machine, or a URL such as ``s3://bucket/folder``.
@@ -38,7 +38,7 @@ class Store:
         self._path = path
         self._local = None if "://" in path else Path(path).absolute()
         self._store: Any
-        with self._told():
+        with self._lake_errors():
             if self._local is None:
                 # as object_store reads it, which does so only without options of ours
                 is_allowed = os.environ.get("AWS_ALLOW_HTTP", "").lower() in ("true", "1")
@@ -50,7 +50,7 @@ class Store:
                 self._store = MemoryStore()
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _lake_errors(self) -> Iterator[None]:
         try:
             yield
         except FileNotFoundError:
@@ -61,14 +61,14 @@ class Store:
 
     def names(self, folder: str) -> list[str]:
         """Files directly in a folder, without its name, sorted."""
-        with self._told(), contextlib.suppress(FileNotFoundError):
+        with self._lake_errors(), contextlib.suppress(FileNotFoundError):
             found = self._store.list_with_delimiter(folder)["objects"]
             return sorted(one["path"].rpartition("/")[2] for one in found)
         return []
 
     def all_names(self) -> list[str]:
-        """All files below it."""
-        with self._told():
+        """Return the names of all files below the folder."""
+        with self._lake_errors():
             return [one["path"] for part in self._store.list() for one in part]
 
     def read(self, name: str) -> bytes:
@@ -77,18 +77,18 @@ class Store:
         Raises:
             FileNotFoundError: it is not there.
         """
-        with self._told():
+        with self._lake_errors():
             return bytes(self._store.get(name).bytes())
 
     def write(self, name: str, content: bytes | Path) -> None:
         """Write a file, which outlives a crash of the machine."""
-        with self._told():
+        with self._lake_errors():
             self._store.put(name, content)
             self._sync(name)
 
     def create(self, name: str, content: bytes) -> bool:
         """Write a small file unless there is one of that name; returns whether there was none."""
-        with self._told():
+        with self._lake_errors():
             try:
                 self._store.put(name, content, mode="create", use_multipart=False)
             except AlreadyExistsError:
@@ -98,13 +98,13 @@ class Store:
 
     def rename(self, name: str, new: str) -> None:
         """Rename a file, if it is there. An object store copies it."""
-        with self._told(), contextlib.suppress(FileNotFoundError):
+        with self._lake_errors(), contextlib.suppress(FileNotFoundError):
             self._store.rename(name, new)
 
     def remove(self, *names: str) -> None:
         """Remove files that are there, and local folders that are empty then."""
         for name in names:
-            with self._told(), contextlib.suppress(FileNotFoundError):
+            with self._lake_errors(), contextlib.suppress(FileNotFoundError):
                 self._store.delete(name)
         if self._local is not None:
             for folder in {Path(name).parent for name in names}:

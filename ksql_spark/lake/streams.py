@@ -40,7 +40,7 @@ class Encoder(Protocol):
 
 
 class StreamRun(Run[tuple[DataSource, Origin], OriginStatus]):
-    """One stream that follows a lake table, until close().
+    """A run that fills one stream from a lake table, until close().
 
     Args:
         definition: the stream, and its origin.
@@ -62,16 +62,16 @@ class StreamRun(Run[tuple[DataSource, Origin], OriginStatus]):
         self._admin = admin
         self._encoder = encoder
         self._open = open_positions
-        #: what the origin was when all of it was read
+        #: the state of the origin when all of it was read
         self._read: object | None = None
 
     def work(self) -> float:
-        """Refresh."""
+        """Read what the lake table has gained."""
         self.refresh()
         return self.definition[1].refresh_ms / 1000
 
     def failed(self, why: str) -> None:
-        """Tell it."""
+        """Record the failure in the status."""
         self.status = replace(self.status, state=ERROR, reason=why)
 
     def refresh(self) -> None:
@@ -150,7 +150,7 @@ class StreamRun(Run[tuple[DataSource, Origin], OriginStatus]):
 
 
 def _with_last(slices: Iterable[pa.Table]) -> Iterator[tuple[pa.Table | None, bool]]:
-    """Each slice and whether it is the last one; without any there is None."""
+    """Yield each slice, and whether it is the last one; yield only (None, True) if there are none."""
     before: pa.Table | None = None
     for one in slices:
         if before is not None:
@@ -184,13 +184,13 @@ def by_time(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found = [times(part([time_column])) for part in parts]
+    times_of_parts = [times(part([time_column])) for part in parts]
     starts = [0]
-    for each in found:
+    for each in times_of_parts:
         starts.append(starts[-1] + len(each))
-    all_times = pa.chunked_array([chunk for each in found for chunk in each.chunks], pa.int64())
+    all_times = pa.chunked_array([chunk for each in times_of_parts for chunk in each.chunks], pa.int64())
     order = pc.sort_indices(all_times)
-    del found, all_times
+    del times_of_parts, all_times
     kept: tuple[int, pa.Table] | None = None
     for start in range(skip, len(order), most):
         wanted = order.slice(start, most)

@@ -25,7 +25,7 @@ DELETED = "__deleted"
 
 @dataclass(frozen=True)
 class TableSpec:
-    """What a lake table must be like.
+    """The specification of a lake table: its place, columns, keys and partitions.
 
     Args:
         path: where it is.
@@ -60,7 +60,7 @@ Report = Callable[[Sequence[Refusal]], None]
 
 
 def ignore(refused: Sequence[Refusal]) -> None:
-    """A Report that nobody reads."""
+    """Ignore a report; a Report for callers that want none."""
 
 
 class LakeTable(Protocol):

@@ -84,14 +84,14 @@ class Calendar:
 
 
 def _clock(time_ms: int, zone: ZoneInfo) -> int:
-    """What a clock in ``zone`` shows at ``time_ms``, as if it were UTC."""
+    """Return what a clock in ``zone`` shows at ``time_ms``, as if it were UTC."""
     cycles, rest_ms = divmod(time_ms, _CYCLE_MS)
     local = (_EPOCH.replace(tzinfo=UTC) + rest_ms * _MS).astimezone(zone)
     return (local.replace(tzinfo=None) - _EPOCH) // _MS + cycles * _CYCLE_MS
 
 
 def _instant(clock_ms: int, zone: ZoneInfo) -> int:
-    """When a clock in ``zone`` shows ``clock_ms``: the first time, or as much later as the clock skips."""
+    """Return when a clock in ``zone`` shows ``clock_ms`` first, or if it skips it, as much later."""
     cycles, rest_ms = divmod(clock_ms, _CYCLE_MS)
     instant = (_EPOCH + rest_ms * _MS).replace(tzinfo=zone).astimezone(UTC)
     return (instant.replace(tzinfo=None) - _EPOCH) // _MS + cycles * _CYCLE_MS

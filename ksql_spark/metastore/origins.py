@@ -1,4 +1,4 @@
-"""Origins as values: what CREATE … WITH (LAKE = …) says about a table outside Kafka (beyond ksqlDB)."""
+"""Origins as values: the tables outside Kafka that CREATE … WITH (LAKE = …) follows (beyond ksqlDB)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from ksql_spark.schema_registry import RegisteredSchema, SchemaRegistry, subject
 
 
 def record_spec(source: DataSource) -> RecordSpec:
-    """How the records of ``source`` are encoded, as data for plans."""
+    """Return the encoding of the records of ``source``, as data for plans."""
     return RecordSpec(
         _spec(source.topic, source.key_format, source.schema.key, is_key=True),
         _spec(source.topic, source.value_format, source.schema.value, is_key=False),

@@ -1,4 +1,4 @@
-"""Sinks as values: what CREATE SINK says about a table outside Kafka (beyond ksqlDB)."""
+"""Sinks as values: the tables outside Kafka that CREATE SINK writes (beyond ksqlDB)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def archive_name(topic: str, topic_id: str | None) -> str:
 
 
 def place_of(path: str) -> str:
-    """What two ways to write a path have in common.
+    """Return a normal form of a path, equal for all ways to write it.
 
     >>> place_of("/lake//trips/"), place_of("s3a://lake/trips/")
     ('/lake/trips', 's3://lake/trips')
@@ -58,7 +58,7 @@ class PartitionColumn:
 
 @dataclass(frozen=True)
 class Sink:
-    """A sink.
+    """A sink: a stream or table, and the table outside Kafka that gets its rows.
 
     Args:
         name: its name.
@@ -90,7 +90,7 @@ class Sink:
 
     @property
     def place(self) -> tuple[str, str | None]:
-        """What two sinks that write the same table have in common."""
+        """The identity of the written table, equal for sinks that write the same one."""
         return place_of(self.path), self.table
 
     @property

@@ -127,7 +127,7 @@ class DataSource:
 
     @property
     def envelope(self) -> str | None:
-        """What is around the rows in its topic; None: nothing."""
+        """The envelope around the rows in the source's topic; None without one."""
         return self.value_format.envelope
 
     @property

@@ -135,7 +135,7 @@ class MetaStore:
         self._sinks = _without(name, self._sinks)
 
     def origins(self) -> Mapping[str, Origin]:
-        """What tables follow, by their names."""
+        """The origins that tables follow, by the tables' names."""
         return self._origins
 
     def add_origin(self, name: str, origin: Origin) -> None:

@@ -41,15 +41,15 @@ _MODULES: tuple[ModuleType, ...] = (
 
 
 def _classes() -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    classes: dict[str, Any] = {}
     for module in _MODULES:
         for name, value in vars(module).items():
             if not isinstance(value, type) or value.__module__ != module.__name__:
                 continue
             if dataclasses.is_dataclass(value) or issubclass(value, Enum):
-                assert name not in found, f"two classes of plans are called {name}"
-                found[name] = value
-    return found
+                assert name not in classes, f"two classes of plans are called {name}"
+                classes[name] = value
+    return classes
 
 
 #: name -> class, for every class that a plan may contain

@@ -48,7 +48,7 @@ from ksql_spark.types import DOUBLE, Array, SqlType, Struct
 
 @dataclass(frozen=True)
 class Distribution:
-    """What the plan determines, whatever the topics.
+    """The properties of a stage's distribution that the plan determines, whatever the topics.
 
     Args:
         is_co_partitioned: matching rows are already in partitions with equal numbers, if their topics have
@@ -64,7 +64,7 @@ class Distribution:
 
 @dataclass(frozen=True)
 class Tasks:
-    """How a sub-topology is spread over tasks. The first three belong to its state and never change.
+    """The distribution of a sub-topology over tasks. The first three belong to its state and never change.
 
     Args:
         partitions: how many parts the keys have; each has a stream time of its own.
@@ -108,7 +108,7 @@ ONE_TASK = Tasks(1, 1, False, 1, False)
 
 @dataclass(frozen=True)
 class _Partitioning:
-    """What determines the partition of rows: expressions over their columns, and how these become bytes."""
+    """The partitioning of rows: key expressions over their columns, and the encoding of keys as bytes."""
 
     keys: tuple[Expression, ...]
     encoding: object
@@ -121,7 +121,7 @@ _PACKED = "packed"
 def distribution(
     stage: Stage, partitions: Mapping[str, int] | None = None, scattered: Collection[str] = ()
 ) -> Distribution | None:
-    """How the rows of a sub-topology get to its stateful operator; None if it has none.
+    """Return how the rows of a sub-topology get to its stateful operator; None if it has none.
 
     Args:
         stage: the sub-topology.
@@ -230,7 +230,7 @@ def _deciding(node: Node) -> tuple[Expression, ...] | None:
 
 
 def tasks_text(stage: Stage) -> str | None:
-    """For EXPLAIN: whether rows stay with the task that reads them, or why not; None without state."""
+    """Describe for EXPLAIN whether rows stay with the task that reads them; None without state."""
     how = distribution(stage)
     if how is None:
         return None
@@ -291,7 +291,7 @@ class _Rules:
         self._scattered = scattered
 
     def why_not(self, stage: Stage) -> str | None:
-        """Why the rows of ``stage`` must be repartitioned for its operator; None if they need not."""
+        """Return why the rows of ``stage`` must be repartitioned for its operator; None if not."""
         operator = _operator(stage)
         assert operator is not None
         if stage.by_event_time:
@@ -320,7 +320,7 @@ class _Rules:
         return found is not None and found.keys == exchange.key
 
     def takes_left_first(self, join: Join) -> bool:
-        """Which side comes first at equal times: the left one, unless it alone must be re-keyed.
+        """Whether the left side comes first at equal times; it does unless it alone must be re-keyed.
 
         Kafka Streams re-keys through a topic, so such a row comes after one that is already in place.
         """
@@ -341,19 +341,27 @@ class _Rules:
                     return None
                 return "PARTITION BY names other columns than the key's"
             case Deduplicate(child, keys) | Over(child, keys) | MatchRecognize(child, keys):
-                found = self._partitioning(child)
-                if found is None or not found.keys or not all(key in keys for key in found.keys):
+                partitioning = self._partitioning(child)
+                if (
+                    partitioning is None
+                    or not partitioning.keys
+                    or not all(key in keys for key in partitioning.keys)
+                ):
                     return "rows are compared by other columns than the key's"
-                if self._scatters_nulls(child, found.keys):
-                    helps = f"WHERE {found.keys[0]} IS NOT NULL"
+                if self._scatters_nulls(child, partitioning.keys):
+                    helps = f"WHERE {partitioning.keys[0]} IS NOT NULL"
                     if isinstance(operator, MatchRecognize):
                         helps += " in a sub-query in FROM"
                     return f"records without a key are in any partition ({helps} leaves them out)"
                 return None
             case Filter(child) | Expire(child) | Changes(child) | ForeignKeySubscribe(child):
-                found = self._partitioning(child)
+                partitioning = self._partitioning(child)
                 key = tuple(ColumnRef(c.name, c.type) for c in child.schema.key)
-                return None if found is not None and found.keys == key else "its topic has another key"
+                return (
+                    None
+                    if partitioning is not None and partitioning.keys == key
+                    else "its topic has another key"
+                )
             case SetOperation():
                 return self._set_operation_why_not(operations.inputs(operator))
             case ForeignKeyJoin():
@@ -368,16 +376,20 @@ class _Rules:
 
     def _has_group(self, node: Node, groups: Sequence[NamedExpression]) -> bool:
         """Whether rows of a group are in one partition."""
-        found = self._partitioning(node)
+        partitioning = self._partitioning(node)
         by = [group.expression for group in groups]
-        return found is not None and bool(found.keys) and all(key in by for key in found.keys)
+        return (
+            partitioning is not None
+            and bool(partitioning.keys)
+            and all(key in by for key in partitioning.keys)
+        )
 
     def _join_why_not(self, join: Join) -> str | None:
         left = self._partitioning(unfiltered(join, join.left))
         right = self._partitioning(unfiltered(join, join.right))
         sides = (("left", left, join.left_key), ("right", right, join.right_key))
-        for side, found, key in sides:
-            if found is None or found.keys != (key,):
+        for side, partitioning, key in sides:
+            if partitioning is None or partitioning.keys != (key,):
                 return f"{key} is not the key of the {side} side"
         assert left is not None and right is not None
         if left.encoding != right.encoding:
@@ -385,11 +397,11 @@ class _Rules:
         return None
 
     def _set_operation_why_not(self, branches: Sequence[Node]) -> str | None:
-        found = [self._partitioning(branch) for branch in branches]
-        for branch, how in zip(branches, found, strict=True):
+        partitionings = [self._partitioning(branch) for branch in branches]
+        for branch, how in zip(branches, partitionings, strict=True):
             if how is None or how.keys != tuple(ColumnRef(c.name, c.type) for c in branch.schema.key):
                 return "the topic of a table has another key"
-        if any(how != found[0] for how in found):
+        if any(how != partitionings[0] for how in partitionings):
             return "the keys of the tables are not written in the same way"
         return None
 
@@ -403,7 +415,7 @@ class _Rules:
         return True
 
     def _partitioning(self, node: Node) -> _Partitioning | None:
-        """What determines the partition of a row of ``node``; None if unknown."""
+        """Return how the rows of ``node`` are partitioned; None if unknown."""
         match node:
             case Source(source) if source.topic_pattern is None:
                 keys = tuple(ColumnRef(c.name, c.type) for c in node.schema.key)
@@ -450,16 +462,16 @@ def _excludes_null(predicate: Expression, keys: tuple[Expression, ...]) -> bool:
     return False
 
 
-def _renamed(found: _Partitioning | None, keys: Sequence[NamedExpression]) -> _Partitioning | None:
+def _renamed(partitioning: _Partitioning | None, keys: Sequence[NamedExpression]) -> _Partitioning | None:
     """The partitioning after a projection with these ``keys``; None if the projection drops a column."""
     names = {key.expression: ColumnRef(key.name, key.expression.type) for key in keys}
-    if found is None or not all(key in names for key in found.keys):
+    if partitioning is None or not all(key in names for key in partitioning.keys):
         return None
-    return _Partitioning(tuple(names[key] for key in found.keys), found.encoding)
+    return _Partitioning(tuple(names[key] for key in partitioning.keys), partitioning.encoding)
 
 
 def _encoding(source: DataSource) -> object:
-    """How keys become bytes; equal if equal keys have equal bytes."""
+    """Return a value that is equal for two sources if their equal keys have equal bytes."""
     types = tuple(column.type for column in source.schema.key)
     capability = CAPABILITIES[source.key_format.name]
     # the bytes contain the schema's id, or whatever an envelope's writer put there, which may differ

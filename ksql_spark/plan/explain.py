@@ -28,7 +28,7 @@ from ksql_spark.plan.text import (
 )
 from ksql_spark.schema import Schema
 
-#: what EXPLAIN shows of a node: (title, value); the title may be "", a value of None is hidden
+#: details of a node in EXPLAIN: (title, value); the title may be "", a value of None is hidden
 Details: TypeAlias = Sequence[tuple[str, Any]]
 
 _READ_COMMITTED = "readers with isolation.level = read_committed see each result once"
@@ -298,7 +298,7 @@ def _shared_execution(plan: Plan) -> str | None:
 
 
 def execution(stage: Stage) -> str:
-    """How a sub-topology runs, and why."""
+    """Describe how a sub-topology runs, and why."""
     how = (
         "in real time (a row leaves as soon as it is processed)"
         if stage.mode == REALTIME
@@ -320,7 +320,7 @@ def _order(stage: Stage) -> str | None:
 
 
 def explain_pull(query: nodes.PullQuery) -> str:
-    """What a pull query reads, and whether it looks up rows or scans them."""
+    """Describe what a pull query reads, and whether it looks up rows or scans them."""
     details = [
         ("Where", None if query.predicate is None else written_out(query.predicate, {})),
         ("Select", items_text(query.items)),

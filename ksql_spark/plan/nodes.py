@@ -334,7 +334,7 @@ class PatternAggregate:
 
 @dataclass(frozen=True)
 class RowPattern:
-    """What MATCH_RECOGNIZE looks for, and what of it is needed (reference §6.17).
+    """The row pattern of MATCH_RECOGNIZE, and the columns that it needs (reference §6.17).
 
     Args:
         text: PATTERN as KSQL.
@@ -365,7 +365,7 @@ class RowPattern:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What measures are made of."""
+        """The columns from which measures are computed."""
         own = [Column(v.name, v.type) for v in self.values]
         own += (Column(a.call.name, a.call.type) for a in self.aggregates)
         return (*own, *(Column(c.name + FINAL, c.type) for c in own if self.has_finals))
@@ -386,7 +386,7 @@ class RowPattern:
 
     @property
     def shown_skip(self) -> str:
-        """What follows AFTER MATCH SKIP."""
+        """The text after AFTER MATCH SKIP."""
         return self.skip if self.skip_to is None else f"{self.skip} {self.skip_to}"
 
 
@@ -728,7 +728,7 @@ class BatchOver(_Unwindowed, _OneChild):
 
 @dataclass(frozen=True)
 class FirstWithin(_Unwindowed, _OneChild):
-    """Tells which rows of a batch query DISTINCT ON … WITHIN lets pass (beyond ksqlDB).
+    """Determines which rows of a batch query DISTINCT ON … WITHIN lets pass (beyond ksqlDB).
 
     Args:
         child: the rows.
@@ -795,7 +795,7 @@ SIGN = "__SIGN"
 
 @dataclass(frozen=True)
 class Exchange(_OneChild):
-    """What one stage writes to an internal topic, and another one reads: rows, or messages.
+    """An internal topic between two stages: one writes its rows, or messages, and the other reads them.
 
     Args:
         child: the last node of the stage that writes.
@@ -966,7 +966,7 @@ def with_children(node: Node, new: Sequence[Node]) -> Node:
 
 
 def unplanned(node: Node) -> Node:
-    """What was bound, of a tree of the planner's."""
+    """Return the bound tree from which the planner made this one."""
     if isinstance(node, Exchange | Changes):
         return unplanned(node.child)
     bound = node.bound if isinstance(node, ForeignKeyJoin) else node
@@ -1018,7 +1018,7 @@ def _replaces_no_place(items: Iterable[NamedExpression]) -> bool:
 
 #: a topic, a partition of it, and an offset
 TopicOffset: TypeAlias = tuple[str, int, int]
-#: where a query starts to read: at an end of its topics, at a time (epoch ms), at offsets of each partition,
+#: the start of a query's reading: at an end of its topics, at a time (epoch ms), at partitions' offsets,
 #: or (None) by properties
 Start: TypeAlias = Literal["earliest", "latest"] | int | tuple[TopicOffset, ...] | None
 

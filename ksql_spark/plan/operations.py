@@ -1,4 +1,4 @@
-"""What is asked of every node of a plan that runs in stages: how it is called, what it reads, what it keeps.
+"""Properties of every node of a staged plan: its title, what it reads, and the state that it keeps.
 
 An operation may be several nodes: HAVING is a Filter of an Aggregate, and set operations on top of each other
 are one.
@@ -104,7 +104,7 @@ def is_table_filter(node: Node) -> bool:
 
 
 def inputs(node: Node) -> tuple[Node, ...]:
-    """What the operation reads within its stage, left to right."""
+    """Return the nodes that the operation reads within its stage, left to right."""
     match node:
         case Exchange():
             return ()

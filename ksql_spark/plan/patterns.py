@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ksql_spark.expressions import Expression
 from ksql_spark.types import SqlType
 
-#: as the next state: the rows so far are a match
+#: the state in which the rows so far are a match
 ACCEPT = -1
 
 

@@ -26,13 +26,13 @@ def transactional_id(service_id: str, query_id: str, number: int) -> str:
 
 
 def transactional_ids_of(service_id: str) -> str:
-    """What all of a service's transactional ids begin with."""
+    """Return the prefix of all transactional ids of a service."""
     return f"_confluent-ksql-{service_id}"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a query runs: ``root``, with exchanges, written to ``sink``'s topic.
+    """The plan of a query: the tree ``root``, with exchanges, whose rows are written to ``sink``'s topic.
 
     Args:
         root: what was bound, with what the planner has put in.
@@ -125,7 +125,7 @@ class Stage:
 
     @property
     def root(self) -> Node:
-        """Its last node."""
+        """The last node of the stage."""
         return self.plan.root if self.exchange is None else self.exchange.child
 
     @property
@@ -140,12 +140,12 @@ class Stage:
 
     @property
     def records(self) -> RecordSpec | None:
-        """Serdes of the sink's records; None: as the sink says."""
+        """The serdes of the sink's records; None means those in the sink's definition."""
         return self.plan.records if self.exchange is None else None
 
     @cached_property
     def operations(self) -> tuple[Node, ...]:
-        """Its operations, parents first, and what it reads."""
+        """The operations of the stage, parents first, and its inputs."""
         return tuple(operations.walk(self.root))
 
     @cached_property
@@ -171,7 +171,7 @@ class Stage:
 
     @property
     def reason(self) -> str:
-        """Why it has this mode, in KSQL's terms."""
+        """The reason for the stage's mode, in KSQL's terms."""
         if self.plan.mode == REALTIME and self._twice:
             return f"it reads topic {', '.join(self._twice)} more than once, which real-time mode does not"
         return self.plan.reason
@@ -228,7 +228,7 @@ class LoggedQuery:
 
     @property
     def bound(self) -> PersistentQuery:
-        """What was bound."""
+        """The query as it was bound."""
         root = nodes.unplanned(self.plan.root)
         return PersistentQuery(
             root, self.sink, self.creates_sink, self.query_id, self.start, self.plan.by_event_time

@@ -42,7 +42,11 @@ def on_text(left: Expression, right: Expression, residual: Expression | None) ->
 
 
 def best_text(count: int, limit: str) -> str:
-    """How many rows of each group a Top-N has."""
+    """Describe which rows of each group a Top-N keeps.
+
+    >>> best_text(3, ROW_NUMBER), best_text(3, "RANK")
+    ('the first 3', 'RANK <= 3')
+    """
     return f"the first {count}" if limit == ROW_NUMBER else f"{limit} <= {count}"
 
 
@@ -79,7 +83,7 @@ def span_text(ms: int) -> str:
 
 
 def emit_text(every_ms: int | None) -> str | None:
-    """When changes are emitted; None: at once."""
+    """Describe when changes are emitted, as in "CHANGES EVERY 5 SECONDS"; None means at once."""
     return f"CHANGES EVERY {span_text(every_ms)}" if every_ms else None
 
 

@@ -30,7 +30,7 @@ class Orphans:
 
 @dataclass(frozen=True)
 class CleanupRecord:
-    """What to clean up after a statement that a crash interrupted.
+    """The topics and checkpoints to remove if a crash interrupts a statement.
 
     Args:
         unlogged: what the statement may have created, if it is not in the command log.
@@ -62,21 +62,21 @@ class PendingStatement:
         self._folder.forget(_FILE)
 
     def orphans(self, is_logged: Callable[[str], bool]) -> Orphans:
-        """What an interrupted statement has left behind; ``is_logged`` knows the tokens of commands in the
-        log.
+        """Return what the interrupted statement has left behind and must be removed; ``is_logged`` recognizes
+        tokens of commands in the log.
 
         If the file is damaged, that is logged, and nothing is cleaned up.
         """
         try:
             body: Mapping[str, Any] = json.loads(self._folder.read(_FILE))
             token = str(body["token"])
-            found = body["logged" if is_logged(token) else "unlogged"]
-            transactions = tuple(found.get("transactions", ()))
-            left = Orphans(tuple(found["topics"]), tuple(found["queries"]), transactions)
+            left_behind = body["logged" if is_logged(token) else "unlogged"]
+            transactions = tuple(left_behind.get("transactions", ()))
+            orphans = Orphans(tuple(left_behind["topics"]), tuple(left_behind["queries"]), transactions)
         except FileNotFoundError:
             return Orphans()
         except (OSError, ValueError, TypeError, KeyError):
             log.exception("%s/%s is damaged: not cleaning up after the last statement", self._folder, _FILE)
             return Orphans()
-        log.warning("the server was killed during a statement; cleaning up %s", found)
-        return left
+        log.warning("the server was killed during a statement; cleaning up %s", left_behind)
+        return orphans

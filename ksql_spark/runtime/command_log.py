@@ -147,12 +147,12 @@ class SkippedRecord:
 
     @property
     def shortly(self) -> str:
-        """Where the statement is, and why it was not executed: a sentence."""
+        """Return a sentence that says where the statement is and why it was not executed."""
         return f"Its statement, at offset {self.offset} of the command log, was not executed: {self.reason}"
 
 
 class CarriedOut:
-    """How far this server has executed the log's commands. Thread-safe."""
+    """The progress of this server in executing the log's commands. Thread-safe."""
 
     def __init__(self) -> None:
         self._last = -1
@@ -175,7 +175,7 @@ class CarriedOut:
 
     @property
     def missing(self) -> Mapping[Name, SkippedRecord]:
-        """What statements would have made that were not executed."""
+        """Return the skipped records by the names that their statements would have created."""
         return {name: record for record in self.skipped for name in record.names}
 
     def needing(self, name: Name) -> list[SkippedRecord]:
@@ -191,9 +191,9 @@ class CarriedOut:
             removed: what is removed.
             cascades: whether all goes that would use it, too.
         """
-        gone, left, before = set(removed), list(self.skipped), -1
+        gone, remaining, before = set(removed), list(self.skipped), -1
         while before != len(gone):
-            before, records, left = len(gone), left, []
+            before, records, remaining = len(gone), remaining, []
             texts = {text for _, text in gone}
             for record in records:
                 names = record.names - gone
@@ -203,8 +203,8 @@ class CarriedOut:
                     gone |= {name for name in record.names if cascades or name[0] == QUERY}
                     names -= gone
                 if names or not record.names:
-                    left.append(replace(record, names=names))
-        self.skipped = left
+                    remaining.append(replace(record, names=names))
+        self.skipped = remaining
 
     def check_writable(self) -> None:
         """Raise if this server must not write to the log.

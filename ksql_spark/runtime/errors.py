@@ -107,16 +107,16 @@ def job_failure(error: BaseException) -> KsqlError:
 def data_loss(error: BaseException | None) -> str | None:
     """The loss that a reader must not ignore (Losses.java); None if the failure has another cause."""
     for cause in jvm.causes(error):
-        if found := _DATA_LOST.search(jvm.text_of(cause)):
-            return found.group(1)
+        if match := _DATA_LOST.search(jvm.text_of(cause)):
+            return match.group(1)
     return None
 
 
 def partitions_changed(error: BaseException | None, query_id: str) -> KsqlError | None:
     """PARTITIONS_CHANGED if a query failed because a topic has gained partitions (TaskOptions.java)."""
     for cause in jvm.causes(error):
-        if found := _PARTITIONS_CHANGED.search(jvm.text_of(cause)):
-            _, topic, before = found.groups()
+        if match := _PARTITIONS_CHANGED.search(jvm.text_of(cause)):
+            _, topic, before = match.groups()
             return KsqlError("PARTITIONS_CHANGED", topic=topic, before=before, now="more", id=query_id)
     return None
 

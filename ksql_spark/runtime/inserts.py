@@ -103,11 +103,11 @@ class RowInserter:
         self._names: dict[str, str] = {}
         self._moved = threading.Lock()
         self._sent = 0
-        self._told = 0
+        self._reported = 0
         self._next = 0
         self._early: set[int] = set()
         self._errors: dict[int, KsqlError] = {}
-        self._has_told = False
+        self._has_signalled = False
         self._closed = False
 
     def insert(self, lines: Iterable[bytes]) -> bool:
@@ -149,17 +149,17 @@ class RowInserter:
             self._writer.poll(0.1)
 
     def acknowledged(self) -> Acknowledged:
-        """What has been written since the last call."""
+        """Return the range of rows that have been written since the last call."""
         with self._moved:
-            self._has_told = False
-            first, self._told = self._told, self._next
+            self._has_signalled = False
+            first, self._reported = self._reported, self._next
             return Acknowledged(first, self._next, self._errors.get(self._next))
 
     @property
     def is_idle(self) -> bool:
         """Whether every sent row has been acknowledged or has failed, and the client has read that."""
         with self._moved:
-            return self._told == self._sent or self._next in self._errors
+            return self._reported == self._sent or self._next in self._errors
 
     def close(self) -> None:
         """Accept no more rows; rows that were sent are still written."""
@@ -177,10 +177,10 @@ class RowInserter:
                     self._next += 1
             else:
                 self._early.add(number)
-            has_news = self._next > self._told or self._next in self._errors
-            if not has_news or self._has_told:
+            has_news = self._next > self._reported or self._next in self._errors
+            if not has_news or self._has_signalled:
                 return
-            self._has_told = True
+            self._has_signalled = True
         self._on_news()
 
     def _encoded(self, line: bytes) -> tuple[bytes | None, bytes | None]:
@@ -230,19 +230,19 @@ class RowInserter:
 
     def _column(self, member: str) -> str:
         """The name of the column that a row's member refers to: upper case, unless it is quoted."""
-        found = self._names.get(member)
-        if found is None:
-            found = column_name(member)
+        column = self._names.get(member)
+        if column is None:
+            column = column_name(member)
             if len(self._names) < 1000:
-                self._names[member] = found
-        return found
+                self._names[member] = column
+        return column
 
 
 Row = Mapping[str, Any]
 
 
 def plain_constraints(source: DataSource) -> list[tuple[Constraint, Callable[[Row], bool] | None]]:
-    """Each constraint of ``source``, and what tells whether a row meets it; None if only Spark can.
+    """Return each constraint of ``source`` with a predicate over rows; None if only Spark can check it.
 
     A row has the columns' values in the formats' Python form.
     """
@@ -451,7 +451,7 @@ def _timestamp(value: Any) -> int:
     return since // datetime.timedelta(milliseconds=1)
 
 
-#: from JSON values (not null) to the formats' Python form; they raise ValueError
+#: converters of JSON values (not null) to the formats' Python form; they raise ValueError
 SCALARS: dict[SqlType, Converter] = {
     STRING: _exactly(str, STRING),
     BOOLEAN: _exactly(bool, BOOLEAN),

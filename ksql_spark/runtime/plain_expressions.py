@@ -107,12 +107,15 @@ def _widened(inner: PlainValue) -> PlainValue:
 
 
 def _of_null(ansi: bool) -> bool | None:
-    """What a comparison with NULL gives."""
+    """Return the result of a comparison with NULL: NULL in ANSI mode, otherwise false."""
     return None if ansi else False
 
 
 def _logic(conditions: Sequence[PlainValue], decides: bool, ansi: bool) -> PlainValue:
-    """AND or OR: ``decides`` if a condition has this value; else, if one is NULL, NULL where ``ansi``."""
+    """Return AND (``decides`` is False) or OR (``decides`` is True) of the conditions.
+
+    It is ``decides`` if a condition has this value; else NULL if ``ansi`` and one is NULL; else the opposite.
+    """
     if ansi:
 
         def value(row: PlainRow, values: Values) -> bool | None:

@@ -44,7 +44,9 @@ class Failed(NamedTuple):
 
 @dataclass
 class Replayed:
-    """How many records were replayed, and failed again; the places of those that are gone."""
+    """The outcome of a replay: numbers of processed and of failed records, and the places of those that are
+    gone.
+    """
 
     done: int = 0
     failed: int = 0
@@ -170,7 +172,7 @@ class Replay:
         return [entry | {"input": place} for entry in gathering.take()]
 
     def _mark(self, record: Record, attempt: int) -> dict[str, Any]:
-        """The entry that says that a record was replayed."""
+        """Return the entry that marks a record as replayed."""
         return {
             "level": "INFO",
             "logger": f"processing.{self._query.id}.{REPLAY}",
@@ -191,6 +193,6 @@ def _has_time(record: Record) -> bool:
 
 
 def _place(entry: Mapping[str, Any]) -> tuple[int, int] | None:
-    """The partition and offset of the record that an entry is about; None: it does not say."""
+    """Return the partition and offset of an entry's record; None if the entry does not name it."""
     about = entry.get("input") or (entry["message"] or {}).get("deserializationError")
     return None if about is None else (about["partition"], about["offset"])

@@ -1,4 +1,4 @@
-"""The versions of streams and tables, as told by the commands of the log (beyond ksqlDB).
+"""The versions of streams and tables, derived from the commands of the log (beyond ksqlDB).
 
 Nothing is stored: each start replays the log, and with it this history.
 """
@@ -22,7 +22,7 @@ MOST_DROPPED = 1_000
 
 @dataclass(frozen=True)
 class Change:
-    """What a command does to the version of a stream or table, or to several when it drops them.
+    """The effect of a command on the version of a stream or table, or of several when it drops them.
 
     Args:
         names: of the streams and tables.
@@ -76,7 +76,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Dropped:
-    """What is known of a stream or table that was dropped.
+    """The recorded history of a stream or table that was dropped.
 
     Args:
         versions: all its versions, the last one last.
@@ -96,7 +96,7 @@ class Versions:
         self._versions: dict[str, tuple[Version, ...]] = {}
         #: new versions that run beside the current ones
         self._begun: dict[str, Version] = {}
-        #: of those that were aborted since the current one: the last
+        #: the last version that was aborted since the current one began
         self._aborted: dict[str, Version] = {}
         self._dropped: dict[str, Dropped] = {}
 
@@ -121,7 +121,7 @@ class Versions:
             command: the command.
         """
         for name in change.names:
-            known = self.of(name)
+            versions = self.of(name)
             if change.aborts:
                 begun = self._begun.pop(name, None)
                 if begun is not None:
@@ -133,23 +133,23 @@ class Versions:
             if change.drops:
                 self._drop(name, change, command)
             elif change.begins:
-                self._begun[name] = _version(known, BACKFILL, sequence, command)
+                self._begun[name] = _version(versions, BACKFILL, sequence, command)
             elif change.way == BACKFILL:
                 begun = self._begun.pop(name, None)
                 if begun is not None:
                     new = replace(begun, sequence=sequence, written_ms=command.written_ms, user=command.user)
-                    self._versions[name] = (*known, replace(new, number=len(known) + 1))
+                    self._versions[name] = (*versions, replace(new, number=len(versions) + 1))
             elif change.way is not None:
                 way, before = change.way, self._dropped.pop(name, None)
                 if command.id.endswith(UNDROP) and before is not None:
-                    way, known = UNDROPPED, before.versions
-                new = _version(known, way, sequence, command)
+                    way, versions = UNDROPPED, before.versions
+                new = _version(versions, way, sequence, command)
                 if change.statement is not None:
                     new = replace(new, statement=f"{change.statement};")
-                if change.is_alter and known:
-                    both = f"{known[-1].statement}\n{new.statement}"
-                    new = replace(new, statement=both, properties=known[-1].properties)
-                self._versions[name] = (*known, new)
+                if change.is_alter and versions:
+                    both = f"{versions[-1].statement}\n{new.statement}"
+                    new = replace(new, statement=both, properties=versions[-1].properties)
+                self._versions[name] = (*versions, new)
 
     def _drop(self, name: str, change: Change, command: Command) -> None:
         self._begun.pop(name, None)

@@ -1,1 +1,1 @@
-"""Who may do what (authorization), and what is never shown (masking)."""
+"""Security: who may do what (authorization), and what is never shown (masking)."""

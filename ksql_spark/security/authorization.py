@@ -70,7 +70,7 @@ class Role(enum.IntEnum):
 
     @property
     def label(self) -> str:
-        """Its name as users write it."""
+        """The role's name as users write it."""
         return self.name.lower()
 
     @classmethod
@@ -192,7 +192,7 @@ class Uses(NamedTuple):
 
 
 class Catalog(Protocol):
-    """What must be known about a server to decide about statements."""
+    """The knowledge about a server that decisions about statements need."""
 
     def has(self, source: str) -> bool:
         """Whether this stream or table exists."""
@@ -207,7 +207,7 @@ class Catalog(Protocol):
         """The sources of the queries with this id, ignoring case."""
 
     def falling(self, source: str) -> list[str]:
-        """What DROP … CASCADE of a stream or table removes or no longer writes, itself included."""
+        """Return the names that DROP … CASCADE of a source removes or no longer writes, including its own."""
 
 
 _OF_STATEMENTS: dict[type[Statement], Role] = {

@@ -45,7 +45,7 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(rf"(-D(?=[\w.]*?(?:{_WORDS}))[\w.]++=)\S+", re.IGNORECASE), rf"\1{HIDDEN}"),
     (re.compile(r"(authorization:\s*+)[^'\",;]+", re.IGNORECASE), rf"\1{HIDDEN}"),
 )
-#: where names of properties and variables need no quotes
+#: words of statements in which names of properties and variables need no quotes
 _BARE_NAMES = re.compile(r"\b(?:CONNECTOR|DEFINE)\b", re.IGNORECASE)
 _UNQUOTED = re.compile(rf"(?<![\w.])((?=[\w.]*?(?:{_WORDS}))[\w.]++\s*+=\s*+){_IN_SINGLE}", re.IGNORECASE)
 
@@ -91,15 +91,15 @@ def secrets(values: Mapping[str, Any]) -> frozenset[str]:
 
     Short ones are omitted: they would match in any text.
     """
-    found: set[str] = set()
+    texts: set[str] = set()
     for name, value in values.items():
         text = str(value)
         if is_secret(name):
-            found |= {text, *re.findall(r"[pP]assword\s*=\s*\"((?:[^\"\\]|\\.)*)\"", text)}
-            found |= {text.partition(":")[2]} if name.endswith("user.info") else set()
+            texts |= {text, *re.findall(r"[pP]assword\s*=\s*\"((?:[^\"\\]|\\.)*)\"", text)}
+            texts |= {text.partition(":")[2]} if name.endswith("user.info") else set()
         for user, _, password in re.findall(r"://([^\s/?#:]*)(:([^\s/?#]*))?@", text):
-            found |= {password or user}
-    return frozenset(text for text in found if len(text) >= 4)
+            texts |= {password or user}
+    return frozenset(text for text in texts if len(text) >= 4)
 
 
 __all__ = ["HIDDEN", "is_secret", "masked", "masked_values", "secrets"]

@@ -1,1 +1,1 @@
-"""What we start or fetch: the embedded broker, Java, JVM artifacts, user functions' descriptions."""
+"""Services that we start or fetch: the embedded broker, Java, JVM artifacts, user functions' descriptions."""

@@ -290,19 +290,19 @@ class _IvyProgress:
     def read(self, line: str) -> None:
         """Parse one line of Ivy's output."""
         text = line.strip()
-        if found := re.match(r"found (\S+)#(\S+);(\S+) in ", text):
-            self._found[(found[1], found[2], found[3])] = None
-            self._report(f"JVM artifacts: {len(self._found)} found, last {found[2]} {found[3]}")
-        elif found := re.match(r"downloading (\S+) \.\.\.", text):
+        if match := re.match(r"found (\S+)#(\S+);(\S+) in ", text):
+            self._found[(match[1], match[2], match[3])] = None
+            self._report(f"JVM artifacts: {len(self._found)} found, last {match[2]} {match[3]}")
+        elif match := re.match(r"downloading (\S+) \.\.\.", text):
             if self._total is None:
                 self._total = sum(not self._is_cached(*module) for module in self._found)
             self._loading += 1
-            name = found[1].rsplit("/", 1)[-1]
+            name = match[1].rsplit("/", 1)[-1]
             self._report(
                 f"JVM artifacts: loading {self._loading} of {max(self._total, self._loading)}, {name}"
             )
-        elif found := _NOT_FETCHED.match(text):
-            label = f"{found[1]} {found[2]}"
+        elif match := _NOT_FETCHED.match(text):
+            label = f"{match[1]} {match[2]}"
             if label not in self.failed:
                 self.failed.append(label)
         elif _NETWORK_TROUBLE.search(text):

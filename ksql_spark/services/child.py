@@ -66,7 +66,7 @@ class ChildProcess:
 
     @property
     def exit_code(self) -> int | None:
-        """Its exit code once it has exited, -n if signal n ended it; otherwise None."""
+        """The exit code of the process, -n if signal n ended it; None while it runs."""
         return self._process.poll()
 
     def stop(self, timeout_s: float) -> None:

@@ -50,7 +50,7 @@ class Worker(Protocol):
 
     @property
     def log_file(self) -> Path:
-        """Its log."""
+        """The file of the worker's log."""
 
     @property
     def client(self) -> ConnectClient:
@@ -66,7 +66,7 @@ class Worker(Protocol):
         """Stop it."""
 
     def ended(self) -> KsqlError:
-        """Why it exited unexpectedly."""
+        """Return the reason why the worker exited unexpectedly."""
 
 
 _AGAIN = "It is restarting."
@@ -104,7 +104,7 @@ class ConnectOnDemand:
         self._pause_s = pause_s
         self._known_file = worker.data_dir / "connectors.json"
         self._known = self._read()
-        #: why the worker is not running although it should be
+        #: the reason why the worker should be running but is not
         self._trouble: KsqlError | None = None
         #: when this server created connectors, to the second, as in the worker's log
         self._made: dict[str, datetime.datetime] = {}
@@ -135,7 +135,7 @@ class ConnectOnDemand:
         return bool(self._known)
 
     def problem(self) -> str | None:
-        """Why the worker is not running although it should be; None if it is running, or not needed yet."""
+        """The reason why the worker should be running but is not; None if there is none."""
         trouble = self._trouble
         is_down = self._watcher is not None and self._settled.is_set() and not self.worker.is_running()
         if trouble is None and is_down and not self._closed.is_set():
@@ -254,7 +254,7 @@ class ConnectOnDemand:
                 self._fail(error)
 
     def _ended(self) -> KsqlError:
-        """Why the worker exited unexpectedly."""
+        """Return the reason why the worker exited unexpectedly, with a hint."""
         error = self.worker.ended()
         error.hint = _AGAIN
         return error

@@ -49,7 +49,7 @@ _PROPERTIES = {
 
 @dataclass(frozen=True)
 class WorkerSettings:
-    """How to start a worker.
+    """The settings with which a worker starts.
 
     Args:
         bootstrap_servers: the brokers.
@@ -103,12 +103,12 @@ class EmbeddedConnect(EmbeddedService):
 
     @property
     def log_file(self) -> Path:
-        """Its log."""
+        """The file of the worker's log."""
         return self.data_dir / "logs" / "connect.log"
 
     @property
     def plugins(self) -> Path:
-        """Its own folder of connectors."""
+        """The worker's own folder of connectors."""
         return self.data_dir / "plugins"
 
     @property
@@ -120,7 +120,7 @@ class EmbeddedConnect(EmbeddedService):
     def ended(self) -> KsqlError:
         """The error for a worker that exited unexpectedly, with its last output."""
         code = self._child.exit_code if self._child else None
-        return self._error(reason_of(self._said(), code, self.start_timeout_s), "has ended")
+        return self._error(reason_of(self._output(), code, self.start_timeout_s), "has ended")
 
     # ---- the process
 
@@ -145,7 +145,7 @@ class EmbeddedConnect(EmbeddedService):
 
     def _answers(self) -> bool:
         # a response alone could come from a worker of another server at this port
-        return self._has_said(_LISTENS) and self.client.is_ready()
+        return self._has_printed(_LISTENS) and self.client.is_ready()
 
     def _ready_line(self) -> str:
         return f"Kafka Connect runs at {self.client.url}, log in {self.log_file}"
@@ -190,7 +190,7 @@ class EmbeddedConnect(EmbeddedService):
 
 #: prefixes of client settings: the worker's own, and those of its connectors
 _CLIENTS = ("", "producer.", "consumer.", "admin.")
-#: what the worker stores in topics, and the plurals in their usual names
+#: kinds of the worker's internal topics -> the plural ending in their usual names
 _TOPICS = {"config": "s", "offset": "s", "status": ""}
 
 

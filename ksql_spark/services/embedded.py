@@ -23,7 +23,7 @@ from ksql_spark.services.ports import kept_port, other_port
 #: how many ports to try if other processes take them first
 _ATTEMPTS = 3
 _LOOK_S = 0.02
-#: where to find the reason for an exit
+#: number of last lines that are searched for the reason of an exit
 _LAST_LINES = 60
 
 
@@ -39,16 +39,16 @@ class EmbeddedService(abc.ABC):
         report: called with progress lines.
     """
 
-    #: its name in progress lines, and what its process is
+    #: the service's name in progress lines, and of its process
     title: ClassVar[str]
     process: ClassVar[str]
     #: the prefix of its lock and port files
     name: ClassVar[str]
-    #: what must be fetched before it can start
+    #: artifacts that must be fetched before the service can start
     needs: ClassVar[tuple[str, ...]]
     start_timeout_s: ClassVar[float]
     stop_timeout_s: ClassVar[float]
-    #: its message when another process has its port
+    #: the service's message when another process has its port
     port_taken: ClassVar[str] = "Address already in use"
 
     def __init__(self, data_dir: Path, port: int, report: Report = lambda text: None) -> None:
@@ -79,7 +79,7 @@ class EmbeddedService(abc.ABC):
     @property
     @abc.abstractmethod
     def log_file(self) -> Path:
-        """Its log."""
+        """The file of the service's log."""
 
     @property
     def pid(self) -> int | None:
@@ -92,9 +92,9 @@ class EmbeddedService(abc.ABC):
 
     @property
     def why_ended(self) -> str:
-        """Why its process exited, a clause without a period."""
+        """Describe why the process exited, as a clause without a period."""
         child = self._child
-        return reason_of(self._said(), child.exit_code if child is not None else None, self.start_timeout_s)
+        return reason_of(self._output(), child.exit_code if child is not None else None, self.start_timeout_s)
 
     def restart(self) -> None:
         """Restart it after its process has exited unexpectedly, at the port that its clients know.
@@ -251,16 +251,16 @@ class EmbeddedService(abc.ABC):
         child.stop(self.stop_timeout_s)
         if self._stopped:
             raise self._interrupted()
-        lines = self._said()
+        lines = self._output()
         if self._may_move and not self._keeps_port and any(self.port_taken in line for line in lines):
             return False
         raise self._failure(lines, code)
 
-    def _has_said(self, what: str) -> bool:
+    def _has_printed(self, what: str) -> bool:
         """Whether a line of this run contains ``what``."""
-        return any(what in line for line in self._said())
+        return any(what in line for line in self._output())
 
-    def _said(self) -> list[str]:
+    def _output(self) -> list[str]:
         """The log and output of this run."""
         lines: list[str] = []
         for file, start in {self.log_file: self._log_start, self._printed: 0}.items():
@@ -288,7 +288,7 @@ class EmbeddedService(abc.ABC):
 
 
 def reason_of(lines: Sequence[str], code: int | None, waited_s: float) -> str:
-    """Why a process exited or did not respond.
+    """Describe why a process exited or did not respond.
 
     Args:
         lines: its output; the last lines count.

@@ -23,7 +23,7 @@ FASTEST_VERSION = 25
 #: ones
 CORRUPTING = ((25, 0, 0), (25, 0, 1), (25, 0, 2))
 
-#: where packages of Linux and macOS put Java homes, below /
+#: folders below / where packages of Linux and macOS put Java homes
 INSTALLED = ("usr/lib/jvm/*", "Library/Java/JavaVirtualMachines/*/Contents/Home")
 
 #: Spark's launcher requires this module, which small runtimes lack; Spark runs without it
@@ -105,8 +105,8 @@ def _home_of(command: str) -> Path:
     if (home / "release").is_file():
         return home
     shown = _run_java(command, "-XshowSettings:properties", "-version")
-    found = re.search(r"^\s*java\.home = (.+)$", shown, re.MULTILINE)
-    return Path(found[1].strip()) if found else home
+    match = re.search(r"^\s*java\.home = (.+)$", shown, re.MULTILINE)
+    return Path(match[1].strip()) if match else home
 
 
 def _release(home: Path) -> dict[str, str]:
@@ -114,8 +114,8 @@ def _release(home: Path) -> dict[str, str]:
     try:
         text = (home / "release").read_text()
     except OSError:
-        found = re.search(r'version "([^"]+)"', _run_java(str(home / "bin" / "java"), "-version"))
-        return {"JAVA_VERSION": found[1]} if found else {}
+        match = re.search(r'version "([^"]+)"', _run_java(str(home / "bin" / "java"), "-version"))
+        return {"JAVA_VERSION": match[1]} if match else {}
     return {name: value.strip('"') for name, _, value in (line.partition("=") for line in text.splitlines())}
 
 
@@ -140,8 +140,8 @@ def _major(version: str) -> int:
     >>> _major("17.0.15"), _major("1.8.0_392"), _major("21-ea"), _major("")
     (17, 8, 21, 0)
     """
-    found = re.match(r"(?:1\.)?(\d+)", version)
-    return int(found[1]) if found else 0
+    match = re.match(r"(?:1\.)?(\d+)", version)
+    return int(match[1]) if match else 0
 
 
 def _parts(version: str) -> tuple[int, ...]:

@@ -76,7 +76,7 @@ class PythonFunctions:
         return {"archive": str(function_archive.write(self.archives, (*beside, *created)))}
 
     def describe(self, sources: Sequence[Source]) -> list[dict[str, Any]]:
-        """For each source ``{"functions": [{"name", "kind", …}]}`` or ``{"error": one line}``.
+        """Return for each source ``{"functions": [{"name", "kind", …}]}`` or ``{"error": one line}``.
 
         ksql_spark.udf_worker makes these descriptions in a separate process. If a source ends or stops that
         process, each gets one of its own, so that the others are described.

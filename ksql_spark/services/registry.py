@@ -106,7 +106,7 @@ class EmbeddedRegistry(EmbeddedService):
 
     def _answers(self) -> bool:
         # a response alone could come from a registry of another server at this port
-        if self._has_said(_LISTENS):
+        if self._has_printed(_LISTENS):
             with contextlib.suppress(OSError):
                 self._ask("/subjects")
                 if self._is_new:

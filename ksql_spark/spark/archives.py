@@ -1,4 +1,4 @@
-"""Where archives are, as the JVM takes it."""
+"""Locations of archives, in the form that the JVM takes."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from ksql_spark.spark.frames import exploded, named, quoted
 from ksql_spark.spark.session import new_session
 from ksql_spark.types import contains_map
 
-#: from this many rows on, more than one task pays off
+#: the number of rows from which on more than one task pays off
 _MANY_ROWS = 100_000
 #: the largest LIMIT and OFFSET that Spark accepts
 _MAX_LIMIT = 2**31 - 1
@@ -125,7 +125,7 @@ def stream(
     ends: Mapping[int, int] | None,
     ranges: sources.BatchRanges,
 ) -> DataFrame:
-    """A stream's rows, from where ``ranges`` say up to ``ends`` (partition -> offset; None: all)."""
+    """Return a stream's rows, from ``ranges`` up to ``ends`` (partition -> offset; None: all)."""
     frame = _records(session, consumer, relation, ends, ranges).filter(f"NOT {NULL_VALUE}")
     return frame.selectExpr(*(quoted(c.name) for c in relation.schema.columns))
 
@@ -137,7 +137,7 @@ def changes(
     ends: Mapping[int, int],
     deletes: str,
 ) -> DataFrame:
-    """A table's changes as ``stream`` has rows; the column ``deletes`` tells which delete their row."""
+    """Return a table's changes like rows of ``stream``; the column ``deletes`` is true for deletions."""
     frame = _records(session, consumer, relation, ends, sources.WHOLE_TOPICS)
     columns = (quoted(c.name) for c in relation.schema.columns)
     return frame.selectExpr(*columns, f"{NULL_VALUE} AS {quoted(deletes)}")

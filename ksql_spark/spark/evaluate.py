@@ -75,7 +75,7 @@ def values(rows: Sequence[StoredRow]) -> str:
 
 @dataclass(frozen=True)
 class DecodedRows:
-    """How stored rows become a table's columns, as Spark SQL text.
+    """The conversion of stored rows to a table's columns, as Spark SQL text.
 
     Args:
         parts: the first projection of stored rows.

@@ -1,4 +1,4 @@
-"""What all builders of frames share: the query's context, names in Spark SQL text, table functions."""
+"""Common to all builders of frames: the query's context, names in Spark SQL text, table functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ksql_spark.spark import archives, jvm
 from ksql_spark.spark.processing_log import QueryLog
 from ksql_spark.types import quote_identifier
 
-#: how often a task says that time passes, where an operator must know: how exactly an idle timeout is kept
+#: how often a task reports the passing of time to an operator: the precision of an idle timeout
 HEARTBEAT_MS = 250
 
 
@@ -32,7 +32,7 @@ AS_OF = "ksql.query.as.of.ms"
 
 @dataclass(frozen=True)
 class Context:
-    """What builders need besides the nodes.
+    """The context of a build: everything that builders need besides the nodes.
 
     Args:
         session: the query's own session, so that queries do not share settings.
@@ -117,11 +117,11 @@ class Context:
         }
 
     def idle_ms_of(self, node: Node) -> int:
-        """How long results of ``node`` wait without new rows; 0: without limit, or they do not wait."""
+        """Return how long results of ``node`` wait without new rows; 0: without limit, or not at all."""
         return self.idle_ms if waits(node) else 0
 
     def options_of(self, source: DataSource) -> Mapping[str, str] | None:
-        """As source_options, with the time as of which ``source`` is read, and where older records are."""
+        """Return source_options for ``source``, with its time AS OF and the place of its older records."""
         options = self.source_options
         if options is None:
             return None

@@ -29,41 +29,41 @@ class HadoopFolder:
 
     @property
     def uri(self) -> str:
-        """As in Folder."""
+        """The folder's URI; see Folder."""
         return self._uri
 
     def __str__(self) -> str:
         return self._uri
 
     def sub(self, name: str) -> Folder:
-        """As in Folder."""
+        """Return a folder in this one; see Folder."""
         return HadoopFolder(f"{self._uri}/{name}", self._session)
 
     def exists(self) -> bool:
-        """As in Folder."""
+        """Whether the folder exists; see Folder."""
         return bool(self._call("exists"))
 
     def names(self) -> list[str]:
-        """As in Folder."""
+        """Return the names of the files; see Folder."""
         return [str(name) for name in self._call("names")]
 
     def read(self, name: str) -> str:
-        """As in Folder."""
+        """Return the text of a file; see Folder."""
         found = self._call("read", name)
         if found is None:
             raise FileNotFoundError(f"there is no file {self._uri}/{name}")
         return bytes(found).decode("utf-8")
 
     def write(self, name: str, text: str) -> None:
-        """As in Folder."""
+        """Write a file; see Folder."""
         self._call("write", name, text)
 
     def forget(self, name: str) -> None:
-        """As in Folder."""
+        """Remove a file; see Folder."""
         self._call("forget", name)
 
     def remove(self) -> None:
-        """As in Folder."""
+        """Remove the folder; see Folder. Failures are logged."""
         try:
             self._call("remove")
         except (OSError, KsqlError) as error:

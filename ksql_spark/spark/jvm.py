@@ -49,7 +49,7 @@ def _class(session: SparkSession, name: str) -> Any:
 
 
 def _map(session: SparkSession, entries: Mapping[str, str]) -> Any:
-    """A HashMap."""
+    """Return a Java HashMap of a mapping."""
     made = _class(session, "java.util.HashMap")()
     for key, value in entries.items():
         made.put(key, value)
@@ -116,7 +116,7 @@ def _is_not_from_py4j(record: logging.LogRecord) -> bool:
 
 
 class HeapUse(NamedTuple):
-    """The heap at one moment."""
+    """The use of the JVM's heap at one moment."""
 
     #: how often new objects were collected since the JVM started
     collections: int
@@ -166,7 +166,7 @@ def now_ms(session: SparkSession) -> int:
 
 
 def heap_use(session: SparkSession) -> HeapUse:
-    """How the heap is used."""
+    """Return the current use of the heap."""
     return HeapUse(*_class(session, "org.ksqlspark.memory.SpareHeap").use())
 
 
@@ -187,7 +187,7 @@ def bytes_setting(session: SparkSession, name: str) -> int:
 
 
 def task_slots(session: SparkSession) -> int:
-    """How many tasks the current executors can run at once."""
+    """Return the number of tasks that the current executors can run at once."""
     context = _context(session)
     return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
 
@@ -234,7 +234,7 @@ def keyed_operator(name: str, frame: DataFrame, *arguments: Any) -> DataFrame:
 
 
 def aggregator(template: DataFrame, has_condition: bool, appended: int = 0) -> tuple[Any, list[str]]:
-    """What computes the aggregates of ``template``'s columns, and the layout of the buffer of each.
+    """Return an object that computes the aggregates of ``template``'s columns, and their buffers' layouts.
 
     Args:
         template: an empty frame.
@@ -270,7 +270,7 @@ def pattern_expressions(
     offsets: Sequence[int],
     needed: Sequence[int],
 ) -> Any:
-    """What MATCH_RECOGNIZE says of rows, an argument of ``keyed_operator``: see KeyedOperators.java.
+    """Return MATCH_RECOGNIZE's expressions, an argument of ``keyed_operator``; see KeyedOperators.java.
 
     ``pattern_symbol`` and its method ``aggregator`` add the parts (PatternExpressions.java).
     """
@@ -423,12 +423,12 @@ def bound_cache(session: SparkSession, most: int) -> None:
 
 
 def cache_use(session: SparkSession) -> CacheUse:
-    """What the caches hold now; each is empty at the start of a batch."""
+    """Return the current size and bound of the state caches, which are empty at the start of a batch."""
     budget = _class(session, "org.ksqlspark.state.CacheBudget").shared()
     return CacheUse(int(budget.used()), int(budget.bound()))
 
 
-#: how the bytes begin that an encoder makes for a row that cannot be written
+#: the first bytes of what an encoder makes for a row that cannot be written
 _UNWRITABLE = b"\xffksql"
 
 
@@ -448,7 +448,7 @@ class JavaLog(Protocol):
         ...
 
     def of(self, name: str) -> Any:
-        """One log."""
+        """Return the log with this name."""
         ...
 
     def counts(self, name: str, query: str) -> Sequence[int]:
@@ -469,7 +469,7 @@ class JavaLog(Protocol):
 
 
 def unwritable(session: SparkSession, data: bytes | None) -> str | None:
-    """Why a row cannot be written, if an encoder said so in place of its bytes (Unwritable.java)."""
+    """Return why a row cannot be written, if an encoder wrote a reason for its bytes; else None."""
     if data is None or not data.startswith(_UNWRITABLE):
         return None
     reason = _class(session, "org.ksqlspark.formats.Unwritable").reason(bytearray(data))

@@ -297,7 +297,7 @@ class _JoinInputs:
     def records(
         self, context: Context, *, left_nulls: bool, right_nulls: bool, left_task: str | None = None
     ) -> list[DataFrame]:
-        """Both sides as the operator's inputs.
+        """Return the records of both sides, as the operator's inputs.
 
         Args:
             context: of the query.
@@ -327,7 +327,7 @@ class _JoinInputs:
         return key_ddl([self.node.left_key.type, *(BIGINT for _ in self.bounds)])
 
     def condition(self, context: Context) -> Any:
-        """What two rows must satisfy besides equal keys, as the operator's argument; None: nothing."""
+        """Return the operator's argument for the join condition besides equal keys; None if there is none."""
         if self.node.residual is None:
             return None
         both = jvm.empty_frame(context.session, f"{self.left.ddl}, {self.right.ddl}")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _NEWEST = "__newest"
-#: what encoders put in the place of bytes, before the reason why there are none (Unwritable.java)
+#: the prefix that encoders write instead of bytes, before the reason why there are none (Unwritable.java)
 UNWRITABLE = bytes.fromhex("ff6b73716c5ed371ec0b963fa72284ff")
 
 
@@ -79,7 +79,7 @@ def raw_records(
 
 
 def times(session: SparkSession, source: DataSource, rows: pa.Table) -> pa.ChunkedArray:
-    """The event times that the TIMESTAMP column of rows says, epoch ms; NULL where it says none."""
+    """Return the event times in the rows' TIMESTAMP column, epoch ms; NULL for rows without one."""
     assert source.timestamp is not None
     time = sources.event_time(source, quoted(source.timestamp.column))
     frame = session.createDataFrame(rows).selectExpr(f"cast({time} AS bigint) AS __t")
@@ -111,7 +111,7 @@ def encoded(
 
 
 class Difference(NamedTuple):
-    """What was written to a topic.
+    """The result of writing rows to a topic.
 
     Args:
         rows: rows with a key.

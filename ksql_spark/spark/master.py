@@ -1,4 +1,4 @@
-"""Where Spark's tasks run: in the JVM of the driver, or in executors of a cluster.
+"""Spark's master: tasks run in the JVM of the driver, or in executors of a cluster.
 
 With a cluster our Java classes and Spark's connectors reach the executors as ``spark.jars``, and
 ClusterPlugin.java connects their JVMs with that of the driver.
@@ -23,7 +23,7 @@ LOCAL_SLOTS = 512
 PLUGIN = "org.ksqlspark.cluster.ClusterPlugin"
 #: Spark's limit of what all tasks of a batch hand back to the driver
 MAX_RESULTS = "spark.driver.maxResultSize"
-#: what executors on this machine are started by. Spark gives them two options about modules that we do not
+#: the script that starts executors on this machine. Spark gives them two options about modules that we do not
 #: use, and a JVM with an incubator module takes no archive of linked classes
 _JAVA = """#!/bin/sh
 for option; do
@@ -100,7 +100,11 @@ def settings(
 
 
 def _bytes(memory: str) -> int:
-    """What an argument of Java's -Xmx means."""
+    """Parse the memory size of Java's -Xmx; return bytes.
+
+    >>> _bytes("2g"), _bytes("512m"), _bytes("1024")
+    (2147483648, 536870912, 1024)
+    """
     units = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
     unit = units.get(memory[-1:].lower(), 1)
     return int(memory[:-1] if unit > 1 else memory) * unit
@@ -112,7 +116,7 @@ def most_results(session: SparkSession) -> int:
 
 
 def environment(master: str, spark_jars: Path, java_home: Path, home: Path) -> dict[str, str]:
-    """What the driver's process needs in its environment, so that it can start executors itself.
+    """Return environment variables with which the driver's process can start executors itself.
 
     Args:
         master: as above.

@@ -256,7 +256,7 @@ def _result(
 
 
 def _places(pattern: RowPattern, results: Sequence[str]) -> dict[str, str]:
-    """Where in the unpacked parts each value is."""
+    """Return for each name the text of its place in the unpacked parts."""
     groups = list(dict.fromkeys(total.symbol for total in pattern.aggregates))
     places = {value.name: 0 for value in pattern.values}
     places |= {total.call.name: 1 + groups.index(total.symbol) for total in pattern.aggregates}

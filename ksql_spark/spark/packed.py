@@ -50,7 +50,7 @@ class Side:
 
     @property
     def ddl(self) -> str:
-        """Its columns, as Spark's DDL."""
+        """The columns of the side, as Spark's DDL."""
         return columns_ddl(self.types)
 
     def records(
@@ -181,7 +181,7 @@ class Carried:
 
     @property
     def hidden_names(self) -> list[str]:
-        """Their names."""
+        """The names of the hidden columns."""
         return [quoted(self.time), FORWARDED_HEADERS, *self.added, NULL_VALUE]
 
     @property
@@ -199,7 +199,7 @@ def call_arguments(
     types: dict[str, SqlType],
     columns: list[str],
 ) -> list[str]:
-    """As aggregate_calls.arguments; failures are reported for ``step``, with the columns ``row``."""
+    """Return aggregate_calls.arguments, with failures reported for ``step`` and the columns ``row``."""
 
     def lowered(expression: Expression, what: str) -> str:
         return context.lower(expression, step, what, row)

@@ -27,7 +27,7 @@ from ksql_spark.types import quote_identifier
 #: settings of a query's session that operators read (KeyedOperator.java)
 LOG_SETTING, QUERY_SETTING = "spark.ksql.log", "spark.ksql.query"
 
-#: how calls fail whose JVM has ended, or has not started yet
+#: errors of calls whose JVM has ended, or has not started yet
 JVM_ERRORS = (jvm.JvmError, OSError, KsqlError)
 #: columns of the stream over the log: JSON of ProcessingLog.java
 STREAM_COLUMNS = """
@@ -44,7 +44,7 @@ STREAM_COLUMNS = """
     kafkaStreamsThreadError STRUCT<errorMessage VARCHAR, threadName VARCHAR, cause ARRAY<VARCHAR>>>,
   input STRUCT<`topic` VARCHAR, `partition` INT, `offset` BIGINT>, replay INT"""
 
-#: those that streams of earlier releases lack
+#: columns that streams of earlier releases lack
 ADDED_COLUMNS = frozenset({"INPUT", "REPLAY"})
 
 
@@ -76,7 +76,7 @@ class QueryLog:
     topic: str | None = None
 
     def of_topic(self, topic: str | None) -> QueryLog:
-        """These reports, of rows that come from records of ``topic``."""
+        """Return this log for rows that come from records of ``topic``."""
         return self if topic == self.topic else replace(self, topic=topic)
 
     def lower(
@@ -255,7 +255,7 @@ class ProcessingLog:
             self._log.of(self._name).lost(query, topic, what, 0)
 
     def counts(self, query: str) -> Counts:
-        """How many of a query's records had errors; none while the JVM is started again."""
+        """Return how many of a query's records had errors; zeros while the JVM restarts."""
         try:
             unreadable, failed, late, lost, last_ms = self._log.counts(self._name, query)
         except JVM_ERRORS:
@@ -263,7 +263,7 @@ class ProcessingLog:
         return Counts(unreadable, failed, late, lost, last_ms or None)
 
     def traffic(self) -> dict[str, Traffic]:
-        """What each query reads and writes, by its id; nothing while the JVM is started again."""
+        """Return what each query reads and writes, by query id; nothing while the JVM restarts."""
         try:
             return traffic(self._session, self._name)
         except JVM_ERRORS:

@@ -33,7 +33,7 @@ _REPORTED = ("batchId", "timestamp", "batchDuration", "numInputRows", "durationM
 
 
 class Reports:
-    """What Spark said of the latest batches that ended, as far as somebody asked in time."""
+    """Spark's reports about the latest completed batches, as far as somebody asked in time."""
 
     def __init__(self) -> None:
         #: by batch, the oldest first
@@ -110,7 +110,7 @@ class SparkQuery:
         return self._reports.latest()
 
     def exception(self) -> BaseException | None:
-        """Why it ended by itself, or None."""
+        """The error that ended the query by itself, or None."""
         return self._query.exception()
 
     def drain(self) -> None:

@@ -66,25 +66,25 @@ def evaluate(
     )
     results = []
     for row in encoded.collect():
-        found = row.asDict()
-        key, value = (None if found[n] is None else bytes(found[n]) for n in ("key", "value"))
+        fields = row.asDict()
+        key, value = (None if fields[n] is None else bytes(fields[n]) for n in ("key", "value"))
         reasons = ((name, jvm.unwritable(session, data)) for name, data in (("key", key), ("value", value)))
         headers = [
             (h["key"], None if h["value"] is None else bytes(h["value"]))
-            for h in found.get("headers") or ()
+            for h in fields.get("headers") or ()
             if h["key"] not in _SCHEMA_IDS
         ]
-        time_ms = found["time"]
+        time_ms = fields["time"]
         record = Written(
             stage.sink.topic,
             key,
             value,
             None if time_ms is None or time_ms < 0 else time_ms,
             headers,
-            found.get("partition"),
+            fields.get("partition"),
         )
         unwritable = next(((name, reason) for name, reason in reasons if reason is not None), None)
-        results.append(Result(found["__p"], found["__o"], record, unwritable))
+        results.append(Result(fields["__p"], fields["__o"], record, unwritable))
     return sorted(results, key=lambda result: result[:2])
 
 

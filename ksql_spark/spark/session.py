@@ -42,7 +42,7 @@ Session = SparkSession
 
 #: the JVM's log settings: how large its log may grow, and what is left out
 LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
-#: what the JVM and the processes of user functions print is kept up to this size, twice
+#: maximum size of a file with the output of the JVM and user functions; there are two such files
 PRINTED_BYTES = 5_000_000
 #: how long the JVM may take to answer, and to stop its session, before it is taken for frozen, seconds
 ANSWER_S, STOP_S = 5.0, 60.0
@@ -56,7 +56,7 @@ _OPENED = (
     "java.base/sun.nio.cs", "java.base/sun.security.action", "java.base/sun.util.calendar",
 )  # fmt: skip
 
-#: what every JVM with Spark in it needs
+#: options of every JVM that runs Spark
 JAVA_OPTIONS = (
     "-XX:+IgnoreUnrecognizedVMOptions",
     # with them, rows of Spark 4.3 have other values than were written: a join showed a number for a NULL
@@ -174,7 +174,7 @@ def function_limits(config: Config) -> dict[str, str]:
     }
 
 
-#: what the JVM's client of the schema registry is told, as settings of sessions (RegistryClient.java)
+#: prefix of the settings of the JVM's client of the schema registry (RegistryClient.java)
 _REGISTRY = "spark.ksql.registry."
 #: the names of those settings, by commas: a copy of all settings takes calls to the JVM for each
 _REGISTRY_NAMES = "spark.ksql.registrySettings"
@@ -333,7 +333,7 @@ class SparkProcess:
         return _archive(_class_path(self._own_jars(report)))
 
     def _own_jars(self, report: Callable[[str], None]) -> list[Path]:
-        """What the class path has before Spark's jars; compiles our classes where that was not done yet."""
+        """Return the part of the class path before Spark's jars; compiles our classes if necessary."""
         return [artifacts.own_classes(report), *artifacts.jars("spark")]
 
     def _file_system_jars(self) -> list[Path]:
@@ -395,7 +395,7 @@ class SparkProcess:
             self.kill()
 
     def heap(self) -> jvm.HeapUse | None:
-        """How the heap of the JVM is used; nothing while there is no JVM."""
+        """Return the use of the JVM's heap; None while there is no JVM."""
         return self._unless_gone(jvm.heap_use)
 
     def collect_garbage(self) -> None:
@@ -423,7 +423,7 @@ class SparkProcess:
             kill_session(process)
 
     def end(self) -> None:
-        """As kill(), for good: no other JVM starts."""
+        """Kill the JVM for good: no other one starts."""
         self._is_over = True
         self.kill()
 

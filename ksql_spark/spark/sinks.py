@@ -43,7 +43,7 @@ BATCH_LINGER_MS = 100
 #: how many bytes of records are sent together at the most
 BATCH_BYTES = 131_072
 #: a broker that starts has forgotten producers of old events, and takes any batch of theirs for the next one:
-#: of several on their way it may take a later one first, and refuse the others for two minutes (ADR 44)
+#: a broker may take a later one of several requests first, and refuse the others for two minutes (ADR 44)
 ONE_REQUEST = {"max.in.flight.requests.per.connection": "1"}
 #: the value of a table's row that has only a key; its format is JSON
 _ONLY_KEY = b"{}"
@@ -271,7 +271,7 @@ def start(
 
 
 def _rules(config: Mapping[str, str], fails_on_refusal: bool) -> dict[str, str]:
-    """The options that say which records a topic refuses (TopicRules.java)."""
+    """Return options that define which records a topic refuses (TopicRules.java)."""
     rules = {
         "ksql.needs.key": str("compact" in config.get("cleanup.policy", "")).lower(),
         "ksql.fails.on.refusal": str(fails_on_refusal).lower(),

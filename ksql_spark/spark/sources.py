@@ -44,14 +44,14 @@ NOT_A_TIME = "The column that TIMESTAMP names is NULL, negative, too large, or d
 NO_TIMESTAMP = "The record has no timestamp of Kafka, or one that is negative or too large."
 #: the header in internal topics that PartitionBuffer.java reads
 STREAM_TIME_HEADER = "__ksql_stream_time"
-#: what frames of topics and archives have in common
+#: columns that frames of topics and archives have in common
 _RECORD = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
 STOPS_ON_NO_TIME = "ksql.timestamp.throw.on.invalid"
 
 
 @dataclass(frozen=True)
 class ArchiveRange:
-    """What a batch reads of an archive.
+    """The part of an archive that a batch reads.
 
     Args:
         folder: where it is.
@@ -87,7 +87,7 @@ class ArchiveRange:
 
 @dataclass(frozen=True)
 class BatchRanges:
-    """What batches read of topics and archives.
+    """The parts of topics and archives that batches read.
 
     Args:
         starts: topic -> {partition: offset} as JSON; those that are left out are read from their beginning.
@@ -148,7 +148,7 @@ def read(
 
 
 def _subscribed(topic: str) -> dict[str, str]:
-    """The options that tell Spark's source which topics to read; of a pattern, MatchedTopics.java as well."""
+    """Return options that select the topics of Spark's source (MatchedTopics.java for a pattern)."""
     pattern = topic_patterns.pattern_of(topic)
     if pattern is None:
         return {"subscribe": topic}
@@ -315,8 +315,10 @@ def _allowed(source: DataSource, prefix: str, log: QueryLog | None) -> str:
 
 
 def _has_no_place(source: DataSource, prefix: str) -> bool:
-    """Whether ROWPARTITION and ROWOFFSET do not say where a record is: it is in one of several topics, or a
-    column has the name of a hidden one, as a key that PARTITION BY made."""
+    """Whether ROWPARTITION and ROWOFFSET do not identify a record, for one of two reasons.
+
+    The record is in one of several topics; or PARTITION BY made a key with the name of a hidden column.
+    """
     return source.topic_pattern is not None or bool(
         {ROWPARTITION, ROWOFFSET} & {prefix + column.name for column in source.schema.columns}
     )

@@ -37,8 +37,7 @@ class Place(NamedTuple):
 
 
 class Found(NamedTuple):
-    """How many records, by step (None: used); and the first and the last places of those that were asked
-    for, by time."""
+    """The records that a trace found: numbers by step (None: used), the first and the last places by time."""
 
     counts: Mapping[int | None, int]
     first: Sequence[Place]

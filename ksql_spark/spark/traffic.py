@@ -1,4 +1,4 @@
-"""What queries read and write: the figures of Traffic.java."""
+"""Reads the traffic of queries: the figures of Traffic.java."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Volume(NamedTuple):
 
 
 class Times(NamedTuple):
-    """How often something took how long.
+    """A histogram of durations.
 
     Args:
         bounds: upper bounds, seconds.
@@ -36,11 +36,11 @@ class Times(NamedTuple):
 
     @property
     def total(self) -> int:
-        """How many times there are."""
+        """The number of durations."""
         return sum(self.counts)
 
     def within_s(self, share: float) -> float | None:
-        """Up to which bound ``share`` of the times are, seconds; None: some of these are above the last."""
+        """Return the bound below which ``share`` of the durations are, seconds; None: above the last."""
         left = share * self.total
         for bound, count in zip(self.bounds, self.counts, strict=False):
             left -= count

@@ -16,7 +16,7 @@ _TIMEOUT_MS = 900_000
 _MAX_BYTES = 1_048_576
 #: a limit that brokers tell us only when they refuse something
 _UNKNOWN = 2**31 - 1
-#: what transactions need, whatever a user says
+#: settings that transactions need, whatever the user sets
 _FIXED = {"acks": "all", "enable.idempotence": "true"}
 
 

@@ -62,9 +62,9 @@ from ksql_spark.statements import (
     asserts,
     connectors,
     describe,
-    errors,
     evolving,
     explain,
+    failed_records,
     functions,
     inserts,
     lifecycle,
@@ -128,7 +128,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     InsertValues: inserts.insert_values,
     Pause: lifecycle.pause,
     PauseSink: sinks.pause_sink,
-    ReplayErrors: errors.replay_errors,
+    ReplayErrors: failed_records.replay_errors,
     Resume: lifecycle.resume,
     ResumeSink: sinks.resume_sink,
     Rollback: versions.rollback,
@@ -151,7 +151,7 @@ def handle(statement: Statement, context: StatementContext) -> Action:
         KsqlError: the statement is invalid.
     """
     if isinstance(statement, (CreateAsSelect, Explain, InsertSelect)) and not context.is_replay:
-        errors.check_known_queries(statement, context)
+        failed_records.check_known_queries(statement, context)
     missing = context.services.commands.missing
     if not missing:
         return HANDLERS[type(statement)](statement, context)
@@ -177,7 +177,7 @@ __all__ = [
     "StatementContext",
     "StoredQuery",
     "ThisServer",
-    "errors",
+    "failed_records",
     "functions",
     "handle",
     "unexecuted",

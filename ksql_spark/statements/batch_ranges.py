@@ -1,4 +1,4 @@
-"""What pull queries read of topics and archives: what conditions on ROWTIME leave out is not read."""
+"""Derives from conditions on ROWTIME which records of topics and archives a pull query must read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ksql_spark.statements.context import Services
 
 
 def batch_ranges(root: Node, services: Services) -> BatchRanges:
-    """What a pull query reads of its streams.
+    """Return the ranges of topics and archives that a pull query reads.
 
     Args:
         root: the last node of its logical plan.
@@ -45,7 +45,7 @@ def batch_ranges(root: Node, services: Services) -> BatchRanges:
 
 
 def archive_lines(root: Node) -> Iterator[str]:
-    """For EXPLAIN: how much of each archive a pull query reads."""
+    """Yield lines for EXPLAIN: how much of each archive a pull query reads."""
     for topic, (bounds, archive) in _streams(root).items():
         if archive is not None:
             there, wanted = archives.extent(archive), archives.extent(archive, *bounds)
@@ -54,7 +54,7 @@ def archive_lines(root: Node) -> Iterator[str]:
 
 
 def _streams(root: Node) -> dict[str, tuple[TimeBounds, str | None]]:
-    """For the topic of each stream, what is wanted of it, and its archive."""
+    """Return for each stream's topic the range of times that the query needs, and the topic's archive."""
     found: dict[str, tuple[TimeBounds, str | None]] = {}
     for relation, given in zip(relations(root), bounds_of(root), strict=True):
         source: DataSource = relation.source

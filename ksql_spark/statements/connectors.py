@@ -43,10 +43,10 @@ def create_connector(statement: CreateConnector, context: StatementContext) -> A
     if empty := next((p.name for p in statement.properties if p.value is None), None):
         reason = f"Property {empty} of connector {name} is NULL."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint="Leave it out.")
-    given = {p.name: _text(p.value) for p in statement.properties}
-    class_ = given.get(_CLASS, "").strip()
+    properties = {p.name: _text(p.value) for p in statement.properties}
+    class_ = properties.get(_CLASS, "").strip()
     if not class_:
-        meant = next((key for key in given if key.lower() == _CLASS), None)
+        meant = next((key for key in properties if key.lower() == _CLASS), None)
         raise KsqlError(
             "INVALID_STATEMENT",
             reason=f"Connector {name} has no class.",
@@ -54,7 +54,7 @@ def create_connector(statement: CreateConnector, context: StatementContext) -> A
             if meant and meant != _CLASS
             else f"Add WITH (\"{_CLASS}\" = '...'); SHOW CONNECTOR PLUGINS lists them.",
         )
-    _check_name(name, given)
+    _check_name(name, properties)
 
     def run() -> Entity:
         connect = cluster.client()
@@ -62,7 +62,7 @@ def create_connector(statement: CreateConnector, context: StatementContext) -> A
             return exists(there)
         plugins = connect.plugins()
         _check_kind(kind, class_, plugins)
-        config = cluster.completed(kind, {**given, "name": name})
+        config = cluster.completed(kind, {**properties, "name": name})
         with _without(secrets(config)):
             try:
                 made = connect.create(name, config)
@@ -90,7 +90,7 @@ def create_connector(statement: CreateConnector, context: StatementContext) -> A
     return Immediate(run, waits=True)
 
 
-#: what its REST API does not allow in a path, so that such a connector could not be dropped
+#: characters that Connect's REST API does not allow in a path, so that the connector could not be dropped
 _NOT_IN_NAMES = re.compile(r"[/\\%{}\x00-\x1f\x7f]")
 _LONGEST_NAME = 200
 
@@ -100,8 +100,8 @@ def _check_name(name: str, config: Mapping[str, str]) -> None:
     problem = None
     if not name.strip() or name in (".", ".."):
         problem = "It cannot be used as a name."
-    elif found := _NOT_IN_NAMES.search(name):
-        problem = f"It contains {found[0]!r}, which Kafka Connect cannot have in a name."
+    elif match := _NOT_IN_NAMES.search(name):
+        problem = f"It contains {match[0]!r}, which Kafka Connect cannot have in a name."
     elif len(name.encode()) > _LONGEST_NAME:
         problem = f"It has {len(name.encode())} bytes, more than {_LONGEST_NAME}."
     elif config.get("name", name) != name:
@@ -216,18 +216,18 @@ def show_connectors(statement: Show, context: StatementContext) -> Entity:
     """SHOW [SOURCE|SINK] CONNECTORS; warnings report why connectors, or the worker, have failed."""
     cluster = context.services.connect
     warnings: list[KsqlWarning] = []
-    found: Mapping[str, Any] = {}
+    connectors: Mapping[str, Any] = {}
     if cluster.is_in_use():
         try:
-            found = cluster.client().connectors()
+            connectors = cluster.client().connectors()
         except KsqlError as error:
-            found = cluster.last_seen()
-            if not found:
+            connectors = cluster.last_seen()
+            if not connectors:
                 raise
             warnings.append(KsqlWarning(error.message))
-    complaints = cluster.complaints() if found and not warnings else {}
+    complaints = cluster.complaints() if connectors and not warnings else {}
     rows = []
-    for name, facts in sorted(found.items()):
+    for name, facts in sorted(connectors.items()):
         info, status = facts.get("info") or {}, facts.get("status") or {}
         config = info.get("config") or {}
         type_ = str(info.get("type") or status.get("type") or "unknown")
@@ -235,8 +235,8 @@ def show_connectors(statement: Show, context: StatementContext) -> Entity:
             class_ = config.get(_CLASS, "")
             rows.append(SimpleConnectorInfo(name=name, type=type_, class_name=class_, state=_state(status)))
             failures = list(_failures(name, _without_secrets(status, config)))
-            if not failures and (said := _cause(masked(complaints.get(name, ""), secrets(config)))):
-                failures = [f"Connector {name} is running, but its log says: {said}"]
+            if not failures and (cause := _cause(masked(complaints.get(name, ""), secrets(config)))):
+                failures = [f"Connector {name} is running, but its log says: {cause}"]
             warnings += map(KsqlWarning, failures)
     return ConnectorList(
         statement_text=statement.source_text, connectors=tuple(rows), warnings=tuple(warnings)
@@ -259,7 +259,7 @@ def _without_secrets(status: Mapping[str, Any], config: Mapping[str, Any]) -> di
 
 
 def _failures(name: str, status: Mapping[str, Any]) -> Iterator[str]:
-    """Why a connector and its tasks have failed, a sentence for each reason."""
+    """Yield a sentence for each reason for which a connector or its tasks have failed."""
     connector = status.get("connector") or {}
     if reason := _cause(connector.get("trace")):
         yield f"Connector {name} is {connector.get('state')}: {reason}"
@@ -284,7 +284,7 @@ def _cause(trace: object) -> str:
 
 
 def _state(status: Mapping[str, Any]) -> str:
-    """For example ``RUNNING (1/2 tasks RUNNING)``."""
+    """Describe a connector's state, for example ``RUNNING (1/2 tasks RUNNING)``."""
     own = (status.get("connector") or {}).get("state", "UNKNOWN")
     tasks = [task.get("state") for task in status.get("tasks") or []]
     running = tasks.count("RUNNING")
@@ -304,7 +304,7 @@ def show_plugins(statement: Show, context: StatementContext) -> Entity:
 
 
 def settings(class_: str, services: Services) -> ConnectorSettings | None:
-    """What a class of connectors can be configured with; None: Kafka Connect does not have it.
+    """Return the settings of a class of connectors; None if Kafka Connect does not have it.
 
     Raises:
         KsqlError: as ConnectClient.
@@ -340,7 +340,7 @@ def writers(cluster: ConnectCluster) -> dict[str, list[str]]:
 
 
 def writers_soon(cluster: ConnectCluster) -> dict[str, list[str]] | None:
-    """Like writers(), but never waits for Connect; None if it has not responded within SOON_S."""
+    """Return writers() without ever waiting for Connect; None if it has not responded within SOON_S."""
     answers: queue.Queue[dict[str, list[str]] | KsqlError] = queue.Queue()
 
     def ask() -> None:

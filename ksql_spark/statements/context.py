@@ -164,7 +164,7 @@ def evolves(query: ManagedQuery) -> str | None:
 
 @dataclass(frozen=True)
 class Fall:
-    """What DROP … CASCADE removes: names of sources, each before those that it reads, and queries."""
+    """The effect of DROP … CASCADE: names of sources, each before those that it reads, and queries."""
 
     sources: tuple[str, ...]
     queries: tuple[KnownQuery, ...]
@@ -250,14 +250,14 @@ class StatementContext:
         return [uses_of(q) for q in self.services.queries.all() if q.id.upper() == wanted]
 
     def falling(self, source: str) -> list[str]:
-        """What DROP … CASCADE of a stream or table removes or no longer writes, itself included."""
+        """Return the names that DROP … CASCADE of a source removes or no longer writes, including its own."""
         fall = self.fall(source)
         return list(dict.fromkeys([*fall.sources, *(q.sink for q in fall.queries)]))
 
     # --------------------------------------------------------------------------------------------------
 
     def fall(self, name: str) -> Fall:
-        """What DROP … CASCADE of a stream or table takes with it."""
+        """Return the sources and queries that DROP … CASCADE of a stream or table removes."""
         sources: list[str] = []
 
         def visit(source: str) -> None:
@@ -306,7 +306,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What the command log stores of a statement: where its query starts, the query's id and its plans.
+    """The command log's data about a statement: where its query starts, the query's id and its plans.
 
     ``plan`` is a document of plan.codec, ``topics`` are the ids of topics by name.
     """

@@ -252,7 +252,7 @@ def _within(times: Times, share: float) -> str:
 
 
 def _old(times: Times) -> str:
-    """How to read latencies that no query has that keeps up with its topics."""
+    """Return a remark for latencies that are too high for a query that keeps up with its topics."""
     bound = times.within_s(0.99)
     is_old = bound is None or bound > OLD_S
     return " (for records that were already old when they were read, this is their age)" if is_old else ""

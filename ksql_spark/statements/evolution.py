@@ -27,7 +27,7 @@ GROUPS = 5
 
 @dataclass(frozen=True)
 class Evolution:
-    """A planned replacement.
+    """A planned replacement of the running version.
 
     Args:
         bound: the new version.
@@ -74,7 +74,7 @@ def plan_evolution(statement: Statement, context: StatementContext) -> Evolution
 
     def report() -> str:
         lines = [
-            *_told(way, old_sink),
+            *_consequences(way, old_sink),
             *_columns(old_sink, new.sink),
             *_plan(old, new, context),
             *_state(way, context),
@@ -88,7 +88,7 @@ def plan_evolution(statement: Statement, context: StatementContext) -> Evolution
 
 
 class _Way(NamedTuple):
-    """How the replacement would happen.
+    """The way in which the replacement would happen.
 
     Args:
         evolve: what EVOLVE asks for; None: in place.
@@ -146,7 +146,7 @@ def _is_possible(evolve: Evolve | None, statement: CreateAsSelect, context: Stat
     return True
 
 
-def _told(way: _Way, table: DataSource) -> Iterator[str]:
+def _consequences(way: _Way, table: DataSource) -> Iterator[str]:
     if way.refusal is not None:
         how = "in place" if way.is_in_place else "at once" if way.is_at_once else "as a backfill"
         yield f"Not possible {how}: {way.refusal.message}"
@@ -253,7 +253,7 @@ def _reading(way: _Way, new: PersistentQuery, context: StatementContext) -> Iter
 
 
 def _rate(way: _Way, context: StatementContext) -> float:
-    """As many records per second as the running version has read at its best; 0: that is not known here."""
+    """Return the running version's highest rate so far, records per second; 0 if unknown here."""
     query = context.services.queries.find(way.query_id)
     runs = query.runner.spark if query is not None else ()
     batches = [batch for run in runs for batch in run.recent if batch["batchDuration"]]

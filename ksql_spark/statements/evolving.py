@@ -85,7 +85,7 @@ def warms_up(evolve: Evolve, bound: PersistentQuery) -> bool:
 
 
 def default_way(statement: CreateAsSelect) -> Evolve:
-    """How a statement without EVOLVE could change a running query, if it cannot in place."""
+    """Return how a statement without EVOLVE would change a running query if it cannot do so in place."""
     return Evolve(BACKFILL, keeps_history=statement.kind == STREAM)
 
 
@@ -238,14 +238,14 @@ def check_evolution(
 
 def _all_made_of(name: str, context: StatementContext) -> set[str]:
     """The sinks of all queries that read a source, directly or not."""
-    found: set[str] = set()
+    sinks: set[str] = set()
     ahead = [name]
     while ahead:
         source = ahead.pop()
-        new = {q.sink for q in context.queries if source in q.sources} - found
-        found |= new
+        new = {q.sink for q in context.queries if source in q.sources} - sinks
+        sinks |= new
         ahead += new
-    return found
+    return sinks
 
 
 def evolution_of(name: str, context: StatementContext) -> KnownQuery | None:
@@ -254,23 +254,23 @@ def evolution_of(name: str, context: StatementContext) -> KnownQuery | None:
 
 
 def _required(name: str, context: StatementContext) -> KnownQuery:
-    """As ``evolution_of``.
+    """Return ``evolution_of``, or raise an error if there is none.
 
     Raises:
         KsqlError: SOURCE_UNKNOWN, INVALID_STATEMENT if there is none.
     """
     context.metastore.require(name)
-    found = evolution_of(name, context)
+    new_version = evolution_of(name, context)
     queries = context.services.queries
-    if found is None and any(queries.warm_up(q) for q in queries.all() if q.plan.sink.name == name):
+    if new_version is None and any(queries.warm_up(q) for q in queries.all() if q.plan.sink.name == name):
         reason = f"The old version of {name} has ended; the new one reads its history, then goes on."
         hint = f"DESCRIBE EVOLUTION {name}; shows how far it is. ROLLBACK {name}; undoes it once it goes on."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
-    if found is None:
+    if new_version is None:
         reason = f"No new version of {name} runs beside it."
         hint = f"CREATE OR REPLACE ... {name} WITH (EVOLVE = 'backfill') AS SELECT ... starts one."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
-    return found
+    return new_version
 
 
 # ---- SWAP ---------------------------------------------------------------------------------------------
@@ -283,21 +283,21 @@ def swap(statement: Swap, context: StatementContext) -> Action:
     to write the table's topic (QueryRuns), whenever that is.
     """
     name, services = statement.name, context.services
-    known = _required(name, context)
-    assert known.logical is not None  # no push query evolves
-    sink = known.logical.sink
+    new_version = _required(name, context)
+    assert new_version.logical is not None  # no push query evolves
+    sink = new_version.logical.sink
     if not context.is_replay:
-        check_evolution(known.logical, context)
-        query = services.queries.find(known.id)
+        check_evolution(new_version.logical, context)
+        query = services.queries.find(new_version.id)
         state = None if query is None else services.queries.state_of(query)[0]
         if query is None or state != State.RUNNING:
             reason = "has not begun" if query is None else f"is in state {state}"
-            raise KsqlError("INVALID_STATEMENT", reason=f"The new version, {known.id}, {reason}.")
+            raise KsqlError("INVALID_STATEMENT", reason=f"The new version, {new_version.id}, {reason}.")
         services.admin.require_topic(query.plan.sink.topic)
         done = progress(query, services)
         if not done.has_caught_up:
             why = "has no checkpoint yet" if done.is_unread else f"{MAX_LAG}: {done.most:,}"
-            reason = f"The new version, {known.id}, has {done.left:,} records left to read ({why})."
+            reason = f"The new version, {new_version.id}, has {done.left:,} records left to read ({why})."
             raise KsqlError(
                 "INVALID_STATEMENT", reason=reason, hint=f"DESCRIBE EVOLUTION {name}; shows how far it is."
             )
@@ -309,23 +309,23 @@ def swap(statement: Swap, context: StatementContext) -> Action:
             query.rows = both
         rows = [each.read(services.admin) for each in both]
         if query.evolution.verify:
-            found = compared(query, query.evolution, table, rows, services)
-            _check_verified(found.failures(query.evolution.verify), name)
+            comparison = compared(query, query.evolution, table, rows, services)
+            _check_verified(comparison.failures(query.evolution.verify), name)
     old = [q for q in context.queries if q.sink == name and q.creates_sink]
-    context.queries = [q for q in context.queries if q is not known and q not in old]
-    context.queries.append(replace(known, sink=name, creates_sink=True, evolves=None))
-    context.metastore.add(sink, known.sources)
+    context.queries = [q for q in context.queries if q is not new_version and q not in old]
+    context.queries.append(replace(new_version, sink=name, creates_sink=True, evolves=None))
+    context.metastore.add(sink, new_version.sources)
 
     def writers() -> list[ManagedQuery]:
         return [q for q in services.queries.all() if q.creates_sink and q.plan.sink.name == name]
 
     def apply(_: Starts) -> Outcome:
-        query = services.queries.find(known.id)
+        query = services.queries.find(new_version.id)
         if query is None:
-            raise KsqlError("QUERY_UNKNOWN", id=known.id, hint="It has been dropped meanwhile.")
+            raise KsqlError("QUERY_UNKNOWN", id=new_version.id, hint="It has been dropped meanwhile.")
         before = writers()
         swapped = _swapped(query, sink, before, str(services.config["ksql.service.id"]))
-        services.metastore.add(swapped.plan.sink, known.sources)
+        services.metastore.add(swapped.plan.sink, new_version.sources)
         services.views.renew(swapped.plan.sink)
         if not services.queries.is_replaying:
             for writer in before:
@@ -336,8 +336,8 @@ def swap(statement: Swap, context: StatementContext) -> Action:
         except KsqlError as error:
             message = f"{error.message} Query {query.id} exists in state ERROR, and the server retries it."
             return Outcome(message, query.id, is_failed=True)
-        found = services.queries.swapped(swapped) if not services.queries.is_replaying else None
-        done = f": {found.changed} keys changed, {found.removed} removed" if found is not None else ""
+        changes = services.queries.swapped(swapped) if not services.queries.is_replaying else None
+        done = f": {changes.changed} keys changed, {changes.removed} removed" if changes is not None else ""
         return Outcome(f"{query.id} writes {name} from now on{done}.", query.id)
 
     def cleanup() -> CleanupRecord:
@@ -353,7 +353,7 @@ def compared(
     rows: Iterable[Mapping[Place, Record]],
     services: Services,
 ) -> verification.Comparison:
-    """How the rows of a new version differ from those of its table.
+    """Compare the rows of a new version with those of its table.
 
     Args:
         query: the new version.
@@ -374,7 +374,7 @@ def compared(
         ),
     )
     tolerance = max((check.tolerance for check in evolution.verify if check.what == "values"), default=0.0)
-    found = verification.compare(old, new, readers, tolerance)
+    comparison = verification.compare(old, new, readers, tolerance)
     for check in evolution.verify:
         if check.what == SELECT:
             versions = {OLD: table, NEW: beside.sink}
@@ -388,12 +388,12 @@ def compared(
             session, folder = services.spark.session(), services.views.folder
             setting = services.config.__getitem__
             selected = batch.first_rows(bound, tables, session, folder, setting, verification.SAMPLES)
-            found = found._replace(selected=selected)
-    return found
+            comparison = comparison._replace(selected=selected)
+    return comparison
 
 
 def _by_name(versions: Mapping[str, DataSource], table: DataSource) -> dict[str, DataSource]:
-    """Both versions under the table's name, which users write."""
+    """Return both versions under the table's name, which users write."""
     return {which: replace(source, name=table.name) for which, source in versions.items()}
 
 
@@ -430,18 +430,18 @@ def _swapped(
 def abort_evolution(statement: AbortEvolution, context: StatementContext) -> Action:
     """End the new version, with its state and its topic; the old one has never noticed it."""
     name, services = statement.name, context.services
-    known = _required(name, context)
-    context.queries.remove(known)
+    new_version = _required(name, context)
+    context.queries.remove(new_version)
 
     def which() -> list[ManagedQuery]:
-        query = services.queries.find(known.id)
+        query = services.queries.find(new_version.id)
         return [] if query is None else [query]
 
     termination = Termination(services.queries, which)
 
     def apply(_: Starts) -> Outcome:
         termination.apply()
-        return Outcome(f"{name} stays as it is: its new version, {known.id}, has ended.")
+        return Outcome(f"{name} stays as it is: its new version, {new_version.id}, has ended.")
 
     def cleanup() -> CleanupRecord:
         return CleanupRecord(logged=termination.orphans())
@@ -453,15 +453,15 @@ def abort_evolution(statement: AbortEvolution, context: StatementContext) -> Act
 
 
 def describe_evolution(statement: DescribeEvolution, context: StatementContext) -> Action:
-    """How far a table's new version is, and what it changes."""
+    """Describe the progress of a table's new version, and what it changes."""
     name, services = statement.name, context.services
     table = context.metastore.require(name)
 
     def run() -> Entity:
         there = services.queries.all()
-        found = next((q for q in there if evolves(q) == name), None)
+        query = next((q for q in there if evolves(q) == name), None)
         aborted = services.versions.aborted(name)
-        if found is None and aborted is not None:
+        if query is None and aborted is not None:
             return EvolutionDescription(
                 statement_text=statement.source_text,
                 name=name,
@@ -476,21 +476,21 @@ def describe_evolution(statement: DescribeEvolution, context: StatementContext) 
                 timestamp=aborted.written_ms,
                 user=aborted.user,
             )
-        if found is None:
+        if query is None:
             swapped = (q for q in there if q.evolution is not None and q.plan.sink.name == name)
-            found = next(swapped, None)
-        if found is None or found.evolution is None:
+            query = next(swapped, None)
+        if query is None or query.evolution is None:
             raise KsqlError("INVALID_STATEMENT", reason=f"{name} has not evolved.")
-        described = _described(statement.source_text, found, found.evolution, table, services)
-        if described.reason is None and not found.evolution.is_swapped:
-            return replace(described, reason=_refusal(found, context))
+        described = _described(statement.source_text, query, query.evolution, table, services)
+        if described.reason is None and not query.evolution.is_swapped:
+            return replace(described, reason=_refusal(query, context))
         return described
 
     return Immediate(run, waits=True)
 
 
 def _refusal(query: ManagedQuery, context: StatementContext) -> str | None:
-    """Why SWAP would be refused, whichever server is asked: queries have come that read the table."""
+    """Return why SWAP would be refused on any server, because of queries that read the table; else None."""
     assert isinstance(query.logical, PersistentQuery)
     try:
         check_evolution(query.logical, context)
@@ -502,25 +502,25 @@ def _refusal(query: ManagedQuery, context: StatementContext) -> str | None:
 def _described(
     text: str, query: ManagedQuery, evolution: Evolution, table: DataSource, services: Services
 ) -> EvolutionDescription:
-    left: int | None = None
+    records_left: int | None = None
     reason: str | None = None
-    found: Differences | None = None
+    changes: Differences | None = None
     rows: verification.Comparison | None = None
     now, host = services.queries.state_of(query)
     until = services.queries.warm_up(query)
     if until is not None:
-        state, left = WARMING_UP, _left(services.queries.checkpoints.committed_offsets(query), until)
+        state, records_left = WARMING_UP, _left(services.queries.checkpoints.committed_offsets(query), until)
     elif evolution.is_swapped:
         state = SWAPPED if services.queries.has_taken_over(query) else SWAPPING
-        found = services.queries.swapped(query)
+        changes = services.queries.swapped(query)
     else:
         done = progress(query, services)
-        left, reason = done.left, query.swap_refusal
+        records_left, reason = done.left, query.swap_refusal
         state = CAUGHT_UP if done.has_caught_up else BACKFILLING
         if state == CAUGHT_UP and now == State.RUNNING:
             both = [differences.rows(services.admin, topic) for topic in (table.topic, evolution.topic)]
             rows = compared(query, evolution, table, both, services)
-            found = Differences(rows.changed, rows.only_old)
+            changes = Differences(rows.changed, rows.only_old)
             failures = rows.failures(evolution.verify)
             state = VERIFIED if evolution.verify and not failures else CAUGHT_UP
             reason = "; ".join(failures) or reason
@@ -535,9 +535,9 @@ def _described(
         query_id=query.id,
         topic=evolution.topic or table.topic,
         is_manual=evolution.is_manual,
-        records_left=left,
-        keys_changed=None if found is None else found.changed,
-        keys_removed=None if found is None else found.removed,
+        records_left=records_left,
+        keys_changed=None if changes is None else changes.changed,
+        keys_removed=None if changes is None else changes.removed,
         rows=None if rows is None else rows.rows,
         columns_changed={} if rows is None else rows.columns,
         samples=tuple(
@@ -552,7 +552,7 @@ def _described(
 
 
 def _left(committed: Mapping[str, Mapping[int, int]], until: Offsets) -> int:
-    """How many records are between two places."""
+    """Count the records between two positions."""
     ends = [(topic, int(p), end) for topic, offsets in until.items() for p, end in offsets.items()]
     return sum(max(0, end - committed.get(topic, {}).get(p, 0)) for topic, p, end in ends)
 
@@ -567,7 +567,7 @@ def _shown(row: Mapping[str, Any] | None, table: DataSource) -> dict[str, Any] |
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a new version is, as of its last checkpoint.
+    """The progress of a new version, as of its last checkpoint.
 
     Attributes:
         left: how many records of its sources it has not read.
@@ -582,28 +582,28 @@ class Progress:
 
     @property
     def has_caught_up(self) -> bool:
-        """Whether it may take over."""
+        """Whether the new version may take over."""
         return self.left <= self.most and not self.is_unread
 
 
 def progress(query: ManagedQuery, services: Services) -> Progress:
-    """How far a new version is.
+    """Compute the progress of a new version.
 
     Raises:
         KsqlError: CHECKPOINT_DAMAGED; as KafkaAdmin.
     """
     committed = services.queries.checkpoints.committed_offsets(query)
     topics = services.admin.expanded(source.topic for source in query.plan.sources)
-    left = dict.fromkeys(topics, 0)
+    unread = dict.fromkeys(topics, 0)
     for (topic, partition), end in services.admin.end_offsets(*topics).items():
-        left[topic] += max(0, end - committed.get(topic, {}).get(partition, 0))
+        unread[topic] += max(0, end - committed.get(topic, {}).get(partition, 0))
     most = int(query.properties.get(MAX_LAG, services.config[MAX_LAG]))
 
     def is_unread(topic: str) -> bool:
         starts = {int(p): offset for p, offset in query.starts.get(topic, {}).items()}
-        return left[topic] > 0 and committed.get(topic, {}) == starts
+        return unread[topic] > 0 and committed.get(topic, {}) == starts
 
-    return Progress(sum(left.values()), most, any(map(is_unread, topics)))
+    return Progress(sum(unread.values()), most, any(map(is_unread, topics)))
 
 
 __all__ = [

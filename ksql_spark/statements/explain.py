@@ -90,7 +90,7 @@ def _evolution(statement: Explain, evolution: Evolution, text: str, context: Sta
 
 
 def _drop(statement: Explain, drop: DropSource, text: str, context: StatementContext) -> Action:
-    """What DROP would remove, in which order, and whether it needs CASCADE (beyond ksqlDB)."""
+    """List what DROP would remove, in which order, and whether it needs CASCADE (beyond ksqlDB)."""
     source = context.metastore.require(drop.name)
     fall, rights = context.fall(source.name), context.rights
     lines = []

@@ -69,9 +69,9 @@ def _check_free(name: str, metastore: MetaStore) -> None:
         raise KsqlError(
             "FUNCTION_EXISTS", name=name, where="it comes with the server", hint="Choose another name."
         )
-    known = metastore.functions().get(name)
-    if known is not None and known.origin is not None:
-        raise KsqlError("FUNCTION_EXISTS", name=name, where=f"it is defined in {known.origin.path}")
+    existing = metastore.functions().get(name)
+    if existing is not None and existing.origin is not None:
+        raise KsqlError("FUNCTION_EXISTS", name=name, where=f"it is defined in {existing.origin.path}")
 
 
 # ---- statements ---------------------------------------------------------------------------------------
@@ -81,22 +81,22 @@ def create_function(statement: CreateFunction, context: StatementContext) -> Act
     """CREATE [OR REPLACE] FUNCTION [IF NOT EXISTS] name [(parameters) RETURNS type] LANGUAGE PYTHON AS …"""
     _check_allowed(context)  # also on replay: whoever can write to the log's topic must not run code here
     name = statement.name.upper()
-    known = context.metastore.functions().get(name)
-    if known is not None and statement.if_not_exists:
+    existing = context.metastore.functions().get(name)
+    if existing is not None and statement.if_not_exists:
         message = f"Cannot add function {name}: A function with the same name already exists."
         return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
-    if known is not None and statement.or_replace:
-        _check_own(known, context)
+    if existing is not None and statement.or_replace:
+        _check_own(existing, context)
         _check_unused(name, "replaced", context)
     else:
         _check_free(name, context.metastore)
     code = _wrapped(statement, context) if statement.returns is not None else statement.code
     folders = context.services.functions
     source = folders.write(name, code)
-    (found,) = folders.describe([source])
-    if "error" in found:
-        raise KsqlError("FUNCTION_CODE", where=f"the code of {name}", reason=found["error"])
-    specs = {spec.name: spec for spec in _specs(source, found)}
+    (description,) = folders.describe([source])
+    if "error" in description:
+        raise KsqlError("FUNCTION_CODE", where=f"the code of {name}", reason=description["error"])
+    specs = {spec.name: spec for spec in _specs(source, description)}
     if name not in specs:
         there = ", ".join(specs) or "nothing decorated"
         raise KsqlError(
@@ -110,7 +110,7 @@ def create_function(statement: CreateFunction, context: StatementContext) -> Act
 
     def apply(_: Starts) -> Outcome:
         services.metastore.add_function(spec)
-        return Outcome(f"Function {name} {'replaced' if known is not None else 'created'}")
+        return Outcome(f"Function {name} {'replaced' if existing is not None else 'created'}")
 
     return Logged(f"function/{name}/create", apply)
 

@@ -163,7 +163,7 @@ class QueryStart:
         return self._services.queries.find(self._replaced.id) if self._replaced is not None else None
 
     def _cleanup(self) -> CleanupRecord:
-        """What to remove if the server is killed before the command is logged."""
+        """Return what to remove if the server is killed before the command is logged."""
         sink = self._plan.sink.topic
         made = () if self._services.admin.topic(sink) is not None else (sink,)
         return CleanupRecord(unlogged=Orphans(made))
@@ -193,13 +193,13 @@ class QueryStart:
         """The old version's first offsets, whose current ones QueryRuns finds, and those of other topics."""
         whole = tables_in_state(self._plan)
         first = start_offsets(self._plan, self._context, "earliest")
-        found = dict(start_offsets(self._plan, self._context, None))
-        for topic in found:
+        starts = dict(start_offsets(self._plan, self._context, None))
+        for topic in starts:
             if topic in whole:
-                found[topic] = first[topic]
+                starts[topic] = first[topic]
             elif topic in old:
-                found[topic] = old[topic]
-        return found
+                starts[topic] = old[topic]
+        return starts
 
     def _ends(self, old: Starts) -> Starts:
         """The ends of what a version that is warmed up then knows as it is now: tables, and topics that only

@@ -68,18 +68,18 @@ def _records(change: BoundChange, view: View, services: Services) -> Iterator[tu
     rules = [] if row is None else [_afterwards(rule.predicate, row) for rule in source.constraints]
     wanted = [*columns, *rules, *(to_evaluate(row) if row is not None else ())]
     _, serde = writing_serdes(source, services.registry)
-    for key, found in pull.evaluated(change.query, wanted, view, services.spark.session, services.registry):
+    for key, results in pull.evaluated(change.query, wanted, view, services.spark.session, services.registry):
         if row is None:
             yield key, None
             continue
-        values = {column.name: value for column, value in zip(columns, found, strict=False)}
+        values = {column.name: value for column, value in zip(columns, results, strict=False)}
         nulls = {name for name, value in values.items() if value is None}
-        held = found[len(columns) : len(columns) + len(rules)]
+        held = results[len(columns) : len(columns) + len(rules)]
         for rule, holds in zip(source.constraints, held, strict=True):
             if holds is not True:
                 raise violation(row, rule, "update")
         try:
-            new = checked_values(row, found[len(columns) + len(rules) :], nulls)
+            new = checked_values(row, results[len(columns) + len(rules) :], nulls)
             values |= {name: value for (name, _), value in zip(row.values, new, strict=True)}
             yield key, serde.encode(list(values.values()))
         except ValueError as error:
@@ -88,6 +88,6 @@ def _records(change: BoundChange, view: View, services: Services) -> Iterator[tu
 
 
 def _afterwards(predicate: Expression, row: BoundRow) -> Expression:
-    """What a condition will be once the row has been changed."""
+    """Return the condition as it will be once the row has been changed."""
     written = dict(row.values)
     return transform(predicate, lambda node: written.get(node.name) if isinstance(node, ColumnRef) else None)

@@ -177,22 +177,22 @@ def _variables(statement: Show, context: StatementContext) -> Entity:
 
 
 def _services(statement: Show, context: StatementContext) -> Entity:
-    """What has an address; users look above all for what the server has started at free ports."""
+    """List everything with an address; users look above all for what the server has started at free ports."""
     config, services = context.config, context.services
-    found: list[tuple[str, str | None, bool]] = [
+    addresses: list[tuple[str, str | None, bool]] = [
         *((name, address, True) for name, address in services.server.listeners()),
         ("Kafka", services.admin.servers, services.server.starts_broker),
     ]
     if services.registry is not None:
         is_given = bool(config["ksql.schema.registry.url"])
-        found.append(("schema registry", services.registry.address, not is_given))
+        addresses.append(("schema registry", services.registry.address, not is_given))
     if not isinstance(services.connect, NoConnect):
-        found.append(("Connect", services.connect.address(), not config["ksql.connect.url"]))
-    rows = tuple(Service(name, None if at is None else masked(at), ours) for name, at, ours in found)
+        addresses.append(("Connect", services.connect.address(), not config["ksql.connect.url"]))
+    rows = tuple(Service(name, None if at is None else masked(at), ours) for name, at, ours in addresses)
     return ServicesList(statement_text=statement.source_text, services=rows)
 
 
-#: what is listed -> function that lists it
+#: kind of thing -> function that lists it
 SHOWN: Mapping[str, Callable[[Show, StatementContext], Entity]] = {
     "CONNECTORS": show_connectors,
     "CONNECTOR PLUGINS": show_plugins,

@@ -90,7 +90,7 @@ def create_sink_as(statement: CreateSinkAs, context: StatementContext) -> Action
 
 
 def _archive_made(sink: Sink, action: Logged, context: StatementContext) -> Callable[[], Prepared]:
-    """What comes before the action is logged, and the archive where ``sink`` writes one.
+    """Return a function that prepares the action, and makes the archive where ``sink`` writes one.
 
     Raises:
         KsqlError, when it is called: those of archives.make.
@@ -251,7 +251,7 @@ def describe_sink(statement: DescribeSink, context: StatementContext) -> Action:
 
 
 def _status(sink: Sink, context: StatementContext) -> SinkStatus:
-    """How a sink is doing, with what the topic has now: the sink itself looks only before commits."""
+    """Return a sink's status with the topic's current ends: the sink itself looks only before commits."""
     status = context.services.sink_status(sink.name)
     source = context.services.metastore.find(sink.source)
     if source is None or not status.ends:

@@ -383,7 +383,7 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
         also = f", and before it: {with_it}" if with_it else ""
         return Outcome(f"Source `{name}` (topic: {source.topic}) was dropped{also}.")
 
-    #: what the streams' queries that stop, not those that are paused, must go on with if nothing comes of it
+    #: ids of queries that were stopped here, not paused, and must go on if the statement fails
     stopped: list[str] = []
 
     def prepare() -> Prepared:
@@ -427,7 +427,7 @@ def position_of(sink: str, topic: str) -> str:
 def _positions(
     queries: Iterable[ManagedQuery], context: StatementContext
 ) -> Iterator[tuple[str, dict[str, int]]]:
-    """Where queries have stopped reading, for UNDROP."""
+    """Yield the offsets at which queries have stopped reading, for UNDROP."""
     checkpoints, admin = context.services.queries.checkpoints, context.services.admin
     for query in queries:
         try:

@@ -31,12 +31,12 @@ from ksql_spark.spark.tracing import Found, Place
 from ksql_spark.statements.context import Action, Immediate, StatementContext
 from ksql_spark.types import BIGINT
 
-#: how many of the first, and of the last records are told
+#: how many of the first, and of the last records are listed
 MOST = 100
 
 
 def explain_row(statement: ExplainRow, context: StatementContext) -> Action:
-    """Which records of its query's topics made a row, or where they were dropped."""
+    """Find the records of a query's topics that made a row, or where they were dropped."""
     query, bound = _writer(statement.name, context)
     for source in sorted(query.plan.sources, key=lambda source: source.name):
         check_source(context.rights, UserRole.READER, source.name)
@@ -123,11 +123,11 @@ def _found(
 
 
 def _starts(name: str, query: ManagedQuery, context: StatementContext) -> Mapping[str, Mapping[str, int]]:
-    """Where the query began to read. One that UNDROP brought back: before the DROP, as its rows remain."""
-    known = context.services.versions.of(name)
-    if not known or known[-1].way != UNDROPPED:
+    """Return where the query began to read; after UNDROP, before the DROP, as its rows remain."""
+    versions = context.services.versions.of(name)
+    if not versions or versions[-1].way != UNDROPPED:
         return query.starts
-    return next((v.starts for v in reversed(known) if v.way not in (UNDROPPED, IN_PLACE)), query.starts)
+    return next((v.starts for v in reversed(versions) if v.way not in (UNDROPPED, IN_PLACE)), query.starts)
 
 
 def _records(places: Sequence[Place], trace: Trace, context: StatementContext) -> list[SourceRecord]:

@@ -1,4 +1,4 @@
-"""What users may do about statements of the command log that this server could not execute.
+"""Describes what users can do about statements of the command log that this server could not execute.
 
 The name that such a statement would have made is taken: the next start tries the statement again, and what
 has the name meanwhile would be in its way. DROP, or TERMINATE for a query, gives it up.
@@ -50,12 +50,12 @@ _UNKNOWN = {
 }
 
 
-#: what removes a thing of a kind
+#: the statement that removes a thing of a kind
 _WORDS = {SINK: "DROP SINK", TYPE: "DROP TYPE", FUNCTION: "DROP FUNCTION", QUERY: "TERMINATE"}
 
 
 def names_of(statement: Statement, query_id: str | None = None) -> frozenset[Name]:
-    """What a statement makes or is about.
+    """Return the names that a statement creates or acts on.
 
     Args:
         statement: the statement.
@@ -77,7 +77,7 @@ def mentioned_by(statement: Statement) -> frozenset[str]:
 
 
 def remedy_of(statement: Statement, names: Collection[Name]) -> str:
-    """What a user may do about a statement that was not executed, a sentence."""
+    """Return a sentence that says what a user can do about a statement that was not executed."""
     word = f"DROP {statement.kind}" if isinstance(statement, _OF_A_KIND) else "DROP STREAM or TABLE"
     kinds = dict(sorted(names))
     kinds = {kind: name for kind, name in kinds.items() if kind != QUERY or SOURCE not in kinds}
@@ -91,7 +91,7 @@ def _name(kind: str, text: str) -> Name:
 
 
 def removed_by(statement: Statement) -> Name | None:
-    """What a statement removes; None: nothing, or all queries."""
+    """Return the name that a statement removes; None for nothing, or all queries."""
     kind = _REMOVES.get(type(statement))
     if kind is None:
         return None
@@ -145,7 +145,7 @@ def give_up(statement: Statement, context: StatementContext) -> Action | None:
 
 
 def explain(error: KsqlError, missing: Mapping[Name, SkippedRecord]) -> None:
-    """Say in the error of a statement that what it names was not made, and why."""
+    """Explain in the error of a statement that a thing it names was not made, and why."""
     parameter, kind = _UNKNOWN.get(error.condition, ("", ""))
     record = missing.get(_name(kind, str(error.parameters.get(parameter))))
     if record is not None:

@@ -86,21 +86,21 @@ def rollback(statement: Rollback, context: StatementContext) -> Action:
 
     def apply(starts: Starts) -> Outcome:
         outcome = action.apply(starts)
-        told = f"{statement.name} is as in version {version.number} again"
+        message = f"{statement.name} is as in version {version.number} again"
         query = context.services.queries.find(outcome.query_id) if outcome.query_id is not None else None
         if query is not None and context.services.queries.warm_up(query) is not None:
-            told += (
+            message += (
                 f", from now on: {query.id} reads again, for its state, what it has read, and then goes on"
             )
         elif isinstance(planned, CreateAsSelect):
-            told += f", from now on: {outcome.query_id} goes on {where}"
-        told += "."
+            message += f", from now on: {outcome.query_id} goes on {where}"
+        message += "."
         if begins:
-            told = (
+            message = (
                 f"{statement.name} will be as in version {version.number} again: {outcome.query_id} runs "
                 f"beside it, and takes over once it has caught up (DESCRIBE EVOLUTION {statement.name})."
             )
-        return outcome if outcome.is_failed else replace(outcome, message=told)
+        return outcome if outcome.is_failed else replace(outcome, message=message)
 
     return replace(
         action,
@@ -173,25 +173,25 @@ def _reason(error: KsqlError) -> str:
 def _target(statement: Rollback, context: StatementContext) -> Version:
     name = statement.name
     source = context.metastore.require(name)
-    known = context.services.versions.of(name)
-    if not known or known[-1].statement != source.statement:
+    all_versions = context.services.versions.of(name)
+    if not all_versions or all_versions[-1].statement != source.statement:
         reason = f"A statement before this one changes {name}, so its versions are not known yet."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint="Send ROLLBACK as a request of its own.")
-    current = _text(known[-1])
-    others = [version for version in known[:-1] if _text(version) != current]
+    current = _text(all_versions[-1])
+    others = [version for version in all_versions[:-1] if _text(version) != current]
     hint = f"SHOW VERSIONS OF {name}; lists all."
     if statement.version is None:
         if not others:
             raise KsqlError("INVALID_STATEMENT", reason=f"{name} has no earlier version.", hint=hint)
         return others[-1]
-    found = next((version for version in known if version.number == statement.version), None)
-    if found is None:
+    target = next((version for version in all_versions if version.number == statement.version), None)
+    if target is None:
         raise KsqlError("INVALID_STATEMENT", reason=f"{name} has no version {statement.version}.", hint=hint)
-    if _text(found) == current:
+    if _text(target) == current:
         raise KsqlError(
-            "INVALID_STATEMENT", reason=f"{name} already is as in version {found.number}.", hint=hint
+            "INVALID_STATEMENT", reason=f"{name} already is as in version {target.number}.", hint=hint
         )
-    return found
+    return target
 
 
 def _text(version: Version) -> str:
@@ -244,7 +244,7 @@ def undrop(statement: Undrop, context: StatementContext) -> Action:
     with _properties(version.properties, context):
         action = _created(planned, context)
     source = context.metastore.require(statement.name)
-    told = f"{planned.kind.capitalize()} {source.name} is back, with its topic {source.topic}."
+    message = f"{planned.kind.capitalize()} {source.name} is back, with its topic {source.topic}."
     is_there = dropped.has_topic and context.services.admin.topic(source.topic) is not None
     if is_there:
         _check_same(source.topic, dropped, context)
@@ -258,23 +258,23 @@ def undrop(statement: Undrop, context: StatementContext) -> Action:
         assert bound is not None
         starts = _starts(bound, dropped, is_there, context)
         if not is_there:
-            told = (
+            message = (
                 f"{source.name} is back. Its topic was deleted: its query fills a new topic {source.topic}, "
             )
-            told += "from where it first began to read."
+            message += "from where it first began to read."
         elif planned.kind == TABLE:
-            told += " Its query reads again from where it first began."
+            message += " Its query reads again from where it first began."
         elif not analyzer.is_stateless(bound.root):
-            told += " Its query continues where it stopped, but its state is lost: it begins with none."
+            message += " Its query continues where it stopped, but its state is lost: it begins with none."
         else:
-            told += " Its query continues where it stopped."
+            message += " Its query continues where it stopped."
 
         def prepare() -> Prepared:
             return replace(action.prepare(), starts=starts)
 
     def apply(starts: Starts) -> Outcome:
         outcome = action.apply(starts)
-        return outcome if outcome.is_failed else replace(outcome, message=told)
+        return outcome if outcome.is_failed else replace(outcome, message=message)
 
     return replace(
         action,
@@ -318,7 +318,7 @@ def _check_same(topic: str, dropped: Dropped, context: StatementContext) -> None
 def _starts(
     bound: PersistentQuery, dropped: Dropped, is_there: bool, context: StatementContext
 ) -> dict[str, dict[str, int]]:
-    """Where the query of a stream or table that is back begins to read.
+    """Return where the query of a restored stream or table begins to read.
 
     Raises:
         KsqlError: INVALID_STATEMENT if a stream's query cannot go on, because nobody knows where it stopped.

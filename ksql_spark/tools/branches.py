@@ -29,7 +29,7 @@ from ksql_spark.shell.options import (
     OptionProblem,
     add_connection_options,
     connect,
-    tell_server,
+    report_server,
 )
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.statements import parsed, quoted_name
@@ -60,7 +60,7 @@ def main(argv: Sequence[str]) -> int:
         def run(context: Context) -> None:
             client, console = context.session.client, context.session.console
             if options.action != "diff":
-                tell_server(context.session, options.server)
+                report_server(context.session, options.server)
             console.status(f"reading the statements of {client.url}")
             try:
                 failures.extend(_ACTIONS[options.action](client, Branch(options.name), options, console))
@@ -111,7 +111,7 @@ class Branch:
     name: str
 
     def copy_of(self, name: str) -> str:
-        """What the copy of a stream or table is called."""
+        """Return the name of the branch's copy of a stream or table."""
         return f"{self.name.upper()}__{name}"
 
     def topic_of(self, topic: str) -> str:
@@ -119,7 +119,7 @@ class Branch:
         return f"{self.name.lower()}__{topic}"
 
     def original(self, name: str) -> str:
-        """What a copy is the copy of; the name of anything else."""
+        """Return the name of the original of a copy; other names stay as they are."""
         return name.removeprefix(self.copy_of(""))
 
     def has(self, name: str) -> bool:
@@ -146,7 +146,7 @@ def copied(text: str, branch: Branch, names: Collection[str], topic: str | None)
 
 
 def merged(text: str, branch: Branch) -> grammar.Statement:
-    """The statement of a copy, or of an original, as one of the original: what it says of its rows only."""
+    """Return a copy's statement as one of the original, reduced to what defines its rows."""
     (tree,) = parsed(text)
     _rename(tree, branch.original)
     if isinstance(tree, CreateAsSelect):
@@ -314,15 +314,15 @@ def _was_backfilled(client: Client, item: Item) -> bool:
 def _swapped(client: Client, console: Console, name: str) -> Iterator[str]:
     try:
         while True:
-            (told,) = client.run(f"DESCRIBE EVOLUTION {quoted_name(name)};")
-            if told["state"] == "swapped":
+            (evolution,) = client.run(f"DESCRIBE EVOLUTION {quoted_name(name)};")
+            if evolution["state"] == "swapped":
                 console.line(f"{'changed':<8} TABLE {name}")
                 return
-            if told["state"] in ("failed", "aborted"):
-                console.line(f"{'failed':<8} TABLE {name}: {told['reason'] or told['state']}")
+            if evolution["state"] in ("failed", "aborted"):
+                console.line(f"{'failed':<8} TABLE {name}: {evolution['reason'] or evolution['state']}")
                 yield name
                 return
-            console.status(f"{told['state']} {name}: {told['recordsLeft'] or 0:,} records left")
+            console.status(f"{evolution['state']} {name}: {evolution['recordsLeft'] or 0:,} records left")
             time.sleep(_LOOK_S)
     finally:
         console.clear_status()
@@ -342,7 +342,7 @@ def _drop(client: Client, branch: Branch, options: argparse.Namespace, console: 
 def _tried(
     client: Client, console: Console, what: str, text: str, settings: Settings, done: str = "created"
 ) -> Iterator[str]:
-    """Run a statement and tell; yields what has failed."""
+    """Run a statement and report; yield it if it has failed."""
     console.status(what)
     try:
         client.run(f"{text};", settings)

@@ -20,7 +20,7 @@ _COUNT = "COMPARED_COUNT"
 
 @dataclass(frozen=True)
 class Differences:
-    """What two streams or tables differ in.
+    """The differences between two streams or tables.
 
     Args:
         rows: how many the other one has, and this one.

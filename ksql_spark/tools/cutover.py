@@ -36,7 +36,7 @@ _PROBE = "SHADOW_OF_OTHER_SERVER"
 
 
 class Refused(Exception):
-    """Why a result is not taken over."""
+    """Raised with the reason why a result is not taken over."""
 
 
 def cut_over(
@@ -133,7 +133,7 @@ class _CutOver:
             self._take()
         except (Refused, ServerError):
             if not is_begun:
-                self._told("resumed", (self._run_there("RESUME", query) for query in writers))
+                self._report("resumed", (self._run_there("RESUME", query) for query in writers))
             raise
         self._finish(writers)
 
@@ -160,11 +160,10 @@ class _CutOver:
             )
 
     def _check_rows(self) -> None:
-        found = shadow.compared(self.source, self.target, self.other)
-        if found.state in ("differs", "unknown") and not self.force:
-            raise Refused(
-                f"{found.state}: {found.reason or found.differences}. --force takes it over as it is."
-            )
+        comparison = shadow.compared(self.source, self.target, self.other)
+        if comparison.state in ("differs", "unknown") and not self.force:
+            reason = comparison.reason or comparison.differences
+            raise Refused(f"{comparison.state}: {reason}. --force takes it over as it is.")
 
     def _check_stateless(self, writers: Sequence[Mapping[str, Any]]) -> None:
         """Refuse queries whose results at the other server's positions depend on what was before them."""
@@ -187,7 +186,7 @@ class _CutOver:
         """Stop the other server's queries, and wait until their positions are final."""
         for query in writers:
             if not _is_paused(query):
-                self._told("paused", [self._run_there("PAUSE", query)])
+                self._report("paused", [self._run_there("PAUSE", query)])
         settle_s = self._settle_s()
         since, before = time.monotonic(), None
         while True:
@@ -202,7 +201,7 @@ class _CutOver:
         self.console.clear_status()
 
     def _settle_s(self) -> float:
-        """How long positions of a paused query must stay the same to be final."""
+        """Return how long positions of a paused query must stay the same to be final, seconds."""
         if "ksql-spark" in str(self.source.info().get("version")):
             return 0.0  # PAUSE ends the batch
         properties = (each for told in self.source.run("SHOW PROPERTIES;") for each in told["properties"])
@@ -280,18 +279,20 @@ class _CutOver:
         ids = ", ".join(str(query["id"]) for query in described["writeQueries"])
         if writers:
             self._clean_up()
-        self._told("taken", [f"{ids} writes topic {self.other.topic}"])
-        self._told("ended", (self._run_there("TERMINATE", query) for query in writers))
+        self._report("taken", [f"{ids} writes topic {self.other.topic}"])
+        self._report("ended", (self._run_there("TERMINATE", query) for query in writers))
 
     def _wait_until_moved(self) -> None:
         while True:
             try:
-                (told,) = self.target.run(f"DESCRIBE EVOLUTION {quoted_name(self.name)};")
+                (evolution,) = self.target.run(f"DESCRIBE EVOLUTION {quoted_name(self.name)};")
             except ServerError:  # it was there from the beginning
                 return
-            if told["state"] == "failed":
-                raise Refused(f"{told['queryId']} has not taken over yet: {told['reason']}. Run it again.")
-            if told["state"] != "swapping":
+            if evolution["state"] == "failed":
+                raise Refused(
+                    f"{evolution['queryId']} has not taken over yet: {evolution['reason']}. Run it again."
+                )
+            if evolution["state"] != "swapping":
                 self.console.clear_status()
                 return
             self.console.status(f"{self.what}: writing what differs to topic {self.other.topic}")
@@ -315,7 +316,7 @@ class _CutOver:
         return grammar.render(tree)
 
     def _start(self, query_id: str) -> str:
-        """Where a query of the other server is, for START.
+        """Return the position of a query of the other server, as text for START.
 
         Raises:
             Refused: it is not known.
@@ -323,17 +324,17 @@ class _CutOver:
         topics = shadow.places(shadow.describe(self.source, self.name)).get(query_id) or {}
         if not topics:
             raise Refused(f"the other server tells no positions of {query_id}.")
-        found = _next(topics)
+        offsets_by_topic = _next(topics)
         for topic, partition, place in self._known():
             if (
-                topic in found and partition not in found[topic]
+                topic in offsets_by_topic and partition not in offsets_by_topic[topic]
             ):  # a group has no position where it read nothing
                 if place.first < place.end:
                     raise Refused(f"{query_id} has no position in partition {partition} of topic {topic}.")
-                found[topic][partition] = place.end
+                offsets_by_topic[topic][partition] = place.end
         return "; ".join(
             f"{topic} {','.join(f'{n}:{offset}' for n, offset in sorted(offsets.items()))}"
-            for topic, offsets in found.items()
+            for topic, offsets in offsets_by_topic.items()
         )
 
     def _known(self) -> Iterator[tuple[str, int, Place]]:
@@ -367,7 +368,7 @@ class _CutOver:
         return [query for query in queries if self.name in (query.get("sinks") or ())]
 
     def _run_there(self, verb: str, query: Mapping[str, Any]) -> str:
-        """Have a query of the other server paused, resumed or terminated; returns what to tell.
+        """Have a query of the other server paused, resumed or terminated; return the line to report.
 
         If that server refuses it, the user is asked to do it, and PAUSE is waited for.
         """
@@ -377,7 +378,7 @@ class _CutOver:
             self.source.run(statement)
         except ServerError as error:
             reason = " ".join(error.message.split())
-            self._told("asked", [f"run {statement} on the other server, which refuses it: {reason}"])
+            self._report("asked", [f"run {statement} on the other server, which refuses it: {reason}"])
             while verb != "RESUME" and not self._is_over(verb, query_id):
                 self.console.status(f"{self.what}: waiting for {statement}")
                 time.sleep(_LOOK_S)
@@ -387,7 +388,7 @@ class _CutOver:
         query = next((each for each in self._writers() if each["id"] == query_id), None)
         return query is None or (verb == "PAUSE" and _is_paused(query))
 
-    def _told(self, state: str, texts: Iterable[str]) -> None:
+    def _report(self, state: str, texts: Iterable[str]) -> None:
         for text in texts:
             self.console.line(f"{state:<8} {self.what}: {text}")
 

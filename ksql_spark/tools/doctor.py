@@ -30,9 +30,9 @@ from ksql_spark.services.cache import cache_dir
 from ksql_spark.services.registry import JAVA_VERSION as JAVA_OF_REGISTRY
 
 GIGABYTE = 2**30
-#: what JVM artifacts, class archives and a small server's data need
+#: disk space for JVM artifacts, class archives and a small server's data, bytes
 DISK = 2 * GIGABYTE
-#: what the server needs beside the heap of Spark's JVM: Python, the embedded broker, memory outside the heap
+#: memory beside the heap of Spark's JVM, bytes: Python, the embedded broker, the JVM outside of its heap
 BESIDE_THE_HEAP = GIGABYTE
 TIMEOUT_S = 5.0
 INSTALL = "pip install 'ksql-spark[server]'"
@@ -42,7 +42,7 @@ _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check has found: whether that is good, and what to do if it is not."""
+    """The result of a check: whether that is good, and what to do if it is not."""
 
     state: Literal["ok", "note", "bad"]
     text: str
@@ -140,14 +140,14 @@ def _available_memory() -> int | None:
         text = Path("/proc/meminfo").read_text(encoding="ascii")
     except OSError:
         return None
-    found = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
-    left = int(found[1]) * 1024 if found else None
+    match = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
+    available = int(match[1]) * 1024 if match else None
     group = Path("/sys/fs/cgroup")
     try:
         bound = int((group / "memory.max").read_text()) - int((group / "memory.current").read_text())
     except (OSError, ValueError):  # no container, or no limit
-        return left
-    return bound if left is None else min(left, bound)
+        return available
+    return bound if available is None else min(available, bound)
 
 
 def _size(text: str) -> int:
@@ -156,8 +156,8 @@ def _size(text: str) -> int:
     >>> _size("2g"), _size("512m")
     (2147483648, 536870912)
     """
-    found = re.fullmatch(r"(\d+)([kmgt]?)", text.strip().lower())
-    return int(found[1]) * _UNITS[found[2]] if found else 0
+    match = re.fullmatch(r"(\d+)([kmgt]?)", text.strip().lower())
+    return int(match[1]) * _UNITS[match[2]] if match else 0
 
 
 def _gigabytes(size: int) -> str:

@@ -31,7 +31,7 @@ from ksql_spark.shell.options import (
     connect,
     make_client,
     properties_of,
-    tell_server,
+    report_server,
 )
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.statements import parsed, quoted_name
@@ -54,7 +54,7 @@ _MASKED = re.compile(r"^(\[hidden\]|\*+)$")
 
 @dataclass(frozen=True)
 class Item:
-    """Something to create.
+    """A stream, table, query or type that the import must create.
 
     Attributes:
         kind: TYPE, STREAM, TABLE or QUERY.
@@ -109,7 +109,7 @@ def main(argv: Sequence[str]) -> int:
         def run(context: Context) -> None:
             act = _act(options)
             if act in (_take_over, _cut_over) and not options.dry_run:
-                tell_server(context.session, options.server)
+                report_server(context.session, options.server)
             failures.extend(act(source, context.session.client, options, console))
 
         options.output, options.define = "TABULAR", []
@@ -123,7 +123,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _act(options: argparse.Namespace) -> Callable[..., Sequence[object]]:
-    """What the options ask for."""
+    """Return the function that does what the options ask for."""
     if options.cut_over:
         return _cut_over
     return _watch if options.watch else _compare if options.compare else _take_over
@@ -231,22 +231,22 @@ def _compare(
     source: Client, target: Client, options: argparse.Namespace, console: Console
 ) -> list[shadow.Comparison]:
     """Compare both servers, and report; returns the results that are not equal. Raises ClientError."""
-    found = []
+    comparisons = []
     console.status(f"comparing the results of {source.url}")
     for compared in shadow.compare(source, target):
-        found.append(compared)
+        comparisons.append(compared)
         console.line(_comparison(compared))
-        console.status(f"comparing, {len(found)} done")
-    console.line(_counted(found))
-    return [compared for compared in found if not compared.is_equal]
+        console.status(f"comparing, {len(comparisons)} done")
+    console.line(_counted(comparisons))
+    return [compared for compared in comparisons if not compared.is_equal]
 
 
 def _watch(
     source: Client, target: Client, options: argparse.Namespace, console: Console
 ) -> list[shadow.Comparison]:
-    """As _compare, again and again until Ctrl-C; tells what changes. Returns what was not equal at last."""
-    found: dict[str, shadow.Comparison] = {}
-    told: dict[str, str] = {}
+    """Compare again and again until Ctrl-C, and report changes; return the last unequal comparisons."""
+    comparisons: dict[str, shadow.Comparison] = {}
+    reported: dict[str, str] = {}
     counted = ""
     try:
         for number in itertools.count(1):
@@ -255,18 +255,18 @@ def _watch(
             for compared in shadow.compare(source, target):
                 latest[compared.name] = compared
                 line = _comparison(compared)
-                if told.get(compared.name) != line:
-                    told[compared.name] = line
+                if reported.get(compared.name) != line:
+                    reported[compared.name] = line
                     console.line(line)
                 console.status(f"comparison {number}: {len(latest)} done; Ctrl-C ends")
-            found = latest
-            if counted != (counted := _counted([*found.values()])):
+            comparisons = latest
+            if counted != (counted := _counted([*comparisons.values()])):
                 console.line(counted)
             console.status(f"comparison {number} is done: {counted}; Ctrl-C ends")
             time.sleep(_WATCH_EVERY_S)
     except KeyboardInterrupt:
         console.clear_status()
-    return [compared for compared in found.values() if not compared.is_equal]
+    return [compared for compared in comparisons.values() if not compared.is_equal]
 
 
 def _cut_over(source: Client, target: Client, options: argparse.Namespace, console: Console) -> list[str]:
@@ -275,10 +275,10 @@ def _cut_over(source: Client, target: Client, options: argparse.Namespace, conso
     return cutover.cut_over(source, target, there, here, force=options.force, console=console)
 
 
-def _counted(found: Sequence[shadow.Comparison]) -> str:
-    equal = sum(compared.is_equal for compared in found)
-    return f"{len(found)} results: {equal} equal" + (
-        f", {len(found) - equal} not" if equal < len(found) else ""
+def _counted(comparisons: Sequence[shadow.Comparison]) -> str:
+    equal = sum(compared.is_equal for compared in comparisons)
+    return f"{len(comparisons)} results: {equal} equal" + (
+        f", {len(comparisons) - equal} not" if equal < len(comparisons) else ""
     )
 
 
@@ -369,7 +369,7 @@ def _usable(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _left_out(source: Client, target: Client) -> list[str]:
-    """What the import leaves out: connectors, and functions that this server lacks."""
+    """Describe what the import leaves out: connectors, and functions that this server lacks."""
     notes = []
     for connector in _listed(source, "SHOW CONNECTORS;", "connectors"):
         notes.append(f"connector {connector} keeps running in its Connect cluster, unchanged")
@@ -396,13 +396,13 @@ def in_order(items: Sequence[Item]) -> list[Item]:
     """The items, each after those that it needs; else by kind, number of the query and name."""
     sources = {item.name for item in items if item.kind in ("STREAM", "TABLE")}
     ranks = {"TYPE": 0, "STREAM": 1, "TABLE": 1, "QUERY": 2}
-    left = sorted(items, key=lambda item: (ranks[item.kind], _number(item), item.name))
+    pending = sorted(items, key=lambda item: (ranks[item.kind], _number(item), item.name))
     ordered: list[Item] = []
     done: set[str] = set()
-    while left:
+    while pending:
         # a source that needs a missing one, or itself, comes last and fails with a reason
-        ready = next((i for i in left if not ((i.needs & sources) - done - {i.name})), left[0])
-        left.remove(ready)
+        ready = next((i for i in pending if not ((i.needs & sources) - done - {i.name})), pending[0])
+        pending.remove(ready)
         ordered.append(ready)
         if ready.kind in ("STREAM", "TABLE"):
             done.add(ready.name)

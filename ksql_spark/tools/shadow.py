@@ -58,14 +58,14 @@ def set_properties(tree: grammar.Statement, **values: str | None) -> None:
 
 
 def remove_way(tree: grammar.Statement) -> None:
-    """Remove what tells how a version came, or where it began, and not what it is."""
+    """Remove properties about how a version came or where it began, which do not define it."""
     # of a table, HISTORY says how long its past is kept
     is_stream = isinstance(tree, CreateAsSelect) and tree.kind == "STREAM"
     set_properties(tree, **dict.fromkeys((*_OF_THE_WAY, *(["HISTORY"] if is_stream else []))))
 
 
 def target_of(text: str) -> str | None:
-    """What an INSERT INTO … SELECT writes; None: the statement is another one."""
+    """Return the name that an INSERT INTO … SELECT writes; None for other statements."""
     tree = _tree(text)
     return tree.this.name if isinstance(tree, InsertSelect) else None
 
@@ -76,7 +76,7 @@ def _tree(text: str) -> grammar.Statement | None:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the two versions of a stream or table differ in.
+    """The comparison of a stream or table on two servers.
 
     Args:
         kind: STREAM or TABLE.
@@ -94,7 +94,7 @@ class Comparison:
 
     @property
     def state(self) -> str:
-        """In a word: equal, behind, differs or unknown."""
+        """The result in one word: equal, behind, differs or unknown."""
         if self.differences is None:
             return "unknown"
         return "equal" if self.is_equal else "behind" if self.is_behind else "differs"
@@ -124,7 +124,7 @@ def compare(source: Client, target: Client) -> Iterator[Comparison]:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a query is in a partition of a topic: what it reads next, and which offsets there are."""
+    """The position of a query in a partition: the next offset that it reads, and the partition's bounds."""
 
     next: int
     first: int
@@ -136,7 +136,7 @@ Places = Mapping[str, Mapping[int, Place]]
 
 
 def places(described: Mapping[str, Any]) -> dict[str, Places]:
-    """Where the queries are that write a stream or table, by their ids.
+    """Return the positions of the queries that write a stream or table, by query id.
 
     Args:
         described: it, as DESCRIBE EXTENDED describes it. Groups of consumers are called by the query's id
@@ -159,7 +159,7 @@ def places(described: Mapping[str, Any]) -> dict[str, Places]:
 
 
 def describe(client: Client, name: str) -> dict[str, Any]:
-    """What DESCRIBE EXTENDED says. Raises ClientError."""
+    """Return the answer to DESCRIBE EXTENDED. Raises ClientError."""
     (told,) = client.run(f"DESCRIBE {quoted_name(name)} EXTENDED;")
     described: dict[str, Any] = told["sourceDescription"]
     return described
@@ -184,12 +184,12 @@ class Result:
 
     @property
     def topic(self) -> str:
-        """Its topic."""
+        """The topic of the stream or table."""
         return str(self.described["topic"])
 
     @property
     def columns(self) -> list[Mapping[str, Any]]:
-        """Its columns, as DESCRIBE has them."""
+        """The columns of the stream or table, as DESCRIBE has them."""
         return [*self.described["fields"]]
 
     def declared(self) -> str | None:
@@ -220,7 +220,7 @@ class Result:
 
 
 def results(client: Client) -> dict[str, Result]:
-    """What the queries of a server write, by name. Raises ClientError."""
+    """Return the streams and tables that a server's queries write, by name. Raises ClientError."""
     found = {}
     for kind in ("STREAM", "TABLE"):
         for entity in client.run(f"LIST {kind}S EXTENDED;"):
@@ -237,27 +237,27 @@ def compared(source: Client, target: Client, other: Result) -> Comparison:
     Raises:
         ClientError: a server does not answer.
     """
-    found = Comparison(other.kind, str(other.described["name"]))
+    comparison = Comparison(other.kind, str(other.described["name"]))
     declared = other.declared()
     if declared is None:
-        return replace(found, reason="the size of its windows is not in its statement")
+        return replace(comparison, reason="the size of its windows is not in its statement")
     columns = [*comparable(other.columns)]
     if windows := other.described.get("windowType"):
         # the ends of other windows follow from their starts
         columns += BOUNDS if windows in ("SESSION", "CUMULATIVE") else BOUNDS[:1]
     try:
-        target.run(f"DROP {found.kind} IF EXISTS {_THERE};")  # of a comparison that was killed
+        target.run(f"DROP {comparison.kind} IF EXISTS {_THERE};")  # of a comparison that was killed
         target.run(declared)
         try:
-            differences = compared_rows(target, found.name, _THERE, columns)
+            differences = compared_rows(target, comparison.name, _THERE, columns)
         finally:
-            target.run(f"DROP {found.kind} {_THERE};")
+            target.run(f"DROP {comparison.kind} {_THERE};")
         is_behind = not differences.are_none and any(
-            _has_more_to_read(client, found.name) for client in (target, source)
+            _has_more_to_read(client, comparison.name) for client in (target, source)
         )
     except ClientError as error:
-        return replace(found, reason=" ".join(str(error).split()))
-    return replace(found, differences=differences, is_behind=is_behind)
+        return replace(comparison, reason=" ".join(str(error).split()))
+    return replace(comparison, differences=differences, is_behind=is_behind)
 
 
 def _value(value: Any) -> str:

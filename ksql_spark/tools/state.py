@@ -14,7 +14,7 @@ from ksql_spark.shell.options import (
     add_connection_options,
     add_output_options,
     connect,
-    tell_server,
+    report_server,
 )
 from ksql_spark.shell.output.console import Console
 
@@ -28,7 +28,7 @@ def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
 
     def rebuild(context: Context) -> None:
-        tell_server(context.session, options.server)
+        report_server(context.session, options.server)
         print(context.session.client.rebuild_state(options.query)["message"])
 
     try:

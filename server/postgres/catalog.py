@@ -1,4 +1,4 @@
-"""What tools ask about tables: pg_catalog and information_schema, answered by SQLite in memory.
+"""Answers tools' queries about tables: pg_catalog and information_schema, with SQLite in memory.
 
 The tables have what PostgreSQL's have of our streams and tables. A relation, column or function that is not
 there is empty or gives NULL: a tool that looks for what we do not have finds nothing, and goes on.
@@ -103,7 +103,7 @@ information_schema.key_column_usage: constraint_catalog constraint_schema constr
 
 
 class CatalogError(Exception):
-    """Why a query is not answered.
+    """Raised with the reason why a query is not answered.
 
     Args:
         state: PostgreSQL's code for it.
@@ -127,7 +127,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Session:
-    """Who asks.
+    """The session of a client that queries the catalog.
 
     Args:
         user: the client's name.
@@ -230,7 +230,7 @@ class Catalog:
             raise CatalogError("53200", f"The query takes more than {_MAX_HEAP >> 20} MiB.") from None
 
     def _explained(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """A function for SQLite, which itself says only that one has failed."""
+        """Wrap a function for SQLite to keep its error: SQLite itself only reports that one has failed."""
 
         def explained(*arguments: Any) -> Any:
             try:
@@ -633,7 +633,7 @@ def _listed(items: Iterable[Any]) -> str:
 
 
 def _name_of(expression: exp.Expr) -> str:
-    """What PostgreSQL calls a column of a result."""
+    """Return the name that PostgreSQL gives to a column of a result."""
     if expression.alias:
         return str(expression.alias)
     inner = expression
@@ -757,12 +757,12 @@ def _is_of_elements(expression: exp.Expr) -> bool:
 
 def _array(node: exp.Expr) -> exp.Expr | None:
     """The array whose elements a function gives, one in a row; None: it does not."""
-    found: exp.Expr | None = None
+    array: exp.Expr | None = None
     if isinstance(node, exp.Explode):
-        found = node.this
+        array = node.this
     elif isinstance(node, exp.Anonymous) and node.name.lower() in ("generate_subscripts", _EXPANDED):
-        found = node.expressions[0]
-    return found
+        array = node.expressions[0]
+    return array
 
 
 def _with_elements(select: exp.Select) -> exp.Expr:

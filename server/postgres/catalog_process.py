@@ -56,18 +56,18 @@ _UNITS = {None: 0.001, "ms": 0.001, "s": 1.0, "min": 60.0}
 
 
 def timeout_s(setting: str) -> float:
-    """How long a query may take for ``statement_timeout``, seconds.
+    """Return how long a query may take for ``statement_timeout``, seconds.
 
     >>> timeout_s("1500"), timeout_s("2 s"), timeout_s("0"), timeout_s("")
     (1.5, 2.0, 5.0, 5.0)
     """
-    found = _TIMEOUT.fullmatch(setting)
-    asked = int(found[1]) * _UNITS[found[2]] if found is not None else 0.0
+    match = _TIMEOUT.fullmatch(setting)
+    asked = int(match[1]) * _UNITS[match[2]] if match is not None else 0.0
     return min(asked, MAX_S) if asked else MAX_S
 
 
 class Described:
-    """What a client may see of the streams and tables.
+    """The streams and tables that a client may see.
 
     Args:
         sources: the streams and tables.
@@ -78,12 +78,12 @@ class Described:
 
     @cached_property
     def data(self) -> bytes:
-        """As a process reads it."""
+        """The pickled sources, in the form that a process reads."""
         return pickle.dumps(self.sources)
 
     @cached_property
     def key(self) -> bytes:
-        """What tells it from others."""
+        """A hash that distinguishes these sources from others."""
         return hashlib.sha256(self.data).digest()
 
 
@@ -209,11 +209,11 @@ class _Process:
 
     @property
     def is_running(self) -> bool:
-        """Whether it can be asked."""
+        """Whether the process still runs."""
         return self._child.poll() is None
 
     def answer(self, request: bytes, described: bytes) -> Rows | CatalogError:
-        """What it says to a request; it has ended if it cannot say anything."""
+        """Return the process's response to a request; a process that cannot respond has ended."""
         assert self._child.stdin is not None and self._child.stdout is not None
         with contextlib.suppress(OSError, EOFError):
             _write(self._child.stdin, request)
@@ -234,7 +234,7 @@ class _Process:
         return CatalogError("53200", "The query of the catalog takes more memory than there is for it.")
 
     def end(self) -> None:
-        """Kill it."""
+        """Kill the process."""
         self._child.kill()
 
 
@@ -247,7 +247,7 @@ def _write(stream: IO[bytes], data: bytes) -> None:
 
 
 def _read(stream: IO[bytes]) -> Any:
-    """Raises EOFError."""
+    """Read one message. Raises EOFError."""
     size = stream.read(4)
     data = stream.read(struct.unpack("!I", size)[0]) if len(size) == 4 else b""
     if not data:

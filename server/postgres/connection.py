@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-#: of the message that asks for encryption
+#: size of the message that asks for encryption
 _SSL_REQUEST_BYTES = 8
 #: how long one read of a query waits, seconds
 _READ_S = 1.0
@@ -150,8 +150,8 @@ class Portal:
         """Raise if there is another number of formats than of columns."""
         found, wanted = len(self.formats), len(self.columns or ())
         if found > 1 and found != wanted and self.columns is not None:
-            said = f"bind message has {found} result formats but query has {wanted} columns"
-            raise Failure("08P01", said)
+            message = f"bind message has {found} result formats but query has {wanted} columns"
+            raise Failure("08P01", message)
 
 
 class Connection:
@@ -334,7 +334,7 @@ class Connection:
         return await self._welcome()
 
     async def refuse(self, message: str) -> None:
-        """Tell the client that there are too many."""
+        """Refuse the connection because there are too many."""
         with contextlib.suppress(ConnectionError):
             await self._refuse("53300", message)
         self._writer.close()
@@ -394,7 +394,7 @@ class Connection:
         return next(found, None)
 
     async def _next_input(self, is_begun: bool) -> bytes:
-        """What the client sends next; it may take as long as for a request, or a connection without one."""
+        """Return the client's next input; waits as long as for a request, or for a connection without one."""
         async with asyncio.timeout(self._host.request_timeout_s if is_begun else self._limits.idle_s or None):
             return await self._input.get()
 
@@ -554,12 +554,12 @@ class Connection:
         """The types of the columns of the sources that a statement names: by name, and by place from 0."""
         piece = (statement.inner or statement).piece
         names = {one.name for one in await self._work_on(statements.relations, piece)}
-        found: dict[Any, int] = {}
+        types: dict[Any, int] = {}
         for source in await self._sources():
             if source.name in names:
-                found |= {field.name: values.type_of(field.schema).oid for field in source.fields}
-                found |= {at: values.type_of(field.schema).oid for at, field in enumerate(source.fields)}
-        return found
+                types |= {field.name: values.type_of(field.schema).oid for field in source.fields}
+                types |= {at: values.type_of(field.schema).oid for at, field in enumerate(source.fields)}
+        return types
 
     async def _bind(self, message: messages.Bind) -> PgStatement:
         prepared = self._prepared.get(message.statement)
@@ -631,10 +631,14 @@ class Connection:
     async def _execute(self, portal: Portal, max_rows: int) -> None:
         if not portal.is_open:
             await self._open(portal)
-            told, kind = portal.prepared.columns, portal.prepared.statement.kind
-            if kind == Kind.CATALOG and told is not None and _is_text_of(told, portal.columns or ()):
-                portal.columns = told
-            if kind in (Kind.QUERY, Kind.CATALOG) and told not in (None, portal.columns):
+            described, kind = portal.prepared.columns, portal.prepared.statement.kind
+            if (
+                kind == Kind.CATALOG
+                and described is not None
+                and _is_text_of(described, portal.columns or ())
+            ):
+                portal.columns = described
+            if kind in (Kind.QUERY, Kind.CATALOG) and described not in (None, portal.columns):
                 await _close(portal)
                 raise _changed()
         await self._send_rows(portal, max_rows)
@@ -699,7 +703,7 @@ class Connection:
         )
 
     async def _executed(self, request: Request) -> Sequence[Entity]:
-        """What the engine says to statements; it stops planning them once the client does not wait."""
+        """Execute statements in the engine; it stops planning them once the client does not wait."""
         principal = self._principal
 
         def execute(engine: Engine) -> Sequence[Entity]:
@@ -1021,10 +1025,10 @@ def _parameter_type(place: str | int | statements.Elements | None, known: Mappin
     return known.get(place, values.TEXT.oid)
 
 
-def _is_text_of(told: Sequence[Column], found: Sequence[Column]) -> bool:
-    """Whether values of ``found`` can be sent as ``told``: a column without values is text."""
-    return len(told) == len(found) and all(
-        old.type in (values.TEXT, new.type) for old, new in zip(told, found, strict=True)
+def _is_text_of(described: Sequence[Column], actual: Sequence[Column]) -> bool:
+    """Whether values of ``actual`` can be sent as ``described``: a column without values is text."""
+    return len(described) == len(actual) and all(
+        old.type in (values.TEXT, new.type) for old, new in zip(described, actual, strict=True)
     )
 
 
@@ -1106,7 +1110,7 @@ async def _next(batches: Batches) -> Sequence[Sequence[Any]] | None:
 
 
 async def _fetched(cursor: Portal, most: int | None, timeout_s: float | None) -> list[Sequence[Any]]:
-    """Up to ``most`` rows of a cursor (None: all), as many as came within the time if there is one."""
+    """Return up to ``most`` rows of a cursor (None: all), as many as came within the time if there is one."""
     rows: list[Sequence[Any]] = []
 
     async def fetch() -> None:

@@ -1,4 +1,4 @@
-"""What is PostgreSQL's in a statement, written as KSQL: one pass over its tokens, linear in their number.
+"""Translates PostgreSQL's spellings in a statement to KSQL: one pass over its tokens, in linear time.
 
 KSQL's parser reads ``x::type`` itself; only the names of types differ. ILIKE, ``= ANY (array)`` and ``now()``
 become calls. Everything else stays as it was, in its place.
@@ -30,7 +30,7 @@ _OF_TYPE: dict[str, type] = {
 }  # fmt: skip
 _NOW = "FROM_UNIXTIME(UNIX_TIMESTAMP())"
 _CLOSED_BY = {"(": ")", "[": "]", "CASE": "END"}
-#: what an operand of ILIKE and = ANY begins behind, and ends at
+#: tokens after which an operand of ILIKE and = ANY begins, and at which it ends
 _AROUND_OPERAND = frozenset((
     "ALL", "AND", "ANY", "BETWEEN", "BY", "CASE", "DISTINCT", "ELSE", "FROM", "HAVING", "ILIKE", "IN", "IS",
     "LIKE", "LIMIT", "NOT", "ON", "OR", "QUALIFY", "SELECT", "THEN", "VALUES", "WHEN", "WHERE",
@@ -92,7 +92,7 @@ _Part: TypeAlias = Union[str, _Casting, "list[_Part]"]
 
 @dataclass
 class _Frame:
-    """What is between brackets, or CASE and END.
+    """A pair of brackets, or CASE and END, that is being translated.
 
     Args:
         closes: the word that ends it.
@@ -210,7 +210,7 @@ class _Respelling:
         return text
 
     def _after_schema(self, at: int) -> int:
-        """Where the name is before which a token names the database or its schema; else the token."""
+        """Skip qualifiers: if a token names the database or its schema, return where the name after it is."""
         if self._word(at - 1) != "." or at == 0:
             while self._tokens[at].text.lower() in (SCHEMA, DATABASE) and self._is_qualifier(at):
                 at += 2
@@ -259,7 +259,7 @@ class _Respelling:
         return last, type_
 
     def _end(self, at: int) -> int:
-        """Where a bracket ends that begins at a token."""
+        """Return where the bracket ends that begins at a token."""
         opens, depth = self._word(at), 0
         for end in range(at, len(self._tokens)):
             depth += (self._word(end) == opens) - (self._word(end) == _CLOSED_BY[opens])

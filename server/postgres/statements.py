@@ -1,4 +1,4 @@
-"""What a text of a PostgreSQL client is: rules over the tokens of the grammar's scanner."""
+"""Classifies a text of a PostgreSQL client, by rules over the tokens of the grammar's scanner."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Failure(Exception):
 
 
 class Kind(Enum):
-    """What becomes of a statement."""
+    """The treatment of a statement."""
 
     EMPTY = auto()
     #: a SELECT or PRINT for the engine
@@ -138,13 +138,13 @@ def _scanned(text: str) -> Iterator[Token]:
 
 
 def statement_of(text: str) -> PgStatement:
-    """What the first statement of a text is."""
+    """Classify the first statement of a text."""
     piece = next(split(text), None)
     return PgStatement(Kind.EMPTY, "") if piece is None else statement(piece)
 
 
 def statement(piece: StatementText) -> PgStatement:
-    """What a statement is.
+    """Classify a statement.
 
     Raises:
         KsqlError: SYNTAX.
@@ -197,13 +197,13 @@ def _query(piece: StatementText) -> PgStatement:
     return _ksql(Kind.QUERY, piece, "SELECT")
 
 
-def _before_emit(found: Sequence[Token]) -> Sequence[Token] | None:
-    """What is before ``EMIT CHANGES [LIMIT n]``; None if a query does not end so."""
-    end = len(found)
-    if end > 1 and word(found[end - 2]) == "LIMIT":
+def _before_emit(tokens: Sequence[Token]) -> Sequence[Token] | None:
+    """Return the tokens before ``EMIT CHANGES [LIMIT n]``; None if a query does not end so."""
+    end = len(tokens)
+    if end > 1 and word(tokens[end - 2]) == "LIMIT":
         end -= 2
-    if end > 1 and word(found[end - 2]) == "EMIT" and word(found[end - 1]) in ("CHANGES", "FINAL"):
-        return found[: end - 2]
+    if end > 1 and word(tokens[end - 2]) == "EMIT" and word(tokens[end - 1]) in ("CHANGES", "FINAL"):
+        return tokens[: end - 2]
     return None
 
 
@@ -452,7 +452,7 @@ class Relation(NamedTuple):
 
 @dataclass
 class _Scope:
-    """What is between parentheses: where they open, whether there is a SELECT, whether commas are FROM's."""
+    """The tokens in parentheses: where they open, whether there is a SELECT, whether commas are FROM's."""
 
     opened: int = -1
     is_query: bool = False
@@ -535,26 +535,27 @@ def parameter_number(node: exp.Expr) -> int | None:
 
 
 def parameter_name(number: int) -> str:
-    """What a parameter is called in KSQL's text."""
+    """Return the name of a parameter in KSQL's text."""
     return f"p{number}"
 
 
 @dataclass(frozen=True)
 class Elements:
-    """What is compared with elements of a parameter: a column's name, or nothing."""
+    """The comparison of a column with the elements of a parameter; the name may be empty."""
 
     column: str
 
 
-def parameter_columns(found: PgStatement) -> dict[int, str | int | Elements]:
-    """What parameters are compared with or inserted into: number -> the column, by name or by place from 0;
-    Elements for ``= ANY ($1)``; or LIMIT.
+def parameter_columns(parsed: PgStatement) -> dict[int, str | int | Elements]:
+    """Return for each parameter what it is compared with or inserted into.
+
+    The result is number -> the column, by name or by place from 0; Elements for ``= ANY ($1)``; or LIMIT.
     """
-    found = found.inner or found
-    piece = found.piece
-    if not found.parameters or _word(piece, 0) not in ("SELECT", "WITH", "INSERT", "UPDATE", "DELETE"):
+    parsed = parsed.inner or parsed
+    piece = parsed.piece
+    if not parsed.parameters or _word(piece, 0) not in ("SELECT", "WITH", "INSERT", "UPDATE", "DELETE"):
         return {}
-    tree = found.tree or _tree(piece, _before_emit(piece.tokens) or piece.tokens)
+    tree = parsed.tree or _tree(piece, _before_emit(piece.tokens) or piece.tokens)
     columns: dict[int, str | int | Elements] = {}
     for parameter in tree.find_all(exp.Placeholder) if tree is not None else ():
         deadline.check()
@@ -622,15 +623,15 @@ def _tree(piece: StatementText, found: Sequence[Token]) -> exp.Expr | None:
     return None
 
 
-def _readable(piece: StatementText, found: Sequence[Token], is_plain: bool) -> str:
+def _readable(piece: StatementText, tokens: Sequence[Token], is_plain: bool) -> str:
     """A text for sqlglot: parameters by name, since it takes ``$1`` for the beginning of a quoted text.
 
     Args:
         is_plain: whether what it cannot read stays: aliases such as SELECT, arrays of types of the catalog.
     """
-    parts, end = [], found[0].start
+    parts, end = [], tokens[0].start
     skipped = -1
-    for at, token in enumerate(found):
+    for at, token in enumerate(tokens):
         if at <= skipped:
             end = token.end + 1
             continue
@@ -638,13 +639,13 @@ def _readable(piece: StatementText, found: Sequence[Token], is_plain: bool) -> s
         if token.token_type == TokenType.PLACEHOLDER:
             text = f":p{int(token.text)}"
         elif not is_plain and word(token) in ("SELECT", "INSERT", "UPDATE", "DELETE", "TABLE"):
-            following = word(found[at + 1]) if at + 1 < len(found) else ")"
-            if at and word(found[at - 1]) == "AS" and following in (",", ")", "FROM"):
+            following = word(tokens[at + 1]) if at + 1 < len(tokens) else ")"
+            if at and word(tokens[at - 1]) == "AS" and following in (",", ")", "FROM"):
                 text = f'"{text}"'
-        elif not is_plain and at and word(found[at - 1]) == "::":
-            name = at + 2 if _is(found, at + 1, ".") else at
-            is_array = _is(found, name + 1, "[") and _is(found, name + 2, "]")
-            type_ = found[name].text.lower() if name < len(found) else ""
+        elif not is_plain and at and word(tokens[at - 1]) == "::":
+            name = at + 2 if _is(tokens, at + 1, ".") else at
+            is_array = _is(tokens, name + 1, "[") and _is(tokens, name + 2, "]")
+            type_ = tokens[name].text.lower() if name < len(tokens) else ""
             if is_array and (type_.startswith("reg") or type_ in ("oid", "name")):
                 text, skipped = "text[]", name + 2
         parts += [piece.whole[end : token.start], text]
@@ -661,7 +662,7 @@ def _is(found: Sequence[Token], at: int, this: str) -> bool:
 
 @dataclass(frozen=True)
 class CopyOptions:
-    """How COPY writes rows; each of the texts is one that no value has without quotes or a backslash."""
+    """The format in which COPY writes rows; only quoted or escaped values contain one of the texts."""
 
     is_csv: bool = False
     has_header: bool = False
@@ -672,34 +673,34 @@ class CopyOptions:
 _OPTION_WORDS = frozenset(("TRUE", "FALSE", "ON", "OFF", "CSV", "TEXT", "XML", "BINARY"))
 
 
-def copy_options(found: Sequence[Token]) -> CopyOptions:
-    """What stands behind TO STDOUT: ``(FORMAT csv, HEADER)``, or ``WITH CSV HEADER``.
+def copy_options(tokens: Sequence[Token]) -> CopyOptions:
+    """Parse what follows TO STDOUT: ``(FORMAT csv, HEADER)``, or ``WITH CSV HEADER``.
 
     Raises:
         Failure: an option that is not supported.
     """
-    given, left = {}, ""
+    options, unknown = {}, ""
     at = 0
-    while at < len(found):
-        token, at = found[at], at + 1
+    while at < len(tokens):
+        token, at = tokens[at], at + 1
         if word(token) in ("WITH", "(", ")", ","):
             continue
         if token.token_type != TokenType.VAR:
-            left = left or token.text
+            unknown = unknown or token.text
             continue
-        at += _is(found, at, "AS")
-        value = found[at] if at < len(found) else None
+        at += _is(tokens, at, "AS")
+        value = tokens[at] if at < len(tokens) else None
         name = token.text.lower()
         if value is not None and value.token_type == TokenType.STRING:
-            given[name], at = value.text, at + 1
+            options[name], at = value.text, at + 1
         elif value is not None and word(value) in _OPTION_WORDS:
-            given[name], at = value.text.lower(), at + 1
+            options[name], at = value.text.lower(), at + 1
         else:
-            given[name] = "true"
-    form = "csv" if given.pop("csv", None) else given.pop("format", "text").lower()
-    header, delimiter, null = (given.pop(name, None) for name in ("header", "delimiter", "null"))
-    if given or left:
-        name = (next(iter(given), None) or left).upper()[:40]
+            options[name] = "true"
+    form = "csv" if options.pop("csv", None) else options.pop("format", "text").lower()
+    header, delimiter, null = (options.pop(name, None) for name in ("header", "delimiter", "null"))
+    if options or unknown:
+        name = (next(iter(options), None) or unknown).upper()[:40]
         _refuse(f"COPY has no option {name} here: FORMAT, HEADER, DELIMITER and NULL are supported.")
     if form not in ("csv", "text"):
         _refuse("COPY writes FORMAT csv or text.")

@@ -270,10 +270,10 @@ def oid_of(name: str) -> int | None:
     word = {"int": "int4", "float": "float8", "timestamptz": "timestamp", "varchar": "text"}.get(word, word)
     if word == "oid":
         return OIDS if is_array else 26
-    found = next((one for one in TYPES if word in (one.name, one.shown)), None)
-    if found is None:
+    type_ = next((one for one in TYPES if word in (one.name, one.shown)), None)
+    if type_ is None:
         return None
-    return array_of(found).oid if is_array and found in _ARRAYS else found.oid
+    return array_of(type_).oid if is_array and type_ in _ARRAYS else type_.oid
 
 
 # ---- parameters ------------------------------------------------------------------------------------------
@@ -305,13 +305,13 @@ def _far_of(text: str) -> str:
     """A date, or a timestamp, of any year, as the REST API writes it; what is none is left to KSQL."""
     if text.strip().lower().lstrip("+-") == "infinity":
         raise ValueError(_NO_INFINITY)
-    found = _FAR.fullmatch(text)
-    if found is None or not int(found[1]):
+    match = _FAR.fullmatch(text)
+    if match is None or not int(match[1]):
         return text
-    year = 1 - int(found[1]) if found[4] else int(found[1])
+    year = 1 - int(match[1]) if match[4] else int(match[1])
     try:
-        date = date_text(far_instant(f"{year:+05}{found[2]}"))
-        time = found[3] and datetime.time.fromisoformat(found[3]).isoformat(timespec="milliseconds")
+        date = date_text(far_instant(f"{year:+05}{match[2]}"))
+        time = match[3] and datetime.time.fromisoformat(match[3]).isoformat(timespec="milliseconds")
     except ValueError:
         return text
     return f"{date}T{time}" if time else date
@@ -320,12 +320,12 @@ def _far_of(text: str) -> str:
 def _timestamp_of(text: str) -> str:
     """A timestamp as KSQL reads it, in UTC; what is none is left to KSQL."""
     try:
-        found = datetime.datetime.fromisoformat(text)
+        timestamp = datetime.datetime.fromisoformat(text)
     except ValueError:
         return _far_of(text)
-    if found.tzinfo is not None:
-        found = found.astimezone(datetime.UTC).replace(tzinfo=None)
-    return found.isoformat(timespec="milliseconds")
+    if timestamp.tzinfo is not None:
+        timestamp = timestamp.astimezone(datetime.UTC).replace(tzinfo=None)
+    return timestamp.isoformat(timespec="milliseconds")
 
 
 def _numeric_of(raw: bytes) -> Decimal:
@@ -406,20 +406,20 @@ def _array_of_text(text: str) -> list[str | None]:
     inner = text.strip()
     if not (inner.startswith("{") and inner.endswith("}")):
         raise ValueError(f"{_shown(text)} is not an array")
-    found: list[str | None] = []
+    elements: list[str | None] = []
     is_element, at, end = True, 1, len(inner) - 1  # whether an element is next
     while (at := _BLANKS.match(inner, at, end).end()) < end:  # type: ignore[union-attr]
         part = _PART.match(inner, at, end)
         if part is None or (part[3] is None) != is_element:
             raise ValueError(f"{_shown(text)} is not an array of one dimension")
         if part[1] is not None:
-            found.append(re.sub(r"\\(.)", r"\1", part[1], flags=re.DOTALL))
+            elements.append(re.sub(r"\\(.)", r"\1", part[1], flags=re.DOTALL))
         elif part[2] is not None:
-            found.append(None if part[2].upper() == "NULL" else part[2])
+            elements.append(None if part[2].upper() == "NULL" else part[2])
         is_element, at = not is_element, part.end()
-    if found and is_element:
+    if elements and is_element:
         raise ValueError(f"{_shown(text)} ends too early")
-    return found
+    return elements
 
 
 def _shown(value: object) -> str:

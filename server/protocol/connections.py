@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOG = logging.getLogger(__name__)
 
-#: how long a refused connection may take to send something, after which it is told the reason
+#: how long a refused connection may take to send something, after which it gets the reason
 REFUSAL_S = 1.0
 #: longer pieces are sent without copying
 MAX_JOINED = 65_536
@@ -118,7 +118,7 @@ class IdleProtocol(asyncio.Protocol):
         self.app = self._served
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Start."""
+        """Start the timer that closes idle connections."""
         super().connection_made(transport)
         self.active_at = self.loop.time()
         if self.limits.idle_s:
@@ -276,7 +276,7 @@ class Http2Position:
 
 
 class Refusal(asyncio.Protocol):
-    """Tells the client of a connection above the limit why it is refused, and closes the connection."""
+    """Explains to the client of a connection above the limit why it is refused, and closes the connection."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for its request: data after the close would make the client's system discard the response."""
@@ -284,7 +284,7 @@ class Refusal(asyncio.Protocol):
         self._timer = asyncio.get_running_loop().call_later(REFUSAL_S, self._transport.abort)
 
     def data_received(self, data: bytes) -> None:
-        """Respond."""
+        """Answer the first bytes with the refusal."""
         self._transport.write(_TOO_MANY)
         self._transport.close()
 

@@ -108,17 +108,17 @@ def trusted_proxies(config: Config) -> list[str]:
     Raises:
         KsqlError: PROPERTY_INVALID, an entry is not an address or network.
     """
-    found = []
+    proxies = []
     for text in config[PROXIES]:
         try:
             network = ipaddress.ip_network(text)
         except ValueError as error:
             reason = f"expected an address or a network, such as 10.0.0.7 or 10.0.0.0/8 ({error})"
             raise KsqlError("PROPERTY_INVALID", name=PROXIES, value=text, reason=reason) from None
-        found.append(str(network))
+        proxies.append(str(network))
         if network.version == IPV4:  # a listener at [::] shows such clients in this form
-            found.append(f"::ffff:{network.network_address}/{network.prefixlen + 96}")
-    return found
+            proxies.append(f"::ffff:{network.network_address}/{network.prefixlen + 96}")
+    return proxies
 
 
 def _check(settings: TlsSettings) -> None:
@@ -140,7 +140,7 @@ def has_http2() -> bool:
 
 
 def http_settings(limits: Limits = DEFAULT_LIMITS) -> HttpSettings:
-    """Both versions if zttp is installed, else HTTP/1.1; ``limits`` apply to connections."""
+    """Return settings for both versions of HTTP if zttp is installed, else HTTP/1.1, with ``limits``."""
     websockets = _websockets(limits)
     if has_http2():
         return {"http": _both(limits), "ws": websockets, "proxy_headers": False}
@@ -309,12 +309,12 @@ def _http2(limits: Limits) -> Any:
             return any(not cycle.response_started for cycle in self.cycles.values())
 
         def close_late(self) -> None:
-            """Say GOAWAY, and close."""
+            """Send GOAWAY, and close."""
             self._say_goaway()
             super().close_late()
 
         def close_idle(self) -> None:
-            """Say GOAWAY, and close."""
+            """Send GOAWAY, and close."""
             self._say_goaway()
             super().close_idle()
 

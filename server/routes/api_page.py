@@ -28,7 +28,7 @@ _STYLE = (
     openapi_extra=described(answers={"text/html": None}),
 )
 async def docs(http: Request) -> Response:
-    """This API as a page."""
+    """The page about this API."""
     content = "".join(_page(http.app.openapi()))
     policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
     return HTMLResponse(content, headers=policy)

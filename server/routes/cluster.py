@@ -82,7 +82,7 @@ async def heartbeat(http: Request) -> Response:
 
 @router.endpoint("POST", "/lag", Rules(Role.ADMIN), openapi_extra=described(LagBody, answers={JSON: Noted}))
 async def lag(http: Request) -> Response:
-    """How far another server has read; 404 if ksql.lag.reporting.enable is false."""
+    """Receive another server's lags; 404 if ksql.lag.reporting.enable is false."""
     host: Host = http.app.state.host
     body = await read_body(LagBody, http)
 

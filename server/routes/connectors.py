@@ -1,4 +1,4 @@
-"""What Kafka Connect offers beyond the statements about connectors."""
+"""Serves what Kafka Connect offers beyond the statements about connectors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ router = Router()
     openapi_extra=described(answers={"application/json": ConnectorSettings}),
 )
 async def settings(http: Request, plugin: str) -> Response:
-    """What a class of connectors can be configured with, as Kafka Connect describes it."""
+    """The settings of a class of connectors, as Kafka Connect describes them."""
     host: Host = http.app.state.host
     found = await host.call(lambda engine: engine.connector_settings(plugin))
     if found is None:

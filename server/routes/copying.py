@@ -134,11 +134,15 @@ class _Copying:
 
     def acknowledge(self) -> str | None:
         """Note what is written; what was refused, and why."""
-        found = self._inserter.acknowledged()
-        for done in range(found.first, found.end):
+        acknowledged = self._inserter.acknowledged()
+        for done in range(acknowledged.first, acknowledged.end):
             self._places.pop(done, None)
-        self.written = found.end
-        return None if found.error is None else f"{self._places[found.end]}: {found.error.message}"
+        self.written = acknowledged.end
+        return (
+            None
+            if acknowledged.error is None
+            else f"{self._places[acknowledged.end]}: {acknowledged.error.message}"
+        )
 
 
 class _Body(io.RawIOBase):
@@ -166,7 +170,7 @@ class _Body(io.RawIOBase):
             self._pieces.put(end)
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True: rows can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:

@@ -1,4 +1,4 @@
-"""What runs, as a graph, and how it did in the last hours."""
+"""Serves the graph of what runs, and its figures for the last hours."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _PARAMETERS = [
     openapi_extra={**described(answers={"application/json": MetricsHistory}), "parameters": _PARAMETERS},
 )
 async def history(http: Request) -> Response:
-    """How queries and topics did in the last hours; none if ksql.console.enabled is false."""
+    """Figures about queries and topics in the last hours; none if ksql.console.enabled is false."""
     host: Host = http.app.state.host
     rights = principal_of(http).rights
     text = http.query_params.get("minutes", "15")

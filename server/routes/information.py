@@ -50,7 +50,7 @@ async def info(http: Request) -> Response:
     "GET", "/rights", Rules(Role.READER, takes_patterns=True), openapi_extra=_described(CallerRights)
 )
 async def rights(http: Request) -> Response:
-    """Who the client is, and which roles it has."""
+    """The client's name, and the roles that it has."""
     principal = principal_of(http)
     role = principal.rights.role
     found = CallerRights(
@@ -122,7 +122,7 @@ async def metadata_id(http: Request) -> Response:
     openapi_extra=_described(PropertyDescriptions),
 )
 async def properties() -> Response:
-    """What each property is for, and the values that it may have."""
+    """Each property's description, and the values that it may have."""
     rows = tuple(
         PropertyDescription(
             name=one.name,

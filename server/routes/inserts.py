@@ -126,17 +126,17 @@ class InsertsResponse(Response):
             while True:
                 self._news.clear()
                 has_ended = reading.done()
-                found = self._inserter.acknowledged()
-                await self._send(send, self._texts(found))
-                if found.error is not None or (has_ended and self._inserter.is_idle):
+                acknowledged = self._inserter.acknowledged()
+                await self._send(send, self._texts(acknowledged))
+                if acknowledged.error is not None or (has_ended and self._inserter.is_idle):
                     break
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._news.wait(), LOOK_S)
             problem = reading.exception() if reading.done() else None
             if isinstance(problem, ClientDisconnect):
                 return
-            if problem is not None and found.error is None:
-                await self._send(send, self._ended([self._failure(found.end, problem)]))
+            if problem is not None and acknowledged.error is None:
+                await self._send(send, self._ended([self._failure(acknowledged.end, problem)]))
             end = b"]" if self._is_array else b""
             await send({"type": "http.response.body", "body": end, "more_body": False})
         finally:
@@ -161,11 +161,13 @@ class InsertsResponse(Response):
     async def _insert(self, lines: list[bytes]) -> bool:
         return await self._host.read(lambda: self._inserter.insert(lines))
 
-    def _texts(self, found: Acknowledged) -> list[str]:
-        """The acknowledgements of ``found``."""
-        texts = [f'{{"status":"ok","seq":{number}}}' for number in range(found.first, found.end)]
-        if found.error is not None:
-            texts.append(self._failure(found.end, found.error))
+    def _texts(self, acknowledged: Acknowledged) -> list[str]:
+        """The acknowledgements of ``acknowledged``."""
+        texts = [
+            f'{{"status":"ok","seq":{number}}}' for number in range(acknowledged.first, acknowledged.end)
+        ]
+        if acknowledged.error is not None:
+            texts.append(self._failure(acknowledged.end, acknowledged.error))
         return self._ended(texts)
 
     def _failure(self, number: int, error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""What lies behind a stream or table: the bytes in its topic, and its schemas in a registry."""
+"""Serves the storage of a stream or table: the bytes in its topic, and its schemas in a registry."""
 
 from __future__ import annotations
 

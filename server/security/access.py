@@ -204,13 +204,13 @@ class Buckets:
     def wait_s(self, client: Hashable, take: float = 1.0) -> float:
         """Take a request from the bucket; returns 0, or the seconds until one is available."""
         now = time.monotonic()
-        left, at = self._left.pop(client, (self._full, now))
-        left = min(self._full, left + (now - at) * self._rate)
-        is_there = left >= 1
-        self._left[client] = (left - take if is_there else left, now)
+        tokens, at = self._left.pop(client, (self._full, now))
+        tokens = min(self._full, tokens + (now - at) * self._rate)
+        is_there = tokens >= 1
+        self._left[client] = (tokens - take if is_there else tokens, now)
         if len(self._left) > MAX_CLIENTS:
             self._left.popitem(last=False)
-        return 0.0 if is_there else (1 - left) / self._rate
+        return 0.0 if is_there else (1 - tokens) / self._rate
 
 
 class RateGuard:

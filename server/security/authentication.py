@@ -259,12 +259,12 @@ class Tokens:
         name = claims.get(self._user_claim)
         if not isinstance(name, str) or not name:
             raise ValueError(f"it has no {self._user_claim}")
-        given = claims.get(self._role_claim)
-        roles = given.split() if isinstance(given, str) else given if isinstance(given, list) else []
-        known = [role for role in roles if isinstance(role, str) and _is_role(role)]
-        if not known:
+        claim = claims.get(self._role_claim)
+        roles = claim.split() if isinstance(claim, str) else claim if isinstance(claim, list) else []
+        names = [role for role in roles if isinstance(role, str) and _is_role(role)]
+        if not names:
             raise ValueError(f"{self._role_claim} of {name!r} names no role")
-        return Principal(name, Rights.of(known))
+        return Principal(name, Rights.of(names))
 
     def _current(self, ask_again: bool) -> Any:
         with self._lock:

@@ -106,12 +106,12 @@ class Described(Protocol):
 
     @property
     def query_id(self) -> str:
-        """Its id."""
+        """The id of the query."""
         ...
 
     @property
     def columns(self) -> list[ResultColumn]:
-        """Its columns."""
+        """The columns of the result."""
         ...
 
 
@@ -245,7 +245,7 @@ class Delimited(Format):
         return encode(error) + b"\n"
 
     def end(self) -> bytes:
-        """Nothing."""
+        """Return nothing."""
         return b""
 
 
@@ -292,11 +292,11 @@ class Csv(Format):
         return b"".join(self._line(row.values) for row in rows if not row.tombstone)
 
     def error(self, error: dict[str, Any]) -> bytes:
-        """Nothing: what follows rows would be a row."""
+        """Return nothing: what follows rows would be a row."""
         return b""
 
     def end(self) -> bytes:
-        """Nothing."""
+        """Return nothing."""
         return b""
 
     @staticmethod
@@ -314,7 +314,7 @@ class Ndjson(Format):
         self._names = [column.name for column in stream.columns]
 
     def start(self) -> bytes:
-        """Nothing."""
+        """Return nothing."""
         return b""
 
     def rows(self, rows: Sequence[Row]) -> bytes:
@@ -323,16 +323,16 @@ class Ndjson(Format):
         return b"".join(encode(each) + b"\n" for each in objects)
 
     def error(self, error: dict[str, Any]) -> bytes:
-        """Nothing: what follows rows would be a row."""
+        """Return nothing: what follows rows would be a row."""
         return b""
 
     def end(self) -> bytes:
-        """Nothing."""
+        """Return nothing."""
         return b""
 
 
 class Lines(Format):
-    """PRINT: its lines, unchanged."""
+    """Writes the lines of a PRINT unchanged."""
 
     shows_errors = False
 
@@ -340,7 +340,7 @@ class Lines(Format):
         self.media_type = media_type
 
     def start(self) -> bytes:
-        """Nothing."""
+        """Return nothing."""
         return b""
 
     def rows(self, rows: Sequence[Row]) -> bytes:
@@ -348,11 +348,11 @@ class Lines(Format):
         return "".join(f"{row.values[0]}\n" for row in rows).encode(errors="replace")
 
     def error(self, error: dict[str, Any]) -> bytes:
-        """Only the message."""
+        """Return only the message of an error."""
         return f"{error['message']}\n".encode(errors="replace")
 
     def end(self) -> bytes:
-        """Nothing."""
+        """Return nothing."""
         return b""
 
 
@@ -429,15 +429,15 @@ class _Columns:
         self._known: dict[int, tuple[list[ResultColumn], bytes]] = {}
 
     def of(self, columns: list[ResultColumn]) -> bytes:
-        """``"columnNames":[…],"columnTypes":[…]}``."""
-        known = self._known.get(id(columns))
-        if known is None:
+        """Return the end of a header: ``"columnNames":[…],"columnTypes":[…]}``."""
+        cached = self._known.get(id(columns))
+        if cached is None:
             names, types = [c.name for c in columns], [c.type for c in columns]
-            known = columns, b'"columnNames":%b,"columnTypes":%b}' % (encode(names), encode(types))
+            cached = columns, b'"columnNames":%b,"columnTypes":%b}' % (encode(names), encode(types))
             if len(self._known) >= self._size:
                 self._known = {}
-            self._known[id(columns)] = known
-        return known[1]
+            self._known[id(columns)] = cached
+        return cached[1]
 
 
 _COLUMNS = _Columns()

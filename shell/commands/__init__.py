@@ -102,7 +102,7 @@ def meant(line: str) -> str | None:
 
 
 def problem(line: str) -> str | None:
-    r"""What is wrong with a line that is neither a command nor a statement; None if it may be a statement.
+    r"""Describe the problem of a line that is no command or statement; None if it may be a statement.
 
     >>> problem(r"\timng")
     "Unknown command '\\timng'. Did you mean \\timing?"

@@ -48,7 +48,7 @@ def file_name(arguments: Sequence[str]) -> str:
 
 
 def is_on(name: str, arguments: Sequence[str], otherwise: bool) -> bool:
-    """What ``on`` or ``off`` says; ``otherwise`` without a word. Raises CommandProblem."""
+    """Return whether the argument is ``on``; ``otherwise`` without an argument. Raises CommandProblem."""
     if not arguments:
         return otherwise
     if arguments[0].lower() not in ("on", "off"):
@@ -58,7 +58,7 @@ def is_on(name: str, arguments: Sequence[str], otherwise: bool) -> bool:
 
 @dataclass(frozen=True)
 class Command:
-    """One command.
+    """A command of the shell: its names, its arguments and the function that runs it.
 
     Attributes:
         name: its words, in lower case.

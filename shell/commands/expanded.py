@@ -1,4 +1,4 @@
-r"""\x: vertical rows."""
+r"""\x: show rows vertically."""
 
 from __future__ import annotations
 

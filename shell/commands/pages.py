@@ -1,4 +1,4 @@
-"""Help by statement: syntax and examples. The syntax is the grammar's, unless a page has more to say."""
+"""Help by statement: syntax and examples. The syntax is the grammar's, unless a page has its own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ksql_spark.grammar.statements import (
 
 @dataclass(frozen=True)
 class Page:
-    """One statement.
+    """A page of help about one statement.
 
     Attributes:
         titles: the words by which it is found.
@@ -280,7 +280,7 @@ PAGES: Mapping[type[Statement], Page] = {
 
 
 def syntax(node: type[Statement]) -> str:
-    """The syntax of a statement: its page's, or the first line of what the grammar says of it.
+    """Return the syntax of a statement: its page's, or the first line of the grammar's docstring.
 
     >>> syntax(types.DropType)
     'DROP TYPE [IF EXISTS] name;'

@@ -141,7 +141,7 @@ class Console:
 
     @property
     def ellipsis(self) -> str:
-        """What stands for text that was cut off."""
+        """The text that replaces what was cut off."""
         return "…" if self.is_unicode else "..."
 
     @property

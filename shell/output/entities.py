@@ -313,7 +313,7 @@ def _queries(entity: Entity) -> Iterator[Part]:
 
 
 def _status(query: Entity) -> str:
-    """Its state, and its guarantee unless that is the default."""
+    """Return a query's state, and its guarantee unless that is the default."""
     guarantee = query.get("processingGuarantee") or AT_LEAST_ONCE
     return _status_counts(query) + (f", {guarantee}" if guarantee != AT_LEAST_ONCE else "")
 
@@ -483,7 +483,7 @@ def _origin(source: Entity) -> Iterator[Part]:
 
 
 def _topics_found(source: Entity) -> Iterator[Part]:
-    """What the pattern of a stream over many topics finds now."""
+    """Yield the topics that the pattern of a stream over many topics matches now."""
     if (topics := source.get("topics")) is not None:
         yield label("Topics found", ", ".join(map(text, topics)) or "none yet")
 

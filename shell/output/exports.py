@@ -16,7 +16,7 @@ _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 @dataclass(frozen=True)
 class Export:
-    """One format.
+    """A file format for results.
 
     Attributes:
         header: the text before the rows, from the columns' names and the indices of those with numbers.

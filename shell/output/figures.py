@@ -22,7 +22,7 @@ def count_text(value: float | None) -> str:
 
 
 def time_text(seconds: float | None) -> str:
-    """A time.
+    """Format a duration.
 
     >>> time_text(0.012), time_text(2.5), time_text(75), time_text(7300)
     ('12 ms', '2.5 s', '1 min', '2 h')
@@ -36,7 +36,7 @@ def time_text(seconds: float | None) -> str:
 
 
 def bytes_text(value: float | None) -> str:
-    """A size.
+    """Format a number of bytes.
 
     >>> bytes_text(512), bytes_text(2_500_000)
     ('512 B', '2.5 MB')
@@ -80,5 +80,5 @@ def behind(graph: Mapping[str, Any], sources: Iterable[str]) -> str:
 
 
 def errors_of(figures: Mapping[str, Any]) -> int:
-    """How many records failed, whatever the reason."""
+    """Count the records that failed, whatever the reason."""
     return sum((figures.get("errors") or {}).values())

@@ -75,7 +75,11 @@ def columns_of(schema: str) -> list[Column]:
 
 
 def _split(schema: str) -> list[str]:
-    """``schema`` at its outermost commas."""
+    """Split ``schema`` at its outermost commas.
+
+    >>> _split("A INT,B MAP<STRING, INT>")
+    ['A INT', 'B MAP<STRING, INT>']
+    """
     parts, depth, quoted, begin = [], 0, False, 0
     for index, character in enumerate(schema):
         if character == "`":
@@ -284,7 +288,7 @@ class RecordPrinter:
         console.write("\n".join(text) + "\n")
 
     def footer(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class TextPrinter:
@@ -318,11 +322,11 @@ class TextPrinter:
         self._console.write("".join(lines))
 
     def footer(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class JsonPrinter:
-    """The frames themselves."""
+    """Prints the frames themselves, as JSON."""
 
     def __init__(self, console: Console, header: Mapping[str, Any]) -> None:
         self._console = console
@@ -337,7 +341,7 @@ class JsonPrinter:
         self._console.write("".join(json_text({"row": row}, indent=2) + "\n" for row in rows))
 
     def footer(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 def printer(

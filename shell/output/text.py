@@ -96,7 +96,7 @@ def fold(text: str, columns: int) -> list[str]:
 
 
 def _prefix(text: str, columns: int) -> int:
-    """How many characters of ``text`` fit into ``columns`` (at least one, so that callers progress)."""
+    """Return how many characters of ``text`` fit into ``columns``, at least one so that callers progress."""
     if text.isascii():
         return max(1, columns)
     used = 0

@@ -106,7 +106,7 @@ class Top:
 
     @property
     def summary(self) -> str:
-        """How many queries there are, what they do together, and which holds up the others."""
+        """Describe how many queries there are, what they do together, and which holds up the others."""
         queries = self.all
         states: dict[str, int] = {}
         for query in queries:

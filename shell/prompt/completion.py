@@ -464,7 +464,7 @@ def _allowed_in(upper: list[str]) -> list[str]:
 
 
 def _meta(name: str, kind: str, metadata: Metadata) -> str:
-    """What the menu says of a candidate beside its text."""
+    """Return the remark about a candidate beside its text in the menu."""
     match kind:
         case "function":
             return metadata.signatures.get(name.rstrip("("), "")

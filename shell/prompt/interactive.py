@@ -61,7 +61,7 @@ class Interactive:
         self._session.on_start = progress.follow
         self._watch = ServerWatch(
             lambda: self._metadata.client,
-            lambda text: self._tell(repl, text),
+            lambda text: self._report(repl, text),
             self._engine_failed,
             also=self._follow_queries,
         )
@@ -74,8 +74,8 @@ class Interactive:
             self._metadata.close()
         return 0
 
-    def _tell(self, repl: Repl, text: str) -> None:
-        """Tell a change of the server's state, and ask what it has now."""
+    def _report(self, repl: Repl, text: str) -> None:
+        """Report a change of the server's state, and ask what it has now."""
         repl.say(self._session.console.dim(text))
         self._metadata.refresh()
 
@@ -96,14 +96,14 @@ class Interactive:
         LiveQuery(self._session, stream, view, key_of(described), sources=sources).run()
 
     def _engine_failed(self) -> str | None:
-        """Why our own engine has stopped; None while it runs."""
+        """Return why our own engine has stopped; None while it runs."""
         server = self._connection.server
         return (
             server.last_words() if server is not None and server.url is not None and server.failed else None
         )
 
     def _reach(self, repl: Repl) -> None:
-        """Greet the server above the prompt, or say why it cannot be reached (in a thread)."""
+        """Greet the server above the prompt, or report why it cannot be reached (in a thread)."""
         console, client = self._session.console, self._session.client
         try:
             for _ in until_ready(client, READY_S):

@@ -199,7 +199,7 @@ class LiveQuery:
         self._draw()
 
     def _write(self) -> str:
-        """Write the rows that were seen to a file in the current folder, as CSV; returns what to say."""
+        """Write the rows that were seen to a file in the current folder, as CSV; return the line to show."""
         path = Path(time.strftime("ksql-spark-%Y%m%d-%H%M%S.csv"))
         names = [column.name for column in self._columns]
         export = EXPORTS[Form.CSV]

@@ -117,20 +117,20 @@ class MetadataCache:
         return all_of_it
 
     def _parts(self) -> Iterator[Metadata]:
-        """What the server has, more each time; what people ask for most comes first."""
-        known = self.current
+        """Yield what the server has, more each time; what people ask for most comes first."""
+        current = self.current
         answers = {**(self._ask("SHOW STREAMS;") or {}), **(self._ask("SHOW TABLES;") or {})}
         streams = [str(s["name"]) for s in answers.get("streams") or []]
         tables = [str(s["name"]) for s in answers.get("tables") or []]
         yield replace(
-            known,
-            streams={name: known.streams.get(name, ()) for name in streams},
-            tables={name: known.tables.get(name, ()) for name in tables},
+            current,
+            streams={name: current.streams.get(name, ()) for name in streams},
+            tables={name: current.tables.get(name, ()) for name in tables},
         )
         fields = self._fields([*streams, *tables])
         columns = {name: tuple(str(one["name"]) for one in found) for name, found in fields.items()}
         found = replace(
-            known,
+            current,
             streams={name: columns.get(name, ()) for name in streams},
             tables={name: columns.get(name, ()) for name in tables},
             schemas={
@@ -201,7 +201,7 @@ class MetadataCache:
 
 
 def _signature(function: Mapping[str, Any]) -> str:
-    """How a function is called, and the first sentence of what it does.
+    """Describe how a function is called, with the first sentence of what it does.
 
     >>> _signature({"functions": [{"arguments": [{"type": "STRING"}], "returnType": "INTEGER"}]})
     '(STRING) → INTEGER'

@@ -1,4 +1,4 @@
-"""How far queries are that were started at the prompt: records left, rate, time left; then a last word."""
+"""Shows the progress of queries started at the prompt: records left, rate, time left; then a last word."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Progress:
         return bool(self._followed)
 
     def take(self, graph: Mapping[str, Any]) -> None:
-        """Look at the answer of GET /graph; say which queries have caught up."""
+        """Read the answer of GET /graph; report which queries have caught up."""
         nodes = {node.get("name"): node for node in graph.get("nodes") or [] if node.get("kind") == "QUERY"}
         parts = []
         for query_id, was_behind in list(self._followed.items()):
@@ -58,7 +58,7 @@ class Progress:
 
 
 def _left(query_id: str, left: float, rate: float | None) -> str:
-    """What a query has to do.
+    """Describe the work that a query has left.
 
     >>> _left("CSAS_A_1", 12000, 1000.0)
     'CSAS_A_1: 12,000 records left, 1,000/s, 12.0 s'

@@ -299,7 +299,7 @@ class _Completer(Completer):
         self.asked = None
 
     def _words(self) -> Counter[str]:
-        """How often each word is in the last inputs."""
+        """Count each word in the last inputs."""
         inputs = self._history.get_strings()
         words, count = self._used
         if count != len(inputs):

@@ -272,7 +272,7 @@ class TopScreen:
 
 
 async def _unawaited(call: Callable[..., Any], *arguments: Any) -> Any:
-    """What ``call`` returns, in a thread that the end of the screen does not wait for."""
+    """Return what ``call`` returns, from a thread that the end of the screen does not wait for."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 

@@ -1,4 +1,4 @@
-"""Tells when the server is lost and when it is back, and what its state is."""
+"""Reports when the server is lost, when it is back, and what state it is in."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ServerWatch:
         self._lost: str | None = None
 
     def start(self) -> None:
-        """Begin to ask."""
+        """Begin to ask the server periodically."""
         self._thread.start()
 
     def close(self) -> None:
@@ -55,11 +55,11 @@ class ServerWatch:
             self._over.wait(self._every_s)
 
     def ask(self) -> None:
-        """Ask once; tell a change."""
+        """Ask once; report a change."""
         failed = self._engine_failed()
         client = self._client()
         if failed is not None:
-            self._tell_lost(
+            self._report_lost(
                 client.url, f"The engine has stopped: {failed} The next statement starts it again."
             )
             self.state = "stopped"
@@ -67,7 +67,7 @@ class ServerWatch:
         try:
             self.state = str(client.info().get("serverStatus", "")).lower()
         except Unreachable:
-            self._tell_lost(client.url, f"Lost the server at {client.url}.")
+            self._report_lost(client.url, f"Lost the server at {client.url}.")
             self.state = "lost"
             return
         except ServerError:  # it answers, but still starts or wants credentials
@@ -80,7 +80,7 @@ class ServerWatch:
             if lost == client.url:
                 self._say(f"The server at {lost} is back.")
 
-    def _tell_lost(self, url: str, message: str) -> None:
+    def _report_lost(self, url: str, message: str) -> None:
         if self._lost != url:
             self._lost = url
             self._say(message)

@@ -10,7 +10,15 @@ import pytest
 
 from ksql_spark.engine import metrics
 from ksql_spark.engine.graph import culprits
-from ksql_spark.engine.history import COARSE_SAMPLES, EVERY_S, SAMPLES, History, Ring, TopicSpan, told_figures
+from ksql_spark.engine.history import (
+    COARSE_SAMPLES,
+    EVERY_S,
+    SAMPLES,
+    History,
+    Ring,
+    TopicSpan,
+    decoded_figures,
+)
 from ksql_spark.engine.metrics import Figure
 from ksql_spark.entities.graph import GraphEdge, GraphNode, QueryFigures
 from ksql_spark.spark.traffic import Times
@@ -174,7 +182,7 @@ def test_other_servers_tell_the_figures_of_their_queries() -> None:
     here.history = History(here.figures, lambda: here.now, told=lambda: here.told)
     for seconds, read in ((0, 0), (5, 50)):
         expected = there.after(seconds, read=read, lag=30, committed=9)
-        here.told = told_figures(there.history.says)
+        here.told = decoded_figures(there.history.says)
         found = here.after(seconds)
     assert found == replace(expected, errors={"late": 2}) and found.read_per_s == 10
     assert here.history.since(1, lambda _: True) == there.history.since(1, lambda _: True)
@@ -184,7 +192,7 @@ def test_other_servers_tell_the_figures_of_their_queries() -> None:
 
 @pytest.mark.parametrize("said", [{"Q": []}, {"Q": [1, 2]}, {"Q": "x"}, {"Q": [None] * 10}])
 def test_what_another_release_says_is_left_out(said: dict[str, Any]) -> None:
-    assert told_figures(said) == {}
+    assert decoded_figures(said) == {}
 
 
 def node(name: str, state: str = "RUNNING", **figures: Any) -> GraphNode:

@@ -235,9 +235,9 @@ def test_servers_tell_each_other_of_their_queries(servers: str, monkeypatch: pyt
         until(lambda: len(running.of("a")) == len(running.of("b")) == 2)
         for name, other in (("a", "b"), ("b", "a")):
             expected = {query: [other] for query in running.of(other)}
-            until(lambda: placed[name].told_of_queries() == expected)  # noqa: B023
+            until(lambda: placed[name].figures_of_others() == expected)  # noqa: B023
         placed["b"].says_of_queries = lambda: dict.fromkeys(queries, "x" * 5000)
-        until(lambda: placed["a"].told_of_queries() == {})
+        until(lambda: placed["a"].figures_of_others() == {})
         assert running.of("b") and running.twice == []
     finally:
         for one in placed.values():

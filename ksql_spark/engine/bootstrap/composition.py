@@ -35,7 +35,7 @@ from ksql_spark.engine.evolutions import CHECK_EVERY_S, AutomaticSwaps
 from ksql_spark.engine.execution import StatementExecutor
 from ksql_spark.engine.graph import Graphs
 from ksql_spark.engine.health import DEADLINE_S, Health
-from ksql_spark.engine.history import EVERY_S, History, told_figures
+from ksql_spark.engine.history import EVERY_S, History, decoded_figures
 from ksql_spark.engine.metrics import Measures
 from ksql_spark.engine.query_service import QueryService, transient_topic_prefix
 from ksql_spark.engine.topic_spans import TopicSpans
@@ -143,7 +143,7 @@ class Bootstrap:
             starting.settle()  # so that whatever it starts can be stopped
 
     def stop(self) -> bool:
-        """As Lifecycle.stop()."""
+        """Stop the engine; see Lifecycle.stop()."""
         return self._lifecycle.stop()
 
     def _start_beside(
@@ -183,7 +183,7 @@ class Bootstrap:
         placement = services.placement
         history = History(
             measures.figures,
-            told=lambda: {} if placement is None else told_figures(placement.told_of_queries()),
+            told=lambda: {} if placement is None else decoded_figures(placement.figures_of_others()),
             spans=TopicSpans(services).now,
             # a query that is paused has read everything only once its Spark queries have ended
             states=lambda: {
@@ -274,7 +274,7 @@ class Bootstrap:
         registry_of_spark = RegistryOfSpark(config, self._data_dir, spark)
 
         def started() -> None:
-            registry_of_spark.tell()
+            registry_of_spark.configure_jvm()
             processing_log.open(spark.running_session)
 
         python_functions = self._python_functions()

@@ -47,11 +47,11 @@ def find_broker(config: Config, data_dir: Path, early: EarlyBroker | None, lifec
     Raises:
         KsqlError: it cannot be reached or started; STOPPED.
     """
-    given = config["bootstrap.servers"]
-    if config.is_set("bootstrap.servers") and given:
-        lifecycle.report(f"connecting to Kafka at {given}")
-        KafkaAdmin(str(given), config.kafka_client_settings()).cluster_id()  # does it exist?
-        return str(given)
+    servers = config["bootstrap.servers"]
+    if config.is_set("bootstrap.servers") and servers:
+        lifecycle.report(f"connecting to Kafka at {servers}")
+        KafkaAdmin(str(servers), config.kafka_client_settings()).cluster_id()  # does it exist?
+        return str(servers)
     broker = early.broker if early else EmbeddedBroker(folder(data_dir), report=lifecycle.report)
     lifecycle.on_stop(broker.stop)
     lifecycle.kills(broker.kill)
@@ -113,7 +113,7 @@ def create_placement(
     session: Callable[[], Session],
     lifecycle: Lifecycle,
 ) -> Placement | None:
-    """Where queries run, if several servers share them."""
+    """Create the placement of queries on servers that share them; None if they do not."""
     if not config["ksql.cluster.enabled"]:
         return None
     settings = {**config.client_settings("consumer"), "bootstrap.servers": admin.servers}

@@ -1,4 +1,4 @@
-"""What follows the metastore beside queries: sinks to lakes, and the streams and tables that follow lakes."""
+"""Starts what follows the metastore beside queries: sinks to lakes, streams and tables that follow lakes."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def create_origins(
         return Changes(done.rows, done.written, done.removed, done.without_key)
 
     class Records:
-        """An Encoder."""
+        """An Encoder that computes times and records with Spark."""
 
         def __init__(self, path: str) -> None:
             self._path = path

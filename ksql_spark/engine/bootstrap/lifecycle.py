@@ -40,7 +40,7 @@ class Lifecycle:
         self._stack = contextlib.ExitStack()
         self._kills: list[Callable[[], None]] = []
         self._stopping = threading.Event()
-        #: what a stop is waiting for
+        #: the step that a stop is waiting for
         self._step = "a statement that is being executed"
 
     def on_stop(self, call: Callable[..., Any], *arguments: Any) -> None:

@@ -45,7 +45,7 @@ def schema_registry(config: Config, copies: str | None = None) -> SchemaRegistry
 
 
 class RegistryOfSpark:
-    """Tells Spark's JVM which schema registry to use, and how much state it may cache in its heap.
+    """Configures Spark's JVM: its schema registry, and how much state it may cache in its heap.
 
     Args:
         config: the server's.
@@ -61,8 +61,8 @@ class RegistryOfSpark:
         #: held while Spark is being told
         self._lock = threading.Lock()
 
-    def tell(self) -> None:
-        """Tell a JVM that has just started."""
+    def configure_jvm(self) -> None:
+        """Configure a JVM that has just started."""
         with self._lock:
             session = self._spark.running_session
             set_registry(session, self._settings)

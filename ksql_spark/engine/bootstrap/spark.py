@@ -123,20 +123,20 @@ def state_folder(config: Config, data_dir: Path, spark: SparkProcess) -> Folder:
     Raises:
         KsqlError: PROPERTY_INVALID, STATE_DIR_UNUSABLE.
     """
-    given = str(config["ksql.state.dir"])
-    if not given:
+    location = str(config["ksql.state.dir"])
+    if not location:
         return LocalFolder(data_dir / "checkpoints")
     if not file_systems(config):
-        is_uri = given.startswith("file:")
-        path = urllib.parse.unquote(urllib.parse.urlsplit(given).path) if is_uri else given
+        is_uri = location.startswith("file:")
+        path = urllib.parse.unquote(urllib.parse.urlsplit(location).path) if is_uri else location
         return LocalFolder(Path(path).expanduser().absolute())
-    folder = HadoopFolder(given, lambda: spark.running_session)
+    folder = HadoopFolder(location, lambda: spark.running_session)
     probe = f".{folder_id(data_dir)}"
     try:
         folder.write(probe, "")
         folder.forget(probe)
     except OSError as error:
-        raise KsqlError("STATE_DIR_UNUSABLE", uri=given, reason=error) from error
+        raise KsqlError("STATE_DIR_UNUSABLE", uri=location, reason=error) from error
     return folder
 
 

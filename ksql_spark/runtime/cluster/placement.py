@@ -146,7 +146,7 @@ class Placement:
         self._runner: Runner | None = None
         #: how many commands of the log this server has executed
         self.executed: Callable[[], int] = lambda: 0
-        #: what other servers may know about this one, as JSON; returns at once
+        #: returns what this server reports to others, as JSON, at once
         self.says: Callable[[], Mapping[str, Any]] = dict
         #: the same of single queries, by id
         self.says_of_queries: Callable[[], Mapping[str, Any]] = dict
@@ -259,15 +259,15 @@ class Placement:
         return bool(self.servers().keys() - {self.server})
 
     def notes(self) -> dict[int, Note]:
-        """What the owners of slots have reported in the last second or so.
+        """Return the latest notes of the owners of slots, at most about a second old, by slot.
 
         Raises:
             KsqlError: as KafkaAdmin.
         """
         return notes(self._admin, self._group, self._topic)
 
-    def told_of_queries(self) -> dict[str, Any]:
-        """What other servers say of their queries, as ``says_of_queries`` there, in the last second or so.
+    def figures_of_others(self) -> dict[str, Any]:
+        """Return what other servers report about their queries, by query, at most about a second old.
 
         Raises:
             KsqlError: as KafkaAdmin.
@@ -287,7 +287,7 @@ class Placement:
     # ---- Holder ------------------------------------------------------------------------------------
 
     def gained(self, slots: frozenset[int]) -> None:
-        """As Holder.gained: queries start in their own thread, once the slots' notes have been read."""
+        """Forget older notes about the slots (Holder.gained). Queries start once new ones are read."""
         self._where.forget(slots)
 
     def take_soon(self) -> None:
@@ -304,12 +304,12 @@ class Placement:
             log.exception("could not start all queries that this server received")
 
     def release(self, slots: frozenset[int]) -> None:
-        """As Holder.release: queries finish the records that they have read."""
+        """Stop the queries in the slots once they have finished what they have read (Holder.release)."""
         self._give(slots, at_once=False)
         self._where.forget(slots)
 
     def lost(self, slots: frozenset[int]) -> None:
-        """As Holder.lost: queries end in the middle of a batch."""
+        """Stop the queries in the slots in the middle of a batch (Holder.lost)."""
         self._give(slots, at_once=True)
         self._where.forget(slots)
 
@@ -322,7 +322,7 @@ class Placement:
             log.exception("could not stop all queries that this server lost")
 
     def stamp(self) -> Any:
-        """As Holder.stamp: on the JVM's clock."""
+        """Read the JVM's clock (Holder.stamp); None if it cannot be read."""
         try:
             return jvm.ownership_stamp(self._session())
         except JVM_ERRORS:  # it is restarting
@@ -332,7 +332,7 @@ class Placement:
             return None
 
     def confirmed(self, stamp: Any, seconds: float) -> None:
-        """As Holder.confirmed: tells the JVM."""
+        """Report to the JVM how long the slots are this server's (Holder.confirmed)."""
         if stamp is None:
             return
         try:
@@ -343,7 +343,7 @@ class Placement:
             log.exception("could not tell the JVM which queries it may write for")
 
     def forget(self, group: str, instance: str) -> bool:
-        """As Holder.forget: with the JVM's client."""
+        """Remove a member from the group with the JVM's client (Holder.forget); False if that fails."""
         try:
             jvm.remove_member(self._session(), self._jvm_settings(), group, instance)
             return True
@@ -357,31 +357,31 @@ class Placement:
         return False
 
     def note(self, slot: int) -> Mapping[str, Any]:
-        """As Holder.note: which queries have left the slot, and the problems of those in it."""
+        """Return a slot's note (Holder.note): the queries that have left it, and problems of those in it."""
         if not self._where.knows(slot):  # this server has just received it
-            known, log_end = self._membership.read_notes()
+            notes, log_end = self._membership.read_notes()
             for one in self._membership.slots:
-                self._where.read(one, parse_register(known[one].told) if one in known else {}, log_end)
+                self._where.read(one, parse_register(notes[one].told) if one in notes else {}, log_end)
             self.take_soon()
-        told: dict[str, Any] = {}
+        note: dict[str, Any] = {}
         if register := self._where.register(slot):
-            told["gone"] = register
+            note["gone"] = register
         if self._runner is None:
-            return {**told, "states": {_ALL: "REGISTERED"}}
-        told["states"] = self._runner.troubles(lambda query_id: self._slot(query_id) == slot)
+            return {**note, "states": {_ALL: "REGISTERED"}}
+        note["states"] = self._runner.troubles(lambda query_id: self._slot(query_id) == slot)
         if self._membership.is_first(slot):
-            told["cost"] = self._costs.total
-            told["server"] = self.says()
-        said = {query: of for query, of in self.says_of_queries().items() if self._slot(query) == slot}
-        if said:
-            told["figures"] = said
+            note["cost"] = self._costs.total
+            note["server"] = self.says()
+        figures = {query: of for query, of in self.says_of_queries().items() if self._slot(query) == slot}
+        if figures:
+            note["figures"] = figures
         for name in ("figures", "server", "states"):
-            if len(json.dumps(told)) > MAX_METADATA_CHARACTERS:
-                told.pop(name, None)
-        return told
+            if len(json.dumps(note)) > MAX_METADATA_CHARACTERS:
+                note.pop(name, None)
+        return note
 
     def noted(self, notes: Mapping[int, Mapping[str, Any]]) -> None:
-        """As Holder.noted: queries that have left a slot are now in another one."""
+        """Record that the queries named in these notes are now in another slot (Holder.noted)."""
         for slot, told in notes.items():
             self._where.written(slot, told.get("gone", {}))
 

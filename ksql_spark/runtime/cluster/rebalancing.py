@@ -49,7 +49,7 @@ Register = Mapping[str, Gone]
 
 
 def parse_register(told: Mapping[str, Any]) -> dict[str, Gone]:
-    """What a slot's note says about queries that have left it."""
+    """Parse a slot's note: return the queries that have left it, by id."""
     found = {}
     gone = told.get("gone")
     for query, one in gone.items() if isinstance(gone, dict) else ():
@@ -87,18 +87,18 @@ class Whereabouts:
                 self.received += 1
 
     def commands_before(self, query: str, slot: int) -> int:
-        """How many commands this server must have executed before it runs a query in one of its slots."""
+        """Return how many commands this server must execute before it runs a query in one of its slots."""
         with self._lock:
             return max(self._came_at.get(slot, 0), self._came_at.get(query, 0))
 
     def keep(self, slots: Iterable[int]) -> None:
-        """This server now has only these slots."""
+        """Forget all slots except these, which are the only ones that this server has now."""
         with self._lock:
             gone = self._own.keys() - set(slots)
         self.forget(gone)
 
     def forget(self, slots: Iterable[int]) -> None:
-        """This server no longer has these slots, or has received them again."""
+        """Forget slots that this server no longer has, or has received again."""
         with self._lock:
             for slot in slots:
                 self._own.pop(slot, None)
@@ -207,7 +207,7 @@ class Costs:
         self._since_s = {query: since for query, since in self._since_s.items() if query in records}
 
     def known_for_s(self, query: str, now_s: float) -> float:
-        """How long a query has been measured."""
+        """Return for how many seconds a query has been measured."""
         return now_s - self._since_s.get(query, now_s)
 
     @property

@@ -31,17 +31,17 @@ def claim(folder: Folder, owner: StateOwner) -> None:
         KsqlError: STATE_DIR_IN_USE, it belongs to another service; STATE_DIR_UNUSABLE.
     """
     try:
-        found = _owner(folder)
-        if found is None:
+        existing = _owner(folder)
+        if existing is None:
             folder.write(OWNER_FILE, json.dumps(asdict(owner)))
     except OSError as error:
         raise KsqlError("STATE_DIR_UNUSABLE", uri=folder, reason=error) from error
-    if found not in (None, owner):
+    if existing not in (None, owner):
         raise KsqlError(
             "STATE_DIR_IN_USE",
             uri=folder,
-            id=found.service_id,
-            cluster=found.kafka_cluster_id,
+            id=existing.service_id,
+            cluster=existing.kafka_cluster_id,
             file=OWNER_FILE,
         )
 

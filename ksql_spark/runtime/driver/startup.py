@@ -43,7 +43,7 @@ class SparkStart:
         self._limit_s = limit_s
         self._is_stopping = is_stopping
         self._report = report
-        #: why Spark is not running although it should be; None if it is, or is starting for the first time
+        #: the reason why Spark should be running but is not; None if it runs, or starts for the first time
         self.problem: str | None = None
         self._is_given_up = threading.Event()
         self._failure: BaseException | None = None

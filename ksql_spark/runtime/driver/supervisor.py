@@ -32,7 +32,7 @@ ENDS_FROM_OUTSIDE = 3
 
 
 class Process(Protocol):
-    """What the supervisor needs of SparkProcess."""
+    """The part of SparkProcess that the supervisor uses."""
 
     @property
     def is_alive(self) -> bool:
@@ -74,7 +74,7 @@ class SparkSupervisor:
         self._proven_after_s = proven_after_s
         self._closing = threading.Event()
         self._recovering = False
-        #: why we ended the JVM ourselves, a clause that follows "Spark's process"
+        #: the reason why we ended the JVM ourselves, a clause that follows "Spark's process"
         self._why: str | None = None
         #: query id -> how often the JVM has exited while it was unproven, after a first exit
         self._ends: dict[str, int] = {}
@@ -119,7 +119,7 @@ class SparkSupervisor:
     def _recover(self, code: int) -> None:
         """Restart the JVM and the queries that were running."""
         why, self._why = self._why, None
-        how = why or _told(code)
+        how = why or _how_it_ended(code)
         log.error("Spark's process %s; restarting it with all queries", how)
         self._starting.problem = f"Spark's process {how}. It is restarting."
         lost = self._queries.lose_spark(f"Spark's process {how}")
@@ -145,8 +145,8 @@ class SparkSupervisor:
             times = self._ends.pop(culprit.id)
             self._queries.halt(
                 culprit,
-                f"Spark's process {_told(code)}, {times} times in a row soon after this query had started. "
-                f"The query stays stopped; RESUME {culprit.id} retries it.",
+                f"Spark's process {_how_it_ended(code)}, {times} times in a row soon after this query had "
+                f"started. The query stays stopped; RESUME {culprit.id} retries it.",
             )
 
     def _start_queries(self, *, one_by_one: bool) -> None:
@@ -176,8 +176,12 @@ class SparkSupervisor:
         return self._queries.checkpoints.committed_or_none(query) != self._committed.get(query.id)
 
 
-def _told(code: int) -> str:
-    """How a process with this exit code ended."""
+def _how_it_ended(code: int) -> str:
+    """Describe how a process with this exit code ended.
+
+    >>> _how_it_ended(1), _how_it_ended(-9)
+    ('ended with code 1', 'was ended by signal SIGKILL')
+    """
     if code >= 0:
         return f"ended with code {code}"
     try:

@@ -1,4 +1,4 @@
-"""When to restart a failed query: exponential backoff, reset on progress."""
+"""Delays before a failed query restarts: exponential backoff, reset on progress."""
 
 from __future__ import annotations
 

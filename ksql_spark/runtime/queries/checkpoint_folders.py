@@ -82,7 +82,7 @@ class QueryCheckpoints:
         return _loaded(query) in self.folder(query.id).names()
 
     def position(self, query: ManagedQuery, stage: int) -> Offsets:
-        """Where a sub-topology goes on reading, see Checkpoint.position().
+        """Return the offsets at which a sub-topology continues to read; see Checkpoint.position().
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.
@@ -108,7 +108,7 @@ class QueryCheckpoints:
         return found
 
     def committed_or_none(self, query: ManagedQuery) -> Mapping[str, Mapping[int, int]] | None:
-        """As committed_offsets(); None if the checkpoints cannot be read."""
+        """Return committed_offsets(), or None if the checkpoints cannot be read."""
         try:
             return self.committed_offsets(query)
         except (KsqlError, OSError, ValueError):  # the disk may be the cause of the failure
@@ -122,5 +122,5 @@ class QueryCheckpoints:
 
 
 def _loaded(query: ManagedQuery) -> str:
-    """The file that says so; its name has the number of the last sub-topology."""
+    """Return the name of the file that marks a query's tables as loaded."""
     return f"{len(query.plan.inner)}.loaded"

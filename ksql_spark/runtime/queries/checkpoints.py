@@ -1,4 +1,4 @@
-"""What a sub-topology resumes from: its checkpoint folder (Spark's), and our note beside it.
+"""Checkpoints, from which sub-topologies resume: Spark's folder, and our note beside it.
 
 Spark neither adds state to a checkpoint nor removes any. If a query continues with a plan that keeps
 different state (CREATE OR REPLACE), it restarts without state at the offsets that were committed last.
@@ -73,7 +73,7 @@ class Checkpoint:
         return offsets
 
     def position(self, first: Offsets) -> Offsets:
-        """Where it goes on: behind its last committed batch, or where it begins while it has committed none.
+        """Return the offsets at which it continues: after its last committed batch, or else ``first``.
 
         Args:
             first: where it began, as its command says.
@@ -175,7 +175,7 @@ class Checkpoint:
         return offsets
 
     def moved_since(self, anew: int) -> Offsets:
-        """As ``moved_to``, but only what has moved since the version with this number began.
+        """Return ``moved_to``, but only what has moved since the version with this number began.
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.
@@ -183,7 +183,7 @@ class Checkpoint:
         return self.moved_to if self._noted().get("anew") == anew else {}
 
     def moved_or_none(self) -> Offsets:
-        """As ``moved_to``; empty if the note cannot be read."""
+        """Return ``moved_to``; empty if the note cannot be read."""
         try:
             return self.moved_to
         except KsqlError:

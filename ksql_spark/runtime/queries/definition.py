@@ -84,7 +84,7 @@ class QueryDefinition:
 
     @property
     def begins(self) -> Mapping[str, Mapping[str, int]]:
-        """Where it stands as long as no version of it has committed anything."""
+        """The offsets at which the query stands as long as no version of it has committed anything."""
         is_warmed = self.evolution is not None and self.evolution.is_warmed
         return self.evolution.began if self.evolution is not None and is_warmed else self.starts
 

@@ -1,4 +1,4 @@
-"""What two versions of a table's topic differ in, and how the swap writes it (ADR 54).
+"""Compares two versions of a table's topic; the swap writes the differences (ADR 54).
 
 A table's topic means the latest value of each key. To make one topic mean what another one means takes a
 record for each key whose latest values differ, and a tombstone for each key that only the first one has.
@@ -23,7 +23,7 @@ Place = tuple[int, bytes | None]
 
 
 class Differences(NamedTuple):
-    """How many keys a topic has with another value than another topic, or not yet; how many it has alone."""
+    """The number of keys whose values are new or changed, and of those that only the old topic has."""
 
     changed: int
     removed: int
@@ -48,9 +48,9 @@ class TopicRows:
         Raises:
             KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED.
         """
-        found = admin.identities([self.topic]).get(self.topic)
-        if found is None or found.id != self._id:  # the topic was recreated
-            self._id, self._next, self._rows = found.id if found is not None else None, {}, {}
+        identity = admin.identities([self.topic]).get(self.topic)
+        if identity is None or identity.id != self._id:  # the topic was recreated
+            self._id, self._next, self._rows = identity.id if identity is not None else None, {}, {}
         with TopicReader(admin.servers, self.topic, self._next, settings=admin.settings) as reader:
             for records in reader.read_to_end():
                 latest(records, self._rows)
@@ -75,7 +75,7 @@ def latest(records: Iterable[Record], rows: dict[Place, Record] | None = None) -
 
 
 def changes(old: Mapping[Place, Record], new: Mapping[Place, Record]) -> Iterator[Record]:
-    """What must be written to a topic with the rows ``old`` so that it has the rows ``new``.
+    """Yield the records to write to a topic with the rows ``old`` so that it has the rows ``new``.
 
     Tombstones have the times of the rows that they delete.
     """
@@ -88,7 +88,7 @@ def changes(old: Mapping[Place, Record], new: Mapping[Place, Record]) -> Iterato
 
 
 def count(found: Iterable[Record]) -> Differences:
-    """How many of ``changes`` are new values, and how many tombstones."""
+    """Count the new values and the tombstones among the records that ``changes`` returns."""
     tombstones = [record.value is None for record in found]
     return Differences(len(tombstones) - sum(tombstones), sum(tombstones))
 

@@ -19,7 +19,7 @@ from ksql_spark.spark.transactions import open_fenced
 
 log = logging.getLogger(__name__)
 
-#: for how long no run asks again after the cluster has not given an epoch: some clusters never will
+#: pause before a run asks again after the cluster has not given an epoch, s: some clusters never will
 _PAUSE_S = 600.0
 
 

@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 #: the maximum number of records of a topic in a transaction whose results pass through the server's memory
 COLLECTED_RECORDS = 100_000
 
-#: as an offset for Spark's source: the beginning of a partition
+#: the offset that means the beginning of a partition to Spark's source
 _EARLIEST = -2
 
 
@@ -256,7 +256,7 @@ class Launcher:
             raise KsqlError("SPARK_NO_SLOTS", what=what, needed=needed, total=total, free=max(free, 0))
 
     def _starts(self, query: ManagedQuery, number: int) -> dict[str, str]:
-        """Where a sub-topology starts reading all partitions of its topics, in the form of Spark's source."""
+        """Return where a sub-topology starts to read its topics, in the form of Spark's source."""
         begins = self._checkpoints.position(query, number)
         starts = {topic: dict(offsets) for topic, offsets in begins.items() if offsets}
         if self._checkpoints.of(query, number).committed() is None:  # otherwise Spark ignores them

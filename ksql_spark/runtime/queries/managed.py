@@ -41,19 +41,19 @@ class ManagedQuery:
         self.loading: set[object] = set()
         #: the latest failures, oldest first
         self.errors: deque[QueryError] = deque()
-        #: its failures, and when to restart it
+        #: the query's failures, and when to restart it
         self.retries = Retries()
-        #: it has failed because a topic that it reads is gone
+        #: whether it has failed because a topic that it reads is gone
         self.waits_for_topic = False
-        #: its next start continues despite lost records, whatever ksql.on.data.loss says
+        #: whether its next start continues despite lost records, whatever ksql.on.data.loss says
         self.accepts_loss = False
-        #: its topics, as they were at its last start
+        #: the query's topics, as they were at its last start
         self.topics: QueryTopics | None = None
         #: the push query whose Spark query also runs for this one; None: it has its own, or needs none
         self.shares: ManagedQuery | None = None
         #: ids of the push queries, including itself, that share its Spark query
         self.clients: set[str] = set()
-        #: why its automatic swap was refused last; None if it was not
+        #: the reason why its automatic swap was refused last; None if it was not
         self.swap_refusal: str | None = None
         #: if it is a new version: the rows of the table and its own, as of the last attempt to swap
         self.rows: tuple[TopicRows, TopicRows] | None = None
@@ -104,22 +104,22 @@ class ManagedQuery:
 
     @property
     def logical(self) -> PersistentQuery | None:
-        """What was bound, for CREATE OR REPLACE; None: it is a push query."""
+        """The query as it was bound, for CREATE OR REPLACE; None for a push query."""
         return self._definition.logical
 
     @property
     def evolution(self) -> Evolution | None:
-        """If it is, or was, a table's new version."""
+        """The evolution of which this query is, or was, the new version; None if there is none."""
         return self._definition.evolution
 
     @property
     def definition(self) -> QueryDefinition:
-        """What does not change while it runs."""
+        """The parts of the query that do not change while it runs."""
         return self._definition
 
     @property
     def state(self) -> State:
-        """Its state; ``lifecycle`` changes it."""
+        """The state of the query; ``lifecycle`` changes it."""
         return self.lifecycle.state
 
     @property

@@ -146,23 +146,23 @@ class QueryManager:
             self._runs.start_rest(query)
 
     def swapped(self, query: ManagedQuery) -> Differences | None:
-        """As QueryRuns.swapped."""
+        """Return the changes that a swap made; see QueryRuns.swapped."""
         return self._runs.swapped(query)
 
     def has_taken_over(self, query: ManagedQuery) -> bool:
-        """As QueryRuns.has_taken_over."""
+        """Whether the new version has taken over; see QueryRuns.has_taken_over."""
         return self._runs.has_taken_over(query)
 
     def warm_up(self, query: ManagedQuery) -> Offsets | None:
-        """As QueryRuns.warm_up."""
+        """Return where the warm-up of a new version ends; see QueryRuns.warm_up."""
         return self._runs.warm_up(query)
 
     def position(self, query: ManagedQuery) -> Offsets:
-        """As QueryRuns.position."""
+        """Return the query's position; see QueryRuns.position."""
         return self._runs.position(query)
 
     def state_of(self, query: ManagedQuery) -> tuple[str, str | None]:
-        """A query's state, and the host that runs it if that is another server: as it has told.
+        """Return a query's state, and its host if that is another server, according to that server's note.
 
         Raises:
             KsqlError: as KafkaAdmin.
@@ -173,7 +173,7 @@ class QueryManager:
         return State.PAUSED if query.state is State.PAUSED else state, host
 
     def _did_not_go_on(self, query: ManagedQuery, cause: Exception) -> None:
-        """As QueryRuns needs it: also ends the running parts of the query."""
+        """End the running parts of a query that QueryRuns could not continue, and handle its failure."""
         if not jvm.is_gone(cause):  # otherwise the supervisor will notice it
             self._runs.drain_and_end(query)
         self.failed(query, cause)
@@ -607,7 +607,7 @@ class QueryManager:
 
     @property
     def watch_problem(self) -> str | None:
-        """Why queries cannot be watched properly; None if they can."""
+        """The reason why queries cannot be watched properly; None if they can."""
         return self._watcher.problem
 
     @property

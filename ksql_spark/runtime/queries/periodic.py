@@ -26,7 +26,7 @@ class PeriodicTask:
         self._call = call
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        #: why the latest call failed; None if it succeeded
+        #: the reason why the latest call failed; None if it succeeded
         self.problem: str | None = None
 
     def start(self) -> None:

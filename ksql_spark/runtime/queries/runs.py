@@ -156,7 +156,7 @@ class QueryRuns:
         return is_all
 
     def swapped(self, query: ManagedQuery) -> Differences | None:
-        """What a new version that has taken over has changed in its table; None: it has not taken over yet.
+        """Return how a new version changed its table when it took over; None if it has not done so yet.
 
         Raises:
             OSError, KsqlError: the note cannot be read.
@@ -195,7 +195,7 @@ class QueryRuns:
         return noted
 
     def warm_up(self, query: ManagedQuery) -> Offsets | None:
-        """Where a new version ends to read again what the old one has read; None: it reads nothing again.
+        """Return up to where a new version reads what the old one has read; None if it reads nothing again.
 
         Raises:
             OSError, KsqlError: the note cannot be read.
@@ -210,7 +210,7 @@ class QueryRuns:
         return {topic: until[topic] for topic in query.starts if topic in until}
 
     def position(self, query: ManagedQuery) -> Offsets:
-        """Up to where a query has answered what it reads, and where whatever comes after it begins.
+        """Return up to where a query has processed its input, which is where its successor begins.
 
         A version that has not taken over has answered nothing: it is where the one before it ended.
 
@@ -228,7 +228,7 @@ class QueryRuns:
         return self._checkpoints.of(query, 0).position(evolution.began)
 
     def _ended(self, query: ManagedQuery, noted: Mapping[str, Any]) -> Offsets:
-        """Where the old version ended, as noted; in a topic that was recreated since, nothing is answered."""
+        """Return where the old version ended, as noted; a topic recreated since counts as not yet read."""
         return {**noted["offsets"], **self._checkpoints.of(query, 0).moved_since(noted["anew"])}
 
     def _begin_anew(self, query: ManagedQuery) -> None:
@@ -337,7 +337,7 @@ class QueryRuns:
             exactly_once.create_commits_topic(self._admin, producer, replicas)
 
     def _fit_topics(self, query: ManagedQuery) -> None:
-        """As QueryTopics.fit; losses are recorded.
+        """Call QueryTopics.fit, and record losses.
 
         Raises:
             KsqlError: as QueryTopics.fit; PARTITIONS_CHANGED unless ksql.on.partitions.change is rebuild.
@@ -546,7 +546,7 @@ class QueryRuns:
             log_failure(log, "query %s was not stopped properly", query, error)
 
     def stop_timeout_s(self) -> float:
-        """How long queries may take to finish what they have read."""
+        """The time that queries may take to finish what they have read, seconds."""
         return float(self._config()["ksql.query.stop.timeout.ms"]) / 1000
 
 

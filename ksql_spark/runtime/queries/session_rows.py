@@ -47,7 +47,7 @@ def _tombstones(admin: KafkaAdmin, topic: str) -> Iterator[Record]:
 
 
 def _delete_at_once(admin: KafkaAdmin, topic: str) -> None:
-    """As delete_session_rows, where Kafka has no transactions, or allows us none."""
+    """Do the work of delete_session_rows without a transaction, where Kafka has none or allows us none."""
     failures: list[KsqlError | None] = []
     producer = RecordProducer(admin.servers, admin.settings)
     try:

@@ -29,7 +29,7 @@ class State(StrEnum):
 
 
 class Event(StrEnum):
-    """What happens to a query."""
+    """An event in the life of a query, which may change its state."""
 
     #: its Spark queries run; for a running query: others have replaced them
     START = "start"

@@ -40,7 +40,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class NotedTopics:
-    """What is recorded about a query's topics.
+    """The recorded facts about a query's topics, which must still hold when it resumes.
 
     Args:
         ids: Kafka's, by topic.
@@ -80,7 +80,7 @@ class QueryTopics:
         self._id = query_id
         self._plan = plan
         self._partitions = partitions
-        #: what was recorded at the last check
+        #: the record of the last check
         self._known: NotedTopics | None = None
         self.sources = tuple(dict.fromkeys(source.topic for source in plan.sources))
         self.patterns = [topic for topic in self.sources if topic_patterns.pattern_of(topic) is not None]
@@ -93,7 +93,7 @@ class QueryTopics:
         return tuple(dict.fromkeys((*self.sources, *found, *self.internal, self._plan.sink.topic)))
 
     def found(self, there: Iterable[str]) -> list[str]:
-        """Those among ``there`` that the patterns of its sources find."""
+        """Return the topics among ``there`` that match the patterns of the query's sources."""
         return [name for topic in self.patterns for name in topic_patterns.names(topic, there)]
 
     def missing(self, there: Mapping[str, TopicIdentity]) -> list[str]:
@@ -109,10 +109,10 @@ class QueryTopics:
         """
         if not self.patterns:
             return []
-        known = self._known or self._read()
-        new = [name for name in self.found(there) if name not in known.ids]
+        noted = self._known or self._read()
+        new = [name for name in self.found(there) if name not in noted.ids]
         if new:
-            self.note(replace(known, ids={**known.ids, **{name: there[name].id for name in new}}))
+            self.note(replace(noted, ids={**noted.ids, **{name: there[name].id for name in new}}))
         return new
 
     def changed(self, there: Mapping[str, TopicIdentity]) -> list[str]:
@@ -135,8 +135,8 @@ class QueryTopics:
         return (self._known or self._read()).scattered
 
     def noted_for_rebuild(self, there: Mapping[str, TopicIdentity]) -> NotedTopics:
-        """What stays recorded after the state is removed: the sink, and the sources whose number of
-        partitions has changed.
+        """Return the facts that stay recorded after the state is removed: the sink, and the sources whose
+        number of partitions has changed.
 
         Args:
             there: the existing topics.
@@ -144,9 +144,9 @@ class QueryTopics:
         Raises:
             OSError, KsqlError: the note cannot be read.
         """
-        known, sink = self._read(), self._plan.sink.topic
-        ids = {name: id_ for name, id_ in known.ids.items() if name == sink}
-        return NotedTopics(ids, known.sink, self._scattered(known, there))
+        noted, sink = self._read(), self._plan.sink.topic
+        ids = {name: id_ for name, id_ in noted.ids.items() if name == sink}
+        return NotedTopics(ids, noted.sink, self._scattered(noted, there))
 
     def _scattered(self, known: NotedTopics, there: Mapping[str, TopicIdentity]) -> tuple[str, ...]:
         moved = [name for name in self.sources if name in there and self._has_other_count(there, name)]
@@ -220,14 +220,14 @@ class QueryTopics:
                 as KafkaAdmin.
             OSError: the note cannot be read or written.
         """
-        known, sink = self._read(), self._plan.sink.topic
+        noted, sink = self._read(), self._plan.sink.topic
         there = self._admin.identities(self.names)
         if missing := self.missing(there):
             raise KsqlError("SOURCE_TOPIC_DELETED", topic=missing[0])
         self.check_partitions(there)
         losses = []
         for name in self.names:
-            if name in known.ids and _id(there, name) != known.ids[name]:
+            if name in noted.ids and _id(there, name) != noted.ids[name]:
                 how = "was deleted" if name not in there else "was deleted and recreated"
                 what = f"Its earlier results are gone: topic {name}" if name == sink else f"Topic {name}"
                 losses.append(Loss(name, f"{what} {how}."))
@@ -249,14 +249,14 @@ class QueryTopics:
             exactly_once.settle(self._admin, self._plan.stages[number], Checkpoint(self._folder, number))
         for number, topic, offsets in moves:
             Checkpoint(self._folder, number).move(topic, offsets)
-        if sink not in there and sink in known.ids:
-            recorded = known.sink or {"partitions": sink_partitions, "replicas": -1, "config": {}}
+        if sink not in there and sink in noted.ids:
+            recorded = noted.sink or {"partitions": sink_partitions, "replicas": -1, "config": {}}
             self._admin.create_topic(sink, recorded["partitions"], recorded["replicas"], recorded["config"])
             there = {**there, **self._admin.identities([sink])}
         ids = {name: topic.id for name, topic in there.items()}
-        scattered = self._scattered(known, there)
-        if (ids, scattered) != (dict(known.ids), known.scattered):
-            self.note(NotedTopics(ids, known.sink or self._described(sink), scattered))
+        scattered = self._scattered(noted, there)
+        if (ids, scattered) != (dict(noted.ids), noted.scattered):
+            self.note(NotedTopics(ids, noted.sink or self._described(sink), scattered))
         return losses
 
     def _shortened(self, known: Collection[str]) -> Iterator[tuple[int, str, dict[str, int]]]:

@@ -1,4 +1,4 @@
-"""How the rows of two versions of a table differ: VERIFY, and what DESCRIBE EVOLUTION shows (ADR 54)."""
+"""Compares the rows of two versions of a table, for VERIFY and DESCRIBE EVOLUTION (ADR 54)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Sample(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """How two versions differ.
+    """The differences between two versions of a table.
 
     Args:
         rows: how many rows each has.
@@ -55,7 +55,7 @@ class Comparison(NamedTuple):
     selected: Sequence[Mapping[str, Any]] = ()
 
     def failures(self, checks: tuple[Check, ...]) -> list[str]:
-        """What does not hold of VERIFY's checks, a phrase each."""
+        """Return a phrase for each of VERIFY's checks that does not hold."""
         return [text for check in checks for text in self._failed(check)]
 
     def _failed(self, check: Check) -> Iterator[str]:

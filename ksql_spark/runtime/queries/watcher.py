@@ -34,7 +34,7 @@ LOOK_AT_TOPICS_EVERY_S = 3.0
 
 
 class Manager(Protocol):
-    """What the watcher needs of the query manager, which decides what a query does next."""
+    """The part of the query manager that the watcher uses; the manager decides what a query does next."""
 
     @property
     def is_spark_gone(self) -> bool:
@@ -106,7 +106,7 @@ class QueryWatcher:
 
     @property
     def problem(self) -> str | None:
-        """Why queries cannot be watched properly; None if they can."""
+        """The reason why queries cannot be watched properly; None if they can."""
         return next((watch.problem for watch in self._watches if watch.problem is not None), None)
 
     def _look(self) -> None:
@@ -169,7 +169,7 @@ class QueryWatcher:
             self._manager.start_or_fail(query)
 
     def _partitions_changed(self, query: ManagedQuery) -> KsqlError | None:
-        """What QueryTopics says about a topic that has gained partitions; None if none has."""
+        """Return the error of QueryTopics about a topic that has gained partitions; None if none has."""
         topics = self._runs.topics(query)
         try:
             topics.check_partitions(self._admin.identities(topics.names))

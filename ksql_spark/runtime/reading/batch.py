@@ -171,17 +171,17 @@ def run(
     folder = tempfile.TemporaryDirectory(dir=views.folder, prefix="pull-")
     try:
         reading = _Reading(views, session, ends, timeout_s, Path(folder.name))
-        known = past or {}
+        past_rows = past or {}
         stored = [
             reading.rows(relation, keys)
-            if relation.source.is_table and relation.source.name not in known
+            if relation.source.is_table and relation.source.name not in past_rows
             else None
             for relation, keys in zip(sources, query.lookups, strict=True)
         ]
         own = batch.session_for(session, query.root, reading.count)
         frames = (
-            _past_frame(own, relation, known[relation.source.name], Path(folder.name) / f"past-{number}")
-            if relation.source.name in known
+            _past_frame(own, relation, past_rows[relation.source.name], Path(folder.name) / f"past-{number}")
+            if relation.source.name in past_rows
             else batch.stream(own, consumer, relation, ends.get(relation.source.topic), ranges)
             if rows is None
             else batch.table(own, relation, rows)
@@ -298,10 +298,10 @@ class _Reading:
             return self._scans[source.name]
         keys = None if lookups is None else encoded_keys(source, lookups, lambda: self._session)
         few = view.scan(_FEW_ROWS + 1) if keys is None else view.get(keys)
-        found: list[StoredRow] | Path = few
+        rows: list[StoredRow] | Path = few
         if not _is_few(few):
-            found = self._folder / f"{next(self._numbers)}.csv"
-            view.export(found, keys)
+            rows = self._folder / f"{next(self._numbers)}.csv"
+            view.export(rows, keys)
         if keys is None:
-            self._scans[source.name] = found
-        return found
+            self._scans[source.name] = rows
+        return rows

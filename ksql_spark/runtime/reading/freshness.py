@@ -1,6 +1,4 @@
-"""How far views must read before they serve a query: asks for the end offsets of topics, once for all waiting
-queries.
-"""
+"""Asks for the end offsets that views must reach before they serve a query, once for all waiting queries."""
 
 from __future__ import annotations
 
@@ -221,14 +219,14 @@ class Freshness:
             while self._waits:
                 waits.append(self._waits.popleft())
             if waits:
-                self._tell(waits)
+                self._notify(waits)
                 continue
             self._some.clear()
             self._is_asleep = True
             if not self._waits:  # whoever came before it set the sleep flag did not wake it
                 self._some.wait()
 
-    def _tell(self, waits: Sequence[_Wait]) -> None:
+    def _notify(self, waits: Sequence[_Wait]) -> None:
         topics = dict.fromkeys(wait.view.topic for wait in waits)
         self._ahead.difference_update(topics)
         now = time.monotonic()
@@ -239,20 +237,20 @@ class Freshness:
         except KsqlError as error:
             if len(topics) > 1:  # perhaps one topic is the cause
                 for topic in topics:
-                    self._tell([wait for wait in waits if wait.view.topic == topic])
+                    self._notify([wait for wait in waits if wait.view.topic == topic])
                 return
-            _tell_all(waits, error)
+            _notify_of_failure(waits, error)
             return
         except Exception as error:
             log.exception("could not fetch the end offsets of topics")
-            _tell_all(waits, KsqlError("INTERNAL", reason=str(error)))
+            _notify_of_failure(waits, KsqlError("INTERNAL", reason=str(error)))
             return
         for wait in waits:
             if wait.on_reached is not None and not isinstance(wait.view, _Topic):
                 wait.view.when_reached(ends[wait.view.topic], wait.deadline, wait.on_reached)
 
 
-def _tell_all(waits: Sequence[_Wait], error: KsqlError) -> None:
+def _notify_of_failure(waits: Sequence[_Wait], error: KsqlError) -> None:
     for wait in waits:
         if wait.on_reached is not None:
             wait.on_reached(error.again())
@@ -260,8 +258,8 @@ def _tell_all(waits: Sequence[_Wait], error: KsqlError) -> None:
 
 def by_topic(ends: Mapping[tuple[str, int], int], topics: Iterable[str]) -> dict[str, dict[int, int]]:
     """``ends`` of ``topics``: topic -> partition -> offset."""
-    found: dict[str, dict[int, int]] = {topic: {} for topic in topics}
+    offsets: dict[str, dict[int, int]] = {topic: {} for topic in topics}
     for (topic, partition), end in ends.items():
-        if topic in found:
-            found[topic][partition] = end
-    return found
+        if topic in offsets:
+            offsets[topic][partition] = end
+    return offsets

@@ -37,7 +37,7 @@ def key_ranges(source: DataSource, predicate: Expression | None) -> list[KeyRang
 
 
 def _conditions(node: Expression, name: str) -> Iterator[tuple[str, object]]:
-    """What the ANDed conditions in ``node`` say about the column: comparisons and their constants."""
+    """Yield (operator, constant) for each comparison of the column among the ANDed conditions in ``node``."""
     match node:
         case Call("AND", arguments):
             for argument in arguments:

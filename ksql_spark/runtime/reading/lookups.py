@@ -28,7 +28,7 @@ _OTHER = object()
 
 
 class LookUpPlan:
-    """How to run all lookups of one plan.
+    """A compiled plan that runs all lookups of one form.
 
     Args:
         known: the plan.
@@ -83,7 +83,7 @@ class LookUpPlan:
 
 
 def plan_of(found: Found, registry: SchemaRegistry | None) -> LookUpPlan | None:
-    """How to run ``found``; None if it is not such a lookup."""
+    """Return the compiled plan of ``found``, made once and kept; None if it is not such a lookup."""
     known = found.known
     if known.compiled is None:
         known.compiled = _plan(known, registry) or _OTHER

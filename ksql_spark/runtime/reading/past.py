@@ -78,7 +78,7 @@ def _latest(
 
 
 def _counting(past: Past) -> Callable[[Record], bool]:
-    """Which records count: those up to a time, or before a position."""
+    """Return a predicate that is true for the records to count: those up to a time, or before a position."""
     if past.position is not None:
         position = past.position
         return lambda record: record.offset < position[record.partition]

@@ -109,7 +109,7 @@ def evaluated(
     session: Callable[[], SparkSession],
     registry: SchemaRegistry | None = None,
 ) -> Iterator[tuple[bytes, list[Any]]]:
-    """For each row that ``query`` finds in a table: its key's bytes, and the values of ``expressions``.
+    """Yield, for each row that ``query`` finds in a table, its key's bytes and the values of ``expressions``.
 
     The values are in the formats' Python form; the query's items do not matter.
     """
@@ -132,16 +132,16 @@ def evaluated(
 
 def _limited(pages: Iterator[list[Row]], offset: int, limit: int | None) -> Iterator[list[Row]]:
     """``pages`` without the first ``offset`` rows, up to ``limit`` rows; reads no page unnecessarily."""
-    left = limit
-    while left is None or left > 0:
+    remaining = limit
+    while remaining is None or remaining > 0:
         page = next(pages, None)
         if page is None:
             return
         skipped = min(offset, len(page))
         offset -= skipped
-        page = page[skipped : None if left is None else skipped + left]
-        if left is not None:
-            left -= len(page)
+        page = page[skipped : None if remaining is None else skipped + remaining]
+        if remaining is not None:
+            remaining -= len(page)
         yield page
 
 

@@ -61,7 +61,7 @@ class PlacedRows(Rows):
 
 
 def results(sink: DataSource, columns: Sequence[Column]) -> RowMaker:
-    """For a query of Spark: its records are its rows.
+    """Return a function that turns records of a Spark query's topic into result rows.
 
     Args:
         sink: the source of its topic (plan.planner.lower_transient).
@@ -88,7 +88,7 @@ def results(sink: DataSource, columns: Sequence[Column]) -> RowMaker:
 
 
 def direct(query: PushQuery, on_unreadable: OnUnreadable) -> tuple[DataSource, RowMaker] | None:
-    """For a query that needs no Spark: the stream that it reads, and how; None for any other.
+    """Return the stream that a query without Spark reads, and its RowMaker; None if the query needs Spark.
 
     Such a query selects plain columns of one stream without a window, whose event time is its records' time,
     in formats that need no registry. Unreadable records are skipped and passed to ``on_unreadable``.
@@ -145,7 +145,7 @@ def direct(query: PushQuery, on_unreadable: OnUnreadable) -> tuple[DataSource, R
 
 
 class Places:
-    """How far a client has read a stream whose rows a Spark query makes.
+    """The progress of a client in a stream whose rows a Spark query makes.
 
     Args:
         topic: the stream's.
@@ -158,7 +158,7 @@ class Places:
         self._next = dict(starts)
 
     def own(self, rows: Rows) -> Rows:
-        """Those of ``rows`` that the client wants."""
+        """Return those of ``rows`` that the client wants, and record the progress."""
         if not isinstance(rows, PlacedRows):
             return rows
         reached = self._next
@@ -283,7 +283,7 @@ class PushResult(QueryStream):
             self.close()
 
     def _rows_of(self, batches: Sequence[Batch]) -> Rows:
-        """What the client gets of the batches."""
+        """Return the client's rows of the batches."""
         if len(batches) == 1:
             rows: Rows = batches[0].made(self._same, self._rows)
             return rows if self._places is None else self._places.own(rows)

@@ -103,7 +103,7 @@ class Rows(list[Row]):
 
     @property
     def parts(self) -> tuple[Rows, ...]:
-        """What it was made of, each of which other clients get, too."""
+        """The parts that these rows were joined of; other clients get each of these, too."""
         return self._parts or (self,)
 
 
@@ -150,7 +150,7 @@ class QueryStream(Protocol):
 
 
 class PullResult(QueryStream):
-    """Rows in memory."""
+    """The result of a pull query, whose rows are in memory."""
 
     def __init__(
         self, columns: list[ResultColumn], rows: list[Row], final_message: str | None = None
@@ -171,7 +171,7 @@ class PullResult(QueryStream):
         return rows
 
     def close(self) -> None:
-        """Nothing to free."""
+        """Forget the rows; there is nothing else to free."""
         self._rows = None
 
 

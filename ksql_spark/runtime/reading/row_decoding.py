@@ -83,12 +83,12 @@ class Readers:
     def of(self, source: DataSource, registry: SchemaRegistry | None) -> Reader:
         """The reader of ``source``."""
         name = (id(source), id(registry))
-        known = self._known.get(name)
-        if known is None or known.source is not source or known.registry is not registry:
+        reader = self._known.get(name)
+        if reader is None or reader.source is not source or reader.registry is not registry:
             if len(self._known) >= self._size:
                 self._known = {}
-            known = self._known[name] = Reader(source, registry)
-        return known
+            reader = self._known[name] = Reader(source, registry)
+        return reader
 
 
 READERS = Readers()

@@ -86,7 +86,7 @@ class SharedQueries:
         self._queries = queries
         self._lock = threading.Lock()
         self._shared: list[SharedQuery] = []
-        #: what is starting -> its lock, and how many wait for it or hold it
+        #: key of a starting query -> its lock, and how many wait for it or hold it
         self._starting: dict[str, tuple[threading.Lock, int]] = {}
 
     @contextmanager

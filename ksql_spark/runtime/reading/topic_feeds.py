@@ -66,7 +66,7 @@ class PushMemory:
         return self.waiting >= self._max_waiting
 
     def hold(self, batch: Batch) -> None:
-        """One more client waits to read a batch."""
+        """Count one more client that waits to read a batch."""
         with self._lock:
             holders = self._holders.get(batch, 0)
             self._holders[batch] = holders + 1
@@ -74,7 +74,7 @@ class PushMemory:
                 self.waiting += batch.size
 
     def let_go(self, batch: Batch) -> None:
-        """One client fewer waits to read a batch."""
+        """Count one client fewer that waits to read a batch."""
         with self._lock:
             holders = self._holders[batch] - 1
             if holders:
@@ -89,8 +89,7 @@ class Batch:
 
     def __init__(self, records: list[Record]) -> None:
         self.records = records
-        #: its maximum size in bytes: the records, the rows made of them, and the text of each row and of all
-        #: rows
+        #: the batch's maximum size in bytes: records, rows made of them, the text of each row and of all rows
         self.size = 4 * sum(map(_size, records))
         #: partition -> the offsets of its first record and after its last record
         self.first: dict[int, int] = {}
@@ -237,7 +236,7 @@ class Subscription:
         self._batches: deque[Batch] = deque()
         #: how many records the batches contain
         self._waiting = 0
-        #: what a thread in read() waits for; most queries have none, because the event loop waits for all of
+        #: signals a thread in read(); most queries have none, because the event loop waits for all of
         #: them
         self._arrived: threading.Event | None = None
         self._on_arrival: Callable[[], None] | None = None
@@ -248,7 +247,7 @@ class Subscription:
     # ---- called by the feed, with its lock ------------------------------------------------------------
 
     def attached(self, missed: Batch | None) -> None:
-        """It gets all new records from now on, and ``missed`` first."""
+        """Begin to deliver all new records to the subscription, and ``missed`` before them."""
         self.is_live = True
         if missed is not None:
             self.take(missed)
@@ -269,7 +268,7 @@ class Subscription:
         return self.is_live
 
     def detached(self, error: KsqlError | None = None) -> None:
-        """No more batches come; what has arrived is still read, followed by ``error`` if there is one."""
+        """End the delivery: batches that have arrived can still be read, then ``error`` is raised, if any."""
         self._error = error
         self.is_live = False
         self._arrive()

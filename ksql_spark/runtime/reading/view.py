@@ -81,7 +81,7 @@ class StoredRow(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Which row: the one form of its key, and the window's bounds, epoch ms (0: no window)."""
+    """The identity of a row: the one form of its key, and the window's bounds, epoch ms (0: no window)."""
 
     key: bytes
     window_start: int
@@ -350,7 +350,7 @@ class View:
     # ---- reading -------------------------------------------------------------------------------------
 
     def _read(self, query: str, values: Sequence[Any]) -> list[tuple[bytes, bytes, int, int, int, bytes]]:
-        """What one query finds, see _COLUMNS.
+        """Return the stored rows that one SQL query selects; for their columns see _COLUMNS.
 
         Raises:
             KsqlError: DISK_FULL; why the view has been closed.
@@ -401,12 +401,12 @@ class View:
             after = f"{_COLUMNS} WHERE (key, window_start, window_end) > (?, ?, ?)"
             read, values = f"{_COLUMNS} WHERE key >= ?{condition}{order}", (low, *bound)
             while True:
-                found = self._read(read, values)
-                if found:
-                    yield self._rows(found)
-                if len(found) < PAGE_ROWS:
+                page = self._read(read, values)
+                if page:
+                    yield self._rows(page)
+                if len(page) < PAGE_ROWS:
                     break
-                *_, start, end, key = found[-1]
+                *_, start, end, key = page[-1]
                 read, values = f"{after}{condition}{order}", (key, start, end, *bound)
 
     def scan(self, most: int = -1) -> list[StoredRow]:

@@ -95,7 +95,7 @@ class Views:
         return self._freshness.is_current(view, staleness_s)
 
     def positions(self) -> dict[str, tuple[dict[int, int], str]]:
-        """How far each view has read (partition -> next offset), and its topic, by the table's name."""
+        """Return for each view, by table name, its position (partition -> next offset) and its topic."""
         with self._lock:
             return {name: (view.positions, view.source.topic) for name, view in self._views.items()}
 
@@ -121,12 +121,12 @@ class Views:
             OSError: its file cannot be made.
         """
         with self._changes, self._lock:
-            known = self._views.get(source.name)
-            if known is not None and (_is_of(known, source) or known.is_too_large):
-                return known
-            if known is not None:
+            existing = self._views.get(source.name)
+            if existing is not None and (_is_of(existing, source) or existing.is_too_large):
+                return existing
+            if existing is not None:
                 # after a broker error its rows are still right: the file has its position
-                known.close(keeps_file=True)
+                existing.close(keeps_file=True)
             view = View(self._admin, source, self._path(source.name), self._check_size, self.registry)
             self._views[source.name] = view
             return view

@@ -155,7 +155,7 @@ class Demo:
         self._first_after_s: float | None = None
         #: programs that run before the engine starts
         self._early: list[Program] = []
-        #: what the demo created on somebody else's server, to be dropped: name -> kind
+        #: the things that the demo created on somebody else's server and must drop: name -> kind
         self._created: dict[str, str] = {}
 
     def run(self) -> int:
@@ -431,9 +431,9 @@ class Demo:
 def _property(client: Client, name: str) -> str:
     """A property of the server, from SHOW PROPERTIES. Raises DemoProblem."""
     for entity in client.run("SHOW PROPERTIES;"):
-        for found in entity.get("properties") or []:
-            if str(found.get("name", "")).removeprefix("ksql.streams.") == name and found.get("value"):
-                return str(found["value"])
+        for entry in entity.get("properties") or []:
+            if str(entry.get("name", "")).removeprefix("ksql.streams.") == name and entry.get("value"):
+                return str(entry["value"])
     raise DemoProblem(f"This story needs {name}, which the server's SHOW PROPERTIES lacks.")
 
 

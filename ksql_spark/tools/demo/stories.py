@@ -79,7 +79,7 @@ Step = grammar.StatementText | Generate | Program | Show | Then
 
 @dataclass(frozen=True)
 class Story:
-    """A story.
+    """A story of the demo: a file of statements, and what it needs.
 
     Attributes:
         name: the name of its folder.
@@ -108,7 +108,7 @@ def names(folder: Path = FOLDER) -> list[str]:
 
 
 def load(name: str, folder: Path = FOLDER) -> Story:
-    """The story ``name``.
+    """Load the story ``name``.
 
     Raises:
         StoryProblem: it does not exist, or a directive is wrong.

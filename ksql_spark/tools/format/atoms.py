@@ -1,4 +1,4 @@
-"""From a statement's tokens to atoms: the text of each, the space before it and the comments around it.
+"""Converts a statement's tokens to atoms: the text of each, the space before it and the comments around it.
 
 Keywords become upper case. The grammar folds text outside of quotes, so this changes no meaning; it does not
 fold names of topics and subjects, so they stay.

@@ -1,4 +1,4 @@
-"""From the text of a file to its text with the lines that we give it.
+"""Lays out the text of a file of statements anew.
 
 It works on tokens and not on trees, so it can lose nothing: the result has the same tokens and comments, and
 each statement whose tokens it would change stays as it was written.
@@ -48,7 +48,7 @@ Node = Atom | Group
 
 
 class Unclosed(Exception):
-    """A text that ends in a quote or comment; ``line`` and ``column`` say where that begins."""
+    """Raised for a text that ends within a quote or comment, which begins at ``line`` and ``column``."""
 
     def __init__(self, token: Token) -> None:
         super().__init__(f"This {grammar.opened(token)} is never closed.")
@@ -271,7 +271,7 @@ def _split(nodes: Sequence[Node], word: str) -> list[list[Node]]:
 
 
 def _split_before(nodes: Sequence[Node], starts: Callable[[int], bool]) -> list[list[Node]]:
-    """The nodes in parts, each of which but the first begins where ``starts`` says."""
+    """Split the nodes into parts; each part but the first begins with a node for which ``starts`` is true."""
     parts: list[list[Node]] = [[]]
     for index, node in enumerate(nodes):
         if parts[-1] and starts(index):
@@ -358,7 +358,7 @@ class _Layout:
             self._must_end = True
 
     def _room(self) -> int:
-        """How many characters the line still has room for."""
+        """Return how many characters still fit in the line."""
         newline = self._line.rfind("\n")
         return WIDTH - (len(self._line) - newline - 1)
 
@@ -493,7 +493,7 @@ class _Layout:
         return _split_before(nodes, lambda index: _word(nodes[index]) == word and index not in of_between)
 
     def _filled(self, nodes: Sequence[Node], indent: int, tail: int) -> None:
-        """As many nodes per line as fit; brackets that do not fit are opened."""
+        """Write as many nodes per line as fit; open brackets that do not fit."""
         #: nodes between which a line cannot end
         chunks: list[list[Node]] = []
         for node in nodes:

@@ -13,7 +13,7 @@ from ksql_spark.tools.format.layout import Unclosed, formatted
 
 
 def main(argv: Sequence[str]) -> int:
-    """Format files in place, or say which are not formatted.
+    """Format files in place, or list those that are not formatted.
 
     Returns:
         The exit code: 0 on success, 1 if --check or --diff found something, 2 for wrong options, for a file

@@ -45,7 +45,7 @@ _OF_A_SERVER = frozenset({"SCHEMA_REGISTRY_MISSING", "TOPIC_MISSING", "TOPIC_UNK
 
 
 class Catalog:
-    """What the statements so far have declared.
+    """A catalog of what the statements so far have declared.
 
     Attributes:
         variables: those that DEFINE has set.

@@ -30,14 +30,14 @@ def main(argv: Sequence[str]) -> int:
     except ClientError as problem:
         print(f"ksql-spark lint: {problem}", file=sys.stderr)
         return WRONG_OPTIONS
-    found: dict[str, list[Finding]] = {}
+    findings: dict[str, list[Finding]] = {}
     for name, text in texts.items():
         linter = Linter(dict(options.define), options.ignore)
         for earlier in before:
             linter.run(earlier)
-        found[name] = linter.run(text)
-    sys.stdout.write(FORMATS[options.format](found))
-    return FAILED if any(found.values()) else 0
+        findings[name] = linter.run(text)
+    sys.stdout.write(FORMATS[options.format](findings))
+    return FAILED if any(findings.values()) else 0
 
 
 def _read(name: str) -> str:

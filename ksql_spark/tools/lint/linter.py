@@ -24,7 +24,7 @@ _TEST = re.compile(r"--@[ \t]*test[ \t]*:", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Finding:
-    """What a rule has found.
+    """A finding of a rule, with its place in the file.
 
     Attributes:
         rule: the rule's name.
@@ -54,7 +54,7 @@ class Linter:
         self._catalog = Catalog(variables)
 
     def run(self, text: str) -> list[Finding]:
-        """What is wrong in a file's text, from top to bottom."""
+        """Return the findings in a file's text, from top to bottom."""
         comments = _without_tokens(text)
         ignores = dict(_marks(comments))
         tests = [comments.count("\n", 0, match.start()) + 1 for match in _TEST.finditer(comments)]

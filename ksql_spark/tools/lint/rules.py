@@ -1,4 +1,4 @@
-"""What lint finds: a table of rules, each with its page in the reference."""
+"""The rules of lint: a table, with a page in the reference for each."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Found = tuple[Any, str]
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule.
+    """A rule of lint, with its explanation and examples.
 
     Attributes:
         name: its name, in lower case with hyphens.

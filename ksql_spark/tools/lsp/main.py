@@ -52,7 +52,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def create(cache: MetadataCache | None = None) -> LanguageServer:
-    """The server.
+    """Create the language server.
 
     Args:
         cache: what a server of ours has; None: there is none.

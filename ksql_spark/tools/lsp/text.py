@@ -1,4 +1,4 @@
-"""What an editor asks about a text of statements; positions are offsets, or lines and columns from 1."""
+"""Answers an editor's questions about statements; positions are offsets, or lines and columns from 1."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def findings(text: str, known: Metadata | None = None) -> list[Finding]:
 
 
 def completions(text: str, offset: int, known: Metadata) -> list[Candidate]:
-    """What may follow at ``offset``: the shell's completion, with what the text declares.
+    """Return what may follow at ``offset``: the shell's completion, with what the text declares.
 
     Args:
         text: the text.
@@ -58,28 +58,28 @@ def completions(text: str, offset: int, known: Metadata) -> list[Candidate]:
     return complete(text[:offset], metadata(text, known), after=text[offset:])
 
 
-def metadata(text: str, known: Metadata) -> Metadata:
-    """What a text declares, in addition to ``known``."""
-    sources = list(_declared(text, known))
+def metadata(text: str, of_server: Metadata) -> Metadata:
+    """Return ``of_server`` with what a text declares."""
+    sources = list(_declared(text, of_server))
     columns = {source.name: tuple(column.name for column in source.schema.columns) for source in sources}
     tables = {source.name for source in sources if source.is_table}
     return replace(
-        known,
-        streams={**known.streams, **{name: c for name, c in columns.items() if name not in tables}},
-        tables={**known.tables, **{name: c for name, c in columns.items() if name in tables}},
-        functions=known.functions or tuple(_functions()),
-        signatures=known.signatures or {name: signature(spec) for name, spec in _functions().items()},
+        of_server,
+        streams={**of_server.streams, **{name: c for name, c in columns.items() if name not in tables}},
+        tables={**of_server.tables, **{name: c for name, c in columns.items() if name in tables}},
+        functions=of_server.functions or tuple(_functions()),
+        signatures=of_server.signatures or {name: signature(spec) for name, spec in _functions().items()},
         schemas={
-            **known.schemas,
+            **of_server.schemas,
             **{s.name: {c.name: to_json(schema_info(c.type)) for c in s.schema.columns} for s in sources},
         },
-        keys={**known.keys, **{s.name: tuple(c.name for c in s.schema.key) for s in sources}},
-        topics=tuple(dict.fromkeys((*known.topics, *(source.topic for source in sources)))),
+        keys={**of_server.keys, **{s.name: tuple(c.name for c in s.schema.key) for s in sources}},
+        topics=tuple(dict.fromkeys((*of_server.topics, *(source.topic for source in sources)))),
     )
 
 
 def hover(text: str, offset: int, known: Metadata) -> tuple[str, Place] | None:
-    """What the word at ``offset`` is, in Markdown; None if nothing is known of it."""
+    """Describe the word at ``offset`` in Markdown; return None if nothing is known about it."""
     found = word_at(text, offset)
     if found is None:
         return None
@@ -105,7 +105,7 @@ def hover(text: str, offset: int, known: Metadata) -> tuple[str, Place] | None:
 
 
 def definition(text: str, name: str) -> Place | None:
-    """Where the stream, table or type ``name`` is declared; the last declaration counts."""
+    """Return where the stream, table or type ``name`` is declared; the last declaration counts."""
     found: Place | None = None
     for piece in grammar.split(text):
         try:
@@ -142,7 +142,7 @@ def laid_out(text: str) -> str:
 
 
 def signature(spec: Spec) -> str:
-    """How a function is called, as the shell's menu shows it.
+    """Describe how a function is called, as the shell's menu shows it.
 
     >>> signature(registry.require("UCASE"))
     '(text STRING) → STRING'

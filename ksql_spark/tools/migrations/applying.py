@@ -39,7 +39,7 @@ _ALLOWED = frozenset(
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which versions to apply; at most one attribute is set, and none means all.
+    """The choice of versions to apply; at most one attribute is set, and none means all.
 
     Attributes:
         next: only the next one.

@@ -119,13 +119,13 @@ def _apply(options: argparse.Namespace, console: Console) -> None:
     wanted = Wanted(options.next, options.until, options.version)
     with _Server(options, console) as server, _stopped_by_sigterm():
         migrations = server.project.migrations()
-        known = standing(server.history.read())
-        check_applied(migrations, known)
-        chosen = choose(migrations, known, wanted, takes_over=options.take_over)
+        current = standing(server.history.read())
+        check_applied(migrations, current)
+        chosen = choose(migrations, current, wanted, takes_over=options.take_over)
         for migration in chosen:  # an error in the last file is found before the first one runs
             parts_of(migration)
         if not chosen:
-            console.line(f"Nothing to apply. {_at(known)}")
+            console.line(f"Nothing to apply. {_at(current)}")
             return
         if options.dry_run:
             for migration in chosen:
@@ -133,9 +133,9 @@ def _apply(options: argparse.Namespace, console: Console) -> None:
             return
         applying = Applying(server.client, server.history, console, dict(options.define))
         for migration in chosen:
-            known = applying.apply(migration, known)
+            current = applying.apply(migration, current)
         count = f"{len(chosen)} migration{'s' if len(chosen) > 1 else ''}"
-        console.line(f"Applied {count}. {_at(known)}")
+        console.line(f"Applied {count}. {_at(current)}")
 
 
 @contextlib.contextmanager

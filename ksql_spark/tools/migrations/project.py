@@ -148,7 +148,7 @@ class Project:
             paths = sorted(path for path in self.folder.iterdir() if path.is_file())
         except OSError as error:
             raise OptionProblem(f"Cannot read the directory {self.folder}: {error.strerror}.") from None
-        found: dict[int, Migration] = {}
+        by_version: dict[int, Migration] = {}
         for path in paths:
             match = _FILE.fullmatch(path.name)
             if match is None:
@@ -156,10 +156,10 @@ class Project:
             version = int(match[1])
             if version == 0:
                 raise OptionProblem(f"{path}: versions start at 1.")
-            if version in found:
-                raise OptionProblem(f"{found[version].path.name} and {path.name} have the same version.")
-            found[version] = Migration(version, path)
-        return list(found.values())
+            if version in by_version:
+                raise OptionProblem(f"{by_version[version].path.name} and {path.name} have the same version.")
+            by_version[version] = Migration(version, path)
+        return list(by_version.values())
 
     def add(self, description: str, version: int | None) -> Migration:
         """Create an empty file.

@@ -59,11 +59,11 @@ class Assertions:
         types = self._types(self._description(statement.name))
         names = self._columns(statement, [name for name in types if name not in (ROWTIME, *WINDOW)], types)
         expected = self._evaluated([types[name] for name in names], statement)
-        found = self._next(statement.name, list(types))
-        given = [None if found.is_tombstone else found.values[name] for name in names]
-        if found.is_tombstone or given != expected:
+        row = self._next(statement.name, list(types))
+        actual = [None if row.is_tombstone else row.values[name] for name in names]
+        if row.is_tombstone or actual != expected:
             raise AssertionFailed(
-                _difference(names, expected, ["<TOMBSTONE>"] * len(names) if found.is_tombstone else given)
+                _difference(names, expected, ["<TOMBSTONE>"] * len(names) if row.is_tombstone else actual)
             )
 
     def tombstone(self, statement: AssertTombstone) -> None:
@@ -83,20 +83,20 @@ class Assertions:
 
     def source(self, statement: AssertSource) -> None:
         """Check that a stream or table has these columns and properties. Raises as ``values``."""
-        found = self._description(statement.name)
-        if found["type"] != statement.kind:
-            raise AssertionFailed(f"{statement.name} is a {found['type']}, not a {statement.kind}.")
+        description = self._description(statement.name)
+        if description["type"] != statement.kind:
+            raise AssertionFailed(f"{statement.name} is a {description['type']}, not a {statement.kind}.")
         if statement.columns:
-            expected, actual = self._declared(statement), found["fields"]
+            expected, actual = self._declared(statement), description["fields"]
             if expected != actual:
                 raise AssertionFailed(_schemas(expected, actual))
-        for given in statement.properties:
-            members = _DESCRIBED.get(given.name.upper())
+        for property_ in statement.properties:
+            members = _DESCRIBED.get(property_.name.upper())
             if members is None:
                 known = ", ".join(sorted(_DESCRIBED))
-                raise ClientError(f"ASSERT cannot compare {given.name}. It compares {known}.")
+                raise ClientError(f"ASSERT cannot compare {property_.name}. It compares {known}.")
             for member in members:
-                _compare(given.name.upper(), given.value, found.get(member))
+                _compare(property_.name.upper(), property_.value, description.get(member))
 
     def close(self) -> None:
         """Stop reading."""

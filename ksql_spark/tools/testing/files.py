@@ -18,7 +18,7 @@ _ERROR, _MESSAGE = "expected.error", "expected.message"
 
 @dataclass(frozen=True)
 class SqlTest:
-    """A test.
+    """A test: the statements after one ``--@test`` of a file.
 
     Attributes:
         path: its file.
@@ -38,7 +38,7 @@ class SqlTest:
 
     @property
     def expects_error(self) -> bool:
-        """Whether it must fail."""
+        """Whether the test expects its statements to fail."""
         return self.expected_error is not None or bool(self.expected_message)
 
 

@@ -43,7 +43,7 @@ class Rows:
 
     @property
     def count(self) -> int:
-        """How many rows have been read."""
+        """The number of rows that have been read."""
         return self._count
 
     def next(self, timeout_s: float) -> Row | None:

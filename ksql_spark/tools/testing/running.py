@@ -110,7 +110,7 @@ class Runner:
 
 
 def _verdict(test: SqlTest, problem: Failure | None) -> str | None:
-    """Why a test failed; None if it passed."""
+    """Return why a test failed; None if it passed."""
     if not test.expects_error:
         return None if problem is None else problem.located(test.path.name)
     place = f"{test.path.name}:{test.line}:1"

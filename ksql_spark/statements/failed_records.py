@@ -1,4 +1,4 @@
-"""FROM ERRORS OF: the queries whose errors may be read; REPLAY ERRORS (beyond ksqlDB)."""
+"""Statements about failed records: checks of FROM ERRORS OF, and REPLAY ERRORS (beyond ksqlDB)."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _replayable(statement: ReplayErrors, context: StatementContext) -> ManagedQu
 
 
 def _problem(plan: Plan) -> str | None:
-    """Why records may not go through a plan once more; None: they may."""
+    """Return why records may not go through a plan once more; None if they may."""
     for stage in plan.stages:
         for node in stage.stateful:
             return f"{title(node)} keeps state, {kept_state(node)}, which has moved on since they occurred."
