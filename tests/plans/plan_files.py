@@ -19,6 +19,16 @@ from ksql_spark.plan.planner import lower, lower_transient
 from ksql_spark.plan.stages import Plan
 
 FOLDER = Path(__file__).parent
+#: the columns of records, as spark.sources.read returns them
+RECORD = (
+    "cast(NULL AS binary) AS key",
+    "cast(NULL AS binary) AS value",
+    "'t' AS topic",
+    "0 AS partition",
+    "value AS offset",
+    "timestamp",
+    "cast(NULL AS array<struct<key: string, value: binary>>) AS headers",
+)
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from ksql_spark.runtime.command_log import Command, encode
 from ksql_spark.spark import sinks
 from ksql_spark.spark.build import build
 from ksql_spark.spark.frames import Context
-from tests.plans.plan_files import PlannedQuery, planned
-from tests.plans.test_stages import RECORD
+from tests.plans.plan_files import RECORD, PlannedQuery, planned
 
 PAGE = Path(__file__).parents[2] / "docs" / "internals" / "a-statement.md"
 

@@ -16,20 +16,10 @@ from pyspark.sql import SparkSession
 
 from ksql_spark.spark.build import build
 from ksql_spark.spark.frames import Context
-from tests.plans.plan_files import FOLDER, PlannedQuery, planned
+from tests.plans.plan_files import FOLDER, RECORD, PlannedQuery, planned
 
 FILES = sorted(FOLDER.glob("*.sql"))
 TIMED = {"ksql.idle.window.timeout": 1500, "processing.guarantee": "exactly_once_v2"}
-#: the columns of records, as spark.sources.read returns them
-RECORD = (
-    "cast(NULL AS binary) AS key",
-    "cast(NULL AS binary) AS value",
-    "'t' AS topic",
-    "0 AS partition",
-    "value AS offset",
-    "timestamp",
-    "cast(NULL AS array<struct<key: string, value: binary>>) AS headers",
-)
 
 
 def _check(path: Path, of: Callable[[PlannedQuery], Any], name: str, **properties: Any) -> None:
