@@ -191,14 +191,14 @@ def _evolution(entity: Entity) -> Iterator[Part]:
         shown = [[json.dumps(s[part]) if s[part] else "-" for part in ("key", "old", "new")] for s in samples]
         yield table(["Key", "Before", "New version"], shown)
     if entity.get("isManual") and entity.get("state") in ("caught up", "verified"):
-        name = entity.get("name")
+        evolving = entity.get("name")
         if entity.get("reason"):
             yield (
-                f"SWAP {name}; is refused for this reason. "
-                f"ABORT EVOLUTION {name}; leaves everything as it was."
+                f"SWAP {evolving}; is refused for this reason. "
+                f"ABORT EVOLUTION {evolving}; leaves everything as it was."
             )
         else:
-            yield f"SWAP {name}; lets the new version take over."
+            yield f"SWAP {evolving}; lets the new version take over."
 
 
 def _versions(entity: Entity) -> Iterator[Part]:
