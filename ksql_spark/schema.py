@@ -93,5 +93,7 @@ NULL_KEY = "__NULL_KEY"
 FORWARDED_HEADERS = "__HEADERS"
 #: of rows that have a column called ROWTIME, a key that PARTITION BY made: their event time, ms
 EVENT_TIME = "__ROWTIME"
+#: of rows of a table whose changes may leave out columns (ARRAY<INTEGER>): the numbers of these; NULL: none
+UNCHANGED = "__UNCHANGED"
 #: of what goes into an internal topic: the operator's stream time when the row left it, ms
 STREAM_TIME = "__STREAM_TIME"
